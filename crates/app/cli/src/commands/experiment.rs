@@ -1,8 +1,8 @@
-//! `forebay experiment`: published tables and figures beside what the timed model says.
+//! `forebay experiment`: published tables and figures beside what the timed model says, or what is measured of the software switch.
 
 use super::Status;
 use crate::simulation_progress::Simulations;
-use crate::{files, output, parallel};
+use crate::{evaluation, files, output, parallel};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
 use forebay_experiments::{Definition, Experiment, Report};
@@ -67,10 +67,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         } => {
             let mut reports = Vec::new();
             for name in names {
+                check_name(&arguments.folder, name)?;
+                if is_evaluation(&arguments.folder.join(name)) {
+                    evaluate(&arguments.folder.join(name), name, *quick, *json)?;
+                    continue;
+                }
                 let report = run_one(&arguments.folder, name, *quick, *ignore_fit, *json)?;
                 reports.push(json!({ "name": name, "report": report.json() }));
             }
-            if *json {
+            if *json && !reports.is_empty() {
                 output::print_json(&Value::Array(reports))?;
             }
             Ok(Status::Good)
@@ -81,18 +86,43 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 fn list(folder: &Path, json: bool) -> Result<Status> {
     let mut listed = Vec::new();
     for name in names(folder)? {
-        let text = Folder::new(folder.join(&name)).text("experiment.toml");
-        let wrong = |error: String| anyhow!("{}: {error}", folder.join(&name).display());
-        let definition = text.and_then(|text| Definition::read(&text)).map_err(wrong)?;
+        let (title, source) = title_and_source(&folder.join(&name))?;
         if !json {
-            output::print(&format!("{name:<24} {}\n", definition.title))?;
+            output::print(&format!("{name:<24} {title}\n"))?;
         }
-        listed.push(json!({ "name": name, "title": definition.title, "source": definition.source }));
+        listed.push(json!({ "name": name, "title": title, "source": source }));
     }
     if json {
         output::print_json(&Value::Array(listed))?;
     }
     Ok(Status::Good)
+}
+
+fn title_and_source(folder: &Path) -> Result<(String, String)> {
+    if is_evaluation(folder) {
+        let read = evaluation::read(folder)?;
+        return Ok((read.title, read.source));
+    }
+    let text = Folder::new(folder).text("experiment.toml");
+    let wrong = |error: String| anyhow!("{}: {error}", folder.display());
+    let definition = text.and_then(|text| Definition::read(&text)).map_err(wrong)?;
+    Ok((definition.title, definition.source))
+}
+
+/// Whether the folder says what is measured of a real switch, rather than what is simulated.
+fn is_evaluation(folder: &Path) -> bool {
+    folder.join(evaluation::FILE).is_file()
+}
+
+/// Measures, and writes the report into the folder unless it is a quick one.
+fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<()> {
+    let read = evaluation::read(folder)?;
+    let found = evaluation::measure(folder, &read, quick, None)?;
+    if !quick {
+        remove_charts(folder)?;
+    }
+    let command = format!("forebay experiment run {name}");
+    evaluation::report(&found, &read, &command, json, (!quick).then_some(folder))
 }
 
 /// Folders that hold an experiment, in order.
@@ -106,7 +136,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(wrong)? {
         let entry = entry.with_context(wrong)?;
-        if entry.path().join("experiment.toml").is_file() {
+        if entry.path().join("experiment.toml").is_file() || is_evaluation(&entry.path()) {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
@@ -114,7 +144,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool) -> Result<Report> {
+fn check_name(folder: &Path, name: &str) -> Result<()> {
     let known = names(folder)?;
     if !known.iter().any(|known| known == name) {
         bail!(
@@ -123,6 +153,10 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
             known.join(", ")
         );
     }
+    Ok(())
+}
+
+fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool) -> Result<Report> {
     let started = Instant::now();
     let folder = folder.join(name);
     let library = Folder::new(&folder);

@@ -18,6 +18,7 @@ pub mod simple_switch;
 mod state;
 mod test;
 mod tester;
+mod tester_serve;
 mod trace;
 mod traffic;
 mod upf;

@@ -6,6 +6,7 @@ use crate::entries::Entries;
 use crate::interfaces;
 use crate::numbers;
 use crate::output;
+use crate::packet_capture::{CapturedPort, CapturingPoll, PacketFile};
 use crate::packet_log::{LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
 use crate::program::{CompileOptions, Engine};
 use crate::run_ports::{Captures, announce, open};
@@ -18,7 +19,7 @@ use forebay_p4runtime::KeepingStatus;
 use forebay_packet::{Port, PortState};
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
-use forebay_pipeline::FastPath;
+use forebay_pipeline::{FastPath, Pipeline};
 use forebay_ports::{Clock, OpenOptions, PortSpec};
 use forebay_switch::LaneConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -109,6 +110,10 @@ pub struct Arguments {
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
+    /// Write the packets of all ports to this file as pcapng, with what became of each and the line of the source that drops it; slow,
+    /// with one worker only
+    #[arg(long, value_name = "FILE.pcapng", conflicts_with = "pcap")]
+    capture: Option<PathBuf>,
 }
 
 /// What a switch that stands for another one does besides.
@@ -241,7 +246,17 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         let log = packet_log(options, &workers)?;
         let turns = Turns::new(ports.len());
         ports = logged(ports, &log, &turns);
-        daemon.poll_by(Box::new(NarratedPoll::new(Narrator::new(log, pipeline), turns)));
+        let narrator = Narrator::new(log, Arc::clone(&pipeline));
+        daemon.poll_by(Box::new(NarratedPoll::new(narrator, turns)));
+    }
+    if let Some(path) = &arguments.capture {
+        if workers.workers > 1 || extras.log.is_some() {
+            bail!("--capture is for one worker, and without a log of packets");
+        }
+        let turns = Turns::new(ports.len());
+        let file = PacketFile::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        ports = captured_in(&file, ports, &turns, &pipeline)?;
+        daemon.poll_by(Box::new(CapturingPoll::new(file, turns, Arc::clone(&pipeline))));
     }
     for (number, port) in ports {
         daemon.attach(number, port);
@@ -347,6 +362,20 @@ fn logged(ports: Vec<NumberedPort>, log: &PacketLog, turns: &Turns) -> Vec<Numbe
         (number, Box::new(port) as Box<dyn Port>)
     };
     ports.into_iter().enumerate().map(logged).collect()
+}
+
+/// The ports, captured in one file.
+fn captured_in(
+    file: &PacketFile,
+    ports: Vec<NumberedPort>,
+    turns: &Turns,
+    pipeline: &Arc<Pipeline>,
+) -> Result<Vec<NumberedPort>> {
+    let captured = |(place, (number, port)): (usize, NumberedPort)| -> Result<NumberedPort> {
+        let port = CapturedPort::new(port, number, file, (turns, place), pipeline)?;
+        Ok((number, Box::new(port) as Box<dyn Port>))
+    };
+    ports.into_iter().enumerate().map(captured).collect()
 }
 
 /// Waits before the first packet, unless a signal ends the switch before.

@@ -5,7 +5,7 @@ use crate::simulation_progress::Simulations;
 use crate::{departures_table, files, output, parallel, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_files::Folder;
-use forebay_sim::{Case, Departure, Results, Run, Search, SearchResults, Setup};
+use forebay_sim::{Case, Departure, Progress, Results, Run, Search, SearchResults, Setup};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,12 @@ pub struct Arguments {
     /// Write when each frame came and left: Parquet, or CSV if the name ends with .csv
     #[arg(long, value_name = "FILE", conflicts_with = "find_max")]
     departures: Option<PathBuf>,
+    /// Write the frames that arrive and leave, and what became of each, as pcapng; for one case
+    #[arg(long, value_name = "FILE.pcapng", conflicts_with_all = ["find_max", "departures"])]
+    pcapng: Option<PathBuf>,
+    /// Write the way of each packet through ingress, queues, egress and wires for Perfetto (JSON); for one case
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["find_max", "departures"])]
+    timeline: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +69,13 @@ enum Found {
     Search(Box<SearchResults>),
 }
 
+impl Arguments {
+    /// Whether single packets are of interest.
+    fn is_recorded(&self) -> bool {
+        self.pcapng.is_some() || self.timeline.is_some()
+    }
+}
+
 /// Simulates.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let path = &arguments.scenario;
@@ -77,10 +90,14 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if arguments.find_max && setups.iter().any(|(_, setup)| setup.scenario().search_is_missing()) {
         bail!("{}: --find-max needs a table [search] in the scenario", path.display());
     }
+    if setups.len() > 1 && arguments.is_recorded() {
+        bail!("--pcapng and --timeline are for one case; --set gives each parameter one value");
+    }
     let (mut found, mut departures) = (Vec::new(), Vec::new());
     let progress = Simulations::new(setups.len());
     let work = |(_, setup): &(&Case, Setup)| simulate(setup, arguments, &progress);
-    parallel::in_order(&setups, work, |(case, _), (result, left)| {
+    parallel::in_order(&setups, work, |(case, _), result| {
+        let (result, left) = result?;
         if !arguments.json {
             progress.suspend(|| print(case, &result))?;
         }
@@ -120,7 +137,7 @@ fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder, arguments: &Argume
 }
 
 /// What is found, and the frames that left if they are asked for.
-fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> (Found, Vec<Departure>) {
+fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Result<(Found, Vec<Departure>)> {
     let seed = arguments.seed.unwrap_or(setup.scenario().seed);
     let mut one = progress.one();
     let run = Run { seed, gbps: None };
@@ -132,10 +149,32 @@ fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> (Fo
         let (results, departures) = setup.run_with_departures(run, &mut one);
         (Found::Run(Box::new(results)), departures)
     } else {
-        (Found::Run(Box::new(setup.run(run, &mut one))), Vec::new())
+        let results = match arguments.is_recorded() {
+            true => record(setup, run, arguments, &mut one)?,
+            false => setup.run(run, &mut one),
+        };
+        (Found::Run(Box::new(results)), Vec::new())
     };
     progress.finish_one();
-    found
+    Ok(found)
+}
+
+/// Simulates, and writes what happened to single packets.
+fn record(setup: &Setup, run: Run, arguments: &Arguments, progress: &mut dyn Progress) -> Result<Results> {
+    let (results, recording) = setup.run_recorded(run, progress);
+    if let Some(path) = &arguments.pcapng {
+        files::write(path, recording.pcapng()?)?;
+    }
+    if let Some(path) = &arguments.timeline {
+        files::write(path, recording.timeline(&results))?;
+    }
+    if recording.left_out() > 0 {
+        output::note(&format!(
+            "{} frames and stays in parts of chips were left out of the recording, which was full; simulate a shorter time",
+            recording.left_out()
+        ));
+    }
+    Ok(results)
 }
 
 fn print(case: &Case, found: &Found) -> Result<()> {

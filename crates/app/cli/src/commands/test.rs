@@ -14,7 +14,7 @@ use forebay_entries::{Test, UnnamedPorts};
 use forebay_ir::Program;
 use forebay_pipeline::{FastPath, NoTrace};
 use forebay_stf::Outcome;
-use forebay_trace::TracePrinter;
+use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,9 @@ pub struct Arguments {
     /// Print what happens to each packet
     #[arg(long)]
     trace: bool,
+    /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng
+    #[arg(long, value_name = "DIR", conflicts_with = "switch")]
+    pcapng: Option<PathBuf>,
     /// Print what commands say and what was dropped, also for tests that pass
     #[arg(short, long)]
     verbose: bool,
@@ -138,7 +141,8 @@ fn run_suite(suite: &Suite, arguments: &Arguments) -> SuiteRun {
         Err(error) => Ran::unable(path.clone(), error.clone()),
         Ok(program) => {
             let mut trace = String::new();
-            let outcome = read(path, arguments).and_then(|test| run_test(program, &test, arguments, &mut trace));
+            let outcome = read(path, arguments)
+                .and_then(|test| run_test(program, (path.as_path(), &test), arguments, &mut trace));
             let outcome = outcome.map_err(|error| format!("{error:#}"));
             Ran {
                 path: path.clone(),
@@ -172,7 +176,12 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
     program.with_context(|| format!("{} has errors", suite.program.display()))
 }
 
-fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut String) -> Result<Outcome> {
+fn run_test(
+    program: &Program,
+    (path, test): (&Path, &Test),
+    arguments: &Arguments,
+    trace: &mut String,
+) -> Result<Outcome> {
     let load = |engine: Engine| engine.load(program.clone(), FastPath::BeforePackets);
     if arguments.switch == Device::Chip {
         let engine = match arguments.engine {
@@ -187,7 +196,7 @@ fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut S
             chip,
         ));
     }
-    if !arguments.trace {
+    if !arguments.trace && arguments.pcapng.is_none() {
         return Ok(match arguments.engine {
             Engines::Interp => forebay_stf::run(test, load(Engine::Interp)?, &mut NoTrace),
             Engines::Jit => forebay_stf::run(test, load(Engine::Jit)?, &mut NoTrace),
@@ -195,12 +204,20 @@ fn run_test(program: &Program, test: &Test, arguments: &Arguments, trace: &mut S
         });
     }
     if arguments.engine != Engines::Interp {
-        bail!("only the interpreter takes single steps: --trace goes with --engine interp");
+        bail!("only the interpreter takes single steps: --trace and --pcapng go with --engine interp");
     }
     let pipeline = load(Engine::Interp)?;
     let mut printer = TracePrinter::new(pipeline.clone());
-    let outcome = forebay_stf::run(test, pipeline, &mut printer);
-    *trace = printer.take_text();
+    let mut capture = PacketCapture::new(pipeline.clone())?;
+    let outcome = forebay_stf::run(test, pipeline, &mut Both(&mut printer, &mut capture));
+    if arguments.trace {
+        *trace = printer.take_text();
+    }
+    if let Some(folder) = &arguments.pcapng {
+        files::make_folder(folder)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        files::write(&folder.join(format!("{name}.pcapng")), capture.finish()?)?;
+    }
     Ok(outcome)
 }
 

@@ -2,11 +2,14 @@
 
 use super::Status;
 use super::run::stop_on_signals;
+use crate::evaluation::{self, Other};
 use crate::tester_progress::TestProgress;
-use crate::{files, output};
+use crate::{files, output, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
+use forebay_evaluations::updates::Foreign;
 use forebay_files::Folder;
+use forebay_ports::PortSpec;
 use forebay_tester::results::FORMAT;
 use forebay_tester::search::LimitedBy;
 use forebay_tester::{Overrides, Progress, Results, Session, Test, report};
@@ -21,6 +24,7 @@ Examples:
   forebay tester run test.toml --interface 1@veth0 --interface 2@veth2   any switch between interfaces
   forebay tester run test.toml --wire                              the tester itself
   forebay tester search test.toml                                  the highest load without loss, and with little
+  forebay tester evaluate experiments/update-responsiveness --quick    how soon a new rule acts
 Exit codes: 1 when a frame is lost, duplicated or wrong, or a search finds nothing. Every key of a test file: docs/tester.md")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -36,8 +40,46 @@ enum Command {
     Search(TestArguments),
     /// Throughput, latency, loss and back-to-back frames after RFC 2544 and RFC 9004, for each frame size
     Rfc2544(TestArguments),
+    /// Address caching capacity, address learning rate and broadcast frames after RFC 2889, for the bridge of [rfc2889]
+    Rfc2889(TestArguments),
     /// Compare two results, with confidence intervals
     Compare(CompareArguments),
+    /// Flow scalability, operable table size or rule-update responsiveness, of Forebay or of any switch between two interfaces
+    Evaluate(EvaluateArguments),
+    /// Serve a subset of the Open Traffic Generator API, for scripts that use snappi
+    Serve(super::tester_serve::Arguments),
+}
+
+/// Arguments of `forebay tester evaluate`.
+#[derive(clap::Args)]
+struct EvaluateArguments {
+    /// The folder with an evaluation.toml
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Measure within a minute, with the settings that the file has for that
+    #[arg(long)]
+    quick: bool,
+    /// Measure the switch between these two interfaces, in place of Forebay in memory: packets enter by the first
+    #[arg(long, value_name = "PORT@INTERFACE", num_args = 1, requires = "name")]
+    interface: Vec<String>,
+    /// What that switch is called
+    #[arg(long, value_name = "NAME", requires = "interface")]
+    name: Option<String>,
+    /// The rules that it has: it must have been given those of `--print-rules`
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    rules: u32,
+    /// A command that gives its rule the version that it reads, a line each, and answers with `done`
+    #[arg(long, value_name = "COMMAND", default_value = "")]
+    control: String,
+    /// Print the first N rules of a kind of table as JSON, a line each, and measure nothing
+    #[arg(long, value_name = "KIND")]
+    print_rules: Option<String>,
+    /// Print the results as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write result.md, result.json and charts into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 /// A test file, what is said in its place, and where results go.
@@ -64,6 +106,15 @@ struct TestArguments {
     /// Write a page with text and pictures to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write every picture as SVG and PDF into this folder
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// Write trials, rates and searches over time to this file, for Perfetto (JSON)
+    #[arg(long, value_name = "FILE.json")]
+    timeline: Option<PathBuf>,
+    /// Write every number to a Parquet file: case, measure, sample, value
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
 }
 
 /// Arguments of `forebay tester compare`.
@@ -86,8 +137,46 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         Command::Run(arguments) => test(arguments, |session, progress| session.run(progress), is_perfect),
         Command::Search(arguments) => test(arguments, |session, progress| session.search(progress), has_found),
         Command::Rfc2544(arguments) => test(arguments, |session, progress| session.rfc2544(progress), has_throughput),
+        Command::Rfc2889(arguments) => test(arguments, |session, progress| session.rfc2889(progress), learns),
         Command::Compare(arguments) => compare(arguments),
+        Command::Evaluate(arguments) => evaluate(arguments),
+        Command::Serve(arguments) => super::tester_serve::run(arguments),
     }
+}
+
+fn evaluate(arguments: &EvaluateArguments) -> Result<Status> {
+    if let Some(kind) = &arguments.print_rules {
+        let lines = forebay_evaluations::rules::lines(kind, arguments.rules).map_err(|message| anyhow!(message))?;
+        output::print(&lines)?;
+        return Ok(Status::Good);
+    }
+    let read = evaluation::read(&arguments.folder)?;
+    let other = other(arguments)?;
+    let found = evaluation::measure(&arguments.folder, &read, arguments.quick, other.as_ref())?;
+    let command = format!("forebay tester evaluate {}", arguments.folder.display());
+    evaluation::report(&found, &read, &command, arguments.json, arguments.out.as_deref())?;
+    Ok(Status::Good)
+}
+
+/// The switch between interfaces, when there are any.
+fn other(arguments: &EvaluateArguments) -> Result<Option<Other>> {
+    let Some(name) = &arguments.name else { return Ok(None) };
+    let interfaces = PortSpec::parse_all(arguments.interface.iter().map(String::as_str));
+    let interfaces = interfaces.map_err(|error| anyhow!("--interface: {error}"))?;
+    let numbers: Vec<u32> = interfaces.iter().map(|interface| interface.number).collect();
+    if numbers != forebay_evaluations::router::PORTS {
+        bail!(
+            "--interface names ports {numbers:?}; write 1@INTERFACE where packets enter, then 2@INTERFACE where they come out"
+        );
+    }
+    Ok(Some(Other {
+        name: name.clone(),
+        foreign: Foreign {
+            interfaces,
+            command: arguments.control.clone(),
+        },
+        rules: arguments.rules,
+    }))
 }
 
 fn is_perfect(results: &Results) -> bool {
@@ -104,6 +193,10 @@ fn has_found(results: &Results) -> bool {
 
 fn has_throughput(results: &Results) -> bool {
     results.rfc2544.iter().all(|size| size.throughput_pps.is_some())
+}
+
+fn learns(results: &Results) -> bool {
+    results.rfc2889.as_ref().is_some_and(|found| found.caching_capacity > 0)
 }
 
 /// What a session does.
@@ -130,6 +223,21 @@ fn write(results: &Results, arguments: &TestArguments) -> Result<()> {
     }
     if let Some(path) = &arguments.html {
         files::write(path, report::html(results))?;
+    }
+    if let Some(path) = &arguments.timeline {
+        files::write(path, report::timeline(results))?;
+    }
+    if let Some(path) = &arguments.parquet {
+        let cases = json!([{ "case": results.description, "results": json }]);
+        files::write(path, parquet_table::file(&cases)?)?;
+    }
+    if let Some(folder) = &arguments.plots {
+        files::make_folder(folder)?;
+        for (name, chart) in report::charts(results) {
+            let name = name.replace(' ', "_");
+            files::write(&folder.join(format!("{name}.svg")), chart.svg())?;
+            files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
+        }
     }
     match arguments.json {
         true => output::print_json(&json),

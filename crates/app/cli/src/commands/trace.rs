@@ -3,6 +3,7 @@
 use super::Status;
 use crate::control_plane::{self, ControlOptions};
 use crate::entries::Entries;
+use crate::files;
 use crate::numbers;
 use crate::output;
 use crate::program::ProgramArguments;
@@ -10,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
 use forebay_packet::pcap;
 use forebay_pipeline::Options;
-use forebay_trace::TracePrinter;
+use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,9 @@ pub struct Arguments {
     /// Print the steps as JSON, an object on a line
     #[arg(long)]
     json: bool,
+    /// Write the packets that enter and leave, and what became of each, as pcapng
+    #[arg(long, value_name = "FILE.pcapng")]
+    pcapng: Option<PathBuf>,
 }
 
 /// Traces the packets.
@@ -55,7 +59,12 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
     let pipeline = start.pipeline;
     let mut printer = TracePrinter::new(pipeline.clone());
-    let outcome = forebay_stf::run(&sending(packets, arguments.port), pipeline, &mut printer);
+    let mut capture = PacketCapture::new(pipeline.clone())?;
+    let mut observer = Both(&mut printer, &mut capture);
+    let outcome = forebay_stf::run(&sending(packets, arguments.port), pipeline, &mut observer);
+    if let Some(path) = &arguments.pcapng {
+        files::write(path, capture.finish()?)?;
+    }
     if let Some(failure) = outcome
         .failures
         .iter()

@@ -29,6 +29,11 @@ impl Turns {
         let turn = self.turn.load(Ordering::Relaxed) + 1;
         self.turn.store(turn % self.ports.max(1), Ordering::Relaxed);
     }
+
+    /// Whether it is the turn of the port at this place.
+    pub fn is_of(&self, place: usize) -> bool {
+        self.turn.load(Ordering::Relaxed) == place
+    }
 }
 
 /// Polls a switch so that every packet's way is logged.
@@ -87,7 +92,7 @@ impl Port for LoggedPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        if self.turns.turn.load(Ordering::Relaxed) != self.place {
+        if !self.turns.is_of(self.place) {
             return Ok(0);
         }
         let before = burst.len();

@@ -1,0 +1,204 @@
+"""Switches between two veth pairs: each is started, given rules, and ends with its namespace."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROUTER = ROOT / "crates/testing/evaluations/src/router.p4"
+NAMESPACE = f"devices{os.getpid()}"
+NEAR, FAR = ["tester1", "tester2"], ["switch1", "switch2"]
+VERSION = 1
+
+
+def command(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, **options)
+
+
+def inside(*words, **options):
+    """In the namespace of the switch."""
+    return command("ip", "netns", "exec", NAMESPACE, *words, **options)
+
+
+def mac(number):
+    return ":".join(f"{byte:02x}" for byte in number.to_bytes(6, "big"))
+
+
+def dotted(number):
+    return ".".join(str(byte) for byte in number.to_bytes(4, "big"))
+
+
+class Wires:
+    """A namespace with a switch's ends of two wires; the other ends are the tester's."""
+
+    def __enter__(self):
+        command("ip", "netns", "add", NAMESPACE)
+        for near, far in zip(NEAR, FAR, strict=True):
+            command("ip", "link", "add", near, "type", "veth", "peer", "name", far, "netns", NAMESPACE)
+            self.quiet(near, command)
+            self.quiet(far, inside)
+        return self
+
+    @staticmethod
+    def quiet(name, run):
+        """No traffic of the system's own, and complete checksums."""
+        run("sysctl", "-q", "-w", f"net.ipv6.conf.{name}.disable_ipv6=1")
+        run("ip", "link", "set", name, "up", "mtu", "1500")
+        run("ethtool", "-K", name, "tx", "off", "rx", "off", stdout=subprocess.DEVNULL)
+
+    def __exit__(self, *_):
+        subprocess.run(["ip", "netns", "del", NAMESPACE])
+        for near in NEAR:
+            subprocess.run(["ip", "link", "del", near], stderr=subprocess.DEVNULL)
+
+
+class Switch:
+    """A switch that forwards by rules from `tester1` to `tester2`."""
+
+    name = ""
+    kinds = ()
+
+    def __init__(self):
+        self.processes = []
+        self.folder = tempfile.TemporaryDirectory()
+
+    def path(self, name):
+        return pathlib.Path(self.folder.name) / name
+
+    def spawn(self, *words):
+        words = ["ip", "netns", "exec", NAMESPACE, *map(str, words)]
+        self.processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.terminate()
+            process.wait(timeout=20)
+        self.folder.cleanup()
+
+
+class Forebay(Switch):
+    """`forebay run` with the router of the evaluations."""
+
+    name = "forebay run, veth"
+    kinds = ("exact", "lpm", "ternary", "range")
+
+    def __init__(self, binary):
+        super().__init__()
+        self.binary = binary
+
+    def start(self, kind, rules):
+        entries = self.path("rules.stf")
+        with entries.open("w") as file:
+            for rule in rules:
+                file.write(f"add routes {self.priority(kind, rule)}{self.key(kind, rule)} {self.action()}\n")
+        ports = [word for port, name in enumerate(FAR, 1) for word in ("-i", f"{port}@{name}")]
+        defines = ["-D", f"MATCH={kind}", "-D", f"SIZE={max(len(rules), 1)}"]
+        self.spawn(self.binary, "run", ROUTER, *defines, "--entries", entries, *ports, "--stats-interval", "0")
+        time.sleep(2 + len(rules) / 50_000)
+
+    @staticmethod
+    def priority(kind, rule):
+        return f"{rule['priority']} " if kind in ("ternary", "range") else ""
+
+    @staticmethod
+    def key(kind, rule):
+        value = rule["value"]
+        match kind:
+            case "exact":
+                return f"hdr.ipv4.dst_addr:{value:#010x}"
+            case "lpm":
+                return f"hdr.ipv4.dst_addr:{value:#010x}/{rule['mask'].bit_count()}"
+            case "ternary":
+                return f"hdr.ipv4.dst_addr:{value:#010x}&&&{rule['mask']:#010x}"
+            case _:
+                return f"hdr.ipv4.dst_addr:{value:#010x}->{rule['high']:#010x}"
+
+    @staticmethod
+    def action():
+        return f"forward(src_addr:{VERSION:#x}, dst_addr:{VERSION:#x}, port:2)"
+
+
+class OpenVSwitch(Switch):
+    """Open vSwitch with the datapath in user space."""
+
+    name = "Open vSwitch, userspace, veth"
+    kinds = ("exact", "lpm", "ternary")
+
+    def start(self, kind, rules):
+        database, socket = self.path("db"), self.path("db.sock")
+        os.environ["OVS_RUNDIR"] = self.folder.name
+        command("ovsdb-tool", "create", database, "/usr/share/openvswitch/vswitch.ovsschema")
+        self.spawn("ovsdb-server", database, f"--remote=punix:{socket}", f"--unixctl={self.path('ovsdb.ctl')}")
+        self.wait(socket)
+        self.spawn("ovs-vswitchd", f"unix:{socket}", f"--unixctl={self.path('vswitchd.ctl')}")
+        vsctl = ["ovs-vsctl", f"--db=unix:{socket}"]
+        inside(
+            *vsctl,
+            "add-br",
+            "br0",
+            "--",
+            "set",
+            "bridge",
+            "br0",
+            "datapath_type=netdev",
+            "fail-mode=secure",
+            "protocols=OpenFlow13",
+        )
+        for port, name in enumerate(FAR, 1):
+            inside(*vsctl, "add-port", "br0", name, "--", "set", "interface", name, f"ofport_request={port}")
+        flows = self.path("flows")
+        with flows.open("w") as file:
+            file.writelines(f"{flow(rule, VERSION)}\n" for rule in rules)
+        self.bridge = self.path("br0.mgmt")
+        self.wait(self.bridge)
+        inside("ovs-ofctl", "-O", "OpenFlow13", "add-flows", f"unix:{self.bridge}", flows)
+
+    @staticmethod
+    def wait(path):
+        until = time.monotonic() + 20
+        while not path.exists():
+            if time.monotonic() > until:
+                raise SystemExit(f"{path} does not appear")
+            time.sleep(0.05)
+
+
+def flow(rule, version):
+    """A flow as ovs-ofctl reads it. Longer prefixes and later ternary rules go first."""
+    mask = rule["mask"]
+    priority = 1 + mask.bit_count() if rule["priority"] == 0 else 1 + rule["priority"] % 60_000
+    match = f"priority={priority},ip,nw_dst={dotted(rule['value'])}/{dotted(mask)}"
+    actions = f"mod_dl_src:{mac(version)},mod_dl_dst:{mac(version)},dec_ttl,output:2"
+    return f"{match},actions={actions}"
+
+
+class KernelRouting(Switch):
+    """Linux IP forwarding: a route for each rule, one next hop."""
+
+    name = "Linux routing, veth"
+    kinds = ("lpm", "exact")
+
+    def start(self, kind, rules):
+        inside("sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+        for name in FAR:
+            inside("sysctl", "-q", "-w", f"net.ipv4.conf.{name}.rp_filter=0")
+            # The frames of the evaluations go to this address.
+            inside("ip", "link", "set", name, "address", "02:00:00:00:00:fe" if name == FAR[0] else "02:00:00:00:00:fd")
+        inside("sysctl", "-q", "-w", "net.ipv4.conf.all.rp_filter=0")
+        inside("ip", "address", "add", "192.0.2.1/30", "dev", FAR[1])
+        inside("ip", "neighbour", "add", "192.0.2.2", "lladdr", "02:00:00:00:00:02", "dev", FAR[1], "nud", "permanent")
+        routes = self.path("routes")
+        with routes.open("w") as file:
+            for rule in rules:
+                prefix = f"{dotted(rule['value'])}/{rule['mask'].bit_count()}"
+                file.write(f"route add {prefix} via 192.0.2.2 dev {FAR[1]}\n")
+        inside("ip", "-batch", routes)
+
+
+def rules(binary, kind, count):
+    """The rules of the evaluations."""
+    words = [binary, "tester", "evaluate", "-", "--print-rules", kind, "--rules", str(count)]
+    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in printed.splitlines()]

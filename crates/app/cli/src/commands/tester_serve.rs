@@ -1,0 +1,102 @@
+//! `forebay tester serve`: the tester as a service.
+
+use super::Status;
+use super::run::stop_on_signals;
+use crate::control_plane::{self, ControlOptions};
+use crate::entries::Entries;
+use crate::output;
+use crate::program::CompileOptions;
+use anyhow::{Context, Result, anyhow};
+use forebay_otg::{Generator, Interfaces, Memory};
+use forebay_pipeline::{FastPath, Options};
+use forebay_tester::device;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// Packets that a port in memory holds.
+const QUEUE_PACKETS: usize = 4096;
+
+/// How often it is looked whether a signal has come.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Arguments of `forebay tester serve`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay tester serve                                     locations of ports are interfaces: veth0, packet:eth1
+  forebay tester serve --program l3fwd.p4 --entries e.stf  locations are ports of this program, in memory: 1, 2
+Then, in Python: snappi.api(location=\"http://127.0.0.1:8443\"). What is supported: docs/tester.md")]
+pub struct Arguments {
+    /// Where to listen
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8443")]
+    address: String,
+    /// Test this program, between ports in memory
+    #[arg(long, value_name = "FILE.p4")]
+    program: Option<PathBuf>,
+    /// Its entries; as for `forebay run`
+    #[arg(long, value_name = "FILE", requires = "program")]
+    entries: Option<PathBuf>,
+    /// A macro for it; may be repeated
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "program")]
+    defines: Vec<String>,
+}
+
+/// Serves until a signal comes.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let Some(generator) = generator(arguments)? else {
+        return Ok(Status::Bad);
+    };
+    let stop = stop_on_signals()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the service")?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(&arguments.address).await;
+        let listener = listener.with_context(|| format!("cannot listen on {}", arguments.address))?;
+        output::info(&format!(
+            "Open Traffic Generator API: http://{}",
+            listener.local_addr()?
+        ));
+        let served = forebay_otg::serve(listener, generator, stopped(stop)).await;
+        served.map_err(|message| anyhow!(message))
+    })?;
+    Ok(Status::Good)
+}
+
+/// Ends when the flag is set.
+async fn stopped(stop: Arc<AtomicBool>) {
+    while !stop.load(Ordering::Relaxed) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The generator; none when the program has errors, which have been printed.
+fn generator(arguments: &Arguments) -> Result<Option<Generator>> {
+    let started = match &arguments.program {
+        None => Generator::new(Interfaces),
+        Some(path) => {
+            let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
+            let needs_p4info = entries.as_ref().is_some_and(Entries::need_p4info);
+            let options = CompileOptions {
+                define: arguments.defines.clone(),
+                ..CompileOptions::default()
+            };
+            let loading = Options {
+                fast_path: FastPath::BeforePackets,
+                ..Options::default()
+            };
+            let Some(mut start) = control_plane::load(Some(path), &options, loading, needs_p4info)? else {
+                return Ok(None);
+            };
+            if let Some(entries) = &entries {
+                entries.apply(&ControlOptions::default(), &mut start)?;
+            }
+            let pipeline = start.pipeline;
+            let make = move |numbers: &[u32]| Ok(device::program(pipeline.clone(), numbers, QUEUE_PACKETS, 0));
+            Generator::new(Memory(make))
+        }
+    };
+    started.map(Some).map_err(|message| anyhow!(message))
+}

@@ -1,0 +1,245 @@
+//! `evaluation.toml`: what is measured, and what was published.
+
+use crate::flows::{self, FlowResult, FlowSetting, Place};
+use crate::machine::Machine;
+use crate::table_size::{self, TableResult, TableSetting};
+use crate::updates::{self, Foreign, UpdateResult, UpdateSetting};
+use forebay_sim::Problem;
+use serde::{Deserialize, Serialize};
+
+/// An evaluation.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// What it is.
+    pub title: String,
+    /// Where values were published.
+    pub source: String,
+    /// What a reader must know.
+    #[serde(default)]
+    pub notes: String,
+    /// What is measured.
+    pub full: Settings,
+    /// The same within a minute.
+    pub quick: Settings,
+    /// Values of others, and bars.
+    #[serde(default)]
+    pub published: Vec<Published>,
+}
+
+/// Exactly one of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Settings {
+    pub flows: Option<FlowSetting>,
+    pub table_size: Option<TableSetting>,
+    pub updates: Option<UpdateSetting>,
+}
+
+/// A value that others have published, of a quantity that is measured here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The device.
+    pub device: String,
+    /// The quantity, as [`Figure::quantity`].
+    pub quantity: String,
+    /// The value, in words where it is a range.
+    pub value: String,
+}
+
+/// A measured quantity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is, with its unit.
+    pub quantity: String,
+    /// How much.
+    pub value: f64,
+}
+
+/// What an evaluation has found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Found {
+    pub format: String,
+    pub title: String,
+    pub device: String,
+    pub machine: Machine,
+    #[serde(default)]
+    pub flows: Vec<FlowResult>,
+    #[serde(default)]
+    pub table_size: Vec<TableResult>,
+    #[serde(default)]
+    pub updates: Vec<UpdateResult>,
+}
+
+/// The format of [`Found`] as JSON.
+pub const FORMAT: &str = "forebay-evaluation/1";
+
+impl Evaluation {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn read(text: &str) -> Result<Evaluation, Problem> {
+        let read: Evaluation = toml::from_str(text).map_err(|error| Problem::of_toml(text, &error))?;
+        for (name, settings) in [("full", &read.full), ("quick", &read.quick)] {
+            settings
+                .check()
+                .map_err(|message| Problem::new(None, format!("[{name}]: {message}")))?;
+        }
+        Ok(read)
+    }
+
+    /// Measures Forebay in memory. `told` hears a line for each result.
+    ///
+    /// # Errors
+    /// When something cannot be set up, in words.
+    pub fn run(&self, quick: bool, told: &mut dyn FnMut(&str)) -> Result<Found, String> {
+        let settings = if quick { &self.quick } else { &self.full };
+        let mut found = self.found("Forebay, router in memory");
+        if let Some(setting) = &settings.flows {
+            for table in &setting.tables {
+                let mut each = |result: &FlowResult| told(&crate::report::flow_line(result));
+                found
+                    .flows
+                    .extend(flows::measure(*table, setting, &Place::Memory, &mut each)?);
+            }
+        }
+        if let Some(setting) = &settings.table_size {
+            for start in &setting.tables {
+                let mut each = |attempt: &table_size::Attempt| told(&crate::report::attempt_line(start.kind, attempt));
+                found.table_size.push(table_size::search(*start, setting, &mut each)?);
+            }
+        }
+        if let Some(setting) = &settings.updates {
+            found.updates = run_updates(setting, None, told)?;
+        }
+        found.machine.finish();
+        Ok(found)
+    }
+
+    /// Measures a switch behind interfaces: with its rules (flows), or with a process that updates its rule (updates).
+    ///
+    /// # Errors
+    /// When an interface cannot be opened, or the evaluation is neither, in words.
+    pub fn run_foreign(
+        &self,
+        quick: bool,
+        device: &str,
+        foreign: &Foreign,
+        rules: u32,
+        told: &mut dyn FnMut(&str),
+    ) -> Result<Found, String> {
+        let settings = if quick { &self.quick } else { &self.full };
+        let mut found = self.found(device);
+        if let Some(setting) = &settings.flows {
+            let place = Place::Interfaces {
+                specs: foreign.interfaces.clone(),
+                rules,
+            };
+            for table in &setting.tables {
+                let mut each = |result: &FlowResult| told(&crate::report::flow_line(result));
+                found.flows.extend(flows::measure(*table, setting, &place, &mut each)?);
+            }
+        } else if let Some(setting) = &settings.updates {
+            found.updates = run_updates(setting, Some(foreign), told)?;
+        } else {
+            return Err("the size of tables is measured in memory alone".to_string());
+        }
+        found.machine.finish();
+        Ok(found)
+    }
+
+    fn found(&self, device: &str) -> Found {
+        Found {
+            format: FORMAT.to_string(),
+            title: self.title.clone(),
+            device: device.to_string(),
+            machine: Machine::now(),
+            flows: Vec::new(),
+            table_size: Vec::new(),
+            updates: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<(), String> {
+        let parts = [self.flows.is_some(), self.table_size.is_some(), self.updates.is_some()];
+        if parts.iter().filter(|part| **part).count() != 1 {
+            return Err("exactly one of flows, table_size and updates is wanted".to_string());
+        }
+        let tables = self
+            .flows
+            .iter()
+            .flat_map(|flows| &flows.tables)
+            .map(|table| (table.kind, table.rules));
+        let sizes = self
+            .table_size
+            .iter()
+            .flat_map(|tables| &tables.tables)
+            .map(|table| (table.kind, table.size));
+        for (kind, rules) in tables.chain(sizes) {
+            if rules == 0 || rules > kind.rules_max() {
+                return Err(format!(
+                    "{} rules of kind {}; 1 to {} are possible",
+                    rules,
+                    kind.name(),
+                    kind.rules_max()
+                ));
+            }
+        }
+        let flows = self.flows.iter().flat_map(|flows| &flows.frame_bytes);
+        let updates = self.updates.iter().flat_map(|updates| &updates.frame_bytes);
+        match flows.chain(updates).find(|bytes| !(64..=9_018).contains(*bytes)) {
+            Some(bytes) => Err(format!(
+                "a frame of {bytes} bytes; 64 to 9018 are possible, with check sequence"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+fn run_updates(
+    setting: &UpdateSetting,
+    foreign: Option<&Foreign>,
+    told: &mut dyn FnMut(&str),
+) -> Result<Vec<UpdateResult>, String> {
+    let mut results = Vec::new();
+    for of in setting.combinations() {
+        let result = updates::measure(of, setting, foreign)?;
+        told(&crate::report::update_line(&result));
+        results.push(result);
+    }
+    Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_evaluations_of_the_repository_can_be_read() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../experiments");
+        let mut read = 0;
+        for entry in std::fs::read_dir(folder).expect("experiments") {
+            let path = entry.expect("a folder").path().join("evaluation.toml");
+            if let Ok(text) = std::fs::read_to_string(&path) {
+                Evaluation::read(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+                read += 1;
+            }
+        }
+        assert!(read >= 3, "{read} evaluations");
+    }
+
+    #[test]
+    fn impossible_settings_are_told() {
+        let text = "title = \"t\"\nsource = \"s\"\n[full]\n[quick]\n";
+        let problem = Evaluation::read(text).expect_err("nothing to measure");
+        assert!(problem.to_string().contains("[full]: exactly one"), "{problem}");
+        let problem = Evaluation::read("title = 3").expect_err("a number");
+        assert!(problem.to_string().contains('1'), "{problem}");
+    }
+}

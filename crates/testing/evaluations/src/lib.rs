@@ -1,0 +1,30 @@
+//! Evaluations of forwarding devices: what a table costs when it is large, how large it may be, and how soon an update acts.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`flows`] | latency and rate with one rule and with all, with one flow and with many |
+//! | [`table_size`] | how many rules a table takes such that each forwards its packet |
+//! | [`updates`] | how long after a control-plane call packets are treated by the new rule |
+//!
+//! A folder of `experiments/` with an `evaluation.toml` ([`Evaluation`]) is one of them, with published values; [`report`] puts these
+//! beside what was measured. The device is a router in memory ([`router`], [`rules`]), or a switch behind interfaces.
+//!
+//! # Guarantees
+//! * Every packet carries its number and times: loss is exact, latency is that of all packets.
+//! * Both ends and the control plane read one clock.
+//! * A size counts as operable when a packet for each entry came out with what this entry writes.
+
+#![forbid(unsafe_code)]
+
+pub mod control;
+pub mod evaluation;
+pub mod flows;
+pub mod frames;
+pub mod machine;
+pub mod report;
+pub mod router;
+pub mod rules;
+pub mod table_size;
+pub mod updates;
+
+pub use evaluation::{Evaluation, Found};

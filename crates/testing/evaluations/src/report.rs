@@ -1,0 +1,468 @@
+//! What was measured beside what was published: tables and charts.
+
+use crate::evaluation::{Evaluation, Figure, Found};
+use crate::flows::{FlowResult, LOADS, LoadResult};
+use crate::rules::Kind;
+use crate::table_size::Attempt;
+use crate::updates::{ControlName, UpdateResult};
+use forebay_sim::plot::{Chart, Point, Series, Style};
+use std::fmt::Write;
+
+/// Nanoseconds in a microsecond.
+const US: f64 = 1e3;
+
+/// A line that tells of a result.
+pub fn flow_line(result: &FlowResult) -> String {
+    let load = |load: &LoadResult| {
+        format!(
+            "{:.0} % of it: p50 {:.2} µs, p99 {:.2} µs",
+            100.0 * load.share,
+            load.latency.p50_ns as f64 / US,
+            load.latency.p99_ns as f64 / US
+        )
+    };
+    let loads: Vec<String> = result.loads.iter().map(load).collect();
+    format!(
+        "{} {} {} B: {}; {}",
+        result.kind.name(),
+        result.case.name,
+        result.frame_bytes,
+        rate(result.ndr_pps),
+        loads.join("; ")
+    )
+}
+
+fn rate(pps: Option<f64>) -> String {
+    pps.map_or("no load without loss".to_string(), |pps| {
+        format!("{:.3} Mpps", pps / 1e6)
+    })
+}
+
+/// A line that tells of an attempt.
+pub fn attempt_line(kind: Kind, attempt: &Attempt) -> String {
+    format!(
+        "{} {}: {} taken, {} verified, {:.0} insertions/s{}",
+        kind.name(),
+        attempt.size,
+        attempt.taken,
+        attempt.verified,
+        attempt.insertions_per_s,
+        attempt
+            .failure
+            .as_ref()
+            .map(|failure| format!("; {failure}"))
+            .unwrap_or_default()
+    )
+}
+
+/// A line that tells of a combination.
+pub fn update_line(result: &UpdateResult) -> String {
+    format!(
+        "{} {}, {} rules, {} B at {} Mbps: response p50 {:.3} ms, p99 {:.3} ms, {:.0} updates/s, {} lost, {} half",
+        result.control.name(),
+        result.decision.name(),
+        result.rules,
+        result.frame_bytes,
+        result.mbps,
+        result.response.p50_ns as f64 / 1e6,
+        result.response.p99_ns as f64 / 1e6,
+        result.updates_per_s,
+        result.lost,
+        result.halves + result.stale
+    )
+}
+
+impl Found {
+    /// The quantities that published values are compared with.
+    pub fn figures(&self) -> Vec<Figure> {
+        let mut all = Vec::new();
+        let mut figure = |quantity: String, value: f64| all.push(Figure { quantity, value });
+        for result in &self.flows {
+            for load in &result.loads {
+                let name = if load.share < 1.0 {
+                    "90 % of the highest rate"
+                } else {
+                    "highest rate"
+                };
+                let quantity = format!(
+                    "latency p50 (µs), {}, {}, {} B, {name}",
+                    result.kind.name(),
+                    result.case.name,
+                    result.frame_bytes
+                );
+                figure(quantity, load.latency.p50_ns as f64 / US);
+            }
+        }
+        for growth in growths(&self.flows) {
+            figure(
+                format!(
+                    "growth of latency p50 from R1F1 to RmaxF1k (%), {}, {} B",
+                    growth.0.name(),
+                    growth.1
+                ),
+                growth.2,
+            );
+        }
+        for result in &self.table_size {
+            let size = result.operable().map_or(0, |attempt| attempt.size);
+            figure(format!("operable rules, {}", result.kind.name()), f64::from(size));
+        }
+        self.update_figures(&mut figure);
+        all
+    }
+
+    fn update_figures(&self, figure: &mut dyn FnMut(String, f64)) {
+        for result in &self.updates {
+            let of = format!("{}, {}", result.decision.name(), result.control.name());
+            let traffic = format!("{} rules, {} B, {} Mbps", result.rules, result.frame_bytes, result.mbps);
+            figure(
+                format!("response T4-T1 p50 (ms), {of}, {traffic}"),
+                result.response.p50_ns as f64 / 1e6,
+            );
+        }
+        for control in [ControlName::P4Runtime, ControlName::Library, ControlName::Command] {
+            let of = || self.updates.iter().filter(move |result| result.control == control);
+            if of().next().is_none() {
+                continue;
+            }
+            let worst = |value: fn(&UpdateResult) -> f64| of().map(value).fold(0.0, f64::max);
+            let name = control.name();
+            figure(
+                format!("response T4-T1 p50 (ms), worst combination, {name}"),
+                worst(|result| result.response.p50_ns as f64 / 1e6),
+            );
+            figure(
+                format!("response T4-T1 p99 (ms), worst combination, {name}"),
+                worst(|result| result.response.p99_ns as f64 / 1e6),
+            );
+            figure(
+                format!("response T4-T1 p99 (ms), updates that the machine did not disturb, worst combination, {name}"),
+                worst(|result| result.quiet_response.p99_ns as f64 / 1e6),
+            );
+            figure(
+                format!("response T4-T1 p50 (ms), median of combinations, {name}"),
+                median(of().map(|result| result.response.p50_ns as f64 / 1e6)),
+            );
+            let slowest = of().map(|result| result.updates_per_s).fold(f64::INFINITY, f64::min);
+            figure(
+                format!("updates a second, one by one, slowest combination, {name}"),
+                slowest,
+            );
+            let wrong = of()
+                .map(|result| result.lost + result.duplicated + result.halves + result.stale)
+                .sum::<u64>();
+            figure(
+                format!("packets lost, doubled or treated by half of an update, {name}"),
+                wrong as f64,
+            );
+        }
+    }
+
+    /// The report as Markdown; `command` is what writes it.
+    pub fn markdown(&self, evaluation: &Evaluation, command: &str) -> String {
+        let mut out = format!(
+            "# {}\n\nPublished: {}. Written by `{command}`.\n\n",
+            self.title, evaluation.source
+        );
+        if !evaluation.notes.trim().is_empty() {
+            let _ = writeln!(out, "{}\n", evaluation.notes.trim());
+        }
+        let machine = &self.machine;
+        let _ = writeln!(
+            out,
+            "Measured: {}, on {} processors {}, Linux {}. Load average {} before, {} after: other processes wanted the machine too \
+             where it is above 1.\n",
+            self.device, machine.processors, machine.processor, machine.kernel, machine.load_before, machine.load_after
+        );
+        self.beside(evaluation, &mut out);
+        self.flow_table(&mut out);
+        self.size_table(&mut out);
+        self.update_table(&mut out);
+        out
+    }
+
+    fn beside(&self, evaluation: &Evaluation, out: &mut String) {
+        if evaluation.published.is_empty() {
+            return;
+        }
+        out.push_str("| quantity | by | published | measured |\n|---|---|---|---|\n");
+        let figures = self.figures();
+        for published in &evaluation.published {
+            let own = figures.iter().find(|figure| figure.quantity == published.quantity);
+            let own = own.map_or("not measured".to_string(), |figure| short(figure.value));
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {own} |",
+                published.quantity, published.device, published.value
+            );
+        }
+        out.push('\n');
+    }
+
+    fn flow_table(&self, out: &mut String) {
+        if self.flows.is_empty() {
+            return;
+        }
+        out.push_str("## Latency in µs, from the intended sending time of each packet\n\n");
+        out.push_str(
+            "| table | case | rules | flows | bytes | load | Mpps | packets | lost | min | 25 % | 50 % | 75 % | 99 % | 99.9 % | max | outliers | all packets: 50 %, 99.9 % | disturbed |\n",
+        );
+        out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+        for result in &self.flows {
+            for load in &result.loads {
+                flow_row(result, load, out);
+            }
+        }
+        out.push_str(
+            "\nThe load is a share of the highest one without loss. *Outliers* lie above the box by more than 1.5 times its height. \
+             Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
+             and counted in *all packets*; *disturbed* is the share of the time.\n\n",
+        );
+    }
+
+    fn size_table(&self, out: &mut String) {
+        if self.table_size.is_empty() {
+            return;
+        }
+        out.push_str("## Sizes that were tried\n\n");
+        out.push_str("| table | size | entries taken | verified by a packet | insertions/s | look-ups read (MB) | process (MB) | verdict |\n|---|---|---|---|---|---|---|---|\n");
+        for result in &self.table_size {
+            for attempt in &result.tried {
+                let _ = writeln!(
+                    out,
+                    "| {} | {} | {} | {} | {:.0} | {:.1} | {:.0} | {} |",
+                    result.kind.name(),
+                    attempt.size,
+                    attempt.taken,
+                    attempt.verified,
+                    attempt.insertions_per_s,
+                    attempt.table_bytes as f64 / 1e6,
+                    attempt.process_bytes as f64 / 1e6,
+                    attempt.failure.as_deref().unwrap_or("works")
+                );
+            }
+        }
+        out.push('\n');
+    }
+
+    fn update_table(&self, out: &mut String) {
+        if self.updates.is_empty() {
+            return;
+        }
+        out.push_str("## Times in ms\n\n");
+        out.push_str(
+            "| control | rule | rules | bytes | Mbps | call T2-T1 50 % | 99 % | response T4-T1 50 % | 99 % | 99.9 % | max | undisturbed: updates | 50 % | 99 % | gap T4-T3 50 % | updates/s | packets | lost | doubled | half | stale | pauses |\n",
+        );
+        out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+        for result in &self.updates {
+            let ms = |ns: u64| short(ns as f64 / 1e6);
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} | {} | {} | {} | {} | {} | {} |",
+                result.control.name(),
+                result.decision.name(),
+                result.rules,
+                result.frame_bytes,
+                result.mbps,
+                ms(result.call.p50_ns),
+                ms(result.call.p99_ns),
+                ms(result.response.p50_ns),
+                ms(result.response.p99_ns),
+                ms(result.response.p99_9_ns),
+                ms(result.response.max_ns),
+                result.quiet_response.count,
+                ms(result.quiet_response.p50_ns),
+                ms(result.quiet_response.p99_ns),
+                ms(result.gap.p50_ns),
+                result.updates_per_s,
+                result.sent,
+                result.lost,
+                result.duplicated,
+                result.halves,
+                result.stale,
+                result.pauses
+            );
+        }
+        out.push_str(
+            "\nT1, T2: before and after the call. T3, T4: arrivals of the last packet under the old rule and of the first under the \
+             new one. *Half*: packets whose MAC addresses are of two versions. *Stale*: packets under a version older than one that was \
+             seen before. *Pauses*: times that the tester itself stood still for more than 0.1 ms; *undisturbed* updates are those without one \
+             since the update before.\n\n",
+        );
+    }
+
+    /// Charts with names of files.
+    pub fn charts(&self) -> Vec<(String, Chart)> {
+        let mut charts = Vec::new();
+        for kind in [Kind::Exact, Kind::Lpm, Kind::Ternary, Kind::Range] {
+            for load in LOADS {
+                charts.extend(self.flow_chart(kind, load));
+            }
+        }
+        charts.extend(self.update_chart());
+        charts
+    }
+
+    fn flow_chart(&self, kind: Kind, share: f64) -> Option<(String, Chart)> {
+        let of_kind: Vec<&FlowResult> = self.flows.iter().filter(|result| result.kind == kind).collect();
+        let mut sizes: Vec<usize> = of_kind.iter().map(|result| result.frame_bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let cases = ["R1F1", "RmaxF1", "RmaxF1k", "RmaxFmax"];
+        let mut series = Vec::new();
+        for (index, bytes) in sizes.iter().enumerate() {
+            let offset = (index as f64 - (sizes.len() as f64 - 1.0) / 2.0) * BOX_DISTANCE;
+            let mut points = Vec::new();
+            for result in of_kind.iter().filter(|result| result.frame_bytes == *bytes) {
+                let load = result.loads.iter().find(|load| load.share == share);
+                let place = cases.iter().position(|case| *case == result.case.name);
+                let (Some(load), Some(place)) = (load, place) else {
+                    continue;
+                };
+                let x = place as f64 + 1.0 + offset;
+                let [low, middle, high] = load.box_plot.quartiles;
+                let ends = [load.box_plot.min, low, middle, high, load.box_plot.upper_whisker];
+                points.extend(ends.map(|ns| Point::new(x, ns as f64 / US)));
+            }
+            series.push(Series {
+                group: format!("{bytes} bytes"),
+                style: Style::Boxes,
+                points,
+            });
+        }
+        let percent = (100.0 * share).round();
+        let chart = Chart {
+            title: format!("Latency by rules and flows, {} table", kind.name()),
+            subtitle: format!(
+                "{percent} % of the highest rate without loss; boxes are quartiles, outliers are left out"
+            ),
+            x_label: "1: R1F1, 2: RmaxF1, 3: RmaxF1k, 4: RmaxFmax".to_string(),
+            y_label: "latency (µs)".to_string(),
+            series,
+        };
+        let has_points = chart.series.iter().any(|series| !series.points.is_empty());
+        has_points.then(|| (format!("latency_{}_{percent}", kind.name()), chart))
+    }
+
+    fn update_chart(&self) -> Option<(String, Chart)> {
+        let mut series: Vec<Series> = Vec::new();
+        for result in &self.updates {
+            let group = format!("{}, {}", result.control.name(), result.decision.name());
+            if series.iter().any(|own| own.group == group) {
+                continue;
+            }
+            series.push(Series {
+                group,
+                style: Style::Line,
+                points: cumulated(&result.response.histogram, result.response.count),
+            });
+        }
+        let first = self.updates.first()?;
+        let chart = Chart {
+            title: "Response to a rule update".to_string(),
+            subtitle: format!(
+                "{} bytes at {} Mbps, {} updates",
+                first.frame_bytes, first.mbps, first.repetitions
+            ),
+            x_label: "response time T4-T1 (ms)".to_string(),
+            y_label: "updates with at most that (%)".to_string(),
+            series,
+        };
+        Some(("response".to_string(), chart))
+    }
+}
+
+/// The distance of boxes of one case.
+const BOX_DISTANCE: f64 = 0.18;
+
+/// A cumulated distribution up to 99 %.
+fn cumulated(histogram: &[(u64, u64, u64)], count: u64) -> Vec<Point> {
+    let mut below = 0;
+    let mut points = Vec::new();
+    for (_, high, of_bucket) in histogram {
+        below += of_bucket;
+        let share = 100.0 * below as f64 / count as f64;
+        points.push(Point::new(*high as f64 / 1e6, share));
+        if share >= 99.0 {
+            break;
+        }
+    }
+    points
+}
+
+fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
+    let us = |ns: u64| short(ns as f64 / US);
+    let plot = &load.box_plot;
+    let _ = writeln!(
+        out,
+        "| {} | {} | {} | {} | {} | {:.0} % | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {}, {} | {:.1} % |",
+        result.kind.name(),
+        result.case.name,
+        result.case.rules,
+        result.case.flows,
+        result.frame_bytes,
+        100.0 * load.share,
+        load.pps / 1e6,
+        load.sent,
+        load.lost,
+        us(plot.min),
+        us(plot.quartiles[0]),
+        us(plot.quartiles[1]),
+        us(plot.quartiles[2]),
+        us(load.latency.p99_ns),
+        us(load.latency.p99_9_ns),
+        us(plot.max),
+        plot.outliers,
+        us(load.latency_all.p50_ns),
+        us(load.latency_all.p99_9_ns),
+        100.0 * load.disturbed_share
+    );
+}
+
+/// By how many percent the median at 90 % grows from R1F1 to RmaxF1k, by kind and length.
+fn growths(results: &[FlowResult]) -> Vec<(Kind, usize, f64)> {
+    let median = |kind, bytes, case: &str| {
+        let result = results
+            .iter()
+            .find(|result| result.kind == kind && result.frame_bytes == bytes && result.case.name == case)?;
+        let load = result.loads.iter().find(|load| load.share < 1.0)?;
+        Some(load.latency.p50_ns as f64)
+    };
+    let firsts = results.iter().filter(|result| result.case.name == "R1F1");
+    let growth = |result: &FlowResult| {
+        let (kind, bytes) = (result.kind, result.frame_bytes);
+        let (before, after) = (median(kind, bytes, "R1F1")?, median(kind, bytes, "RmaxF1k")?);
+        Some((kind, bytes, 100.0 * (after / before - 1.0)))
+    };
+    firsts.filter_map(growth).collect()
+}
+
+/// The median; 0 of nothing.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Three significant digits, without an exponent.
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        value if !(f64::MIN_POSITIVE..100.0).contains(&value) => 0,
+        value if value >= 10.0 => 1,
+        value if value >= 1.0 => 2,
+        value if value >= 0.1 => 3,
+        _ => 4,
+    };
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let shown = [0.0, 0.0123, 0.123, 1.234, 12.34, 123.4, 10_000_000.0].map(short);
+        assert_eq!(shown, ["0", "0.0123", "0.123", "1.23", "12.3", "123", "10000000"]);
+    }
+}

@@ -1,0 +1,561 @@
+//! A configuration of the API: ports, flows, captures. Everything that is not supported is refused.
+
+use crate::node::{Node, Wrong};
+use crate::packet::{CHECK_SEQUENCE_BYTES, Headers, least_common_multiple};
+use forebay_packet::SplitMix64;
+use forebay_tester::frames::Frames;
+use forebay_tester::schedule::{Arrivals, Shape};
+use forebay_tester::stream::{Rate, Stream};
+use forebay_tester::tag::STREAMS_MAX;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Ports of a configuration at most.
+const PORTS_MAX: usize = 64;
+
+/// Frames of all flows together, each of which is kept.
+const FRAMES_MAX: usize = 1 << 18;
+
+/// The longest frame, with check sequence.
+const BYTES_MAX: u64 = 9_218;
+
+/// Lengths of a flow at most.
+const SIZES_MAX: usize = 256;
+
+/// The highest rates that are taken.
+const PPS_MAX: u64 = 1_000_000_000;
+
+/// A port without a speed in `layer1` has this one, in bits a second; percentages are shares of it.
+const SPEED: f64 = 10e9;
+
+/// What is measured.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// As it was sent.
+    pub json: Value,
+    /// Its ports.
+    pub ports: Vec<PortConfig>,
+    /// Its flows.
+    pub flows: Vec<FlowConfig>,
+    /// Which ports may be captured, and how.
+    pub captures: Vec<CaptureConfig>,
+    /// What was taken in another way than it was asked for.
+    pub warnings: Vec<String>,
+}
+
+/// A port.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct PortConfig {
+    pub name: String,
+    pub location: String,
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct FlowConfig {
+    pub name: String,
+    /// Indices of ports.
+    pub tx: usize,
+    pub rx: Vec<usize>,
+    pub stream: Stream,
+    pub limit: Limit,
+    pub metrics: Wanted,
+}
+
+/// What a flow's metrics contain.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Wanted {
+    pub is_enabled: bool,
+    pub loss: bool,
+    pub latency: bool,
+    pub timestamps: bool,
+}
+
+/// When a flow ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Never.
+    None,
+    /// After so many frames.
+    Frames(u64),
+    /// After so many seconds.
+    Seconds(f64),
+}
+
+/// A capture of a port.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct CaptureConfig {
+    /// The index of the port.
+    pub port: usize,
+    pub is_pcapng: bool,
+}
+
+impl Config {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong or not supported, with its path.
+    pub fn read(json: &Value) -> Result<Config, Wrong> {
+        let root = Node::root(json);
+        root.object(&["ports", "flows", "captures", "layer1", "options"])?;
+        let mut config = Config {
+            json: json.clone(),
+            ports: ports(&root.at("ports"))?,
+            ..Config::default()
+        };
+        if root.at("options").is_there() {
+            config
+                .warnings
+                .push("options: concerns hardware, and is passed over".to_string());
+        }
+        let speeds = speeds(&root.at("layer1"), &config.ports)?;
+        let flows = root.at("flows");
+        if flows.list()?.len() > STREAMS_MAX {
+            return Err(flows.wrong(format!("at most {STREAMS_MAX} flows are possible")));
+        }
+        for node in flows.list()? {
+            let flow = flow(&node, &config.ports, &speeds, &mut config.warnings)?;
+            if config.flows.iter().any(|own| own.name == flow.name) {
+                return Err(node.at("name").wrong(format!("there are two flows {:?}", flow.name)));
+            }
+            config.flows.push(flow);
+        }
+        let frames: usize = config
+            .flows
+            .iter()
+            .map(|flow| flow.stream.frames.templates().len())
+            .sum();
+        if frames > FRAMES_MAX {
+            return Err(flows.wrong(format!("{frames} different frames; {FRAMES_MAX} are possible")));
+        }
+        config.captures = captures(&root.at("captures"), &config.ports)?;
+        Ok(config)
+    }
+
+    /// The index of a flow.
+    pub fn flow(&self, name: &str) -> Option<usize> {
+        self.flows.iter().position(|flow| flow.name == name)
+    }
+
+    /// The index of a port.
+    pub fn port(&self, name: &str) -> Option<usize> {
+        self.ports.iter().position(|port| port.name == name)
+    }
+}
+
+fn ports(node: &Node<'_>) -> Result<Vec<PortConfig>, Wrong> {
+    let mut ports: Vec<PortConfig> = Vec::new();
+    for port in node.list()? {
+        port.object(&["name", "location"])?;
+        let (name, location) = (port.at("name").text()?, port.at("location"));
+        if ports.iter().any(|own| own.name == name) {
+            return Err(port.at("name").wrong(format!("there are two ports {name:?}")));
+        }
+        if !location.is_there() {
+            return Err(location.wrong("where is it? A number of a port, or an interface, is expected"));
+        }
+        ports.push(PortConfig {
+            name: name.to_string(),
+            location: location.text()?.to_string(),
+        });
+    }
+    match ports.len() {
+        0..=PORTS_MAX => Ok(ports),
+        many => Err(node.wrong(format!("{many} ports; {PORTS_MAX} are possible"))),
+    }
+}
+
+fn port_index(node: &Node<'_>, name: &str, ports: &[PortConfig]) -> Result<usize, Wrong> {
+    let index = ports.iter().position(|port| port.name == name);
+    index.ok_or_else(|| node.wrong(format!("there is no port {name:?}")))
+}
+
+/// The speed of each port in bits a second.
+fn speeds(node: &Node<'_>, ports: &[PortConfig]) -> Result<Vec<f64>, Wrong> {
+    let mut speeds = vec![SPEED; ports.len()];
+    for layer in node.list()? {
+        // What else it holds concerns hardware; promiscuous mode and MTU are those of the interface.
+        let speed = layer.at("speed");
+        if !speed.is_there() {
+            continue;
+        }
+        let speed = speed_of(speed.text()?).ok_or_else(|| speed.wrong("a speed like speed_10_gbps is expected"))?;
+        let names = layer.at("port_names");
+        for name in names.texts()? {
+            speeds[port_index(&names, &name, ports)?] = speed;
+        }
+    }
+    Ok(speeds)
+}
+
+/// `speed_10_gbps`, `speed_100_fd_mbps`.
+fn speed_of(text: &str) -> Option<f64> {
+    let mut words = text.strip_prefix("speed_")?.split('_');
+    let number: f64 = words.next()?.parse().ok()?;
+    match words.next_back()? {
+        "gbps" => Some(number * 1e9),
+        "mbps" => Some(number * 1e6),
+        _ => None,
+    }
+}
+
+fn flow(
+    node: &Node<'_>,
+    ports: &[PortConfig],
+    speeds: &[f64],
+    warnings: &mut Vec<String>,
+) -> Result<FlowConfig, Wrong> {
+    node.object(&["name", "tx_rx", "packet", "size", "rate", "duration", "metrics"])?;
+    let name = node.at("name").text()?.to_string();
+    let (tx, rx) = ends(&node.at("tx_rx"), ports)?;
+    let headers = Headers::read(&node.at("packet"))?;
+    let frames = frames(&headers, &node.at("size"), warnings)?;
+    let mut stream = Stream {
+        name: name.clone(),
+        from: tx as u32,
+        to: None,
+        frames: Arc::new(frames),
+        rate: rate(&node.at("rate"), speeds[tx])?,
+        arrivals: Arrivals::Constant,
+        shape: Shape::flat(),
+        messages: None,
+    };
+    let limit = duration(&node.at("duration"), &mut stream)?;
+    Ok(FlowConfig {
+        name,
+        tx,
+        rx,
+        stream,
+        limit,
+        metrics: wanted(&node.at("metrics"))?,
+    })
+}
+
+fn ends(node: &Node<'_>, ports: &[PortConfig]) -> Result<(usize, Vec<usize>), Wrong> {
+    node.object(&["choice", "port"])?;
+    let (choice, port) = node.choice("port")?;
+    if choice != "port" {
+        return Err(node.not_supported(choice, &["port"]));
+    }
+    port.object(&["tx_name", "rx_name", "rx_names"])?;
+    let tx = port.at("tx_name");
+    let tx = port_index(&tx, tx.text()?, ports)?;
+    let (one, several) = (port.at("rx_name"), port.at("rx_names"));
+    let mut names = several.texts()?;
+    if one.is_there() && !names.iter().any(|name| Ok(name.as_str()) == one.text()) {
+        names.push(one.text()?.to_string());
+    }
+    let rx: Vec<usize> = names
+        .iter()
+        .map(|name| port_index(&several, name, ports))
+        .collect::<Result<_, _>>()?;
+    // Without any, a flow may come out everywhere.
+    Ok((tx, if rx.is_empty() { (0..ports.len()).collect() } else { rx }))
+}
+
+fn frames(headers: &Headers, size: &Node<'_>, warnings: &mut Vec<String>) -> Result<Frames, Wrong> {
+    let least = headers.bytes_min() + CHECK_SEQUENCE_BYTES;
+    let mut sizes = sizes(size)?;
+    if let Some(short) = sizes.iter().find(|bytes| **bytes < least) {
+        warnings.push(
+            size.wrong(format!(
+                "{short} bytes are too short for these headers and the tester's tag; {least} are sent"
+            ))
+            .to_string(),
+        );
+        sizes.iter_mut().for_each(|bytes| *bytes = (*bytes).max(least));
+    }
+    let count = headers
+        .period()
+        .and_then(|period| least_common_multiple(period, sizes.len()));
+    let count = count.ok_or_else(|| size.wrong("fields and sizes do not begin again within 65536 frames"))?;
+    let frame = |index: usize| headers.frame(index, sizes[index % sizes.len()] - CHECK_SEQUENCE_BYTES);
+    Ok(Frames::in_turn((0..count).map(frame).collect()))
+}
+
+/// Lengths with check sequence, in turn.
+fn sizes(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
+    if !node.is_there() {
+        return Ok(vec![64]);
+    }
+    node.object(&["choice", "fixed", "increment", "random", "weight_pairs"])?;
+    let bytes = |node: &Node<'_>, default| node.whole_or(default, 1..=BYTES_MAX);
+    let (choice, chosen) = node.choice("fixed")?;
+    match choice {
+        "fixed" => Ok(vec![bytes(&chosen, 64)? as usize]),
+        "increment" => {
+            chosen.object(&["start", "end", "step"])?;
+            let (start, end) = (bytes(&chosen.at("start"), 64)?, bytes(&chosen.at("end"), 1518)?);
+            let step = chosen.at("step").whole_or(1, 1..=BYTES_MAX)?;
+            let sizes: Vec<usize> = (start..=end)
+                .step_by(step as usize)
+                .map(|bytes| bytes as usize)
+                .collect();
+            check_sizes(&chosen, sizes)
+        }
+        "random" => {
+            chosen.object(&["min", "max"])?;
+            let (min, max) = (bytes(&chosen.at("min"), 64)?, bytes(&chosen.at("max"), 1518)?);
+            if min > max {
+                return Err(chosen.at("min").wrong("is more than max"));
+            }
+            let mut random = SplitMix64::new(1);
+            Ok((0..SIZES_MAX)
+                .map(|_| (min + random.next_u64() % (max - min + 1)) as usize)
+                .collect())
+        }
+        "weight_pairs" => weights(&chosen),
+        other => Err(node.not_supported(other, &["fixed", "increment", "random", "weight_pairs"])),
+    }
+}
+
+fn check_sizes(node: &Node<'_>, sizes: Vec<usize>) -> Result<Vec<usize>, Wrong> {
+    match sizes.len() {
+        0 => Err(node.wrong("start is more than end")),
+        1..=SIZES_MAX => Ok(sizes),
+        many => Err(node.wrong(format!("{many} different sizes; {SIZES_MAX} are possible"))),
+    }
+}
+
+/// The mix `imix` of the API: 64, 570 and 1518 bytes in proportions 7 : 4 : 1.
+const IMIX: [usize; 12] = [64, 570, 64, 64, 570, 64, 570, 64, 1518, 64, 570, 64];
+
+fn weights(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
+    node.object(&["choice", "predefined", "custom"])?;
+    let (choice, chosen) = node.choice("predefined")?;
+    if choice == "predefined" {
+        return match chosen.is_there().then(|| chosen.text()).transpose()? {
+            None | Some("imix") => Ok(IMIX.to_vec()),
+            Some(other) => Err(chosen.wrong(format!("there is no mix {other:?}; there is imix"))),
+        };
+    }
+    let mut sizes = Vec::new();
+    for pair in chosen.list()? {
+        pair.object(&["size", "weight"])?;
+        let bytes = pair.at("size").whole_or(64, 1..=BYTES_MAX)? as usize;
+        let weight = pair.at("weight").whole_or(1, 1..=SIZES_MAX as u64)?;
+        sizes.extend((0..weight).map(|_| bytes));
+    }
+    match sizes.is_empty() {
+        true => Err(chosen.wrong("at least one pair of size and weight is expected")),
+        false => check_sizes(&chosen, sizes),
+    }
+}
+
+fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
+    const SUPPORTED: [&str; 6] = ["pps", "bps", "kbps", "mbps", "gbps", "percentage"];
+    if !node.is_there() {
+        return Ok(Rate::Frames(1000.0));
+    }
+    node.object(&["choice", "pps", "bps", "kbps", "mbps", "gbps", "percentage"])?;
+    let (choice, chosen) = node.choice("pps")?;
+    let bits = |unit: f64| -> Result<Rate, Wrong> {
+        let value = if chosen.is_there() { chosen.positive()? } else { 1000.0 };
+        match value * unit <= 1e12 {
+            true => Ok(Rate::Bits(value * unit)),
+            false => Err(chosen.wrong("at most 1000 Gbps are possible")),
+        }
+    };
+    match choice {
+        "pps" => Ok(Rate::Frames(chosen.whole_or(1000, 1..=PPS_MAX)? as f64)),
+        "bps" => bits(1.0),
+        "kbps" => bits(1e3),
+        "mbps" => bits(1e6),
+        "gbps" => bits(1e9),
+        "percentage" => {
+            let percent = if chosen.is_there() { chosen.positive()? } else { 10.0 };
+            match percent <= 100.0 {
+                true => Ok(Rate::Bits(speed * percent / 100.0)),
+                false => Err(chosen.wrong("at most 100 is possible")),
+            }
+        }
+        other => Err(node.not_supported(other, &SUPPORTED)),
+    }
+}
+
+/// When the flow ends; bursts change its shape.
+fn duration(node: &Node<'_>, stream: &mut Stream) -> Result<Limit, Wrong> {
+    const SUPPORTED: [&str; 4] = ["continuous", "fixed_packets", "fixed_seconds", "burst"];
+    if !node.is_there() {
+        return Ok(Limit::None);
+    }
+    node.object(&["choice", "continuous", "fixed_packets", "fixed_seconds", "burst"])?;
+    let (choice, chosen) = node.choice("continuous")?;
+    let frames_max = forebay_tester::tag::NUMBER_MAX;
+    match choice {
+        "continuous" => Ok(Limit::None),
+        "fixed_packets" => {
+            chosen.object(&["packets", "gap"])?;
+            chosen.at("packets").whole_or(1, 1..=frames_max).map(Limit::Frames)
+        }
+        "fixed_seconds" => {
+            chosen.object(&["seconds", "gap"])?;
+            let seconds = chosen.at("seconds");
+            let seconds = if seconds.is_there() { seconds.positive()? } else { 1.0 };
+            Ok(Limit::Seconds(seconds.min(86_400.0)))
+        }
+        "burst" => bursts(&chosen, stream),
+        other => Err(node.not_supported(other, &SUPPORTED)),
+    }
+}
+
+fn bursts(node: &Node<'_>, stream: &mut Stream) -> Result<Limit, Wrong> {
+    node.object(&["bursts", "packets", "gap", "inter_burst_gap"])?;
+    let bursts = node.at("bursts").whole_or(0, 0..=1 << 32)?;
+    let packets = node.at("packets").whole_or(1, 1..=1 << 24)?;
+    let gap = node.at("inter_burst_gap");
+    let gap_s = if gap.is_there() {
+        gap.object(&["choice", "bytes", "nanoseconds", "microseconds"])?;
+        let (choice, chosen) = gap.choice("bytes")?;
+        match choice {
+            "nanoseconds" => chosen.positive()? / 1e9,
+            "microseconds" => chosen.positive()? / 1e6,
+            "bytes" => chosen.positive()? * 8.0 / SPEED,
+            other => return Err(gap.not_supported(other, &["bytes", "nanoseconds", "microseconds"])),
+        }
+    } else {
+        0.0
+    };
+    if let Some(pps) = stream.mean_pps()
+        && gap_s > 0.0
+    {
+        let shape = Shape::on_off(packets as f64 / pps, gap_s);
+        stream.shape = shape.ok_or_else(|| gap.wrong("a gap is more than 0"))?;
+    }
+    let total = bursts.saturating_mul(packets);
+    Ok(if bursts == 0 { Limit::None } else { Limit::Frames(total) })
+}
+
+fn wanted(node: &Node<'_>) -> Result<Wanted, Wrong> {
+    if !node.is_there() {
+        return Ok(Wanted::default());
+    }
+    node.object(&["enable", "loss", "latency", "timestamps"])?;
+    let latency = node.at("latency");
+    if latency.is_there() {
+        latency.object(&["enable", "mode"])?;
+        let mode = latency.at("mode");
+        if mode.is_there() && mode.text()? != "store_forward" {
+            return Err(
+                mode.wrong("store_forward is what is measured: in memory and between interfaces frames are whole")
+            );
+        }
+    }
+    Ok(Wanted {
+        is_enabled: node.at("enable").flag(true)?,
+        loss: node.at("loss").flag(false)?,
+        latency: latency.is_there() && latency.at("enable").flag(false)?,
+        timestamps: node.at("timestamps").flag(false)?,
+    })
+}
+
+fn captures(node: &Node<'_>, ports: &[PortConfig]) -> Result<Vec<CaptureConfig>, Wrong> {
+    let mut captures = Vec::new();
+    for capture in node.list()? {
+        capture.object(&["name", "port_names", "format", "overwrite"])?;
+        let format = capture.at("format");
+        let is_pcapng = match format.is_there().then(|| format.text()).transpose()? {
+            None | Some("pcap") => false,
+            Some("pcapng") => true,
+            Some(_) => return Err(format.wrong("pcap or pcapng is expected")),
+        };
+        let names = capture.at("port_names");
+        for name in names.texts()? {
+            let port = port_index(&names, &name, ports)?;
+            captures.push(CaptureConfig { port, is_pcapng });
+        }
+    }
+    Ok(captures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn with(flow: Value) -> Result<Config, Wrong> {
+        Config::read(&json!({
+            "ports": [{ "name": "a", "location": "1" }, { "name": "b", "location": "2" }],
+            "flows": [flow],
+        }))
+    }
+
+    fn flow() -> Value {
+        json!({
+            "name": "f",
+            "tx_rx": { "choice": "port", "port": { "tx_name": "a", "rx_names": ["b"] } },
+            "packet": [
+                { "choice": "ethernet", "ethernet": {} },
+                { "choice": "ipv4", "ipv4": { "dst": { "choice": "increment",
+                    "increment": { "start": "10.0.2.1", "step": "0.0.0.1", "count": 3 } } } },
+                { "choice": "udp", "udp": { "src_port": { "choice": "values", "values": [1, 2] } } },
+            ],
+        })
+    }
+
+    #[test]
+    fn fields_take_turns_until_all_begin_again() {
+        let config = with(flow()).expect("a configuration");
+        let templates = config.flows[0].stream.frames.templates();
+        assert_eq!(templates.len(), 6);
+        let last_byte: Vec<u8> = templates.iter().map(|frame| frame[33]).collect();
+        assert_eq!(last_byte, [1, 2, 3, 1, 2, 3]);
+        assert!(templates.iter().all(|frame| frame.len() == 60));
+    }
+
+    #[test]
+    fn what_is_not_supported_is_named() {
+        let wrong = |change: &dyn Fn(&mut Value)| {
+            let mut flow = flow();
+            change(&mut flow);
+            with(flow).expect_err("refused").to_string()
+        };
+        let said = wrong(&|flow| flow["rate"] = json!({ "choice": "pps", "pps": 0 }));
+        assert_eq!(
+            said,
+            "flows[0].rate.pps: a whole number from 1 to 1000000000 is expected"
+        );
+        let said = wrong(&|flow| flow["packet"][2] = json!({ "choice": "icmp", "icmp": {} }));
+        assert!(said.starts_with("flows[0].packet: packets are"), "{said}");
+        let said = wrong(&|flow| flow["packet"][1]["ipv4"]["options"] = json!([1]));
+        assert!(
+            said.starts_with("flows[0].packet[1].ipv4.options: is not supported"),
+            "{said}"
+        );
+        let said = wrong(&|flow| flow["tx_rx"]["port"]["rx_names"] = json!(["c"]));
+        assert_eq!(said, "flows[0].tx_rx.port.rx_names: there is no port \"c\"");
+        let said = wrong(&|flow| flow["size"] = json!({ "choice": "fixed", "fixed": 100_000 }));
+        assert!(said.starts_with("flows[0].size.fixed: a whole number"), "{said}");
+    }
+
+    #[test]
+    fn a_frame_that_is_too_short_is_lengthened_with_a_warning() {
+        let mut flow = flow();
+        flow["packet"][2] = json!({ "choice": "tcp", "tcp": {} });
+        let config = with(flow).expect("a configuration");
+        assert_eq!(config.warnings.len(), 1, "{:?}", config.warnings);
+        assert!(
+            config.flows[0]
+                .stream
+                .frames
+                .templates()
+                .iter()
+                .all(|frame| frame.len() == 72)
+        );
+    }
+
+    #[test]
+    fn rates_and_durations() {
+        let mut flow = flow();
+        flow["rate"] = json!({ "choice": "percentage", "percentage": 10 });
+        flow["duration"] = json!({ "choice": "burst", "burst": { "bursts": 3, "packets": 5,
+            "inter_burst_gap": { "choice": "microseconds", "microseconds": 10 } } });
+        let config = with(flow).expect("a configuration");
+        assert_eq!(config.flows[0].stream.rate, Rate::Bits(1e9));
+        assert_eq!(config.flows[0].limit, Limit::Frames(15));
+    }
+}

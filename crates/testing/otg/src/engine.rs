@@ -1,0 +1,498 @@
+//! The thread that sends and receives: an open loop for each flow, counters, captures.
+//!
+//! Commands come by a channel and are looked at between rounds. A configuration lives as long as its loop; the next one ends it.
+
+use crate::capture::Capture;
+use crate::config::{Config, Limit};
+use crate::metrics::{FlowSnapshot, PortSnapshot, Rates, Snapshot};
+use crate::node::Wrong;
+use crate::packet::CHECK_SEQUENCE_BYTES;
+use forebay_packet::{Burst, PortError};
+use forebay_ports::Clock;
+use forebay_tester::device::Device;
+use forebay_tester::path::{Path, Received};
+use forebay_tester::sender::{Sender, Window};
+use forebay_tester::tag::{TRIALS, Tag};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as Channel, SyncSender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Frames that are sent at once at most, and received at once.
+const BURST: usize = 8;
+const RECEIVE_BURST: usize = 64;
+
+/// Rounds after which commands are looked at while flows are sent.
+const ROUNDS: u32 = 64;
+
+/// How long the thread waits for a command while nothing is sent.
+const IDLE: Duration = Duration::from_millis(1);
+
+/// After this time without a frame the thread rests while nothing is sent.
+const QUIET_NS: u64 = 200_000_000;
+
+/// A time that no flow reaches.
+const NEVER_NS: u64 = 1 << 47;
+
+/// Opens what is measured.
+pub trait Devices: Send + 'static {
+    /// Opens ports at these locations.
+    ///
+    /// # Errors
+    /// The index of the location at fault, and what is wrong, in words.
+    fn open(&mut self, locations: &[String]) -> Result<Opened, (usize, String)>;
+}
+
+/// A device with a port for each location.
+pub struct Opened {
+    /// The device.
+    pub device: Device,
+    /// For each location the index of its port.
+    pub ports: Vec<usize>,
+}
+
+/// What flows are to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Transmit {
+    Start,
+    Stop,
+    Pause,
+    Resume,
+}
+
+/// What the thread is asked for.
+pub enum Command {
+    /// A new configuration takes the place of the present one.
+    Configure(Box<Config>, SyncSender<Result<(), Wrong>>),
+    /// Flows change.
+    Transmit(Vec<usize>, Transmit, SyncSender<()>),
+    /// Captures of ports begin or end.
+    Capture(Vec<usize>, bool, SyncSender<()>),
+    /// All counters.
+    Metrics(SyncSender<Snapshot>),
+    /// The capture of a port, named so, as pcapng or pcap.
+    File(usize, bool, SyncSender<Vec<u8>>),
+}
+
+/// The thread.
+pub struct Engine {
+    commands: Option<Channel<Command>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When the system gives no thread, in words.
+    pub fn start(mut devices: impl Devices) -> Result<Engine, String> {
+        let (commands, received) = channel();
+        let thread = std::thread::Builder::new().name("traffic".to_string());
+        let thread = thread.spawn(move || run(&mut devices, &received));
+        Ok(Engine {
+            commands: Some(commands),
+            thread: Some(thread.map_err(|error| error.to_string())?),
+        })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// When the thread has ended.
+    pub fn ask<T>(&self, command: impl FnOnce(SyncSender<T>) -> Command) -> Result<T, String> {
+        let (answer, answered) = std::sync::mpsc::sync_channel(1);
+        let ended = || "the traffic thread has ended".to_string();
+        let commands = self.commands.as_ref().ok_or_else(ended)?;
+        commands.send(command(answer)).map_err(|_| ended())?;
+        answered.recv().map_err(|_| ended())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Configurations one after another, until there are no more commands.
+fn run(devices: &mut dyn Devices, commands: &Receiver<Command>) {
+    let mut next = Some((Box::<Config>::default(), None));
+    while let Some((config, answer)) = next.take() {
+        let locations: Vec<String> = config.ports.iter().map(|port| port.location.clone()).collect();
+        let opened = match locations.is_empty() {
+            true => None,
+            false => Some(devices.open(&locations)),
+        };
+        let opened = match opened.transpose() {
+            Ok(opened) => opened,
+            Err((index, message)) => {
+                let path = format!("ports[{index}].location");
+                reply(answer, Err(Wrong { path, message }));
+                next = Some((Box::default(), None));
+                continue;
+            }
+        };
+        reply(answer, Ok(()));
+        next = Loop::new(&config, opened).serve(commands);
+    }
+}
+
+fn reply(answer: Option<SyncSender<Result<(), Wrong>>>, result: Result<(), Wrong>) {
+    if let Some(answer) = answer {
+        // The caller may have gone.
+        let _ = answer.send(result);
+    }
+}
+
+/// The next configuration, and whom to tell of it.
+type Next = Option<(Box<Config>, Option<SyncSender<Result<(), Wrong>>>)>;
+
+/// Whether a flow was told not to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Halt {
+    None,
+    Paused,
+    Stopped,
+}
+
+/// A flow while it is configured.
+struct Flow<'a> {
+    sender: Option<Sender<'a>>,
+    /// The time that is 0 for the sender.
+    base_ns: u64,
+    halt: Halt,
+    paused_ns: u64,
+    trial: u64,
+    refused: u64,
+    sent_bytes: u64,
+    path: Path,
+    misdirected: u64,
+    first_ns: u64,
+    last_ns: u64,
+    rates: Rates,
+}
+
+/// A configuration at work.
+struct Loop<'a> {
+    config: &'a Config,
+    device: Option<Device>,
+    /// For each configured port the index of the device's, and the other way.
+    ports: Vec<usize>,
+    port_of: Vec<Option<usize>>,
+    flows: Vec<Flow<'a>>,
+    counters: Vec<PortSnapshot>,
+    port_rates: Vec<Rates>,
+    captures: Vec<Capture>,
+    clock: Clock,
+    heard_ns: u64,
+    out: Burst,
+    back: Burst,
+    fault: Option<String>,
+}
+
+impl<'a> Loop<'a> {
+    fn new(config: &'a Config, opened: Option<Opened>) -> Loop<'a> {
+        let (device, ports) = opened.map_or((None, Vec::new()), |opened| (Some(opened.device), opened.ports));
+        let of_device = device.as_ref().map_or(0, |device| device.ports.len());
+        let port_of = (0..of_device).map(|at| ports.iter().position(|port| *port == at));
+        let flow = |_| Flow {
+            sender: None,
+            base_ns: 0,
+            halt: Halt::None,
+            paused_ns: 0,
+            trial: 0,
+            refused: 0,
+            sent_bytes: 0,
+            path: Path::default(),
+            misdirected: 0,
+            first_ns: 0,
+            last_ns: 0,
+            rates: Rates::default(),
+        };
+        Loop {
+            config,
+            port_of: port_of.collect(),
+            flows: config.flows.iter().map(flow).collect(),
+            counters: vec![PortSnapshot::default(); ports.len()],
+            port_rates: vec![Rates::default(); ports.len()],
+            captures: ports.iter().map(|_| Capture::default()).collect(),
+            ports,
+            device,
+            clock: Clock::start(),
+            heard_ns: 0,
+            out: Burst::new(BURST),
+            back: Burst::new(RECEIVE_BURST),
+            fault: None,
+        }
+    }
+
+    /// Works until there is another configuration, or no command any more.
+    fn serve(mut self, commands: &Receiver<Command>) -> Next {
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let is_resting = self.is_resting();
+            if is_resting || rounds >= ROUNDS {
+                rounds = 0;
+                let wait = if is_resting { IDLE } else { Duration::ZERO };
+                match commands.recv_timeout(wait) {
+                    Ok(Command::Configure(config, answer)) => return Some((config, Some(answer))),
+                    Ok(command) => self.obey(command),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                }
+            }
+            if let Err(error) = self.round() {
+                self.fault = Some(error.to_string());
+                self.flows.iter_mut().for_each(|flow| flow.sender = None);
+            }
+        }
+    }
+
+    fn is_resting(&self) -> bool {
+        let sends = |(flow, config): (&Flow<'_>, &crate::config::FlowConfig)| flow.is_sending(config.limit);
+        let is_sending = self.flows.iter().zip(&self.config.flows).any(sends);
+        !is_sending && self.clock.now_ns() > self.heard_ns + QUIET_NS
+    }
+
+    fn obey(&mut self, command: Command) {
+        let now_ns = self.clock.now_ns();
+        // Callers may have gone.
+        match command {
+            Command::Configure(..) => {}
+            Command::Transmit(flows, transmit, answer) => {
+                for flow in flows {
+                    self.transmit(flow, transmit, now_ns);
+                }
+                self.heard_ns = now_ns;
+                let _ = answer.send(());
+            }
+            Command::Capture(ports, is_on, answer) => {
+                for port in ports {
+                    match is_on {
+                        true => self.captures[port].start(),
+                        false => self.captures[port].stop(),
+                    }
+                }
+                let _ = answer.send(());
+            }
+            Command::Metrics(answer) => {
+                let _ = answer.send(self.snapshot());
+            }
+            Command::File(port, is_pcapng, answer) => {
+                let name = &self.config.ports[port].name;
+                let _ = answer.send(self.captures[port].file(name, is_pcapng));
+            }
+        }
+    }
+
+    fn transmit(&mut self, index: usize, transmit: Transmit, now_ns: u64) {
+        let config = &self.config.flows[index];
+        let flow = &mut self.flows[index];
+        match transmit {
+            Transmit::Start => {
+                let trial = flow.trial + 1;
+                let end_ns = match config.limit {
+                    Limit::Seconds(seconds) => (seconds * 1e9) as u64,
+                    Limit::None | Limit::Frames(_) => NEVER_NS,
+                };
+                let window = Window { from_ns: 0, end_ns };
+                let sender = Sender::new(&config.stream, index, trial, 1.0, window, index as u64);
+                *flow = Flow {
+                    sender: Some(sender),
+                    base_ns: now_ns,
+                    halt: Halt::None,
+                    paused_ns: 0,
+                    trial,
+                    refused: 0,
+                    sent_bytes: 0,
+                    path: Path::new(config.stream.frames.flows()),
+                    misdirected: 0,
+                    first_ns: 0,
+                    last_ns: 0,
+                    rates: Rates::default(),
+                };
+            }
+            Transmit::Stop => flow.halt = Halt::Stopped,
+            Transmit::Pause if flow.halt == Halt::None => {
+                (flow.halt, flow.paused_ns) = (Halt::Paused, now_ns);
+            }
+            Transmit::Resume if flow.halt == Halt::Paused => {
+                flow.halt = Halt::None;
+                flow.base_ns += now_ns - flow.paused_ns;
+            }
+            Transmit::Pause | Transmit::Resume => {}
+        }
+    }
+
+    fn round(&mut self) -> Result<(), PortError> {
+        if self.device.is_none() {
+            return Ok(());
+        }
+        for index in 0..self.flows.len() {
+            self.send(index)?;
+        }
+        self.receive()
+    }
+
+    fn send(&mut self, index: usize) -> Result<(), PortError> {
+        let config = &self.config.flows[index];
+        let flow = &mut self.flows[index];
+        if !flow.is_sending(config.limit) {
+            return Ok(());
+        }
+        let (Some(sender), Some(device)) = (&mut flow.sender, &mut self.device) else {
+            return Ok(());
+        };
+        let now_ns = self.clock.now_ns();
+        let port = &mut device.ports[self.ports[config.tx]].port;
+        let mut limit = BURST.min(port.room());
+        if let Limit::Frames(frames) = config.limit {
+            limit = limit.min((frames - sender.next_number().min(frames)) as usize);
+        }
+        sender.fill(&mut self.out, limit, now_ns - flow.base_ns, |_| ());
+        let mut bytes = [0; BURST];
+        let count = self.out.len();
+        for (place, packet) in bytes.iter_mut().zip(self.out.iter()) {
+            *place = (packet.len() + CHECK_SEQUENCE_BYTES) as u64;
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        let accepted = port.send(&mut self.out, now_ns)?;
+        port.flush()?;
+        let sent: u64 = bytes[..accepted].iter().sum();
+        flow.refused += (count - accepted) as u64;
+        flow.sent_bytes += sent;
+        let counters = &mut self.counters[config.tx];
+        counters.frames_tx += accepted as u64;
+        counters.bytes_tx += sent;
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<(), PortError> {
+        let clock = self.clock;
+        let Some(mut device) = self.device.take() else {
+            return Ok(());
+        };
+        device.work(|| clock.now_ns());
+        let mut result = Ok(());
+        for (at, port) in device.ports.iter_mut().enumerate() {
+            let mut back = std::mem::take(&mut self.back);
+            let received = port.port.receive(&mut back, RECEIVE_BURST, clock.now_ns());
+            let now_ns = clock.now_ns();
+            for packet in back.iter() {
+                self.take(at, packet.data(), now_ns);
+            }
+            back.clear();
+            self.back = back;
+            if let Err(error) = received {
+                result = Err(error);
+            }
+        }
+        self.device = Some(device);
+        result
+    }
+
+    fn take(&mut self, at: usize, frame: &[u8], now_ns: u64) {
+        let Some(port) = self.port_of[at] else { return };
+        self.heard_ns = now_ns;
+        let bytes = (frame.len() + CHECK_SEQUENCE_BYTES) as u64;
+        self.counters[port].frames_rx += 1;
+        self.counters[port].bytes_rx += bytes;
+        self.captures[port].take(frame, now_ns);
+        let flows = &self.flows;
+        let plausible = |tag: &Tag| {
+            let flow = flows.get(usize::from(tag.stream));
+            flow.is_some_and(|flow| {
+                u64::from(tag.trial) == flow.trial % TRIALS
+                    && flow
+                        .sender
+                        .as_ref()
+                        .is_some_and(|sender| tag.number < sender.next_number())
+            })
+        };
+        let Some((_, tag)) = Tag::find(frame, plausible) else {
+            return;
+        };
+        let index = usize::from(tag.stream);
+        let flow = &mut self.flows[index];
+        if !self.config.flows[index].rx.contains(&port) {
+            flow.misdirected += 1;
+            return;
+        }
+        let came_ns = now_ns.saturating_sub(flow.base_ns);
+        if flow.first_ns == 0 {
+            flow.first_ns = now_ns;
+        }
+        flow.last_ns = now_ns;
+        flow.path.receive(&Received {
+            number: tag.number,
+            flow: self.config.flows[index].stream.frames.flow_of(tag.number),
+            intended_ns: tag.intended_ns,
+            sent_ns: tag.intended_ns + u64::from(tag.lateness_ns),
+            now_ns: came_ns,
+            bytes: bytes as usize,
+            is_disturbed: false,
+        });
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let now_ns = self.clock.now_ns();
+        let flows = self.flows.iter_mut().zip(&self.config.flows);
+        let flow = |(flow, config): (&mut Flow<'_>, &crate::config::FlowConfig)| flow.snapshot(config.limit, now_ns);
+        let flows: Vec<FlowSnapshot> = flows.map(flow).collect();
+        for (index, (counters, rates)) in self.counters.iter_mut().zip(&mut self.port_rates).enumerate() {
+            let (tx, rx) = (counters.frames_tx, counters.frames_rx);
+            counters.rates = rates.at(now_ns, [tx, rx, counters.bytes_tx, counters.bytes_rx]);
+            let sends =
+                |(flow, config): (&FlowSnapshot, &crate::config::FlowConfig)| config.tx == index && flow.is_sending;
+            counters.is_sending = flows.iter().zip(&self.config.flows).any(sends);
+            counters.is_capturing = self.captures[index].is_on();
+        }
+        Snapshot {
+            flows,
+            ports: self.counters.clone(),
+            fault: self.fault.clone(),
+        }
+    }
+}
+
+impl Flow<'_> {
+    fn is_sending(&self, limit: Limit) -> bool {
+        let goes_on = |sender: &Sender<'_>| match limit {
+            Limit::Frames(frames) => sender.next_number() < frames,
+            Limit::None | Limit::Seconds(_) => !sender.is_done(),
+        };
+        self.halt == Halt::None && self.sender.as_ref().is_some_and(goes_on)
+    }
+
+    fn snapshot(&mut self, limit: Limit, now_ns: u64) -> FlowSnapshot {
+        let numbered = self.sender.as_ref().map_or(0, Sender::next_number);
+        let (sent, received) = (numbered - self.refused, self.path.sequence.unique());
+        let rates = self
+            .rates
+            .at(now_ns, [sent, received, self.sent_bytes, self.path.bytes]);
+        FlowSnapshot {
+            is_sending: self.is_sending(limit),
+            is_paused: self.halt == Halt::Paused,
+            sent,
+            received,
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.path.bytes,
+            duplicated: self.path.sequence.duplicates(),
+            reordered: self.path.sequence.reordered(),
+            misdirected: self.misdirected,
+            rates,
+            latency: self.path.device_latency.clone(),
+            open_loop_latency: self.path.latency.clone(),
+            inter_arrival: self.path.inter_arrival.clone(),
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+        }
+    }
+}

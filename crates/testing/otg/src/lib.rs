@@ -1,0 +1,45 @@
+//! The tester as a service: a subset of the Open Traffic Generator API, so that scripts for `snappi` run unmodified.
+//!
+//! ```text
+//!   snappi ─ HTTP, JSON ─► service ─► state ─► config: what is sent        (every mistake names its field)
+//!                                       │
+//!                                       └────► engine: a thread that sends, receives and counts
+//! ```
+//!
+//! | path | method | what |
+//! |---|---|---|
+//! | `/config` | POST, GET | ports, flows, captures |
+//! | `/control/state` | POST | flows start, stop, pause, resume; captures start, stop |
+//! | `/monitor/metrics` | POST | counters, loss and latency of flows; counters of ports |
+//! | `/monitor/capture` | POST | what a port has received, as pcapng or pcap |
+//! | `/capabilities/version` | GET | the version of the API and of Forebay |
+//! | `/forebay/v1/flows` | GET | distributions of latency and inter-arrival times of each flow: what the API has no fields for |
+//! | `/openapi.json` | GET | all of this for programs |
+//!
+//! # Guarantees
+//! * What is not supported is refused with the path of its field: nothing that a script asks for is passed over in silence.
+//! * Requests, flows, frames and captures are bounded.
+//! * Counters are exact; a flow that has stopped keeps receiving what is still under way.
+
+#![forbid(unsafe_code)]
+
+mod capture;
+mod config;
+mod devices;
+mod engine;
+mod metrics;
+mod node;
+mod openapi;
+mod packet;
+mod service;
+mod state;
+
+pub use config::Config;
+pub use devices::{Interfaces, Memory};
+pub use engine::{Devices, Opened};
+pub use node::Wrong;
+pub use service::serve;
+pub use state::{Answer, Generator};
+
+/// The version of the Open Traffic Generator API.
+pub const API_VERSION: &str = "1.62.0";

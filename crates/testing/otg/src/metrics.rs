@@ -1,0 +1,195 @@
+//! Counters as the API shows them.
+
+use crate::config::Config;
+use forebay_tester::histogram::Histogram;
+use serde_json::{Map, Value, json};
+
+/// The shortest time over which a rate is taken.
+const RATE_NS: u64 = 500_000_000;
+
+/// Rates of counters, over the last half second at least.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rates {
+    from: Option<(u64, [u64; 4])>,
+    last: [f64; 4],
+}
+
+impl Rates {
+    /// Rates a second at a time with these counters: frames and bytes that were sent and received, as the caller orders them.
+    pub fn at(&mut self, now_ns: u64, counters: [u64; 4]) -> [f64; 4] {
+        let Some((from_ns, before)) = self.from else {
+            self.from = Some((now_ns, counters));
+            return self.last;
+        };
+        let passed_ns = now_ns - from_ns;
+        if passed_ns >= RATE_NS {
+            for ((rate, now), then) in self.last.iter_mut().zip(counters).zip(before) {
+                *rate = now.saturating_sub(then) as f64 * 1e9 / passed_ns as f64;
+            }
+            self.from = Some((now_ns, counters));
+        }
+        self.last
+    }
+}
+
+/// All counters at one time.
+pub struct Snapshot {
+    /// Of flows, in the order of the configuration.
+    pub flows: Vec<FlowSnapshot>,
+    /// Of ports.
+    pub ports: Vec<PortSnapshot>,
+    /// Why nothing is sent any more.
+    pub fault: Option<String>,
+}
+
+/// Counters of a flow.
+pub struct FlowSnapshot {
+    pub is_sending: bool,
+    pub is_paused: bool,
+    pub sent: u64,
+    pub received: u64,
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub misdirected: u64,
+    /// Frames sent and received, bytes sent and received.
+    pub rates: [f64; 4],
+    /// From the real sending time.
+    pub latency: Histogram,
+    /// From the intended one.
+    pub open_loop_latency: Histogram,
+    pub inter_arrival: Histogram,
+    pub first_ns: u64,
+    pub last_ns: u64,
+}
+
+/// Counters of a port.
+#[derive(Clone, Debug, Default)]
+pub struct PortSnapshot {
+    pub frames_tx: u64,
+    pub frames_rx: u64,
+    pub bytes_tx: u64,
+    pub bytes_rx: u64,
+    /// Frames sent and received, bytes sent and received.
+    pub rates: [f64; 4],
+    pub is_sending: bool,
+    pub is_capturing: bool,
+}
+
+/// A 64-bit number, which protobuf's JSON writes as a string.
+fn long(number: u64) -> Value {
+    Value::String(number.to_string())
+}
+
+impl Snapshot {
+    /// The metrics of flows, all or those that are named.
+    pub fn flow_metrics(&self, config: &Config, names: &[String]) -> Value {
+        let all = config.flows.iter().zip(&self.flows);
+        let wanted = all.filter(|(flow, _)| names.is_empty() || names.contains(&flow.name));
+        let metrics = wanted.map(|(flow, found)| {
+            let rx: Vec<&str> = flow.rx.iter().map(|port| config.ports[*port].name.as_str()).collect();
+            let mut metric = json!({
+                "name": flow.name,
+                "port_tx": config.ports[flow.tx].name,
+                "port_rx": rx.join(","),
+                "transmit": found.state(),
+                "frames_tx": long(found.sent),
+                "frames_rx": long(found.received),
+                "bytes_tx": long(found.sent_bytes),
+                "bytes_rx": long(found.received_bytes),
+                "frames_tx_rate": found.rates[0],
+                "frames_rx_rate": found.rates[1],
+            });
+            if let Some(metric) = metric.as_object_mut() {
+                found.add_wanted(metric, flow.metrics);
+            }
+            metric
+        });
+        json!({ "choice": "flow_metrics", "flow_metrics": metrics.collect::<Vec<_>>() })
+    }
+
+    /// The metrics of ports, all or those that are named.
+    pub fn port_metrics(&self, config: &Config, names: &[String]) -> Value {
+        let all = config.ports.iter().zip(&self.ports);
+        let wanted = all.filter(|(port, _)| names.is_empty() || names.contains(&port.name));
+        let metrics = wanted.map(|(port, found)| {
+            json!({
+                "name": port.name,
+                "location": port.location,
+                "link": if self.fault.is_none() { "up" } else { "down" },
+                "capture": if found.is_capturing { "started" } else { "stopped" },
+                "transmit": if found.is_sending { "started" } else { "stopped" },
+                "frames_tx": long(found.frames_tx),
+                "frames_rx": long(found.frames_rx),
+                "bytes_tx": long(found.bytes_tx),
+                "bytes_rx": long(found.bytes_rx),
+                "frames_tx_rate": found.rates[0],
+                "frames_rx_rate": found.rates[1],
+                "bytes_tx_rate": found.rates[2],
+                "bytes_rx_rate": found.rates[3],
+            })
+        });
+        json!({ "choice": "port_metrics", "port_metrics": metrics.collect::<Vec<_>>() })
+    }
+
+    /// Distributions of flows, for which the API has no fields.
+    pub fn distributions(&self, config: &Config) -> Value {
+        let flows = config.flows.iter().zip(&self.flows).map(|(flow, found)| {
+            json!({
+                "name": flow.name,
+                "sent": found.sent,
+                "received": found.received,
+                "duplicated": found.duplicated,
+                "reordered": found.reordered,
+                "misdirected": found.misdirected,
+                "latency": found.latency.summary(),
+                "open_loop_latency": found.open_loop_latency.summary(),
+                "inter_arrival": found.inter_arrival.summary(),
+            })
+        });
+        json!({ "format": "forebay-tester-flows/1", "fault": self.fault, "flows": flows.collect::<Vec<_>>() })
+    }
+}
+
+impl FlowSnapshot {
+    fn state(&self) -> &'static str {
+        match (self.is_sending, self.is_paused) {
+            (true, _) => "started",
+            (false, true) => "paused",
+            (false, false) => "stopped",
+        }
+    }
+
+    fn add_wanted(&self, metric: &mut Map<String, Value>, wanted: crate::config::Wanted) {
+        if wanted.loss && self.sent > 0 {
+            let lost = self.sent.saturating_sub(self.received);
+            metric.insert("loss".to_string(), json!(100.0 * lost as f64 / self.sent as f64));
+        }
+        if wanted.latency && self.latency.count() > 0 {
+            let latency = json!({
+                "minimum_ns": self.latency.min() as f64,
+                "average_ns": self.latency.mean(),
+                "maximum_ns": self.latency.max() as f64,
+            });
+            metric.insert("latency".to_string(), latency);
+        }
+        if wanted.timestamps && self.received > 0 {
+            let times = json!({ "first_timestamp_ns": self.first_ns as f64, "last_timestamp_ns": self.last_ns as f64 });
+            metric.insert("timestamps".to_string(), times);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_over_half_a_second() {
+        let mut rates = Rates::default();
+        assert_eq!(rates.at(0, [0; 4]), [0.0; 4]);
+        assert_eq!(rates.at(RATE_NS / 2, [100; 4]), [0.0; 4], "too soon");
+        assert_eq!(rates.at(RATE_NS, [100, 50, 0, 0]), [200.0, 100.0, 0.0, 0.0]);
+    }
+}

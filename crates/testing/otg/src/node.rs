@@ -1,0 +1,196 @@
+//! JSON with the path to each value, so that what is wrong can be named.
+
+use serde_json::Value;
+use std::fmt;
+
+/// What is wrong with a request, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// As `flows[0].rate.pps`; empty for the request as a whole.
+    pub path: String,
+    /// In words.
+    pub message: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.is_empty() {
+            true => formatter.write_str(&self.message),
+            false => write!(formatter, "{}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// A value and its path.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    path: String,
+    value: &'a Value,
+}
+
+static NULL: Value = Value::Null;
+
+impl<'a> Node<'a> {
+    /// A request.
+    pub fn root(value: &'a Value) -> Node<'a> {
+        Node {
+            path: String::new(),
+            value,
+        }
+    }
+
+    /// An error at this place.
+    pub fn wrong(&self, message: impl Into<String>) -> Wrong {
+        Wrong {
+            path: self.path.clone(),
+            message: message.into(),
+        }
+    }
+
+    /// Whether there is something.
+    pub fn is_there(&self) -> bool {
+        !self.value.is_null()
+    }
+
+    /// Whether this is nothing, or an object whose keys are among these.
+    pub fn object(&self, known: &[&str]) -> Result<(), Wrong> {
+        let object = match self.value {
+            Value::Null => return Ok(()),
+            Value::Object(object) => object,
+            _ => return Err(self.wrong("an object is expected")),
+        };
+        let unknown = object
+            .iter()
+            .find(|(key, value)| !value.is_null() && !known.contains(&key.as_str()));
+        match unknown {
+            Some((key, _)) => Err(self
+                .at(key)
+                .wrong(format!("is not supported; supported are {}", known.join(", ")))),
+            None => Ok(()),
+        }
+    }
+
+    /// A member; null when there is none.
+    pub fn at(&self, key: &str) -> Node<'a> {
+        let path = match self.path.is_empty() {
+            true => key.to_string(),
+            false => format!("{}.{key}", self.path),
+        };
+        Node {
+            path,
+            value: self.value.get(key).unwrap_or(&NULL),
+        }
+    }
+
+    /// The elements of a list; none when there is no list.
+    pub fn list(&self) -> Result<Vec<Node<'a>>, Wrong> {
+        match self.value {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(items) => Ok(items
+                .iter()
+                .enumerate()
+                .map(|(index, value)| Node {
+                    path: format!("{}[{index}]", self.path),
+                    value,
+                })
+                .collect()),
+            _ => Err(self.wrong("a list is expected")),
+        }
+    }
+
+    /// A string.
+    pub fn text(&self) -> Result<&'a str, Wrong> {
+        self.value.as_str().ok_or_else(|| self.wrong("a string is expected"))
+    }
+
+    /// Strings of a list.
+    pub fn texts(&self) -> Result<Vec<String>, Wrong> {
+        self.list()?
+            .iter()
+            .map(|node| node.text().map(str::to_string))
+            .collect()
+    }
+
+    /// A truth value; `default` when there is none.
+    pub fn flag(&self, default: bool) -> Result<bool, Wrong> {
+        match self.value {
+            Value::Null => Ok(default),
+            Value::Bool(value) => Ok(*value),
+            _ => Err(self.wrong("true or false is expected")),
+        }
+    }
+
+    /// A whole number within a range. 64-bit numbers may be strings, as in protobuf's JSON.
+    pub fn whole(&self, range: std::ops::RangeInclusive<u64>) -> Result<u64, Wrong> {
+        let number = match self.value {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        number.filter(|number| range.contains(number)).ok_or_else(|| {
+            self.wrong(format!(
+                "a whole number from {} to {} is expected",
+                range.start(),
+                range.end()
+            ))
+        })
+    }
+
+    /// The same, with a default when there is none.
+    pub fn whole_or(&self, default: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Wrong> {
+        if self.is_there() {
+            self.whole(range)
+        } else {
+            Ok(default)
+        }
+    }
+
+    /// A number that is more than 0.
+    pub fn positive(&self) -> Result<f64, Wrong> {
+        let number = match self.value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        number
+            .filter(|number| number.is_finite() && *number > 0.0)
+            .ok_or_else(|| self.wrong("a number more than 0 is expected"))
+    }
+
+    /// What an object has chosen: its `choice`, or the default.
+    pub fn choice(&self, default: &'a str) -> Result<(&'a str, Node<'a>), Wrong> {
+        let choice = self.at("choice");
+        let name = if choice.is_there() { choice.text()? } else { default };
+        Ok((name, self.at(name)))
+    }
+
+    /// An error for a choice that is not supported.
+    pub fn not_supported(&self, choice: &str, supported: &[&str]) -> Wrong {
+        let message = format!("{choice:?} is not supported; supported are {}", supported.join(", "));
+        self.at("choice").wrong(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_wrong_has_its_path() {
+        let value = json!({ "flows": [{ "rate": { "pps": "many" } }, { "speed": 1 }] });
+        let flows = Node::root(&value).at("flows").list().expect("a list");
+        let wrong = flows[0].at("rate").at("pps").whole(1..=9).expect_err("no number");
+        assert_eq!(
+            wrong.to_string(),
+            "flows[0].rate.pps: a whole number from 1 to 9 is expected"
+        );
+        let wrong = flows[1].object(&["rate"]).expect_err("an unknown key");
+        assert_eq!(
+            wrong.to_string(),
+            "flows[1].speed: is not supported; supported are rate"
+        );
+        let numbers = json!({ "pps": "1000" });
+        assert_eq!(Node::root(&numbers).at("pps").whole(1..=5000), Ok(1000));
+    }
+}

@@ -1,0 +1,338 @@
+//! Headers of a flow: fields with one value, a list of values, or values that are counted up or down.
+
+use crate::node::{Node, Wrong};
+use forebay_tester::tag::{TAG_BYTES, Tag};
+use forebay_traffic::{FrameSpec, Network, Transport, VlanTag};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Different frames of a flow at most.
+pub const FRAMES_MAX: usize = 1 << 16;
+
+/// Bytes of the check sequence, which sizes of the API include.
+pub const CHECK_SEQUENCE_BYTES: usize = 4;
+
+/// The largest VLAN identifier.
+const VLAN_MAX: u128 = 4094;
+
+/// The values of a field, which frames take in turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field(Vec<u128>);
+
+impl Field {
+    fn one(value: u128) -> Field {
+        Field(vec![value])
+    }
+
+    fn at(&self, frame: usize) -> u128 {
+        self.0[frame % self.0.len()]
+    }
+
+    /// Reads a pattern: `value`, `values`, `increment`, `decrement`.
+    fn read(node: &Node<'_>, default: u128, largest: u128, parse: Parse) -> Result<Field, Wrong> {
+        if !node.is_there() {
+            return Ok(Field::one(default));
+        }
+        node.object(&["choice", "value", "values", "increment", "decrement"])?;
+        let value = |node: &Node<'_>| -> Result<u128, Wrong> {
+            let value = parse(node)?;
+            (value <= largest)
+                .then_some(value)
+                .ok_or_else(|| node.wrong(format!("at most {largest} is possible")))
+        };
+        let (choice, chosen) = node.choice("value")?;
+        match choice {
+            "value" if !chosen.is_there() => Ok(Field::one(default)),
+            "value" => value(&chosen).map(Field::one),
+            "values" => {
+                let values: Vec<u128> = chosen.list()?.iter().map(value).collect::<Result<_, _>>()?;
+                match values.len() {
+                    1..=FRAMES_MAX => Ok(Field(values)),
+                    many => Err(chosen.wrong(format!("{many} values; 1 to {FRAMES_MAX} are possible"))),
+                }
+            }
+            "increment" | "decrement" => {
+                chosen.object(&["start", "step", "count"])?;
+                let part = |key, default| {
+                    let node = chosen.at(key);
+                    if node.is_there() { value(&node) } else { Ok(default) }
+                };
+                let (start, step) = (part("start", default)?, part("step", 1)?);
+                let count = chosen.at("count").whole_or(1, 1..=FRAMES_MAX as u64)? as u128;
+                let modulus = largest.wrapping_add(1);
+                let nth = |index: u128| {
+                    let distance = index.wrapping_mul(step);
+                    let moved = if choice == "increment" {
+                        start.wrapping_add(distance)
+                    } else {
+                        start.wrapping_sub(distance)
+                    };
+                    // Values go round at the width of the field; that of IPv6 addresses is that of the number.
+                    if modulus == 0 {
+                        moved
+                    } else {
+                        moved & (modulus.next_power_of_two() - 1)
+                    }
+                };
+                Ok(Field((0..count).map(nth).collect()))
+            }
+            other => Err(node.not_supported(other, &["value", "values", "increment", "decrement"])),
+        }
+    }
+}
+
+/// Reads one value of a field.
+type Parse = fn(&Node<'_>) -> Result<u128, Wrong>;
+
+fn number(node: &Node<'_>) -> Result<u128, Wrong> {
+    node.whole(0..=u64::MAX).map(u128::from)
+}
+
+fn mac(node: &Node<'_>) -> Result<u128, Wrong> {
+    let bytes: Option<Vec<u8>> = node
+        .text()?
+        .split(':')
+        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() <= 2))
+        .collect();
+    let bytes = bytes.filter(|bytes| bytes.len() == 6);
+    let bytes = bytes.ok_or_else(|| node.wrong("a MAC address like 02:00:00:00:00:01 is expected"))?;
+    Ok(bytes.iter().fold(0, |all, byte| all << 8 | u128::from(*byte)))
+}
+
+fn ipv4(node: &Node<'_>) -> Result<u128, Wrong> {
+    let address: Result<Ipv4Addr, _> = node.text()?.parse();
+    let address = address.map_err(|_| node.wrong("an IPv4 address is expected"))?;
+    Ok(u32::from(address).into())
+}
+
+fn ipv6(node: &Node<'_>) -> Result<u128, Wrong> {
+    let address: Result<Ipv6Addr, _> = node.text()?.parse();
+    let address = address.map_err(|_| node.wrong("an IPv6 address is expected"))?;
+    Ok(address.into())
+}
+
+/// The headers of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Headers {
+    macs: (Field, Field),
+    vlan: Option<(Field, Field)>,
+    network: NetworkFields,
+    is_tcp: bool,
+    ports: (Field, Field),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct NetworkFields {
+    is_ipv6: bool,
+    source: Field,
+    destination: Field,
+    hops: Field,
+    traffic_class: Field,
+}
+
+const LARGEST_MAC: u128 = (1 << 48) - 1;
+const LARGEST_PORT: u128 = (1 << 16) - 1;
+const LARGEST_BYTE: u128 = (1 << 8) - 1;
+
+/// The order of headers that is supported.
+const ORDER: &str = "packets are ethernet, at most one vlan, ipv4 or ipv6, udp or tcp, in this order";
+
+impl Headers {
+    /// Reads `packet` of a flow.
+    pub fn read(packet: &Node<'_>) -> Result<Headers, Wrong> {
+        let mut layers = packet.list()?.into_iter().peekable();
+        let mut next = |names: &[&str]| -> Result<Option<(String, Node<'_>)>, Wrong> {
+            let Some(layer) = layers.peek() else { return Ok(None) };
+            let (name, _) = layer.choice("custom")?;
+            if !names.contains(&name) {
+                return Ok(None);
+            }
+            let name = name.to_string();
+            let node = layers.next().map(|layer| layer.at(&name));
+            Ok(node.map(|node| (name, node)))
+        };
+        let missing = || packet.wrong(ORDER);
+        let (_, ethernet) = next(&["ethernet"])?.ok_or_else(missing)?;
+        let macs = macs(&ethernet)?;
+        let vlan = next(&["vlan"])?.map(|(_, node)| vlan(&node)).transpose()?;
+        let (network, node) = next(&["ipv4", "ipv6"])?.ok_or_else(missing)?;
+        let network = if network == "ipv4" {
+            ipv4_fields(&node)?
+        } else {
+            ipv6_fields(&node)?
+        };
+        let (transport, node) = next(&["udp", "tcp"])?.ok_or_else(missing)?;
+        let is_tcp = transport == "tcp";
+        let ports = ports(&node)?;
+        if let Some(rest) = layers.next() {
+            return Err(rest.wrong(ORDER));
+        }
+        Ok(Headers {
+            macs,
+            vlan,
+            network,
+            is_tcp,
+            ports,
+        })
+    }
+
+    /// After how many frames all fields begin again; none when that is more than [`FRAMES_MAX`].
+    pub fn period(&self) -> Option<usize> {
+        let network = &self.network;
+        let mut fields = vec![&self.macs.0, &self.macs.1, &network.source, &network.destination];
+        fields.extend([&network.hops, &network.traffic_class, &self.ports.0, &self.ports.1]);
+        if let Some((identifier, priority)) = &self.vlan {
+            fields.extend([identifier, priority]);
+        }
+        fields
+            .iter()
+            .try_fold(1, |period, field| least_common_multiple(period, field.0.len()))
+    }
+
+    /// The headers of a frame.
+    pub fn spec(&self, frame: usize) -> FrameSpec {
+        let mac = |field: &Field| {
+            let [_, _, bytes @ ..] = (field.at(frame) as u64).to_be_bytes();
+            bytes
+        };
+        let (source, destination) = (self.ports.0.at(frame) as u16, self.ports.1.at(frame) as u16);
+        FrameSpec {
+            source_mac: mac(&self.macs.0),
+            destination_mac: mac(&self.macs.1),
+            vlan: self.vlan.as_ref().map(|(identifier, priority)| VlanTag {
+                identifier: identifier.at(frame) as u16,
+                priority: priority.at(frame) as u8,
+            }),
+            network: self.network.at(frame),
+            transport: match self.is_tcp {
+                false => Transport::Udp { source, destination },
+                true => Transport::Tcp {
+                    source,
+                    destination,
+                    sequence: 0,
+                    acknowledgment: 0,
+                    flags: 0x10,
+                    window: 0xffff,
+                },
+            },
+        }
+    }
+
+    /// The shortest frame with these headers and a tag, without check sequence.
+    pub fn bytes_min(&self) -> usize {
+        self.spec(0).header_bytes() + TAG_BYTES
+    }
+
+    /// A frame, without check sequence.
+    pub fn frame(&self, frame: usize, bytes: usize) -> Vec<u8> {
+        let spec = self.spec(frame);
+        let mut payload = vec![0; bytes - spec.header_bytes()];
+        let tag = Tag {
+            trial: 0,
+            stream: 0,
+            number: 0,
+            intended_ns: 0,
+            lateness_ns: 0,
+        };
+        tag.write(&mut payload);
+        spec.build(&payload)
+    }
+}
+
+impl NetworkFields {
+    fn at(&self, frame: usize) -> Network {
+        let (source, destination) = (self.source.at(frame), self.destination.at(frame));
+        let (hops, traffic_class) = (self.hops.at(frame) as u8, self.traffic_class.at(frame) as u8);
+        match self.is_ipv6 {
+            true => Network::Ipv6 {
+                source: source.into(),
+                destination: destination.into(),
+                hop_limit: hops,
+                traffic_class,
+                flow_label: 0,
+            },
+            false => Network::Ipv4 {
+                source: (source as u32).into(),
+                destination: (destination as u32).into(),
+                time_to_live: hops,
+                identification: 0,
+                traffic_class,
+            },
+        }
+    }
+}
+
+/// The least common multiple; none when it is more than [`FRAMES_MAX`].
+pub fn least_common_multiple(first: usize, second: usize) -> Option<usize> {
+    let (mut larger, mut smaller) = (first.max(second), first.min(second));
+    while smaller != 0 {
+        (larger, smaller) = (smaller, larger % smaller);
+    }
+    Some(first / larger * second).filter(|multiple| *multiple <= FRAMES_MAX)
+}
+
+fn macs(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
+    node.object(&["src", "dst"])?;
+    Ok((
+        Field::read(&node.at("src"), 0x0200_0000_0001, LARGEST_MAC, mac)?,
+        Field::read(&node.at("dst"), 0x0200_0000_00fe, LARGEST_MAC, mac)?,
+    ))
+}
+
+fn vlan(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
+    node.object(&["id", "priority"])?;
+    Ok((
+        Field::read(&node.at("id"), 1, VLAN_MAX, number)?,
+        Field::read(&node.at("priority"), 0, 7, number)?,
+    ))
+}
+
+fn ipv4_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
+    node.object(&["src", "dst", "time_to_live", "priority"])?;
+    Ok(NetworkFields {
+        is_ipv6: false,
+        source: Field::read(&node.at("src"), 0x0a01_0001, u32::MAX.into(), ipv4)?,
+        destination: Field::read(&node.at("dst"), 0x0a00_0202, u32::MAX.into(), ipv4)?,
+        hops: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
+        traffic_class: priority(&node.at("priority"))?,
+    })
+}
+
+/// The second byte of an IPv4 header, as a whole or as a differentiated services code point.
+fn priority(node: &Node<'_>) -> Result<Field, Wrong> {
+    if !node.is_there() {
+        return Ok(Field::one(0));
+    }
+    node.object(&["choice", "raw", "dscp"])?;
+    let (choice, chosen) = node.choice("dscp")?;
+    match choice {
+        "raw" => Field::read(&chosen, 0, LARGEST_BYTE, number),
+        "dscp" => {
+            chosen.object(&["phb", "ecn"])?;
+            let point = Field::read(&chosen.at("phb"), 0, 63, number)?;
+            let ecn = Field::read(&chosen.at("ecn"), 0, 3, number)?;
+            match ecn.0.as_slice() {
+                [ecn] => Ok(Field(point.0.iter().map(|point| point << 2 | ecn).collect())),
+                _ => Err(chosen.at("ecn").wrong("one value is supported")),
+            }
+        }
+        other => Err(node.not_supported(other, &["raw", "dscp"])),
+    }
+}
+
+fn ipv6_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
+    node.object(&["src", "dst", "hop_limit", "traffic_class"])?;
+    let address = |key, default: u128| Field::read(&node.at(key), default, u128::MAX, ipv6);
+    Ok(NetworkFields {
+        is_ipv6: true,
+        source: address("src", 0x2001_0db8_0001_0000_0000_0000_0000_0001)?,
+        destination: address("dst", 0x2001_0db8_0002_0000_0000_0000_0000_0001)?,
+        hops: Field::read(&node.at("hop_limit"), 64, LARGEST_BYTE, number)?,
+        traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
+    })
+}
+
+fn ports(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
+    node.object(&["src_port", "dst_port"])?;
+    let port = |key| Field::read(&node.at(key), 1024, LARGEST_PORT, number);
+    Ok((port("src_port")?, port("dst_port")?))
+}

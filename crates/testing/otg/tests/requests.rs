@@ -1,0 +1,145 @@
+//! Scripts' requests, against a wire in memory.
+
+use forebay_otg::{Answer, Generator, Memory};
+use forebay_tester::device;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A generator whose ports are joined two by two.
+fn generator() -> Generator {
+    let wire = |numbers: &[u32]| Ok(device::wire(numbers, &[(1, 2), (2, 1)], 4096));
+    Generator::new(Memory(wire)).expect("a thread")
+}
+
+fn config(packets: u64) -> Value {
+    json!({
+        "ports": [{ "name": "a", "location": "1" }, { "name": "b", "location": "2" }],
+        "flows": [{
+            "name": "f",
+            "tx_rx": { "choice": "port", "port": { "tx_name": "a", "rx_names": ["b"] } },
+            "packet": [{ "choice": "ethernet" }, { "choice": "ipv4" }, { "choice": "udp" }],
+            "size": { "choice": "fixed", "fixed": 128 },
+            "rate": { "choice": "pps", "pps": "20000" },
+            "duration": { "choice": "fixed_packets", "fixed_packets": { "packets": packets } },
+            "metrics": { "enable": true, "loss": true, "latency": { "enable": true }, "timestamps": true },
+        }],
+        "captures": [{ "name": "c", "port_names": ["b"], "format": "pcapng" }],
+    })
+}
+
+fn done(answer: Answer) -> Value {
+    match answer {
+        Answer::Json(value) => value,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn transmit(generator: &mut Generator, state: &str) {
+    let body =
+        json!({ "choice": "traffic", "traffic": { "choice": "flow_transmit", "flow_transmit": { "state": state } } });
+    done(generator.request("POST", "/control/state", &body));
+}
+
+fn flow(generator: &mut Generator) -> Value {
+    let body = json!({ "choice": "flow", "flow": { "flow_names": ["f"] } });
+    done(generator.request("POST", "/monitor/metrics", &body))["flow_metrics"][0].clone()
+}
+
+/// Waits until the metrics of the flow are as they should be.
+fn wait(generator: &mut Generator, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let found = flow(generator);
+        if is_so(&found) {
+            return found;
+        }
+        assert!(Instant::now() < end, "{what}: {found}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_flow_is_sent_captured_and_measured() {
+    let mut generator = generator();
+    done(generator.request("POST", "/config", &config(500)));
+    let capture = json!({ "choice": "port", "port": { "choice": "capture", "capture": { "state": "start" } } });
+    done(generator.request("POST", "/control/state", &capture));
+    transmit(&mut generator, "start");
+    let found = wait(&mut generator, "all packets", |found| found["frames_rx"] == "500");
+    assert_eq!(
+        (&found["frames_tx"], &found["bytes_tx"]),
+        (&json!("500"), &json!("64000"))
+    );
+    assert_eq!((&found["loss"], &found["transmit"]), (&json!(0.0), &json!("stopped")));
+    assert!(found["latency"]["minimum_ns"].as_f64() > Some(0.0), "{found}");
+    let Answer::Bytes(file) = generator.request("POST", "/monitor/capture", &json!({ "port_name": "b" })) else {
+        panic!("no file");
+    };
+    assert_eq!(forebay_packet::pcap::read_all(&file).expect("pcapng").len(), 500);
+    let ports = done(generator.request("POST", "/monitor/metrics", &json!({ "choice": "port", "port": {} })));
+    assert_eq!(ports["port_metrics"][1]["frames_rx"], "500");
+    let distributions = done(generator.request("GET", "/forebay/v1/flows", &Value::Null));
+    assert_eq!(distributions["flows"][0]["latency"]["count"], 500);
+}
+
+#[test]
+fn a_flow_pauses_goes_on_and_begins_anew() {
+    let mut generator = generator();
+    done(generator.request("POST", "/config", &config(1_000_000)));
+    transmit(&mut generator, "start");
+    wait(&mut generator, "a start", |found| found["frames_rx"] != "0");
+    transmit(&mut generator, "pause");
+    let paused = wait(&mut generator, "all that was sent", |found| {
+        found["frames_rx"] == found["frames_tx"]
+    });
+    assert_eq!(paused["transmit"], "paused");
+    transmit(&mut generator, "resume");
+    wait(&mut generator, "more", |found| {
+        found["frames_rx"] != paused["frames_rx"]
+    });
+    transmit(&mut generator, "stop");
+    transmit(&mut generator, "start");
+    wait(&mut generator, "counters from 0", |found| {
+        found["transmit"] == "started"
+    });
+}
+
+#[test]
+fn what_is_wrong_is_named_and_changes_nothing() {
+    let mut generator = generator();
+    let mut wrong = |path: &str, body: Value| match generator.request("POST", path, &body) {
+        Answer::Wrong(wrong) => wrong.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let mut elsewhere = config(1);
+    elsewhere["ports"][1]["location"] = json!("eth0");
+    assert!(wrong("/config", elsewhere).starts_with("ports[1].location: \"eth0\" is no port"));
+    let state = json!({ "choice": "protocol", "protocol": {} });
+    assert!(wrong("/control/state", state).starts_with("choice: \"protocol\" is not supported"));
+    let names = json!({ "choice": "flow", "flow": { "flow_names": ["g"] } });
+    assert_eq!(
+        wrong("/monitor/metrics", names),
+        "flow.flow_names: there is no flow \"g\""
+    );
+    assert_eq!(
+        wrong("/monitor/capture", json!({ "port_name": 3 })),
+        "port_name: a string is expected"
+    );
+    assert!(matches!(
+        generator.request("DELETE", "/config", &Value::Null),
+        Answer::Unknown(_)
+    ));
+    assert_eq!(done(generator.request("GET", "/config", &Value::Null)), json!({}));
+}
+
+#[test]
+fn the_description_lists_what_is_served() {
+    let mut generator = generator();
+    let document = done(generator.request("GET", "/openapi.json", &Value::Null));
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for method in methods.as_object().expect("methods").keys() {
+            let answer = generator.request(&method.to_uppercase(), path, &json!({}));
+            assert!(!matches!(answer, Answer::Unknown(_)), "{method} {path}");
+        }
+    }
+}

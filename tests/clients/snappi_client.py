@@ -1,0 +1,148 @@
+"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory and between interfaces."""
+
+import json
+import subprocess
+import time
+import urllib.request
+
+import snappi
+
+from testbed import FOREBAY, ROOT, Wire, command, expect, wait_for
+
+ADDRESS = "127.0.0.1:8443"
+L3FWD = ROOT / "programs/l3fwd"
+PACKETS = 5000
+
+
+def serve(*options):
+    process = subprocess.Popen([FOREBAY, "tester", "serve", "--address", ADDRESS, *options])
+    wait_for(ADDRESS)
+    return process
+
+
+def configuration(api, locations, destination):
+    """What an engineer writes for a traffic generator of any maker."""
+    config = api.config()
+    tx, rx = config.ports.port(name="tx", location=locations[0]).port(name="rx", location=locations[1])
+    config.layer1.layer1(name="speed", port_names=[tx.name, rx.name], speed="speed_10_gbps")
+    config.captures.capture(name="received", port_names=[rx.name], format="pcapng")
+    flow = config.flows.flow(name="routed")[-1]
+    flow.tx_rx.port.tx_name = tx.name
+    flow.tx_rx.port.rx_names = [rx.name]
+    flow.size.fixed = 128
+    flow.rate.pps = 10_000
+    flow.duration.fixed_packets.packets = PACKETS
+    flow.metrics.enable = True
+    flow.metrics.loss = True
+    flow.metrics.latency.enable = True
+    flow.metrics.latency.mode = flow.metrics.latency.STORE_FORWARD
+    ethernet, ip, udp = flow.packet.ethernet().ipv4().udp()
+    ethernet.src.value = "02:00:00:00:00:01"
+    ethernet.dst.value = "02:00:00:00:00:fe"
+    ip.src.value = "10.1.0.1"
+    ip.dst.increment.start = destination
+    ip.dst.increment.step = "0.0.0.1"
+    ip.dst.increment.count = 100
+    udp.src_port.values = [5000, 5001]
+    udp.dst_port.value = 53
+    return config
+
+
+def transmit(api, state):
+    control = api.control_state()
+    control.traffic.flow_transmit.state = state
+    api.set_control_state(control)
+
+
+def capture(api, state):
+    control = api.control_state()
+    control.port.capture.state = state
+    api.set_control_state(control)
+
+
+def flow_metrics(api):
+    request = api.metrics_request()
+    request.flow.flow_names = ["routed"]
+    return api.get_metrics(request).flow_metrics[0]
+
+
+def measured(api):
+    """The metrics of the flow once it has ended and everything is back."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        metrics = flow_metrics(api)
+        if metrics.transmit == metrics.STOPPED and metrics.frames_rx == metrics.frames_tx:
+            break
+        time.sleep(0.1)
+    return metrics
+
+
+def traffic(api, locations, destination="10.0.2.1"):
+    api.set_config(configuration(api, locations, destination))
+    capture(api, "start")
+    transmit(api, "start")
+    metrics = measured(api)
+    expect(metrics.frames_tx == PACKETS, f"{PACKETS} frames are sent")
+    expect(metrics.frames_rx == PACKETS and metrics.loss == 0, "all of them come back")
+    expect(0 < metrics.latency.minimum_ns <= metrics.latency.average_ns <= metrics.latency.maximum_ns, "with latency")
+    capture(api, "stop")
+    request = api.capture_request()
+    request.port_name = "rx"
+    return api.get_capture(request).read()
+
+
+def frames(file):
+    """How many packets a pcapng file has."""
+    count, at = 0, 0
+    while at < len(file):
+        kind, length = int.from_bytes(file[at : at + 4], "little"), int.from_bytes(file[at + 4 : at + 8], "little")
+        count, at = count + (kind == 6), at + length
+    return count
+
+
+def mistakes(api, locations):
+    config = configuration(api, locations, "10.0.2.1")
+    config.flows[0].packet.icmp()
+    try:
+        api.set_config(config)
+        expect(False, "what is not supported is refused")
+    except Exception as error:
+        expect("flows[0].packet" in str(error), "what is not supported is refused, and its field is named")
+    kept = api.get_config()
+    expect(len(kept.flows[0].packet) == 3, "the configuration before stays")
+
+
+def in_memory():
+    process = serve("--program", str(L3FWD / "l3fwd.p4"), "--entries", str(L3FWD / "entries.stf"))
+    api = snappi.api(location=f"http://{ADDRESS}", version_check=True)
+    file = traffic(api, ["1", "3"])
+    expect(frames(file) == PACKETS, "the capture has every frame")
+    mistakes(api, ["1", "3"])
+    request = api.metrics_request()
+    request.port.port_names = []
+    ports = {port.name: port for port in api.get_metrics(request).port_metrics}
+    expect(ports["tx"].frames_tx == PACKETS and ports["rx"].frames_rx == PACKETS, "ports count, too")
+    with urllib.request.urlopen(f"http://{ADDRESS}/forebay/v1/flows") as answer:
+        flow = json.load(answer)["flows"][0]
+    expect(flow["latency"]["count"] == PACKETS and flow["latency"]["p99_9_ns"] > 0, "distributions beside the API")
+    process.terminate()
+    expect(process.wait(timeout=10) == 0, "a signal ends it")
+
+
+def between_interfaces():
+    wires = [Wire(port) for port in (1, 3)]
+    switch = [f"{port}@packet:{wire.near}" for port, wire in zip((1, 3), wires, strict=True)]
+    words = [FOREBAY, "run", str(L3FWD / "l3fwd.p4"), "--entries", str(L3FWD / "entries.stf"), "--stats-interval", "0"]
+    forwarding = subprocess.Popen([*words, *(word for port in switch for word in ("-i", port))])
+    process = serve()
+    api = snappi.api(location=f"http://{ADDRESS}")
+    time.sleep(2)
+    traffic(api, [f"packet:{wire.far}" for wire in wires])
+    for running in (process, forwarding):
+        running.terminate()
+        running.wait(timeout=10)
+
+
+command("ip", "link", "set", "lo", "up")
+in_memory()
+between_interfaces()
