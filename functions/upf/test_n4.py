@@ -217,10 +217,10 @@ def agent_dies(bed, smf, gnb, agent, start):
     agent.kill()
     agent.wait()
     time.sleep(0.5)
-    since = len(smf.events())
     agent = start()
     output = agent.output.read_text()
-    check("1 sessions were kept" in output and "entries are right" in output, "a new agent finds everything in order")
+    in_order = "1 sessions were kept" in output and " 0 written, 0 deleted" in output
+    check(in_order, f"a new agent finds everything in order {'' if in_order else output}".rstrip())
     queried = smf.ask(do="modify", session=1, query=True)
     check(queried["cause"] == ACCEPTED and queried["usage"], "the session can be modified, without a new association")
     lost = pings.lost()
@@ -238,7 +238,7 @@ def smf_dies(smf, gnb, agent):
     smf.tell(do="silence", on=False)
     wait_until(lambda: "answers again" in agent.output.read_text(), "the SMF is there again")
     usage = smf.wait(since, "what was used meanwhile is reported", report="usage")["usage"][0]
-    check(usage["uplink"] > 20_000, f"usage of the time without SMF is reported: {usage['uplink']} bytes uplink")
+    check(usage["uplink"] > 200_000, f"usage of the time without SMF is reported: {usage['uplink']} bytes uplink")
     check(pings.lost() == 0, "no ping is lost while the SMF is away")
 
 

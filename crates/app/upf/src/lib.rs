@@ -9,7 +9,7 @@
 //! * [`Settings`]: the file of the UPF: addresses, next hops, routes, N4.
 //! * `compile.rs`: a session as table entries. The entries of two versions of a session are compared, and what differs is one
 //!   batch of P4Runtime, done or not done as a whole.
-//! * `plane.rs`: the connection to the switch. When it comes back, the tables are read and what differs is written: an agent or a
+//! * `plane.rs`, `link.rs`: the switch. When the connection comes back, the tables are read and what differs is written: an agent or a
 //!   switch that has been away does not disturb traffic that was right.
 //! * `agent.rs`: the loop around socket, switch and clock.
 //!
@@ -23,11 +23,14 @@ mod compile;
 mod entry;
 mod error;
 mod gtpu;
+mod link;
 mod paths;
 mod plane;
 mod rule_sets;
 mod schema;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use agent::{Agent, Options};
 pub use error::AgentError;

@@ -2,19 +2,20 @@
 
 use crate::buffer::Buffer;
 use crate::compile::{self, Compiler, TWIN};
-use crate::entry::{Action, Difference, Entries, Key};
+use crate::entry::{Difference, Entries};
 use crate::error::AgentError;
 use crate::gtpu::{self, Message};
+use crate::link::{Link, Synchronised};
 use crate::rule_sets::{RuleSet, RuleSets};
-use crate::schema::{Counted, PacketInfo, Schema, Sending};
+use crate::schema::{PacketInfo, Schema, Sending};
 use forebay_client::{CallError, Client, ClientOptions};
 use forebay_pfcp::wire::{Addresses, Cause, OuterHeader, Refusal, Usage};
 use forebay_pfcp::{Endpoint, Session, UserPlane};
+use forebay_protocol::p4::v1::Update;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
 use forebay_protocol::p4::v1::write_request::Atomicity;
-use forebay_protocol::p4::v1::{Entity, Update, update};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -23,9 +24,6 @@ use std::time::Duration;
 const REASON_BUFFER: u32 = 1;
 const REASON_GTPU: u32 = 3;
 const REASON_ROUTER_SOLICITATION: u32 = 4;
-
-/// Updates of a batch when tables are compared.
-const BATCH: usize = 1_000;
 
 /// Something that a packet from the switch says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +34,6 @@ pub(crate) enum Happening {
     Gtpu(Message),
     /// A UE asks for routers, which this UPF leaves to the SMF.
     RouterSolicitation,
-}
-
-/// The connection to a switch with the program.
-struct Link {
-    client: Client,
-    schema: Schema,
 }
 
 /// A switch, whether it is there or not.
@@ -56,14 +48,6 @@ pub(crate) struct Plane {
     twins: HashSet<u32>,
     /// Packets that wait.
     pub(crate) buffer: Buffer,
-}
-
-/// What a comparison of tables has found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Synchronised {
-    pub(crate) right: usize,
-    pub(crate) written: usize,
-    pub(crate) deleted: usize,
 }
 
 impl Plane {
@@ -289,72 +273,6 @@ impl Plane {
         let mut updates: Vec<Update> = resets.collect();
         updates.extend(link.updates(&Difference::between(&before, &after)));
         Ok(updates)
-    }
-}
-
-impl Link {
-    fn updates(&self, difference: &Difference) -> Vec<Update> {
-        let write = |kind: update::Type| move |(key, action): &(Key, Action)| self.schema.write(kind, key, action);
-        let inserted = difference.inserted.iter().map(write(update::Type::Insert));
-        let modified = difference.modified.iter().map(write(update::Type::Modify));
-        let deleted = difference.deleted.iter().filter_map(|key| self.schema.delete(key));
-        inserted.chain(modified).chain(deleted).collect()
-    }
-
-    /// Reads all tables and writes what differs.
-    fn synchronise(&mut self, wanted: &Entries) -> Result<Synchronised, CallError> {
-        let read = self.client.read(self.schema.all_entries())?;
-        let present: Entries = read.iter().filter_map(|entity| self.schema.read(entity)).collect();
-        let difference = Difference::between(&present, wanted);
-        for updates in self.updates(&difference).chunks(BATCH) {
-            self.client.write(updates.to_vec(), Atomicity::RollbackOnError)?;
-        }
-        Ok(Synchronised {
-            right: wanted.len() - difference.inserted.len() - difference.modified.len(),
-            written: difference.inserted.len() + difference.modified.len(),
-            deleted: difference.deleted.len(),
-        })
-    }
-
-    /// The counters of URRs in the order of their numbers.
-    fn counters(&mut self, numbers: &[u32], twins: &HashSet<u32>) -> Result<Vec<Usage>, CallError> {
-        let is_twin = |number: &&u32| twins.contains(number);
-        let seconds = numbers.iter().filter(is_twin).map(|number| number + TWIN);
-        let all = numbers.iter().copied().chain(seconds);
-        let questions: Vec<Entity> = all.flat_map(|number| self.schema.usage_questions(number)).collect();
-        let mut found: HashMap<u32, Usage> = HashMap::new();
-        for entity in self.client.read(questions)? {
-            if let Some((number, counted)) = self.schema.read_usage(&entity) {
-                add(&mut found, number, counted);
-            }
-        }
-        Ok(numbers
-            .iter()
-            .map(|number| found.get(number).copied().unwrap_or_default())
-            .collect())
-    }
-}
-
-/// Adds a counter to the usage of its URR. Those of second numbers have the directions exchanged.
-fn add(found: &mut HashMap<u32, Usage>, number: u32, counted: Counted) {
-    let is_twin = number >= TWIN;
-    let usage = found.entry(number % TWIN).or_default();
-    let (uplink, downlink) = (
-        (&mut usage.uplink_packets, &mut usage.uplink_bytes),
-        (&mut usage.downlink_packets, &mut usage.downlink_bytes),
-    );
-    let (of_tunnel, of_network) = if is_twin {
-        (downlink, uplink)
-    } else {
-        (uplink, downlink)
-    };
-    match counted {
-        Counted::Uplink { packets } => *of_tunnel.0 += packets,
-        Counted::UplinkBytes(bytes) => *of_tunnel.1 += bytes,
-        Counted::Downlink { packets, bytes } => {
-            *of_network.0 += packets;
-            *of_network.1 += bytes;
-        }
     }
 }
 

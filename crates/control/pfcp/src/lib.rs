@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod node;
+mod numbers;
 mod plane;
 mod resources;
 pub mod rules;

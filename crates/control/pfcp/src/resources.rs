@@ -1,9 +1,11 @@
 //! What sessions share: numbers of rules, TEIDs, addresses of UEs.
 
+use crate::numbers::Numbers;
 use crate::rules::Pdr;
 use crate::session::{Endpoint, Session};
 use crate::wire::{Addresses, Cause, FTeid, Refusal, RuleId, UeAddress, kind};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
+use std::collections::btree_map::Entry;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// How many there are of everything.
@@ -26,45 +28,6 @@ pub struct Pools {
     pub v4: Option<(Ipv4Addr, u32)>,
     /// The first IPv6 prefix of 64 bits, and how many.
     pub v6: Option<(Ipv6Addr, u32)>,
-}
-
-/// Numbers from 1 on. What is given back comes round again last.
-#[derive(Debug)]
-struct Numbers {
-    next: u32,
-    max: u32,
-    free: VecDeque<u32>,
-}
-
-impl Numbers {
-    fn new(max: u32) -> Numbers {
-        Numbers {
-            next: 1,
-            max,
-            free: VecDeque::new(),
-        }
-    }
-
-    fn take(&mut self) -> Option<u32> {
-        if self.next <= self.max {
-            self.next += 1;
-            return Some(self.next - 1);
-        }
-        self.free.pop_front()
-    }
-
-    fn give_back(&mut self, number: u32) {
-        self.free.push_back(number);
-    }
-
-    /// What is in use after a restart.
-    fn set_used(&mut self, mut used: Vec<u32>) {
-        used.sort_unstable();
-        self.next = used.last().map_or(1, |last| last + 1);
-        self.free = (1..self.next)
-            .filter(|number| used.binary_search(number).is_err())
-            .collect();
-    }
 }
 
 /// What packets of a UE are found by.
@@ -137,9 +100,8 @@ impl Resources {
         let wanted: Vec<Endpoint> = session.pdrs.values().filter_map(Session::endpoint_of).collect();
         session.endpoints.retain(|endpoint, _| wanted.contains(endpoint));
         for endpoint in wanted {
-            if !session.endpoints.contains_key(&endpoint) {
-                let number = self.endpoints.take().ok_or_else(|| exhausted("endpoints"))?;
-                session.endpoints.insert(endpoint, number);
+            if let Entry::Vacant(vacant) = session.endpoints.entry(endpoint) {
+                vacant.insert(self.endpoints.take().ok_or_else(|| exhausted("endpoints"))?);
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::associations::address_of;
 use super::requests::Purpose;
 use super::{Event, Node, UserPlane};
-use crate::rules::{Measured, Report, Urr, triggers};
+use crate::rules::{Report, Urr, triggers};
 use crate::session::Session;
 use crate::wire::{Addresses, FTeid, MessageType, OuterHeader, Usage, Writer, kind, truncated_ntp};
 use std::time::Duration;
@@ -91,10 +91,10 @@ impl Node {
         };
         let before = session.clone();
         let mut reports = Vec::new();
-        let mut measured: Vec<(u32, Measured)> = Vec::new();
+        let mut used: Vec<(u32, Usage, Duration)> = Vec::new();
         for (id, trigger, counters) in due {
             if let Some(urr) = session.urrs.get_mut(id) {
-                measured.push((*id, urr.measured.clone()));
+                used.push((*id, counters.since(&urr.measured.base), urr.measured.began));
                 reports.push(urr.report(*trigger, now, *counters));
             }
         }
@@ -109,7 +109,7 @@ impl Node {
             self.events.push_back(Event::PlaneFailed(refusal.to_string()));
         }
         self.changed.insert(seid);
-        let purpose = Purpose::Usage { seid, before: measured };
+        let purpose = Purpose::Usage { seid, used };
         self.report(now, seid, purpose, |request| {
             request.u8_element(kind::REPORT_TYPE, USAGE);
             for report in &reports {

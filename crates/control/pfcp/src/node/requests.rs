@@ -1,8 +1,7 @@
 //! Requests of this side: sent again until they are answered (§6.4).
 
 use super::{Counters, Event, Node, UserPlane};
-use crate::rules::Measured;
-use crate::wire::{Cause, Elements, Header, MessageType, NodeId, Refusal, Writer, kind};
+use crate::wire::{Cause, Elements, Header, MessageType, NodeId, Refusal, Usage, Writer, kind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -13,8 +12,11 @@ pub(super) enum Purpose {
     Heartbeat(NodeId),
     /// Packets wait for a UE.
     Notification { seid: u64, pdr: u16 },
-    /// Usage; what was measured before, in case it does not arrive.
-    Usage { seid: u64, before: Vec<(u32, Measured)> },
+    /// Usage; what each rule has used and since when, in case it does not arrive.
+    Usage {
+        seid: u64,
+        used: Vec<(u32, Usage, Duration)>,
+    },
     /// An error of a tunnel.
     Error { seid: u64 },
     /// A path to a GTP-U peer.
@@ -95,22 +97,20 @@ impl Node {
             Purpose::Notification { seid, pdr } => {
                 self.notified.remove(&(seid, pdr));
             }
-            Purpose::Usage { seid, before } => self.take_back(seid, before),
+            Purpose::Usage { seid, used } => self.take_back(seid, used),
             Purpose::Error { .. } | Purpose::Path => {}
         }
     }
 
-    /// Measures on from where the report began, as if it had not been made. Its number has been used.
-    fn take_back(&mut self, seid: u64, before: Vec<(u32, Measured)>) {
-        self.counters.reports_taken_back += before.len() as u64;
+    /// What a report said is in the next one. Its number has been used.
+    fn take_back(&mut self, seid: u64, used: Vec<(u32, Usage, Duration)>) {
+        self.counters.reports_taken_back += used.len() as u64;
         let Some(session) = self.sessions.get_mut(&seid) else {
             return;
         };
-        for (id, measured) in before {
+        for (id, used, began) in used {
             if let Some(urr) = session.urrs.get_mut(&id) {
-                urr.measured.began = measured.began;
-                urr.measured.base = measured.base;
-                urr.measured.has_started = measured.has_started;
+                urr.take_back(&used, began);
             }
         }
         self.changed.insert(seid);

@@ -252,7 +252,12 @@ fn save_measured(writer: &mut Writer, measured: &Measured) {
         ];
         parts.into_iter().for_each(|part| writer.u64(part));
     }
-    writer.u8(u8::from(measured.is_exhausted) | u8::from(measured.has_started) << 1);
+    let flags = [measured.is_exhausted, measured.has_started, measured.is_told];
+    writer.u8(flags
+        .into_iter()
+        .enumerate()
+        .map(|(bit, flag)| u8::from(flag) << bit)
+        .sum());
 }
 
 fn restore_measured(reader: &mut Reader<'_>) -> Result<Measured, Fault> {
@@ -277,5 +282,6 @@ fn restore_measured(reader: &mut Reader<'_>) -> Result<Measured, Fault> {
         quota_base,
         is_exhausted: flags & 1 != 0,
         has_started: flags & 2 != 0,
+        is_told: flags & 4 != 0,
     })
 }

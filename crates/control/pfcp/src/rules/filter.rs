@@ -69,6 +69,10 @@ impl Value for Filter {
             return Err(Fault::Wrong);
         }
         let length = usize::from(reader.u16()?);
+        // pfcpsim sends an empty description for every packet.
+        if length == 0 {
+            return Ok(Filter::default());
+        }
         let text = std::str::from_utf8(reader.bytes(length)?).map_err(|_| Fault::Wrong)?;
         Filter::parse(text).ok_or(Fault::Wrong)
     }

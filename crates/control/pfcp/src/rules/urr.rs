@@ -60,8 +60,10 @@ pub struct Measured {
     pub quota_began: Duration,
     /// What the counters were when the quota was given.
     pub quota_base: Usage,
-    /// Whether the quota is used up.
+    /// Whether the quota is used up: packets are dropped.
     pub is_exhausted: bool,
+    /// Whether that has been reported.
+    pub is_told: bool,
     /// Whether the first packet has been reported.
     pub has_started: bool,
 }
@@ -148,6 +150,14 @@ impl Urr {
         self.measured.quota_began = now;
         self.measured.quota_base = counters;
         self.measured.is_exhausted = false;
+        self.measured.is_told = false;
+    }
+
+    /// A report has not arrived: what it said is measured once more.
+    pub fn take_back(&mut self, used: &Usage, began: Duration) {
+        self.measured.base = self.measured.base.without(used);
+        self.measured.began = self.measured.began.min(began);
+        self.measured.is_told = false;
     }
 
     /// The counters may have begun again at zero: if they are lower than they were, it is measured from zero.
@@ -200,7 +210,7 @@ impl Urr {
 
     /// A quota that is used up is told once.
     fn quota_due(&self, now: Duration, counters: &Usage) -> u32 {
-        if self.measured.is_exhausted {
+        if self.measured.is_told {
             return 0;
         }
         let used = counters.since(&self.measured.quota_base);
@@ -216,7 +226,7 @@ impl Urr {
 
     fn is_time_quota_used(&self, now: Duration) -> bool {
         let since = now.saturating_sub(self.measured.quota_began).as_secs();
-        !self.measured.is_exhausted && self.time_quota.is_some_and(|quota| since >= u64::from(quota))
+        !self.measured.is_told && self.time_quota.is_some_and(|quota| since >= u64::from(quota))
     }
 
     /// The report for a trigger; measuring begins anew.
@@ -237,7 +247,9 @@ impl Urr {
         measured.began = now;
         measured.base = counters;
         measured.has_started |= used.uplink_packets + used.downlink_packets > 0;
-        measured.is_exhausted |= trigger & (triggers::VOLUME_QUOTA | triggers::TIME_QUOTA) != 0;
+        let tells_end = trigger & (triggers::VOLUME_QUOTA | triggers::TIME_QUOTA) != 0;
+        measured.is_exhausted |= tells_end;
+        measured.is_told |= tells_end;
         report
     }
 

@@ -98,6 +98,16 @@ impl Usage {
         }
     }
 
+    /// Counters from which so much less had been counted; at least zero.
+    pub fn without(&self, used: &Usage) -> Usage {
+        Usage {
+            uplink_bytes: self.uplink_bytes.saturating_sub(used.uplink_bytes),
+            uplink_packets: self.uplink_packets.saturating_sub(used.uplink_packets),
+            downlink_bytes: self.downlink_bytes.saturating_sub(used.downlink_bytes),
+            downlink_packets: self.downlink_packets.saturating_sub(used.downlink_packets),
+        }
+    }
+
     /// Writes a Volume Measurement (§8.2.44), with numbers of packets if wanted.
     pub fn write_measurement(&self, writer: &mut Writer, with_packets: bool) {
         writer.u8(if with_packets { 0x3f } else { 7 });

@@ -1,102 +1,19 @@
 //! Entries, counters and packets as messages of P4Runtime, by the ids of the program that runs.
 
+mod names;
+mod values;
+
 use crate::entry::{Action, Key, Match, Table};
 use crate::error::AgentError;
-use forebay_protocol::p4::config::v1::{ControllerPacketMetadata, P4Info, Preamble};
+use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
-use forebay_protocol::p4::v1::field_match::{self, FieldMatchType};
 use forebay_protocol::p4::v1::{
-    self, CounterData, CounterEntry, Entity, FieldMatch, Index, MeterConfig, MeterEntry, P4Data, PacketIn,
-    PacketMetadata, PacketOut, RegisterEntry, TableAction, TableEntry, Update, p4_data, table_action, update,
+    CounterData, CounterEntry, Entity, Index, MeterEntry, P4Data, PacketIn, PacketMetadata, PacketOut, RegisterEntry,
+    TableEntry, Update, p4_data, table_action, update,
 };
+use names::{METERS, TABLES, TableIds, header, id_of, table_ids};
 use std::collections::HashMap;
-
-/// Tables: name in the program, fields of the key.
-const TABLES: &[(Table, &str, &[&str])] = &[
-    (Table::OwnIpv4, "own_ipv4", &["hdr.ipv4.dst_addr"]),
-    (Table::OwnIpv6, "own_ipv6", &["hdr.ipv6.dst_addr"]),
-    (Table::ArpIpv4, "arp_ipv4", &["hdr.arp.target_ip"]),
-    (Table::NextHops, "next_hops", &["meta.next_hop"]),
-    (Table::RoutesIpv4, "routes_ipv4", &["ipv4_dst"]),
-    (Table::RoutesIpv6, "routes_ipv6", &["ipv6_dst"]),
-    (Table::Qers, "qers", &["meta.flow_qer"]),
-    (Table::Fars, "fars", &["meta.far"]),
-    (
-        Table::TerminationsUplink,
-        "terminations_uplink",
-        &["meta.session", "meta.application"],
-    ),
-    (
-        Table::TerminationsDownlink,
-        "terminations_downlink",
-        &["meta.session", "meta.application"],
-    ),
-    (Table::ApplicationsIpv4, "applications_ipv4", APPLICATION_V4),
-    (Table::ApplicationsIpv6, "applications_ipv6", APPLICATION_V6),
-    (Table::SessionsUplink, "sessions_uplink", &["hdr.gtpu.teid"]),
-    (
-        Table::SessionsDownlinkIpv4,
-        "sessions_downlink_ipv4",
-        &["hdr.ipv4.dst_addr"],
-    ),
-    (Table::SessionsDownlinkIpv6, "sessions_downlink_ipv6", &["ue_prefix"]),
-];
-
-const APPLICATION_V4: &[&str] = &[
-    "meta.rules",
-    "meta.remote_ipv4",
-    "meta.protocol",
-    "meta.remote_port",
-    "meta.local_port",
-    "meta.qfi",
-];
-const APPLICATION_V6: &[&str] = &[
-    "meta.rules",
-    "meta.remote_ipv6",
-    "meta.protocol",
-    "meta.remote_port",
-    "meta.local_port",
-    "meta.qfi",
-];
-
-const METERS: &[(Table, &str)] = &[
-    (Table::UplinkRates, "uplink_rates"),
-    (Table::DownlinkRates, "downlink_rates"),
-];
-
-/// Actions: name, parameters.
-const ACTIONS: &[(&str, &[&str])] = &[
-    ("own", &["mac"]),
-    ("to_next_hop", &["next_hop"]),
-    ("to_port", &["port", "src_mac", "dst_mac", "mtu"]),
-    ("uplink_session", &["session", "rules", "ue_ipv4", "ue_prefix"]),
-    ("downlink_session", &["session", "rules"]),
-    ("set_application", &["application"]),
-    (
-        "forward",
-        &["far", "flow_qer", "session_qer", "flow_urr", "session_urr"],
-    ),
-    ("set_qer", &["uplink_closed", "downlink_closed", "qfi", "reflective"]),
-    ("to_core", &[]),
-    (
-        "to_tunnel_ipv4",
-        &["src_addr", "dst_addr", "tunnel", "src_port", "marking"],
-    ),
-    (
-        "to_tunnel_ipv6",
-        &["src_addr", "dst_addr", "tunnel", "src_port", "marking"],
-    ),
-    ("buffer", &[]),
-    ("drop_packet", &[]),
-];
-
-/// Ids of a table: its own, those of its fields with their widths, those of its actions with their parameters.
-#[derive(Debug)]
-struct TableIds {
-    id: u32,
-    fields: Vec<(u32, u32)>,
-    actions: Vec<(u32, &'static str, Vec<u32>)>,
-}
+use values::{bytes, field_match, meter_entry, number, read_match};
 
 /// The ids of a program.
 #[derive(Debug)]
@@ -209,11 +126,35 @@ impl Schema {
             .collect()
     }
 
+    /// Questions for the rates among entries.
+    pub(crate) fn rates_of<'a>(&self, keys: impl Iterator<Item = &'a Key>) -> Vec<Entity> {
+        let question = |key: &Key| {
+            let id = self.meter(key.table)?;
+            Some(entity(Kind::MeterEntry(meter_entry(id, key, &Action::new("rate", [])))))
+        };
+        keys.filter_map(question).collect()
+    }
+
     /// An entry as the switch has it; none when it is no entry, or a default action.
     pub(crate) fn read(&self, entity: &Entity) -> Option<(Key, Action)> {
-        let Some(Kind::TableEntry(entry)) = &entity.entity else {
-            return None;
-        };
+        match entity.entity.as_ref()? {
+            Kind::TableEntry(entry) => self.read_entry(entry),
+            Kind::MeterEntry(entry) => self.read_rate(entry),
+            _ => None,
+        }
+    }
+
+    fn read_rate(&self, entry: &MeterEntry) -> Option<(Key, Action)> {
+        let (table, _) = self.meters.iter().find(|(_, id)| *id == entry.meter_id)?;
+        let key = Key::new(*table, [Match::Exact(entry.index?.index as u128)]);
+        let values = entry
+            .config
+            .as_ref()
+            .map(|config| [config.cir as u128, config.cburst as u128]);
+        Some((key, Action::new("rate", values.map_or(Vec::new(), Vec::from))))
+    }
+
+    fn read_entry(&self, entry: &TableEntry) -> Option<(Key, Action)> {
         let table = *self.tables.get(&entry.table_id)?;
         let ids = self.ids(table)?;
         if entry.is_default_action {
@@ -351,100 +292,6 @@ pub(crate) enum Counted {
     Downlink { packets: u64, bytes: u64 },
 }
 
-impl TableIds {
-    fn action(&self, action: &Action) -> Option<TableAction> {
-        let (id, _, parameters) = self.actions.iter().find(|(_, name, _)| *name == action.name)?;
-        let params = parameters
-            .iter()
-            .zip(&action.values)
-            .map(|(id, value)| v1::action::Param {
-                param_id: *id,
-                value: bytes(*value),
-            });
-        Some(TableAction {
-            r#type: Some(table_action::Type::Action(v1::Action {
-                action_id: *id,
-                params: params.collect(),
-            })),
-        })
-    }
-}
-
-fn is_named(preamble: Option<&Preamble>, name: &str) -> bool {
-    let Some(preamble) = preamble else { return false };
-    let is_last = preamble
-        .name
-        .strip_suffix(name)
-        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    is_last || preamble.alias == name
-}
-
-fn id_of<'a>(preambles: impl Iterator<Item = Option<&'a Preamble>>, what: &str, name: &str) -> Result<u32, AgentError> {
-    let mut named = preambles.filter(|preamble| is_named(*preamble, name));
-    named
-        .next()
-        .flatten()
-        .map(|preamble| preamble.id)
-        .ok_or_else(|| missing(what, name))
-}
-
-fn missing(what: &str, name: &str) -> AgentError {
-    AgentError::Program(format!("{what} `{name}`"))
-}
-
-fn table_ids(info: &P4Info, name: &str, fields: &[&str]) -> Result<TableIds, AgentError> {
-    let table = info.tables.iter().find(|table| is_named(table.preamble.as_ref(), name));
-    let table = table.ok_or_else(|| missing("table", name))?;
-    let field = |wanted: &&str| {
-        let found = table.match_fields.iter().find(|field| field.name == *wanted);
-        let found = found.ok_or_else(|| missing(&format!("field in the key of `{name}`:"), wanted))?;
-        Ok((found.id, found.bitwidth as u32))
-    };
-    let fields: Result<Vec<_>, AgentError> = fields.iter().map(field).collect();
-    let mut actions = Vec::new();
-    for (action_name, parameters) in ACTIONS {
-        let is_of_table = |id: u32| table.action_refs.iter().any(|reference| reference.id == id);
-        let mut candidates = info
-            .actions
-            .iter()
-            .filter(|action| is_named(action.preamble.as_ref(), action_name));
-        let Some(action) = candidates.find(|action| action.preamble.as_ref().is_some_and(|one| is_of_table(one.id)))
-        else {
-            continue;
-        };
-        let parameter = |wanted: &&str| {
-            let found = action.params.iter().find(|parameter| parameter.name == *wanted);
-            found
-                .map(|found| found.id)
-                .ok_or_else(|| missing(&format!("parameter of `{action_name}`:"), wanted))
-        };
-        let parameters: Result<Vec<u32>, AgentError> = parameters.iter().map(parameter).collect();
-        actions.push((
-            action.preamble.as_ref().map_or(0, |one| one.id),
-            *action_name,
-            parameters?,
-        ));
-    }
-    Ok(TableIds {
-        id: table.preamble.as_ref().map_or(0, |preamble| preamble.id),
-        fields: fields?,
-        actions,
-    })
-}
-
-fn header(info: &P4Info, name: &str, fields: &[&'static str]) -> Result<Vec<(u32, &'static str)>, AgentError> {
-    let mut headers = info.controller_packet_metadata.iter();
-    let is_it = |header: &&ControllerPacketMetadata| is_named(header.preamble.as_ref(), name);
-    let header = headers.find(is_it).ok_or_else(|| missing("header", name))?;
-    let field = |wanted: &&'static str| {
-        let found = header.metadata.iter().find(|field| field.name == **wanted);
-        found
-            .map(|found| (found.id, *wanted))
-            .ok_or_else(|| missing(&format!("field of `{name}`:"), wanted))
-    };
-    fields.iter().map(field).collect()
-}
-
 fn entity(kind: Kind) -> Entity {
     Entity { entity: Some(kind) }
 }
@@ -453,78 +300,5 @@ fn update_of(kind: update::Type, value: Kind) -> Update {
     Update {
         r#type: kind.into(),
         entity: Some(entity(value)),
-    }
-}
-
-/// A number as P4Runtime writes it: without leading zeros, at least a byte.
-fn bytes(value: u128) -> Vec<u8> {
-    let bytes = value.to_be_bytes();
-    let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len() - 1);
-    bytes[first..].to_vec()
-}
-
-fn number(bytes: &[u8]) -> u128 {
-    bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
-}
-
-fn field_match(id: u32, field: &Match) -> Option<FieldMatch> {
-    let kind = match *field {
-        Match::Any => return None,
-        Match::Exact(value) => FieldMatchType::Exact(field_match::Exact { value: bytes(value) }),
-        Match::Prefix(value, length) => FieldMatchType::Lpm(field_match::Lpm {
-            value: bytes(value),
-            prefix_len: length.into(),
-        }),
-        Match::Ternary(value, mask) => FieldMatchType::Ternary(field_match::Ternary {
-            value: bytes(value),
-            mask: bytes(mask),
-        }),
-        Match::Range(low, high) => FieldMatchType::Range(field_match::Range {
-            low: bytes(low),
-            high: bytes(high),
-        }),
-    };
-    Some(FieldMatch {
-        field_id: id,
-        field_match_type: Some(kind),
-    })
-}
-
-fn read_match(said: &FieldMatch, width: u32) -> Match {
-    match &said.field_match_type {
-        Some(FieldMatchType::Exact(exact)) => Match::Exact(number(&exact.value)),
-        Some(FieldMatchType::Lpm(lpm)) => Match::prefix(number(&lpm.value), lpm.prefix_len as u8, width as u8),
-        Some(FieldMatchType::Ternary(ternary)) => Match::Ternary(number(&ternary.value), number(&ternary.mask)),
-        Some(FieldMatchType::Range(range)) => Match::Range(number(&range.low), number(&range.high)),
-        _ => Match::Any,
-    }
-}
-
-fn meter_entry(id: u32, key: &Key, action: &Action) -> MeterEntry {
-    let config = match action.values.as_slice() {
-        [rate, burst] => {
-            let (rate, burst) = (
-                (*rate).min(i64::MAX as u128) as i64,
-                (*burst).min(i64::MAX as u128) as i64,
-            );
-            Some(MeterConfig {
-                cir: rate,
-                cburst: burst,
-                pir: rate,
-                pburst: burst,
-                eburst: 0,
-            })
-        }
-        _ => None,
-    };
-    let index = match key.fields.first() {
-        Some(Match::Exact(index)) => *index as i64,
-        _ => 0,
-    };
-    MeterEntry {
-        meter_id: id,
-        index: Some(Index { index }),
-        config,
-        counter_data: None,
     }
 }

@@ -1,0 +1,257 @@
+//! Settings and sessions as table entries.
+
+use crate::compile::{self, Compiler, TWIN};
+use crate::entry::{Action, Difference, Entries, Key, Match, Table};
+use crate::rule_sets::RuleSets;
+use crate::settings::Settings;
+use forebay_pfcp::wire::{Addresses, Elements, FSeid, FTeid, NodeId, OuterHeader, Writer, kind};
+use forebay_pfcp::{Endpoint, Session};
+use std::net::IpAddr;
+use std::time::Duration;
+
+const EXAMPLE: &str = include_str!("../../../../functions/upf/n4.toml");
+
+fn own() -> Addresses {
+    Addresses::from(IpAddr::from([192, 168, 3, 1]))
+}
+
+/// A session of these rules; its endpoints are numbered 100 and 101, FARs, QERs and URRs ten times their identifiers.
+fn session(rules: impl FnOnce(&mut Writer)) -> Session {
+    let mut writer = Writer::default();
+    rules(&mut writer);
+    let peer = FSeid {
+        seid: 1,
+        addresses: own(),
+    };
+    let mut session = Session::new(7, peer, NodeId::Address([192, 168, 4, 2].into()));
+    let elements = Elements::new(writer.as_bytes()).expect("elements");
+    session.apply(elements, Duration::ZERO).expect("rules");
+    session.fars.values_mut().for_each(|far| far.number = 10 * far.id);
+    session.qers.values_mut().for_each(|qer| qer.number = 10 * qer.id);
+    session.urrs.values_mut().for_each(|urr| urr.number = 10 * urr.id);
+    let endpoints: Vec<Endpoint> = session.pdrs.values().filter_map(Session::endpoint_of).collect();
+    for (number, endpoint) in (100..).zip(endpoints) {
+        session.endpoints.entry(endpoint).or_insert(number);
+    }
+    session
+}
+
+/// A PDR with FAR 1, QER 1 and URR 1.
+fn pdr(writer: &mut Writer, id: u16, precedence: u32, source: u8, teid: Option<u32>, filter: Option<&str>) {
+    writer.element(kind::CREATE_PDR, |pdr| {
+        pdr.u16_element(kind::PDR_ID, id);
+        pdr.u32_element(kind::PRECEDENCE, precedence);
+        pdr.element(kind::PDI, |pdi| {
+            pdi.u8_element(kind::SOURCE_INTERFACE, source);
+            if let Some(teid) = teid {
+                let tunnel = FTeid::Given { teid, addresses: own() };
+                pdi.element(kind::F_TEID, |value| tunnel.write(value));
+            }
+            pdi.element(kind::UE_IP_ADDRESS, |value| value.bytes(&[2, 10, 45, 0, 2]));
+            if let Some(text) = filter {
+                pdi.element(kind::SDF_FILTER, |value| {
+                    value.u16(0x0100);
+                    value.u16(text.len() as u16);
+                    value.bytes(text.as_bytes());
+                });
+            }
+        });
+        pdr.u32_element(kind::FAR_ID, 1);
+        pdr.u32_element(kind::QER_ID, 1);
+        pdr.u32_element(kind::URR_ID, 1);
+    });
+}
+
+fn other_rules(writer: &mut Writer, tunnel: Option<OuterHeader>, gates: u8) {
+    writer.element(kind::CREATE_FAR, |far| {
+        far.u32_element(kind::FAR_ID, 1);
+        far.u8_element(kind::APPLY_ACTION, 2);
+        far.element(kind::FORWARDING_PARAMETERS, |parameters| {
+            if let Some(tunnel) = tunnel {
+                parameters.element(kind::OUTER_HEADER_CREATION, |value| tunnel.write(value));
+            }
+        });
+    });
+    writer.element(kind::CREATE_QER, |qer| {
+        qer.u32_element(kind::QER_ID, 1);
+        qer.u8_element(kind::GATE_STATUS, gates);
+        qer.element(kind::MBR, |value| {
+            value.u40(8);
+            value.u40(80_000);
+        });
+        qer.u8_element(kind::QFI, 9);
+    });
+    writer.element(kind::CREATE_URR, |urr| {
+        urr.u32_element(kind::URR_ID, 1);
+        urr.u8_element(kind::MEASUREMENT_METHOD, 2);
+        urr.element(kind::REPORTING_TRIGGERS, |value| value.bytes(&[0, 0]));
+    });
+}
+
+fn compiled(session: &Session, sets: &mut RuleSets) -> Entries {
+    for set in compile::rule_sets(session).expect("rule sets") {
+        sets.acquire(&set);
+    }
+    let compiler = Compiler {
+        tunnels_at: own(),
+        rule_sets: sets,
+    };
+    compiler.entries(session).expect("entries")
+}
+
+fn action<'a>(entries: &'a Entries, table: Table, fields: &[u32]) -> Option<&'a Action> {
+    let fields: Vec<Match> = fields.iter().map(|field| Match::exact(*field)).collect();
+    entries.get(&Key::new(table, fields))
+}
+
+const UE: u32 = 0x0a2d_0002;
+
+#[test]
+fn the_example_is_read() {
+    let settings = Settings::read(EXAMPLE).expect("the example is right");
+    assert_eq!(settings.tunnels_at(), own());
+    let entries = settings.entries().expect("entries");
+    assert!(action(&entries, Table::OwnIpv4, &[0xc0a8_0301]).is_some());
+    assert!(
+        action(&entries, Table::OwnIpv4, &[0xc633_6401]).is_none(),
+        "no tunnels end at N6"
+    );
+    let (first, count) = settings.pools().expect("pools").v4.expect("a pool");
+    assert_eq!((first, count), ([10, 60, 0, 1].into(), 65_534));
+}
+
+#[test]
+fn what_is_wrong_in_settings_is_named() {
+    let wrong = [
+        ("next_hop = 2", "next_hop = 3", "next hop 3, which does not exist"),
+        ("02:00:00:00:03:02", "02:00:00:00:03", "is no MAC address"),
+        ("\"192.168.4.0/24\"", "\"192.168.4.0/33\"", "n4.peers"),
+        ("10.60.0.0/16", "10.60.0.0/31", "pools.v4"),
+        ("mtu = 1600", "mtuu = 1600", "mtuu"),
+    ];
+    for (text, other, expected) in wrong {
+        let changed = EXAMPLE.replace(text, other);
+        assert_ne!(changed, EXAMPLE);
+        let error = Settings::read(&changed).expect_err(other).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_session_both_ways() {
+    let gnb = OuterHeader {
+        teid: 0x2001,
+        peer: [192, 168, 3, 2].into(),
+    };
+    let session = session(|writer| {
+        pdr(writer, 1, 200, 0, Some(0x1001), None);
+        pdr(writer, 2, 200, 1, None, None);
+        other_rules(writer, Some(gnb), 0);
+    });
+    let entries = compiled(&session, &mut RuleSets::default());
+    let uplink = action(&entries, Table::SessionsUplink, &[0x1001]);
+    assert_eq!(
+        uplink,
+        Some(&Action::new("uplink_session", [100, 0, u128::from(UE), 0]))
+    );
+    let forward = Action::new("forward", [10, 10, 0, 10, 0]);
+    assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
+    assert_eq!(action(&entries, Table::TerminationsDownlink, &[101, 0]), Some(&forward));
+    let to_gnb = [0xc0a8_0301, 0xc0a8_0302, 0x2001, 2152, 0];
+    assert_eq!(
+        action(&entries, Table::Fars, &[10]),
+        Some(&Action::new("to_tunnel_ipv4", to_gnb))
+    );
+    assert_eq!(
+        action(&entries, Table::Qers, &[10]),
+        Some(&Action::new("set_qer", [0, 0, 9, 0]))
+    );
+    assert_eq!(
+        action(&entries, Table::UplinkRates, &[10]),
+        Some(&Action::new("rate", [1000, 3200]))
+    );
+    assert_eq!(
+        action(&entries, Table::DownlinkRates, &[10]),
+        Some(&Action::new("rate", [10_000_000, 1_000_000]))
+    );
+    assert_eq!(entries.len(), 8);
+}
+
+#[test]
+fn filters_are_shared_and_a_rule_for_everything_ends_the_order() {
+    let make = || {
+        session(|writer| {
+            pdr(writer, 1, 200, 1, None, None);
+            pdr(
+                writer,
+                2,
+                100,
+                1,
+                None,
+                Some("permit out 17 from 203.0.113.0/24 53,60-69 to assigned 4000"),
+            );
+            pdr(writer, 3, 300, 1, None, Some("permit out ip from any to assigned"));
+            other_rules(writer, None, 0);
+        })
+    };
+    let mut sets = RuleSets::default();
+    let entries = compiled(&make(), &mut sets);
+    let terminations = entries
+        .keys()
+        .filter(|key| key.table == Table::TerminationsDownlink)
+        .count();
+    assert_eq!(terminations, 3);
+    compiled(&make(), &mut sets);
+    let applications = sets.entries();
+    let keys: Vec<&Key> = applications.keys().collect();
+    assert_eq!(
+        keys.len(),
+        2,
+        "two ranges of PDR 2; PDR 3 comes behind the one for everything"
+    );
+    assert!(keys.iter().all(|key| key.table == Table::ApplicationsIpv4));
+    assert_eq!(keys[0].fields[1], Match::Ternary(0xcb00_7100, 0xffff_ff00));
+    assert_eq!(keys[0].fields[3], Match::Range(53, 53));
+    for set in compile::rule_sets(&make()).expect("rule sets") {
+        assert!(!sets.is_last_use(&set));
+        sets.release(&set);
+        assert!(sets.is_last_use(&set));
+    }
+}
+
+#[test]
+fn what_comes_by_n9_is_counted_and_limited_the_other_way_round() {
+    let session = session(|writer| {
+        pdr(writer, 1, 200, 1, Some(0x3001), None);
+        other_rules(writer, None, 0b01);
+    });
+    let entries = compiled(&session, &mut RuleSets::default());
+    // The gate of downlink is closed, which the program takes for uplink here.
+    let qer = action(&entries, Table::Qers, &[10 + TWIN]);
+    assert_eq!(qer, Some(&Action::new("set_qer", [1, 0, 9, 0])));
+    assert_eq!(
+        action(&entries, Table::UplinkRates, &[10 + TWIN]).map(|rate| rate.values[0]),
+        Some(10_000_000)
+    );
+    let forward = action(&entries, Table::TerminationsUplink, &[100, 0]).expect("a rule");
+    assert_eq!(forward.values[3], u128::from(10 + TWIN));
+    let uplink = action(&entries, Table::SessionsUplink, &[0x3001]).expect("a session");
+    assert_eq!(uplink.values[2], 0, "the UE is the destination");
+}
+
+#[test]
+fn what_differs_is_written_and_the_rest_is_left() {
+    let (key, other) = (
+        Key::new(Table::Fars, [Match::exact(1u32)]),
+        Key::new(Table::Qers, [Match::exact(1u32)]),
+    );
+    let before = Entries::from([
+        (key.clone(), Action::new("to_core", [])),
+        (other.clone(), Action::new("set_qer", [0])),
+    ]);
+    let after = Entries::from([(key.clone(), Action::new("buffer", []))]);
+    let difference = Difference::between(&before, &after);
+    assert_eq!(difference.modified, [(key, Action::new("buffer", []))]);
+    assert_eq!((difference.inserted.len(), difference.deleted), (0, vec![other]));
+    assert_eq!(Difference::between(&after, &after), Difference::default());
+}
