@@ -124,17 +124,13 @@ impl Recording {
                 data: &self.bytes[start..frame.end],
                 direction: frame.direction,
                 id: frame.tag,
-                queue: self.queue_of(frame),
+                // Queues are not told apart here.
+                queue: None,
                 verdict,
                 comment: comment.as_deref().unwrap_or_default(),
             })?;
         }
         Ok(file)
-    }
-
-    /// Queues are not told apart here: that of the port.
-    fn queue_of(&self, frame: &Frame) -> Option<u32> {
-        (frame.direction == Direction::Out).then_some(u32::from(frame.place.port))
     }
 
     /// The timeline as JSON.
