@@ -76,7 +76,7 @@ Exit codes: 0 all is well, 1 the program or a test is wrong, 2 the command could
 )]
 struct CommandLine {
     /// What is said on the standard error
-    #[arg(long, visible_alias = "log-level", global = true, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    #[arg(long, global = true, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
     log: LogLevel,
     /// How it is said: for people, or as JSON, an object with time, level and message on a line
     #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]

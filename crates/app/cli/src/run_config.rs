@@ -55,7 +55,7 @@ fn place_of_command(words: &[OsString]) -> Option<usize> {
         let word = words[index].to_str()?;
         match word {
             COMMAND => return Some(index),
-            "--log" | "--log-level" | "--log-format" => index += 2,
+            "--log" | "--log-format" => index += 2,
             option if option.starts_with('-') => index += 1,
             _ => return None,
         }
