@@ -192,6 +192,14 @@ impl Packet {
         }
     }
 
+    /// Room for `bytes` more of a frame of which `length` bytes have been written to [`Packet::receive_room`]. What was written
+    /// stays when the buffer grows.
+    pub fn receive_room_behind(&mut self, length: usize, bytes: usize) -> &mut [u8] {
+        let start = self.headroom() + length;
+        self.buffer.grow(start + bytes);
+        &mut self.buffer.memory_mut()[start..start + bytes]
+    }
+
     /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
     /// original length. A length beyond the room is taken as the room.
     #[inline]

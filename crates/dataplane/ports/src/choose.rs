@@ -10,6 +10,8 @@ use std::fmt;
 use forebay_packet::Port;
 
 use crate::interfaces::Interface;
+use crate::memif::{MemifOptions, MemifRole};
+use crate::vhost::{VhostMode, VhostOptions};
 use crate::{OpenError, OpenOptions, PacketPort, TapPort, XdpPort};
 
 /// How a port carries packets, in words.
@@ -40,9 +42,25 @@ impl Means {
         Means::of("tap", "TAP device")
     }
 
-    /// Whether it is an interface of the system.
+    pub(crate) fn memif(options: &MemifOptions) -> Means {
+        let does = match options.role {
+            MemifRole::Server => "listens at",
+            MemifRole::Client => "connects to",
+        };
+        Means::of("memif", &format!("memif, {does} {}", options.path))
+    }
+
+    pub(crate) fn vhost(options: &VhostOptions) -> Means {
+        let does = match options.mode {
+            VhostMode::Server => "listens at",
+            VhostMode::Client => "connects to",
+        };
+        Means::of("vhost", &format!("vhost-user, {does} {}", options.path))
+    }
+
+    /// Whether it leads out of this process.
     pub fn is_interface(&self) -> bool {
-        matches!(self.kind, "xdp" | "packet" | "tap")
+        matches!(self.kind, "xdp" | "packet" | "tap" | "memif" | "vhost")
     }
 
     fn xdp(port: &XdpPort) -> Means {

@@ -102,6 +102,13 @@ pub enum OpenError {
         /// What the system said.
         cause: io::Error,
     },
+    /// A socket of the file system, by which a peer would come, cannot be made.
+    Socket {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// A file cannot be opened.
     File {
         /// What was tried: "read" or "write".
@@ -215,6 +222,11 @@ impl fmt::Display for OpenError {
                 formatter,
                 "cannot open /dev/net/tun: {cause}; load the driver: modprobe tun"
             ),
+            OpenError::Socket { path, cause } if cause.kind() == io::ErrorKind::AddrInUse => write!(
+                formatter,
+                "another process listens at `{path}`; stop it, choose another path, or be its client: role=client or mode=client"
+            ),
+            OpenError::Socket { path, cause } => write!(formatter, "cannot listen at `{path}`: {cause}"),
             OpenError::File { action, path, cause } => {
                 write!(formatter, "cannot {action} `{path}`: {cause}")
             }

@@ -11,6 +11,8 @@
 //! | `xdp:NAME` | an existing interface, through AF_XDP sockets | [`XdpPort`] |
 //! | `packet:NAME` | an existing interface, through an AF_PACKET socket | [`PacketPort`] |
 //! | `tap:NAME` | a new virtual interface; the kernel's stack is at the other end | [`TapPort`] |
+//! | `memif:PATH` | memory shared with another process: another switch, VPP, DPDK | [`MemifOptions`] |
+//! | `vhost:PATH` | the network card of a virtual machine, or of DPDK's virtio_user | [`VhostOptions`] |
 //! | `pcap:IN,OUT` | capture files | [`PcapPort`] |
 //! | `mem:` | a queue in this process | [`forebay_packet::MemoryPort`] |
 //! | `loopback:` | what is sent comes back in | [`forebay_packet::MemoryPort::loopback`] |
@@ -32,6 +34,8 @@ mod confine;
 mod error;
 mod interfaces;
 mod interval;
+mod link;
+mod memif;
 mod offload;
 mod open;
 mod packet_socket;
@@ -43,6 +47,7 @@ mod system;
 mod tap;
 mod terminal;
 mod thread;
+mod vhost;
 mod xdp;
 
 pub use choose::Means;
@@ -50,6 +55,7 @@ pub use clock::Clock;
 pub use confine::{ConfineError, confine, take_capabilities};
 pub use error::OpenError;
 pub use interfaces::{Link, bring_up, interface_names, link};
+pub use memif::{MemifOptions, MemifRole};
 pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, open, open_shares};
 pub use packet_socket::PacketPort;
 pub use pcap_file::{Pace, PcapPort};
@@ -58,4 +64,10 @@ pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
 pub use terminal::{Keys, is_foreground};
 pub use thread::{allowed_processors, pin_to_processor, signal, thread_time_ns};
+pub use vhost::{VhostMode, VhostOptions};
 pub use xdp::{XdpPort, try_xdp};
+
+/// Does what any input says to a vhost-user port: see `fuzz/`.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use vhost::exercise::exercise as exercise_vhost_user;

@@ -3,7 +3,9 @@
 use forebay_packet::{MemoryPort, Port, TimerPort};
 
 use crate::choose::{self, Means};
+use crate::memif;
 use crate::returning::Returning;
+use crate::vhost;
 use crate::{OpenError, PacketPort, PcapPort, PortKind, PortSpec, TapPort};
 
 /// How many packets each direction of a memory or loopback port holds.
@@ -41,14 +43,16 @@ pub struct OpenOptions {
 pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenError> {
     let mut far_end = None;
     let (port, means): (Box<dyn Port>, Means) = match &spec.kind {
-        PortKind::Interface { interface }
-        | PortKind::Xdp { interface, .. }
-        | PortKind::Packet { interface }
-        | PortKind::Tap { interface } => {
-            let (port, means) = open_interface(&spec.kind, options)?;
-            let (kind, options) = (spec.kind.clone(), *options);
-            let open_again = move || open_interface(&kind, &options).map(|(port, _)| port);
-            (Box::new(Returning::new(interface, port, open_again)), means)
+        PortKind::Interface { .. } | PortKind::Xdp { .. } | PortKind::Packet { .. } | PortKind::Tap { .. } => {
+            open_returning(&spec.kind, 1, options)?.remove(0)
+        }
+        PortKind::Memif(memif) => {
+            let port = memif::open(memif, 1, options)?.remove(0);
+            (Box::new(port), Means::memif(memif))
+        }
+        PortKind::Vhost(vhost) => {
+            let port = vhost::open(vhost, 1, options)?.remove(0);
+            (Box::new(port), Means::vhost(vhost))
         }
         PortKind::Pcap { input, output, pace } => {
             let port = PcapPort::open(input.as_deref(), output.as_deref(), *pace)?;
@@ -83,32 +87,74 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
     })
 }
 
-/// Opens an interface of the system.
-fn open_interface(kind: &PortKind, options: &OpenOptions) -> Result<(Box<dyn Port>, Means), OpenError> {
+/// A port with how it carries packets.
+type Opened = (Box<dyn Port>, Means);
+
+/// Opens an interface as `count` ports that outlive it.
+fn open_returning(kind: &PortKind, count: usize, options: &OpenOptions) -> Result<Vec<Opened>, OpenError> {
+    let (ports, means): (Vec<_>, Vec<_>) = open_interface(kind, count, options)?.into_iter().unzip();
+    let (PortKind::Interface { interface }
+    | PortKind::Xdp { interface, .. }
+    | PortKind::Packet { interface }
+    | PortKind::Tap { interface }) = kind
+    else {
+        unreachable!("files and memory are no interfaces")
+    };
+    let (kind, options) = (kind.clone(), *options);
+    let open_again = move || {
+        let opened = open_interface(&kind, count, &options)?;
+        Ok(opened.into_iter().map(|(port, _)| port).collect())
+    };
+    let ports = Returning::shares(interface, ports, open_again).into_iter();
+    Ok(ports
+        .zip(means)
+        .map(|(port, means)| -> Opened { (Box::new(port), means) })
+        .collect())
+}
+
+/// Opens an interface of the system as `count` ports.
+fn open_interface(kind: &PortKind, count: usize, options: &OpenOptions) -> Result<Vec<Opened>, OpenError> {
     match kind {
-        PortKind::Xdp { interface, queue } => choose::open_xdp(interface, *queue, options),
-        PortKind::Packet { interface } => Ok((Box::new(PacketPort::open(interface)?), Means::packet())),
-        PortKind::Tap { interface } => Ok((Box::new(TapPort::open(interface)?), Means::tap())),
-        PortKind::Interface { interface } => choose::open_fastest(interface, options),
+        PortKind::Interface { interface } if count > 1 => choose::open_fastest_shares(interface, count, options),
+        PortKind::Xdp { interface, queue: None } if count > 1 => choose::open_xdp_shares(interface, count, options),
+        PortKind::Packet { interface } if count > 1 => choose::open_packet_shares(interface, count),
+        PortKind::Tap { interface } if count > 1 => choose::open_tap_shares(interface, count),
+        PortKind::Interface { interface } => Ok(vec![choose::open_fastest(interface, options)?]),
+        PortKind::Xdp { interface, queue } => Ok(vec![choose::open_xdp(interface, *queue, options)?]),
+        PortKind::Packet { interface } => Ok(vec![(Box::new(PacketPort::open(interface)?), Means::packet())]),
+        PortKind::Tap { interface } => Ok(vec![(Box::new(TapPort::open(interface)?), Means::tap())]),
         _ => unreachable!("files and memory are no interfaces"),
     }
 }
 
-/// Opens an interface as several ports for as many threads. The kernel, or the network card, gives each its share of what
-/// comes in, the packets of a flow always to the same; all send by the same interface.
+/// Opens a port as `count` ports for as many threads, or as one where it cannot be divided. The kernel, the network card or the
+/// peer gives each its share of what comes in, the packets of a flow always to the same; each sends by itself.
 ///
-/// AF_XDP ports share the interface's receive queues, so there must be at least as many; a name alone is opened as packet
-/// sockets when there are not. Ports that are no interfaces cannot be shared: there is one, for one thread.
+/// AF_XDP ports share the interface's receive queues, memif and vhost-user ports those of the connection: where there are fewer than `count`, there is
+/// one port. A name alone is opened as packet sockets then, which the kernel divides by flows. Files, memory and clocks are one port.
 ///
 /// # Errors
-/// As for [`open`], and when an interface has too few queues for AF_XDP.
+/// As for [`open`].
 pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Result<Vec<OpenedPort>, OpenError> {
-    let opened: Vec<(Box<dyn Port>, Means)> = match &spec.kind {
+    let opened: Vec<Opened> = match &spec.kind {
         _ if count < 2 => return open(spec, options).map(|opened| vec![opened]),
-        PortKind::Interface { interface } => choose::open_fastest_shares(interface, count, options)?,
-        PortKind::Xdp { interface, queue: None } => choose::open_xdp_shares(interface, count, options)?,
-        PortKind::Packet { interface } => choose::open_packet_shares(interface, count)?,
-        PortKind::Tap { interface } => choose::open_tap_shares(interface, count)?,
+        PortKind::Interface { .. }
+        | PortKind::Xdp { queue: None, .. }
+        | PortKind::Packet { .. }
+        | PortKind::Tap { .. } => match open_returning(&spec.kind, count, options) {
+            Err(OpenError::TooFewQueues { .. }) => return open(spec, options).map(|opened| vec![opened]),
+            opened => opened?,
+        },
+        PortKind::Memif(memif) if memif.queues >= count => {
+            let ports = memif::open(memif, count, options)?;
+            let described = |port| -> Opened { (Box::new(port), Means::memif(memif)) };
+            ports.into_iter().map(described).collect()
+        }
+        PortKind::Vhost(vhost) if vhost.queues >= count => {
+            let ports = vhost::open(vhost, count, options)?;
+            let described = |port| -> Opened { (Box::new(port), Means::vhost(vhost)) };
+            ports.into_iter().map(described).collect()
+        }
         _ => return open(spec, options).map(|opened| vec![opened]),
     };
     let number = spec.number;

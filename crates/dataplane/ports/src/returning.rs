@@ -8,7 +8,7 @@
 //! [`DropReason::PortDown`]. A thread of its own looks for the name ten times a second and opens it, since opening takes
 //! milliseconds; the thread that moves packets only looks at a flag. Counters go on from where they were.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -26,48 +26,65 @@ const LOOKS_AFTER_FAILURE: u32 = 10;
 /// A port in a box.
 type Boxed = Box<dyn Port>;
 
-/// Opens the interface again.
-type Open = dyn Fn() -> Result<Boxed, OpenError> + Send + Sync;
+/// Opens the interface again: a port for each share.
+type Open = dyn Fn() -> Result<Vec<Boxed>, OpenError> + Send + Sync;
 
-/// A port whose interface comes back. See the module.
+/// A port whose interface comes back, or one worker's share of it. See the module.
 pub(crate) struct Returning {
-    name: String,
     /// None while it is away.
     present: Option<Boxed>,
-    open: Arc<Open>,
     /// What earlier interfaces of the name have carried, and what was dropped without one.
     before: PortCounters,
-    returned: Arc<Returned>,
+    share: usize,
+    group: Arc<Group>,
 }
 
-/// Where the looking thread leaves the port that it has opened. It ends when nobody has this any more.
+/// All shares of an interface. It ends when none of them is left.
+struct Group {
+    name: String,
+    open: Box<Open>,
+    /// Shares that have noticed that the interface is gone. It is looked for when all have: they are opened together.
+    away: AtomicUsize,
+    places: Vec<Place>,
+}
+
+/// Where the looking thread leaves the port of a share that it has opened.
 #[derive(Default)]
-struct Returned {
+struct Place {
     is_there: AtomicBool,
     port: Mutex<Option<Boxed>>,
 }
 
 impl Returning {
-    /// Around a port over the interface called `name`, which `open` opens again.
-    pub(crate) fn new(
+    /// Around the ports of all shares of the interface called `name`, which `open` opens again.
+    pub(crate) fn shares(
         name: &str,
-        port: Boxed,
-        open: impl Fn() -> Result<Boxed, OpenError> + Send + Sync + 'static,
-    ) -> Returning {
-        Returning {
+        ports: Vec<Boxed>,
+        open: impl Fn() -> Result<Vec<Boxed>, OpenError> + Send + Sync + 'static,
+    ) -> Vec<Returning> {
+        let group = Arc::new(Group {
             name: name.to_owned(),
+            open: Box::new(open),
+            away: AtomicUsize::new(0),
+            places: ports.iter().map(|_| Place::default()).collect(),
+        });
+        let around = |(share, port)| Returning {
             present: Some(port),
-            open: Arc::new(open),
             before: PortCounters::default(),
-            returned: Arc::default(),
-        }
+            share,
+            group: Arc::clone(&group),
+        };
+        ports.into_iter().enumerate().map(around).collect()
     }
 
     /// The port, if it is there or has just come back.
     #[inline]
     fn present(&mut self) -> Option<&mut Boxed> {
-        if self.present.is_none() && self.returned.is_there.swap(false, Ordering::Acquire) {
-            self.present = self.returned.port.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.present.is_none() {
+            let place = &self.group.places[self.share];
+            if place.is_there.swap(false, Ordering::Acquire) {
+                self.present = place.port.lock().unwrap_or_else(PoisonError::into_inner).take();
+            }
         }
         self.present.as_mut()
     }
@@ -78,14 +95,12 @@ impl Returning {
         if let Some(gone) = self.present.take() {
             self.before = self.before + gone.counters();
             drop(gone);
-            let (name, open, returned) = (
-                self.name.clone(),
-                Arc::clone(&self.open),
-                Arc::downgrade(&self.returned),
-            );
-            // Without a thread it does not come back: the port stays gone, as it says.
-            let looking = thread::Builder::new().name(format!("look for {name}"));
-            let _ = looking.spawn(move || look_for(&name, &*open, &returned));
+            if self.group.away.fetch_add(1, Ordering::AcqRel) + 1 == self.group.places.len() {
+                let group = Arc::downgrade(&self.group);
+                // Without a thread it does not come back: the port stays gone, as it says.
+                let looking = thread::Builder::new().name(format!("look for {}", self.group.name));
+                let _ = looking.spawn(move || look_for(&group));
+            }
         }
     }
 
@@ -102,30 +117,37 @@ impl Returning {
     }
 }
 
-/// Looks for an interface until it is opened or nobody waits for it any more.
-fn look_for(name: &str, open: &Open, returned: &Weak<Returned>) {
+/// Looks for an interface until it is opened or no share waits for it any more.
+fn look_for(group: &Weak<Group>) {
     let mut pause = 0;
     loop {
         thread::sleep(LOOK);
-        let Some(returned) = returned.upgrade() else { return };
+        let Some(group) = group.upgrade() else { return };
         if pause > 0 {
             pause -= 1;
-        } else if interface_names().iter().any(|one| one == name) {
-            match open() {
-                Ok(port) => {
-                    *returned.port.lock().unwrap_or_else(PoisonError::into_inner) = Some(port);
-                    returned.is_there.store(true, Ordering::Release);
-                    return;
-                }
+        } else if interface_names().contains(&group.name) {
+            match (group.open)() {
+                Ok(ports) => return group.hand_over(ports),
                 Err(_) => pause = LOOKS_AFTER_FAILURE,
             }
         }
     }
 }
 
+impl Group {
+    fn hand_over(&self, ports: Vec<Boxed>) {
+        // Before a share can notice that it is gone again.
+        self.away.store(0, Ordering::Release);
+        for (place, port) in self.places.iter().zip(ports) {
+            *place.port.lock().unwrap_or_else(PoisonError::into_inner) = Some(port);
+            place.is_there.store(true, Ordering::Release);
+        }
+    }
+}
+
 impl Port for Returning {
     fn name(&self) -> &str {
-        &self.name
+        &self.group.name
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {

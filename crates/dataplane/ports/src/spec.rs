@@ -2,26 +2,32 @@
 //!
 //! ```text
 //!   spec  = number "@" kind
-//!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME
+//!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME | "memif:" PATH {"," OPTION "=" VALUE}
+//!         | "vhost:" PATH {"," OPTION "=" VALUE}
 //!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
 //! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the interface or file
 //! exists is found out by [`open`](crate::open).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
 use crate::interfaces::similar;
 use crate::interval;
+use crate::memif::MemifOptions;
 use crate::pcap_file::Pace;
+use crate::vhost::VhostOptions;
 
 /// The longest interface name Linux takes, in bytes (IFNAMSIZ less the closing zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
-const KINDS: [&str; 7] = ["xdp", "packet", "tap", "pcap", "mem", "loopback", "timer"];
+const KINDS: [&str; 9] = [
+    "xdp", "packet", "tap", "memif", "vhost", "pcap", "mem", "loopback", "timer",
+];
 
-const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, \
+const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, \
                           pcap:IN,OUT (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS";
 
 /// A port as the user described it.
@@ -58,6 +64,10 @@ pub enum PortKind {
         /// The device's name.
         interface: String,
     },
+    /// Memory shared with another process.
+    Memif(MemifOptions),
+    /// The network card of a virtual machine.
+    Vhost(VhostOptions),
     /// Capture files.
     Pcap {
         /// The file that packets come from.
@@ -210,7 +220,9 @@ fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), 
         ));
     }
     if let Some(device) = device(&new.kind)
-        && let Some(other) = specs.iter().find(|spec| self::device(&spec.kind) == Some(device))
+        && let Some(other) = specs
+            .iter()
+            .find(|spec| self::device(&spec.kind).as_ref() == Some(&device))
     {
         return Err(kind.error(
             format!("`{device}` already is port {}", other.number),
@@ -221,13 +233,15 @@ fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), 
 }
 
 /// What a port has for itself alone.
-fn device(kind: &PortKind) -> Option<&str> {
+fn device(kind: &PortKind) -> Option<Cow<'_, str>> {
     match kind {
         PortKind::Interface { interface }
         | PortKind::Xdp { interface, .. }
         | PortKind::Packet { interface }
-        | PortKind::Tap { interface } => Some(interface),
-        PortKind::Pcap { output, .. } => output.as_deref(),
+        | PortKind::Tap { interface } => Some(interface.into()),
+        PortKind::Memif(memif) => Some(format!("{},id={}", memif.path, memif.id).into()),
+        PortKind::Vhost(vhost) => Some(vhost.path.as_str().into()),
+        PortKind::Pcap { output, .. } => output.as_deref().map(Cow::from),
         PortKind::Memory { .. } | PortKind::Loopback | PortKind::Timer { .. } => None,
     }
 }
@@ -258,6 +272,8 @@ fn parse_kind(piece: Piece<'_>) -> Result<PortKind, SpecError> {
         "tap" => Ok(PortKind::Tap {
             interface: parse_interface(rest)?,
         }),
+        "memif" => parse_memif(rest),
+        "vhost" => parse_vhost(rest),
         "pcap" => parse_pcap(rest),
         "mem" => Ok(PortKind::Memory {
             name: rest.text().to_owned(),
@@ -332,6 +348,56 @@ fn parse_interface(piece: Piece<'_>) -> Result<String, SpecError> {
     Err(piece.error(message, help))
 }
 
+fn parse_memif(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let help = "write memif:PATH, for example memif:/run/memif.sock,role=client";
+    let (path, rest) = parse_path(piece, help)?;
+    let mut options = MemifOptions::new(path);
+    parse_options(rest, |name, value| options.set(name, value))?;
+    Ok(PortKind::Memif(options))
+}
+
+fn parse_vhost(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let help = "write vhost:PATH, for example vhost:/run/guest.sock,mode=client";
+    let (path, rest) = parse_path(piece, help)?;
+    let mut options = VhostOptions::new(path);
+    parse_options(rest, |name, value| options.set(name, value))?;
+    Ok(PortKind::Vhost(options))
+}
+
+/// The path of a socket, and the options behind it.
+fn parse_path<'a>(piece: Piece<'a>, help: &str) -> Result<(&'a str, Option<Piece<'a>>), SpecError> {
+    let (path, rest) = split_option(piece);
+    match path.text() {
+        "" => Err(path.error("the path of the socket is missing", help)),
+        path => Ok((path, rest)),
+    }
+}
+
+/// Options by name, each of which is `set`.
+fn parse_options(
+    mut rest: Option<Piece<'_>>,
+    mut set: impl FnMut(&str, &str) -> Result<(), (&'static str, &'static str)>,
+) -> Result<(), SpecError> {
+    while let Some(piece) = rest {
+        let option;
+        (option, rest) = split_option(piece);
+        let help = "options are NAME=VALUE with commas between them, for example queues=2";
+        let (name, value) = option
+            .split_once('=')
+            .ok_or_else(|| option.error("not an option", help))?;
+        set(name.text(), value.text()).map_err(|(message, help)| option.error(message, help))?;
+    }
+    Ok(())
+}
+
+/// What stands before the first comma, and what stands behind it.
+fn split_option(piece: Piece<'_>) -> (Piece<'_>, Option<Piece<'_>>) {
+    match piece.split_once(',') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (piece, None),
+    }
+}
+
 fn parse_pcap(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     let help = "write pcap:IN,OUT; leave out what you do not need: pcap:IN, or pcap:,OUT";
     let (input, rest) = piece.split_once(',').unwrap_or((
@@ -388,6 +454,8 @@ impl fmt::Display for PortSpec {
             } => write!(formatter, "xdp:{interface}:{queue}"),
             PortKind::Packet { interface } => write!(formatter, "packet:{interface}"),
             PortKind::Tap { interface } => write!(formatter, "tap:{interface}"),
+            PortKind::Memif(memif) => write!(formatter, "memif:{memif}"),
+            PortKind::Vhost(vhost) => write!(formatter, "vhost:{vhost}"),
             PortKind::Pcap { input, output, pace } => {
                 let name = |file: &Option<String>| file.clone().unwrap_or_default();
                 write!(formatter, "pcap:{},{}", name(input), name(output))?;
@@ -408,6 +476,8 @@ impl fmt::Display for PortSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memif::MemifRole;
+    use crate::vhost::VhostMode;
     use proptest::prelude::*;
 
     fn packet(interface: &str) -> PortKind {
@@ -421,6 +491,28 @@ mod tests {
             interface: interface.to_owned(),
             queue,
         }
+    }
+
+    fn memif() -> PortKind {
+        PortKind::Memif(MemifOptions {
+            path: "@x".to_owned(),
+            id: 3,
+            role: MemifRole::Client,
+            secret: "s".to_owned(),
+            queues: 2,
+            ring: 64,
+            buffer: 4096,
+        })
+    }
+
+    fn vhost() -> PortKind {
+        PortKind::Vhost(VhostOptions {
+            path: "a".to_owned(),
+            mode: VhostMode::Client,
+            queues: 4,
+            packed: false,
+            offload: false,
+        })
     }
 
     #[test]
@@ -452,6 +544,18 @@ mod tests {
             ("3@pcap:in.pcap", 3, pcap("in.pcap", "", Pace::Fast)),
             ("3@pcap:,out.pcap", 3, pcap("", "out.pcap", Pace::Fast)),
             ("3@pcap:a,b,paced", 3, pcap("a", "b", Pace::Recorded)),
+            (
+                "2@memif:/run/x.sock",
+                2,
+                PortKind::Memif(MemifOptions::new("/run/x.sock")),
+            ),
+            (
+                "2@memif:@x,id=3,role=client,secret=s,queues=2,ring=64,buffer=4096",
+                2,
+                memif(),
+            ),
+            ("2@vhost:/run/a", 2, PortKind::Vhost(VhostOptions::new("/run/a"))),
+            ("2@vhost:a,mode=client,queues=4,packed=off,offload=off", 2, vhost()),
             ("4@mem:", 4, PortKind::Memory { name: String::new() }),
             ("5@loopback:", 5, PortKind::Loopback),
             (
@@ -487,6 +591,13 @@ mod tests {
                 "the interface name is too long",
             ),
             ("0@veth 0", "veth 0", "not an interface name"),
+            ("0@memif:", "", "the path of the socket is missing"),
+            ("0@memif:x,role", "role", "not an option"),
+            ("0@memif:x,id=0,role=boss", "role=boss", "not a role"),
+            ("0@memif:x,rings=7", "rings=7", "unknown option"),
+            ("0@memif:x,ring=100", "ring=100", "not the size of a ring"),
+            ("0@vhost:a,queues=99", "queues=99", "not a number of queues"),
+            ("0@vhost:a,packed=no", "packed=no", "neither on nor off"),
             ("0@pcap:", "", "no file is named"),
             ("0@pcap:a,b,quick", "quick", "unknown option"),
             ("0@loopback", "loopback", "a kind of port without its `:`"),
@@ -511,7 +622,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "  12@pakcet:veth0\n     ^^^^^^ unknown kind of port `pakcet`\n  help: did you mean \
-             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, pcap:IN,OUT \
+             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, pcap:IN,OUT \
              (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS"
         );
     }
@@ -538,7 +649,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_texts_round_trip(text in "[0-9]{1,3}@(xdp:|packet:|tap:|pcap:|mem:|loopback:|)[a-z0-9.,@:]{0,12}") {
+        fn likely_texts_round_trip(text in "[0-9]{1,3}@(xdp:|packet:|tap:|memif:|vhost:|pcap:|mem:|loopback:|)[a-z0-9.,@:]{0,12}") {
             if let Ok(spec) = PortSpec::parse(&text) {
                 prop_assert_eq!(PortSpec::parse(&spec.to_string()), Ok(spec));
             }

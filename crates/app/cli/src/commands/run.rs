@@ -39,6 +39,8 @@ A port is PORT@INTERFACE: the number by which the program knows it, and what it 
   0@xdp:veth0           the same through AF_XDP; xdp:veth0:2 for one receive queue (CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF)
   0@packet:veth0        the same through a packet socket (CAP_NET_RAW)
   1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
+  2@vhost:PATH          the network card of a virtual machine, by vhost-user; options follow, as in 2@vhost:/run/a.sock,mode=client,queues=2
+  2@memif:PATH          memory shared with another switch, VPP or DPDK; options follow, as in 2@memif:/run/x.sock,id=1,role=client
   2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
   3@loopback:           what the program sends to this port comes back in by it
   3@mem:                a queue in memory that nothing reads and nothing fills: what is sent there counts as sent, 4096 packets
@@ -51,6 +53,7 @@ Examples:
   forebay run l3fwd.p4 -i 1@pcap:in.pcap, -i 2@pcap:,out.pcap --entries entries.stf --json
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --engine jit --workers 2 --rss ipv4.dst_addr
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc
+  forebay run l3fwd.p4 -i 1@veth1 -i 2@memif:/run/next.sock --entries entries.stf
   forebay run -i 1@veth1 -i 2@veth2 --grpc 0.0.0.0:9559 --device-id 7 --cpu-port 255
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --grpc --save-state /var/lib/forebay
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256

@@ -8,11 +8,14 @@
 
 pub(crate) mod bpf;
 pub(crate) mod btf;
+pub(crate) mod event;
 pub(crate) mod interface;
 mod mapping;
 pub(crate) mod messages;
 pub(crate) mod packet_ring;
 pub(crate) mod privileges;
+pub(crate) mod shared;
+pub(crate) mod unix;
 pub(crate) mod xdp;
 mod xdp_ring;
 

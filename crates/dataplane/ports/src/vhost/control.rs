@@ -1,0 +1,197 @@
+//! The thread that speaks with the front end of a guest.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::VhostLink;
+use super::message::{HEADER_BYTES, Header, PAYLOAD_MAX, Request};
+use super::options::{VhostMode, VhostOptions};
+use super::session::{Answer, Session};
+use crate::link::{Fault, Lazy, Stop, wait};
+use crate::system::event::Event;
+use crate::system::unix::{self, SocketKind};
+
+/// Time between two attempts to connect.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// How often a connection is looked at when nothing happens.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The most descriptors that wait for the rest of their message.
+const FILES_MAX: usize = 64;
+
+/// The link of a port, and its thread.
+///
+/// # Errors
+/// When it cannot listen.
+pub(super) fn start(options: &VhostOptions, shares: usize) -> io::Result<(Arc<VhostLink>, Lazy)> {
+    let attention = Arc::new(Event::new()?);
+    let link = Arc::new(VhostLink::new(options.queues, shares, Arc::clone(&attention))?);
+    let listener = match options.mode {
+        VhostMode::Server => Some(Listener::new(&options.path)?),
+        VhostMode::Client => None,
+    };
+    let (options, its_link) = (options.clone(), Arc::clone(&link));
+    let work = move |stop: &Stop| serve(&options, listener.as_ref(), &its_link, stop);
+    let thread = Lazy::new("vhost-user".to_owned(), attention, work);
+    Ok((link, thread))
+}
+
+/// A socket that is removed with its owner.
+struct Listener {
+    socket: OwnedFd,
+    path: String,
+}
+
+impl Listener {
+    fn new(path: &str) -> io::Result<Listener> {
+        Ok(Listener {
+            socket: unix::listen(SocketKind::Stream, path)?,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if !self.path.starts_with('@') {
+            // A file that is left over does no harm: the next who listens replaces it.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// One connection after another, until it is told to stop.
+fn serve(options: &VhostOptions, listener: Option<&Listener>, link: &Arc<VhostLink>, stop: &Stop) {
+    while !stop.is_set() {
+        let connection = match listener {
+            Some(listener) => unix::accept(listener.socket.as_fd()).ok().flatten(),
+            None => unix::connect(SocketKind::Stream, &options.path).ok(),
+        };
+        match connection {
+            Some(connection) => {
+                // How it ends makes no difference: the next may come.
+                let _ = connected(connection, Session::new(options, Arc::clone(link)), link, stop);
+            }
+            None => match listener {
+                Some(listener) => wait(&link.attention, [listener.socket.as_fd()], LOOK),
+                None => wait(&link.attention, [], RETRY),
+            },
+        }
+    }
+}
+
+/// A connection has ended: the peer has gone, has done something that cannot be right, or the port is closed.
+struct End;
+
+impl From<Fault> for End {
+    fn from(_: Fault) -> End {
+        End
+    }
+}
+
+/// Answers requests until the connection ends.
+fn connected(connection: OwnedFd, mut session: Session, link: &VhostLink, stop: &Stop) -> Result<(), End> {
+    let mut incoming = Incoming::new();
+    loop {
+        while let Some(message) = incoming.take_message()? {
+            if let Some(bytes) = answer(&mut session, message)? {
+                unix::send(connection.as_fd(), &bytes, &[]).map_err(|_| End)?;
+            }
+        }
+        if !incoming.read(&connection)? {
+            wait(&link.attention, [connection.as_fd()], LOOK);
+        }
+        if stop.is_set() || link.take_fault().is_some() || session.has_lost_memory() {
+            return Err(End);
+        }
+    }
+}
+
+/// The bytes that answer a message, if any do.
+fn answer(session: &mut Session, message: Message) -> Result<Option<Vec<u8>>, Fault> {
+    let Message { header, payload, files } = message;
+    // What is not served here is not done, and the peer may know.
+    let Some(request) = Request::decode(header.request, &payload)? else {
+        let refusal = || Header::reply(header.request, &1u64.to_ne_bytes());
+        return Ok((header.needs_reply && session.replies()).then(refusal));
+    };
+    Ok(match session.answer(request, files)? {
+        Answer::Number(number) => Some(Header::reply(header.request, &number.to_ne_bytes())),
+        Answer::Base { ring, base } => {
+            let words = [ring, base].map(u32::to_ne_bytes);
+            Some(Header::reply(header.request, words.as_flattened()))
+        }
+        Answer::Done if header.needs_reply && session.replies() => {
+            Some(Header::reply(header.request, &0u64.to_ne_bytes()))
+        }
+        Answer::Done => None,
+    })
+}
+
+/// A message with what came beside it.
+struct Message {
+    header: Header,
+    payload: Vec<u8>,
+    files: Vec<OwnedFd>,
+}
+
+/// Bytes that have come, until they are whole messages.
+struct Incoming {
+    bytes: Vec<u8>,
+    files: Vec<OwnedFd>,
+}
+
+impl Incoming {
+    fn new() -> Incoming {
+        Incoming {
+            bytes: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// How many bytes the message that has begun still needs.
+    fn missing(&self) -> Result<usize, Fault> {
+        let Some(header) = self.bytes.first_chunk::<HEADER_BYTES>() else {
+            return Ok(HEADER_BYTES - self.bytes.len());
+        };
+        let bytes = HEADER_BYTES + Header::decode(header)?.bytes;
+        Ok(bytes.saturating_sub(self.bytes.len()))
+    }
+
+    /// Reads no further than the message goes, so that descriptors are those of this message. False when nothing has come.
+    fn read(&mut self, connection: &OwnedFd) -> Result<bool, End> {
+        let missing = self.missing()?;
+        let mut buffer = [0; HEADER_BYTES + PAYLOAD_MAX];
+        match unix::receive(connection.as_fd(), &mut buffer[..missing]) {
+            Ok(received) if received.length == 0 => Err(End),
+            Ok(received) => {
+                self.bytes.extend(&buffer[..received.length]);
+                self.files.extend(received.descriptors);
+                if self.files.len() > FILES_MAX {
+                    return Err(End);
+                }
+                Ok(true)
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+            Err(_) => Err(End),
+        }
+    }
+
+    /// The message, if it is whole.
+    fn take_message(&mut self) -> Result<Option<Message>, Fault> {
+        let Some(header) = self.bytes.first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let header = Header::decode(header)?;
+        if self.bytes.len() < HEADER_BYTES + header.bytes {
+            return Ok(None);
+        }
+        let payload = self.bytes.split_off(HEADER_BYTES);
+        self.bytes.clear();
+        let files = std::mem::take(&mut self.files);
+        Ok(Some(Message { header, payload, files }))
+    }
+}

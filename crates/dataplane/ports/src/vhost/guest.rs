@@ -1,0 +1,332 @@
+//! A well-behaved guest in a test: it sets rings up, offers buffers, and looks what becomes of them.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use forebay_packet::{Burst, DropReason, Packet, PortCounters};
+
+use super::VhostLink;
+use super::memory::RegionInfo;
+use super::message::{EventKind, Request};
+use super::options::VhostOptions;
+use super::ring::Addresses;
+use super::session::{Answer, Session};
+use crate::link::{Fault, ReceiveQueue, SendQueue};
+use crate::system::event::Event;
+use crate::system::shared::SharedMemory;
+use std::sync::atomic::Ordering;
+
+const START: u64 = 0x10_0000;
+const MEMORY: usize = 1 << 20;
+const SIZE: u16 = 16;
+const BUFFERS_AT: usize = 0x1_0000;
+const BUFFER: usize = 256;
+const TO_GUEST: u32 = 0;
+const FROM_GUEST: u32 = 1;
+const MERGEABLE: u64 = 1 << 15;
+const INDIRECT: u64 = 1 << 28;
+const VERSION_1: u64 = 1 << 32;
+const HEADER: usize = 12;
+
+struct Guest {
+    link: Arc<VhostLink>,
+    session: Session,
+    memory: SharedMemory,
+    file: OwnedFd,
+    calls: Vec<Event>,
+    counters: PortCounters,
+}
+
+/// Where a split ring's three parts lie.
+fn ring_at(ring: u32) -> [usize; 3] {
+    let at = ring as usize * 0x3000;
+    [at, at + 0x1000, at + 0x2000]
+}
+
+impl Guest {
+    fn new(features: u64) -> Guest {
+        let link = VhostLink::new(1, 1, Arc::new(Event::new().expect("an event"))).expect("a link");
+        let link = Arc::new(link);
+        let (memory, file) = SharedMemory::create("guest", MEMORY).expect("memory");
+        let mut guest = Guest {
+            session: Session::new(&VhostOptions::new("test"), Arc::clone(&link)),
+            link,
+            memory,
+            file,
+            calls: Vec::new(),
+            counters: PortCounters::default(),
+        };
+        guest.ask(Request::SetFeatures(features | VERSION_1));
+        guest.share_memory();
+        guest.set_up_rings(0);
+        guest
+    }
+
+    fn ask(&mut self, request: Request) -> Answer {
+        self.session.answer(request, Vec::new()).expect("a right request")
+    }
+
+    fn share_memory(&mut self) {
+        let region = RegionInfo {
+            guest_address: START,
+            bytes: MEMORY as u64,
+            user_address: START,
+            file_offset: 0,
+        };
+        let file = self.file.as_fd().try_clone_to_owned().expect("a copy");
+        let shared = self.session.answer(Request::SetMemoryTable(vec![region]), vec![file]);
+        shared.expect("a right table");
+    }
+
+    fn set_up_rings(&mut self, base: u32) {
+        self.calls.clear();
+        for ring in [TO_GUEST, FROM_GUEST] {
+            let [descriptors, driver, device] = ring_at(ring).map(|at| START + at as u64);
+            self.ask(Request::SetRingSize {
+                ring,
+                size: SIZE.into(),
+            });
+            let addresses = Addresses {
+                descriptors,
+                driver,
+                device,
+            };
+            self.ask(Request::SetRingAddresses { ring, addresses });
+            self.ask(Request::SetRingBase { ring, base });
+            for kind in [EventKind::Call, EventKind::Kick] {
+                let event = Event::new().expect("an event");
+                let file = event.as_fd().try_clone_to_owned().expect("a copy");
+                let request = Request::SetRingEvent {
+                    kind,
+                    ring,
+                    has_event: true,
+                };
+                self.session.answer(request, vec![file]).expect("a right event");
+                if kind == EventKind::Call {
+                    self.calls.push(event);
+                }
+            }
+        }
+    }
+
+    fn buffer_at(ring: u32, index: u16) -> usize {
+        BUFFERS_AT + (ring as usize * usize::from(SIZE) + usize::from(index)) * BUFFER
+    }
+
+    fn describe(&self, ring: u32, index: u16, (at, bytes): (usize, usize), flags: u64, next: u16) {
+        let rest = bytes as u64 | flags << 32 | u64::from(next) << 48;
+        let place = ring_at(ring)[0] + usize::from(index) * 16;
+        self.memory.write_pair(place, [START + at as u64, rest]);
+    }
+
+    /// Makes the chain that begins with a descriptor available.
+    fn offer(&self, ring: u32, head: u16) {
+        let driver = ring_at(ring)[1];
+        let index = self.memory.word16(driver + 2);
+        let position = index.load(Ordering::Relaxed);
+        let entry = driver + 4 + usize::from(position % SIZE) * 2;
+        self.memory.word16(entry).store(head, Ordering::Relaxed);
+        index.store(position.wrapping_add(1), Ordering::Release);
+    }
+
+    fn used(&self, ring: u32) -> u16 {
+        self.memory.word16(ring_at(ring)[2] + 2).load(Ordering::Acquire)
+    }
+
+    fn receive(&mut self) -> Result<Vec<Vec<u8>>, Fault> {
+        let mut burst = Burst::new(64);
+        let mut receiver = self.link.set_receiver(0, None).expect("the ring works");
+        let result = receiver.receive(&mut burst, 64, 5, &mut self.counters);
+        self.link.set_receiver(0, Some(receiver));
+        result.map(|_| burst.iter().map(|packet| packet.data().to_vec()).collect())
+    }
+
+    fn send(&mut self, frames: &[&[u8]]) -> Result<usize, Fault> {
+        let packets: Vec<Packet> = frames.iter().map(|frame| Packet::from_bytes(frame)).collect();
+        let mut sender = self.link.set_sender(0, None).expect("the ring works");
+        let result = sender.send(&packets, &mut self.counters);
+        self.link.set_sender(0, Some(sender));
+        result
+    }
+
+    fn bytes(&self, at: usize, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.memory.copy_out(at, &mut bytes);
+        bytes
+    }
+}
+
+#[test]
+fn frames_come_out_of_one_buffer_or_several() {
+    let mut guest = Guest::new(INDIRECT);
+    let frame: Vec<u8> = (0..100).collect();
+    // Header and frame in one buffer.
+    let first = Guest::buffer_at(FROM_GUEST, 0);
+    guest.memory.copy_in(first + HEADER, &frame);
+    guest.describe(FROM_GUEST, 0, (first, HEADER + 100), 0, 0);
+    guest.offer(FROM_GUEST, 0);
+    // A header by itself, and a frame in two pieces.
+    let second = Guest::buffer_at(FROM_GUEST, 1);
+    guest.memory.copy_in(second, &frame);
+    guest.describe(FROM_GUEST, 1, (second + 200, HEADER), 1, 2);
+    guest.describe(FROM_GUEST, 2, (second, 30), 1, 3);
+    guest.describe(FROM_GUEST, 3, (second + 30, 70), 0, 0);
+    guest.offer(FROM_GUEST, 1);
+    // The same by a table.
+    let table = Guest::buffer_at(FROM_GUEST, 8);
+    for (index, (at, bytes)) in [(second + 200, HEADER), (second, 100)].into_iter().enumerate() {
+        let rest = bytes as u64 | if index == 0 { 1 << 32 | 1 << 48 } else { 0 };
+        guest.memory.write_pair(table + index * 16, [START + at as u64, rest]);
+    }
+    guest.describe(FROM_GUEST, 4, (table, 32), 4, 0);
+    guest.offer(FROM_GUEST, 4);
+    assert_eq!(guest.receive(), Ok(vec![frame.clone(), frame.clone(), frame]));
+    assert_eq!(guest.used(FROM_GUEST), 3);
+    assert!(guest.calls[1].take(), "the guest wants to be told");
+}
+
+#[test]
+fn long_frames_take_several_buffers_when_they_may() {
+    let frame: Vec<u8> = (0..600).map(|at| at as u8).collect();
+    for (features, sent) in [(MERGEABLE, 1), (0, 0)] {
+        let mut guest = Guest::new(features);
+        for index in 0..4 {
+            guest.describe(TO_GUEST, index, (Guest::buffer_at(TO_GUEST, index), BUFFER), 2, 0);
+            guest.offer(TO_GUEST, index);
+        }
+        assert_eq!(guest.send(&[&frame]), Ok(sent));
+        if sent == 0 {
+            assert_eq!(guest.counters.drops(DropReason::TooLong), 1);
+            assert_eq!(guest.send(&[&frame[..200]]), Ok(1), "the buffers are still there");
+            assert_eq!(guest.used(TO_GUEST), 1);
+            continue;
+        }
+        assert_eq!(guest.used(TO_GUEST), 3);
+        let at = Guest::buffer_at(TO_GUEST, 0);
+        assert_eq!(guest.bytes(at + 10, 2), [3, 0], "the number of buffers");
+        assert_eq!(guest.bytes(at + HEADER, 600), frame);
+        let lengths: Vec<u8> = (0..3)
+            .flat_map(|entry| guest.bytes(ring_at(TO_GUEST)[2] + 8 + entry * 8, 2))
+            .collect();
+        assert_eq!(lengths, [0, 1, 0, 1, 100, 0]);
+        assert_eq!(guest.send(&[&frame]), Ok(0), "one buffer is left");
+        assert_eq!(guest.counters.drops(DropReason::QueueFull), 1);
+        assert_eq!(guest.send(&[&frame[..100]]), Ok(1));
+    }
+}
+
+#[test]
+fn a_super_frame_is_cut_and_a_checksum_completed() {
+    let mut guest = Guest::new(1 << 11);
+    let mut frame = vec![0u8; 54 + 150];
+    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+    frame[16..18].copy_from_slice(&190u16.to_be_bytes());
+    (frame[22], frame[23], frame[46], frame[47]) = (64, 6, 0x50, 0x10);
+    let mut header = [0u8; HEADER];
+    (header[0], header[1]) = (1, 1);
+    header[2..4].copy_from_slice(&54u16.to_le_bytes());
+    header[4..6].copy_from_slice(&100u16.to_le_bytes());
+    header[6..8].copy_from_slice(&34u16.to_le_bytes());
+    header[8..10].copy_from_slice(&16u16.to_le_bytes());
+    let at = Guest::buffer_at(FROM_GUEST, 0);
+    guest.memory.copy_in(at, &header);
+    guest.memory.copy_in(at + HEADER, &frame);
+    guest.describe(FROM_GUEST, 0, (at, HEADER + frame.len()), 0, 0);
+    guest.offer(FROM_GUEST, 0);
+    let frames = guest.receive().expect("a right frame");
+    assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [154, 104]);
+}
+
+#[test]
+fn a_guest_goes_on_where_it_was_after_either_side_has_restarted() {
+    let mut guest = Guest::new(0);
+    let at = Guest::buffer_at(FROM_GUEST, 0);
+    guest.describe(FROM_GUEST, 0, (at, HEADER + 60), 0, 0);
+    for _ in 0..5 {
+        guest.offer(FROM_GUEST, 0);
+    }
+    assert_eq!(guest.receive().map(|frames| frames.len()), Ok(5));
+    let answer = guest.ask(Request::GetRingBase { ring: FROM_GUEST });
+    assert_eq!(
+        answer,
+        Answer::Base {
+            ring: FROM_GUEST,
+            base: 5
+        }
+    );
+    assert!(guest.link.set_receiver(0, None).is_none(), "the ring has stopped");
+    // Another device, which is told nothing of what was before.
+    guest.session = Session::new(&VhostOptions::new("test"), Arc::clone(&guest.link));
+    guest.ask(Request::SetFeatures(VERSION_1));
+    guest.share_memory();
+    guest.set_up_rings(0);
+    guest.offer(FROM_GUEST, 0);
+    assert_eq!(
+        guest.receive().map(|frames| frames.len()),
+        Ok(1),
+        "what was used does not come again"
+    );
+}
+
+#[test]
+fn what_cannot_be_right_is_a_fault() {
+    type Damage = (&'static str, fn(&Guest));
+    let damages: [Damage; 7] = [
+        ("outside of memory", |guest| {
+            guest.describe(FROM_GUEST, 0, (MEMORY - 10, 100), 0, 0)
+        }),
+        ("to be written", |guest| {
+            guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 100), 2, 0)
+        }),
+        ("next is outside of the table", |guest| {
+            guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 100), 1, SIZE)
+        }),
+        ("without an end", |guest| {
+            guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 100), 1, 0)
+        }),
+        ("a table that was not agreed on", |guest| {
+            guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 32), 4, 0)
+        }),
+        ("a head outside of the table", |guest| {
+            guest
+                .memory
+                .word16(ring_at(FROM_GUEST)[1] + 4)
+                .store(SIZE, Ordering::Relaxed);
+        }),
+        ("more chains than descriptors", |guest| {
+            guest
+                .memory
+                .word16(ring_at(FROM_GUEST)[1] + 2)
+                .store(SIZE + 1, Ordering::Relaxed);
+        }),
+    ];
+    for (name, damage) in damages {
+        let mut guest = Guest::new(0);
+        guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 100), 0, 0);
+        guest.offer(FROM_GUEST, 0);
+        damage(&guest);
+        assert!(guest.receive().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn workers_see_a_ring_when_it_is_complete_and_enabled() {
+    let guest = Guest::new(0);
+    assert!(
+        guest.link.is_up(),
+        "without the feature, rings are enabled from the start"
+    );
+    let mut guest = Guest::new(1 << 30);
+    assert!(!guest.link.is_up());
+    for is_on in [true, false] {
+        for ring in [TO_GUEST, FROM_GUEST] {
+            guest.ask(Request::EnableRing { ring, is_on });
+        }
+        assert_eq!(guest.link.is_up(), is_on);
+    }
+    let refused = guest
+        .session
+        .answer(Request::EnableRing { ring: 2, is_on: true }, Vec::new());
+    assert!(refused.is_err());
+    assert!(guest.session.answer(Request::SetFeatures(1 << 50), Vec::new()).is_err());
+}

@@ -1,0 +1,310 @@
+//! Virtqueues, from the device's side: what split and packed rings have in common (Virtual I/O Device 1.2 §2.6).
+//!
+//! The driver, in the guest, makes chains of buffers available; the device uses them. Here a chain is a list of [`Part`]s in
+//! checked memory. Chains are used in the order in which they were made available. Several are taken and used before
+//! [`Ring::publish`] tells the driver of all together.
+
+use std::sync::Arc;
+
+use super::memory::{GuestMemory, Part};
+use super::packed::PackedRing;
+use super::split::SplitRing;
+use crate::link::Fault;
+use crate::system::event::Event;
+
+/// The longest chain, in descriptors, also by an indirect table.
+const CHAIN_MAX: usize = 1024;
+
+/// Bytes of a descriptor, of either sort of ring.
+pub(super) const DESCRIPTOR_BYTES: usize = 16;
+
+/// In the flags of a descriptor: the chain goes on.
+pub(super) const NEXT: u16 = 1;
+/// In the flags of a descriptor: the device writes the buffer.
+pub(super) const WRITE: u16 = 2;
+/// In the flags of a descriptor: the buffer is a table of descriptors.
+pub(super) const INDIRECT: u16 = 4;
+
+/// Who owns the bytes of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// The device reads them: a frame from the guest.
+    FromGuest,
+    /// The device writes them: room for a frame to the guest.
+    ToGuest,
+}
+
+/// What both sides have agreed on that concerns rings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RingFeatures {
+    /// Rings are packed.
+    pub(crate) packed: bool,
+    /// Descriptors may be tables.
+    pub(crate) indirect: bool,
+    /// Events are asked for by position (VIRTIO_F_EVENT_IDX).
+    pub(crate) event_index: bool,
+}
+
+/// A descriptor.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Descriptor {
+    pub(super) address: u64,
+    pub(super) bytes: u32,
+    pub(super) flags: u16,
+    /// The next descriptor in a split ring, the identifier of the buffer in a packed one.
+    pub(super) tail: u16,
+}
+
+/// A chain that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chain {
+    /// What the driver knows it by.
+    pub(super) id: u16,
+    /// Descriptors of the ring that it has.
+    pub(super) count: u16,
+}
+
+/// Where a ring lies, by addresses of the peer's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    /// The descriptors.
+    pub(crate) descriptors: u64,
+    /// What the driver writes: available chains, or the events that it wants.
+    pub(crate) driver: u64,
+    /// What the device writes: used chains, or the events that it wants.
+    pub(crate) device: u64,
+}
+
+/// How far a ring has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The next chain that is taken.
+    pub(crate) next: u16,
+    /// The number of the round through a packed ring, modulo 2; those begin with round 1.
+    pub(crate) wrap: bool,
+}
+
+impl Position {
+    /// From the number in a message.
+    pub(crate) fn decode(number: u32, packed: bool) -> Position {
+        match packed {
+            true => Position {
+                next: number as u16 & 0x7FFF,
+                wrap: number & 0x8000 != 0,
+            },
+            false => Position {
+                next: number as u16,
+                wrap: true,
+            },
+        }
+    }
+
+    /// The number in a message.
+    pub(crate) fn encode(self, packed: bool) -> u32 {
+        match packed {
+            // Twice: what is taken, and what is used, which is the same.
+            true => (u32::from(self.next) | u32::from(self.wrap) << 15) * 0x1_0001,
+            false => u32::from(self.next),
+        }
+    }
+}
+
+/// What a ring is made of.
+pub(crate) struct RingParts {
+    pub(crate) memory: Arc<GuestMemory>,
+    pub(crate) size: u16,
+    pub(crate) addresses: Addresses,
+    pub(crate) position: Position,
+    pub(crate) features: RingFeatures,
+}
+
+/// A ring of either sort.
+pub(crate) enum Ring {
+    Split(SplitRing),
+    Packed(PackedRing),
+}
+
+impl Ring {
+    /// A ring that the peer has set up.
+    ///
+    /// # Errors
+    /// When it does not lie in the guest's memory, or has an impossible size.
+    pub(crate) fn new(parts: RingParts) -> Result<Ring, Fault> {
+        match parts.features.packed {
+            true => PackedRing::new(parts).map(Ring::Packed),
+            false => SplitRing::new(parts).map(Ring::Split),
+        }
+    }
+
+    pub(crate) fn memory(&self) -> &GuestMemory {
+        match self {
+            Ring::Split(ring) => &ring.memory,
+            Ring::Packed(ring) => &ring.memory,
+        }
+    }
+
+    /// How far it has come. All that was taken is used.
+    pub(crate) fn position(&self) -> Position {
+        match self {
+            Ring::Split(ring) => ring.position(),
+            Ring::Packed(ring) => ring.position(),
+        }
+    }
+
+    /// Appends the parts of the next chain; none when no chain is available.
+    #[inline]
+    pub(crate) fn take(&mut self, direction: Direction, parts: &mut Vec<Part>) -> Result<Option<Chain>, Fault> {
+        match self {
+            Ring::Split(ring) => ring.take(direction, parts),
+            Ring::Packed(ring) => ring.take(direction, parts),
+        }
+    }
+
+    /// Makes the last chains that were taken and not used available again.
+    pub(crate) fn untake(&mut self, chains: &[Chain]) {
+        match self {
+            Ring::Split(ring) => ring.untake(chains),
+            Ring::Packed(ring) => ring.untake(chains),
+        }
+    }
+
+    /// Says that a chain was used, and how many bytes of it were written. The driver does not see it yet.
+    #[inline]
+    pub(crate) fn use_up(&mut self, chain: Chain, written: u32) {
+        match self {
+            Ring::Split(ring) => ring.use_up(chain, written),
+            Ring::Packed(ring) => ring.use_up(chain, written),
+        }
+    }
+
+    /// Shows the driver what was used, and rings if it wants that.
+    #[inline]
+    pub(crate) fn publish(&mut self, call: Option<&Event>) {
+        let wants_event = match self {
+            Ring::Split(ring) => ring.publish(),
+            Ring::Packed(ring) => ring.publish(),
+        };
+        if wants_event && let Some(call) = call {
+            call.ring();
+        }
+    }
+
+    /// Asks the driver to ring for the next chain. Returns whether one is available already.
+    pub(crate) fn arm(&mut self) -> bool {
+        match self {
+            Ring::Split(ring) => ring.arm(),
+            Ring::Packed(ring) => ring.arm(),
+        }
+    }
+
+    /// Asks the driver not to ring.
+    pub(crate) fn disarm(&mut self) {
+        match self {
+            Ring::Split(ring) => ring.disarm(),
+            Ring::Packed(ring) => ring.disarm(),
+        }
+    }
+}
+
+/// The descriptor at an offset of a table.
+#[inline]
+pub(super) fn read_descriptor(memory: &GuestMemory, table: &Part, index: usize) -> Descriptor {
+    let [address, rest] = memory.of(table).read_pair(table.at + index * DESCRIPTOR_BYTES);
+    Descriptor {
+        address,
+        bytes: rest as u32,
+        flags: (rest >> 32) as u16,
+        tail: (rest >> 48) as u16,
+    }
+}
+
+/// The descriptor at an offset of a packed ring or table, in which the identifier stands before the flags.
+#[inline]
+pub(super) fn read_packed_descriptor(memory: &GuestMemory, table: &Part, index: usize) -> Descriptor {
+    let as_split = read_descriptor(memory, table, index);
+    Descriptor {
+        flags: as_split.tail,
+        tail: as_split.flags,
+        ..as_split
+    }
+}
+
+/// Appends the buffer of a descriptor.
+#[inline]
+pub(super) fn append_buffer(
+    memory: &GuestMemory,
+    descriptor: &Descriptor,
+    direction: Direction,
+    parts: &mut Vec<Part>,
+) -> Result<(), Fault> {
+    let is_writable = descriptor.flags & WRITE != 0;
+    if is_writable != (direction == Direction::ToGuest) {
+        return Err(Fault(
+            "a buffer is to be read where it is to be written, or the other way round",
+        ));
+    }
+    let (mut address, mut rest) = (descriptor.address, descriptor.bytes as usize);
+    while rest > 0 {
+        let part = memory.at_guest_address(address, rest);
+        let part = part.ok_or(Fault("a buffer does not lie in the guest's memory"))?;
+        if parts.len() == parts.capacity() {
+            return Err(Fault("a chain has too many parts"));
+        }
+        parts.push(part);
+        // Regions may follow each other: a buffer then goes on in the next.
+        address += part.bytes as u64;
+        rest -= part.bytes;
+    }
+    Ok(())
+}
+
+/// Appends the buffers of a table of descriptors. In packed rings they stand one after another; in split rings they are chained.
+#[cold]
+pub(super) fn append_table(
+    memory: &GuestMemory,
+    descriptor: &Descriptor,
+    is_packed: bool,
+    direction: Direction,
+    parts: &mut Vec<Part>,
+) -> Result<(), Fault> {
+    let bytes = descriptor.bytes as usize;
+    let count = bytes / DESCRIPTOR_BYTES;
+    if !bytes.is_multiple_of(DESCRIPTOR_BYTES) || count == 0 || count > CHAIN_MAX {
+        return Err(Fault("a table of descriptors has an impossible length"));
+    }
+    let table = memory.table_at_guest_address(descriptor.address, bytes)?;
+    let mut index = 0;
+    for _ in 0..count {
+        let entry = match is_packed {
+            true => read_packed_descriptor(memory, &table, index),
+            false => read_descriptor(memory, &table, index),
+        };
+        if entry.flags & INDIRECT != 0 {
+            return Err(Fault("a table of descriptors is in a table of descriptors"));
+        }
+        append_buffer(memory, &entry, direction, parts)?;
+        index = match is_packed {
+            true => index + 1,
+            false if entry.flags & NEXT == 0 => return Ok(()),
+            false => usize::from(entry.tail),
+        };
+        if !is_packed && index >= count {
+            return Err(Fault("a descriptor names one that there is not"));
+        }
+    }
+    match is_packed {
+        true => Ok(()),
+        false => Err(Fault("a chain of descriptors has no end")),
+    }
+}
+
+/// Whether a driver that wants an event for position `event` wants one now that a position has gone from `old` to `new`.
+#[inline]
+pub(super) fn needs_event(event: u16, new: u16, old: u16) -> bool {
+    new.wrapping_sub(event).wrapping_sub(1) < new.wrapping_sub(old)
+}
+
+/// Room for the parts of all chains that a frame may take.
+pub(crate) fn parts_room() -> Vec<Part> {
+    Vec::with_capacity(2 * CHAIN_MAX)
+}
