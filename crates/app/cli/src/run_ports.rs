@@ -8,26 +8,39 @@ use forebay_packet::Port;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_ports::{Means, OpenOptions, PortSpec};
+use forebay_switch::{LaneConfig, Spread};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Opens the ports; also returns how each carries packets.
+/// As how many ports each is opened: one for each worker, so that all receive, unless one worker must see everything that comes by a
+/// port. It must where flows are chosen by fields that only the program knows, and where a file has the packets in their order.
+pub fn shares(workers: &LaneConfig, captures: Captures<'_>) -> usize {
+    match (&workers.spread, captures) {
+        (Spread::FiveTuple, Captures::None) => workers.workers,
+        _ => 1,
+    }
+}
+
+/// Opens the ports, up to `shares` of each; also returns how each carries packets.
 ///
 /// # Errors
 /// When one cannot be opened, or its capture file cannot be written.
 pub fn open(
     specs: &[PortSpec],
+    shares: usize,
     options: &OpenOptions,
     captures: Captures<'_>,
 ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
     for spec in specs {
-        let opened = forebay_ports::open(spec, options).with_context(|| format!("port {spec}"))?;
-        let port = captured(opened.port, captures, opened.number)?;
-        ports.push((opened.number, port));
-        means.insert(opened.number, opened.means);
+        let opened = forebay_ports::open_shares(spec, shares, options).with_context(|| format!("port {spec}"))?;
+        for opened in opened {
+            let port = captured(opened.port, captures, opened.number)?;
+            ports.push((opened.number, port));
+            means.insert(opened.number, opened.means);
+        }
     }
     Ok((ports, means))
 }

@@ -18,12 +18,14 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Puts a gate before every port.
+    /// Puts a gate before every port. Shares of a port have one number, and open and close together.
     pub fn before(ports: Vec<NumberedPort>, means: &BTreeMap<u32, Means>) -> (Vec<NumberedPort>, Gates) {
         let mut gates = Gates::default();
         let gated = ports.into_iter().map(|(number, port)| {
             let is_interface = means.get(&number).is_some_and(Means::is_interface);
-            gates.ports.push(info(number, port.name(), is_interface));
+            if !gates.latches.contains_key(&number) {
+                gates.ports.push(info(number, port.name(), is_interface));
+            }
             let latch = gates.latches.entry(number).or_default().clone();
             (number, Box::new(Gate::new(port, latch)) as Box<dyn Port>)
         });

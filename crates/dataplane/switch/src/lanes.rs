@@ -20,6 +20,9 @@
 //! What arrives is spread by a hash of its flow ([`crate::Spread`]). Rings keep the order, so packets of a flow that come
 //! by one port stay in order from port to port. Copies, resubmitted and recirculated packets stay with their worker.
 //!
+//! A port may also come divided, as a share for each worker: an interface with several receive queues, whose kernel or network card
+//! spreads flows. Each worker then has its share for itself ([`share`]), and no ring is between them.
+//!
 //! # When something is full
 //! A keeper takes no more packets from its port than every ring of arrivals has places: the port's own queue fills and
 //! drops, under the port's names. A worker whose ring of departures is full leaves packets in the queues of its traffic manager
@@ -27,6 +30,8 @@
 //!
 //! # When all is done
 //! See [`LaneStatus`].
+
+mod share;
 
 use crate::ring::{Consumer, Producer, Progress, ring};
 use crate::rss::{Classifier, Spread};
@@ -65,9 +70,10 @@ pub struct Lane {
 }
 
 /// Divides ports among workers: port `i` of the list is kept by worker `i` modulo their number. One lane for each worker;
-/// a single one has the ports themselves.
+/// a single one has the ports themselves. A number that is there once for each worker is a port in shares, one for each.
 pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config: &LaneConfig) -> Vec<Lane> {
     let workers = config.workers.max(1);
+    let (divided, ports) = share::divided(ports, workers);
     let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
     let mut wires: Vec<Vec<Wire>> = ports.iter().map(|_| wires(workers, config.ring_capacity)).collect();
     let are_timers: Vec<bool> = ports.iter().map(|(_, port)| port.is_timer()).collect();
@@ -85,6 +91,10 @@ pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config:
     if let [alone] = &mut lanes[..] {
         alone.ports = ports;
         return lanes;
+    }
+    for (worker, (number, port)) in divided {
+        let share = share::SharedPort::new(port, worker == 0, status(worker));
+        lanes[worker].ports.push((number, Box::new(share)));
     }
     for (index, (number, port)) in ports.into_iter().enumerate() {
         let keeper = index % workers;

@@ -9,7 +9,7 @@ use crate::output;
 use crate::packet_capture::{CapturedPort, CapturingPoll, PacketFile};
 use crate::packet_log::{LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
 use crate::program::{CompileOptions, Engine};
-use crate::run_ports::{Captures, announce, open};
+use crate::run_ports::{Captures, announce, open, shares};
 use crate::statistics::Statistics;
 use crate::switch_options::SwitchOptions;
 use crate::telemetry_options::TelemetryOptions;
@@ -221,7 +221,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         (None, None) => Captures::None,
     };
     interfaces::wait_for(&ports, arguments.wait_interfaces);
-    let (mut ports, means) = open(&ports, &options, captures)?;
+    let (mut ports, means) = open(&ports, shares(&workers, captures), &options, captures)?;
     if !arguments.json {
         announce(&means);
     }
