@@ -64,7 +64,11 @@ fn main() -> Result<(), Failure> {
             begin.wait();
             let started = Instant::now();
             end.wait();
-            rates.add(received.load(Ordering::Relaxed), started.elapsed(), sent.load(Ordering::Relaxed));
+            rates.add(
+                received.load(Ordering::Relaxed),
+                started.elapsed(),
+                sent.load(Ordering::Relaxed),
+            );
         }
         is_over.store(true, Ordering::Relaxed);
         begin.wait();
@@ -110,7 +114,10 @@ fn fill(interface: &str, processors: &[usize]) -> usize {
         let mut sent = 0;
         for first in (0..FRAMES).step_by(BURST) {
             for flow in first..first + BURST {
-                burst.allocate().expect("the burst is empty").set_data(&frame(flow as u16));
+                burst
+                    .allocate()
+                    .expect("the burst is empty")
+                    .set_data(&frame(flow as u16));
             }
             sent += port.send(&mut burst, 0).expect("the interface is there");
         }
@@ -118,7 +125,10 @@ fn fill(interface: &str, processors: &[usize]) -> usize {
     };
     let fill_from = &fill_from;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = processors.iter().map(|processor| scope.spawn(move || fill_from(*processor))).collect();
+        let threads: Vec<_> = processors
+            .iter()
+            .map(|processor| scope.spawn(move || fill_from(*processor)))
+            .collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
     })
 }

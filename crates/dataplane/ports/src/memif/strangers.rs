@@ -81,7 +81,11 @@ impl Stranger {
             offset,
             exponent,
         };
-        let event = Event::new().expect("an event").as_fd().try_clone_to_owned().expect("a copy");
+        let event = Event::new()
+            .expect("an event")
+            .as_fd()
+            .try_clone_to_owned()
+            .expect("a copy");
         self.ask(&Message::AddRing(ring), Some(&event))
     }
 
@@ -104,7 +108,8 @@ impl Stranger {
 
     /// Puts a descriptor in the ring to the server, and says that so many are there.
     fn offer(&self, (region, offset, bytes): (u64, u64, u64), flags: u64, head: u16) {
-        self.memory.write_pair(128, [flags | region << 16 | bytes << 32, offset]);
+        self.memory
+            .write_pair(128, [flags | region << 16 | bytes << 32, offset]);
         self.memory.word16(6).store(head, Ordering::Release);
     }
 }
@@ -119,7 +124,8 @@ fn server() -> (tempfile::TempDir, String, MemifPort) {
 }
 
 fn poll(port: &mut MemifPort) -> usize {
-    port.receive(&mut Burst::new(32), 32, 0).expect("a port is never out of order")
+    port.receive(&mut Burst::new(32), 32, 0)
+        .expect("a port is never out of order")
 }
 
 /// Whoever was there before, an ordinary client is served.
@@ -138,7 +144,9 @@ fn assert_serves(path: &str, port: &mut MemifPort) {
     };
     stranger.add_region(MEMORY as u64).expect("a right region");
     stranger.add_ring(true, 0, EXPONENT).expect("a right ring");
-    stranger.add_ring(false, ring_bytes(EXPONENT) as u32, EXPONENT).expect("a right ring");
+    stranger
+        .add_ring(false, ring_bytes(EXPONENT) as u32, EXPONENT)
+        .expect("a right ring");
     stranger.connect().expect("all is there");
     stranger.offer((0, 4096, 60), 0, 1);
     while poll(port) == 0 {
@@ -151,19 +159,46 @@ fn messages_that_cannot_be_right_are_refused() {
     type Attempt = fn(&Stranger) -> Result<Message, String>;
     let attempts: [(Attempt, &str); 8] = [
         (|s| s.connect(), "an unexpected message"),
-        (|s| s.init().and(s.add_region(MEMORY as u64 + 1)), "a region cannot be mapped"),
-        (|s| s.init().and(s.ask(&Message::AddRegion { index: 0, bytes: 1 }, None)), "a region comes without memory"),
-        (|s| s.init().and(s.ask(&Message::AddRegion { index: 3, bytes: 64 }, Some(&s.file))), "a region has the wrong index"),
         (
-            |s| s.init().and(s.add_region(MEMORY as u64)).and(s.add_ring(true, 0, 15)).and(s.connect()),
+            |s| s.init().and(s.add_region(MEMORY as u64 + 1)),
+            "a region cannot be mapped",
+        ),
+        (
+            |s| s.init().and(s.ask(&Message::AddRegion { index: 0, bytes: 1 }, None)),
+            "a region comes without memory",
+        ),
+        (
+            |s| {
+                s.init()
+                    .and(s.ask(&Message::AddRegion { index: 3, bytes: 64 }, Some(&s.file)))
+            },
+            "a region has the wrong index",
+        ),
+        (
+            |s| {
+                s.init()
+                    .and(s.add_region(MEMORY as u64))
+                    .and(s.add_ring(true, 0, 15))
+                    .and(s.connect())
+            },
             "a ring has too many descriptors",
         ),
         (
-            |s| s.init().and(s.add_region(4096)).and(s.add_ring(true, 4000, 4)).and(s.connect()),
+            |s| {
+                s.init()
+                    .and(s.add_region(4096))
+                    .and(s.add_ring(true, 4000, 4))
+                    .and(s.connect())
+            },
             "a ring does not lie within its region",
         ),
         (
-            |s| s.init().and(s.add_region(4096)).and(s.add_ring(true, 64, 4)).and(s.connect()),
+            |s| {
+                s.init()
+                    .and(s.add_region(4096))
+                    .and(s.add_ring(true, 64, 4))
+                    .and(s.connect())
+            },
             "a ring does not begin with its cookie",
         ),
         (|s| s.init().and(s.init()), "an unexpected message"),
@@ -182,10 +217,20 @@ fn messages_that_cannot_be_right_are_refused() {
 
 #[test]
 fn descriptors_that_cannot_be_right_end_the_connection() {
-    let attempts: [(fn(&Stranger), &str); 4] = [
-        (|s| s.offer((0, MEMORY as u64 - 10, 60), 0, 1), "a descriptor points out of its region"),
-        (|s| s.offer((7, 0, 60), 0, 1), "a descriptor names a region that there is not"),
-        (|s| s.offer((0, 4096, u64::from(u32::MAX)), 1, 16), "a descriptor points out of its region"),
+    type Attempt = fn(&Stranger);
+    let attempts: [(Attempt, &str); 4] = [
+        (
+            |s| s.offer((0, MEMORY as u64 - 10, 60), 0, 1),
+            "a descriptor points out of its region",
+        ),
+        (
+            |s| s.offer((7, 0, 60), 0, 1),
+            "a descriptor names a region that there is not",
+        ),
+        (
+            |s| s.offer((0, 4096, u64::from(u32::MAX)), 1, 16),
+            "a descriptor points out of its region",
+        ),
         (|s| s.offer((0, 4096, 60), 0, 17), "a ring has more in it than it holds"),
     ];
     for (attempt, reason) in attempts {

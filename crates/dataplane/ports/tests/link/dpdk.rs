@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use crate::frames::{echo, port, wait_down, wait_room, wait_up};
+use crate::frames::{echo, port, wait_down, wait_echo, wait_up};
 
 /// A running testpmd, ended when it is dropped.
 pub struct Testpmd(Child);
@@ -29,6 +29,7 @@ impl Testpmd {
                 "--total-num-mbufs=4096",
                 "--forward-mode=io",
                 "--auto-start",
+                "--no-flush-rx",
             ])
             .args(options)
             // It ends when its input does.
@@ -73,7 +74,7 @@ fn net_memif_in_both_roles() {
                 return;
             };
             wait_up(&mut [&mut *port]);
-            let before = wait_room(&mut *port);
+            let before = wait_echo(&mut *port);
             echo(&mut *port, 3200, 1514);
             assert_eq!(port.counters().total_drops(), before, "{}", port.counters());
             drop(testpmd);
@@ -91,9 +92,11 @@ fn virtio_user_with_either_ring_and_at_either_end() {
         let mut port = port(&format!("vhost:{path},mode={mode}"));
         for _ in 0..2 {
             forget(mode, &path);
-            let Some(testpmd) = Testpmd::start("virtio", &device, &[]) else { return };
+            let Some(testpmd) = Testpmd::start("virtio", &device, &[]) else {
+                return;
+            };
             wait_up(&mut [&mut *port]);
-            let before = wait_room(&mut *port);
+            let before = wait_echo(&mut *port);
             echo(&mut *port, 3200, 1514);
             assert_eq!(port.counters().total_drops(), before, "{}", port.counters());
             drop(testpmd);
@@ -108,8 +111,10 @@ fn virtio_user_without_mergeable_buffers_and_with_several_queues() {
     let path = folder.path().join("vhost.sock").display().to_string();
     let device = format!("net_virtio_user0,path={path},queues=2,mrg_rxbuf=0,queue_size=64");
     let mut port = port(&format!("vhost:{path},queues=2"));
-    let Some(_testpmd) = Testpmd::start("queues", &device, &["--rxq=2", "--txq=2"]) else { return };
+    let Some(_testpmd) = Testpmd::start("queues", &device, &["--rxq=2", "--txq=2"]) else {
+        return;
+    };
     wait_up(&mut [&mut *port]);
-    wait_room(&mut *port);
+    wait_echo(&mut *port);
     echo(&mut *port, 3200, 1514);
 }

@@ -99,25 +99,28 @@ pub fn exchange(left: &mut dyn Port, right: &mut dyn Port, frames: u32, longest:
     }
 }
 
-/// Waits until a peer has made room, with frames that are not counted when they come back. Returns what was dropped until then.
-pub fn wait_room(port: &mut dyn Port) -> u64 {
+/// Waits until a peer sends back what it gets, and until all of that has come. A peer that configures its device may take frames
+/// before, and lose them. The frames are not counted by [`receive`]. Returns what was dropped until then.
+pub fn wait_echo(port: &mut dyn Port) -> u64 {
     let (started, mut burst) = (Instant::now(), Burst::new(WINDOW as usize));
-    loop {
-        let before = port.counters().total_drops();
-        burst.allocate().expect("the burst is empty").set_data(&[0; 60]);
-        if port.send(&mut burst, 0) == Ok(1) {
-            return before;
+    let (mut last, mut is_echoed) = (Instant::now(), false);
+    while !is_echoed || last.elapsed() < Duration::from_millis(200) {
+        assert!(started.elapsed() < PATIENCE, "nothing comes back: {}", port.counters());
+        if !is_echoed {
+            burst.allocate().expect("the burst is empty").set_data(&[0; 60]);
+            port.send(&mut burst, 0).expect("the port is in order");
         }
-        assert!(
-            started.elapsed() < PATIENCE,
-            "the peer makes no room: {}",
-            port.counters()
-        );
-        port.receive(&mut burst, WINDOW as usize, 0)
-            .expect("the port is in order");
-        burst.clear();
         std::thread::sleep(Duration::from_millis(10));
+        if port
+            .receive(&mut burst, WINDOW as usize, 0)
+            .expect("the port is in order")
+            > 0
+        {
+            (last, is_echoed) = (Instant::now(), true);
+        }
+        burst.clear();
     }
+    port.counters().total_drops()
 }
 
 /// Sends frames by a port whose peer sends them back, and expects all of them, unchanged and in order.
