@@ -116,7 +116,12 @@ mod tests {
 
     #[test]
     fn a_number_for_each_worker_is_a_port_in_shares() {
-        let list = |numbers: &[u32]| numbers.iter().map(|number| (*number, pair("port").0)).collect::<Vec<_>>();
+        let list = |numbers: &[u32]| {
+            numbers
+                .iter()
+                .map(|number| (*number, pair("port").0))
+                .collect::<Vec<_>>()
+        };
         let (shares, whole) = divided(list(&[1, 1, 2, 3, 3]), 2);
         let shares: Vec<_> = shares.iter().map(|(worker, (number, _))| (*worker, *number)).collect();
         assert_eq!(shares, [(0, 1), (1, 1), (0, 3), (1, 3)]);
