@@ -6,7 +6,7 @@
 use crate::packet_log::Turns;
 use forebay_daemon::OwnPoll;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, Verdict};
-use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_packet::{Burst, Port, PortError, delegate_port};
 use forebay_pipeline::{Event, Pipeline, Tracer};
 use forebay_switch::{Activity, Switch};
 use forebay_trace::Fate;
@@ -247,35 +247,5 @@ impl Port for CapturedPort {
         self.port.send(burst, now_ns)
     }
 
-    fn counters(&self) -> PortCounters {
-        self.port.counters()
-    }
-
-    fn state(&self) -> PortState {
-        self.port.state()
-    }
-
-    fn readiness(&self) -> Readiness {
-        self.port.readiness()
-    }
-
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: counters, state, readiness, room, reads_ids, is_timer, begin_last_round, flush);
 }

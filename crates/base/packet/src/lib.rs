@@ -40,6 +40,7 @@ mod buffer;
 mod burst;
 pub mod checksum;
 pub mod decorators;
+mod delegate;
 mod memory;
 mod packet;
 pub mod pcap;

@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Keep reports in Parquet files in this folder, which is made if it does not exist
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Reports that have come so many seconds ago are in a file at the latest
+    /// Seconds after which a report is in a file at the latest
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = crate::numbers::seconds)]
     file_seconds: f64,
     /// Rows after which a file is written
@@ -59,7 +59,7 @@ pub struct Arguments {
     /// Say nothing of loops, changes of paths and microbursts
     #[arg(long)]
     quiet: bool,
-    /// Stop after so many seconds
+    /// Seconds after which it stops
     #[arg(long, value_name = "SECONDS", value_parser = crate::numbers::seconds)]
     duration: Option<f64>,
     #[command(flatten)]
@@ -75,10 +75,10 @@ enum What {
 /// From when on a queue has a microburst.
 #[derive(clap::Args)]
 struct BurstOptions {
-    /// A queue with so many packets (or in the unit of the node) has a microburst
+    /// Queue depth from which on there is a microburst, in packets or the node's own unit
     #[arg(long, value_name = "DEPTH", default_value_t = BurstThresholds::default().depth)]
     burst_depth: u32,
-    /// A queue has a microburst when packets are in the node for so many microseconds
+    /// Microseconds inside a node from which on there is a microburst
     #[arg(long, value_name = "MICROSECONDS", default_value_t = BurstThresholds::default().latency_ns / 1_000, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     burst_latency: u32,
 }

@@ -2,7 +2,7 @@
 
 use super::{Narrator, PacketLog};
 use forebay_daemon::OwnPoll;
-use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_packet::{Burst, Port, PortError, delegate_port};
 use forebay_pipeline::Pipeline;
 use forebay_switch::{Activity, Switch};
 use std::sync::Arc;
@@ -110,35 +110,5 @@ impl Port for LoggedPort {
         self.port.send(burst, now_ns)
     }
 
-    fn counters(&self) -> PortCounters {
-        self.port.counters()
-    }
-
-    fn state(&self) -> PortState {
-        self.port.state()
-    }
-
-    fn readiness(&self) -> Readiness {
-        self.port.readiness()
-    }
-
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: counters, state, readiness, room, reads_ids, is_timer, begin_last_round, flush);
 }
