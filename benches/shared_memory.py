@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Port forwarding over memory that processes share: forebay beside DPDK's testpmd, in one run.
 
-    sudo benches/shared_memory.py [--forebay target/release/forebay] [--rounds 5] [--seconds 2] [--size 64] [--json]
+    sudo benches/shared_memory.py [--forebay target/release/forebay] [--rounds 5] [--seconds 2] [--size 64] [--packed] [--json]
 
     peer: testpmd, two ports ═ shared memory ═ the switch, two ports
 
@@ -132,8 +132,9 @@ def with_peer(folder, size, devices, switches, seconds):
         return measure(peer, switches, seconds)
 
 
-def virtio_peer(folder):
-    return [f"net_virtio_user{i},path={folder}/{i}.sock,queue_size=1024" for i in range(2)]
+def virtio_peer(arguments, folder):
+    rings = f"queue_size=1024,packed_vq={int(arguments.packed)}"
+    return [f"net_virtio_user{i},path={folder}/{i}.sock,{rings}" for i in range(2)]
 
 
 def memif_peer(folder):
@@ -146,7 +147,7 @@ def vhost_testpmd(arguments, folder):
     with testpmd("switch", folder, SWITCH_PROCESSOR, devices) as switch:
         wait_for(folder, 2)
         switch.say("start")
-        return with_peer(folder, arguments.size, virtio_peer(folder), [switch], arguments.seconds)
+        return with_peer(folder, arguments.size, virtio_peer(arguments, folder), [switch], arguments.seconds)
 
 
 def memif_testpmd(arguments, folder):
@@ -162,7 +163,7 @@ def vhost_forebay(arguments, folder):
     ports = [f"vhost:{folder}/{i}.sock" for i in range(2)]
     with forebay(arguments.forebay, folder, SWITCH_PROCESSOR, *ports) as switch:
         wait_for(folder, 2)
-        return with_peer(folder, arguments.size, virtio_peer(folder), [switch], arguments.seconds)
+        return with_peer(folder, arguments.size, virtio_peer(arguments, folder), [switch], arguments.seconds)
 
 
 def memif_forebay(arguments, folder):
@@ -209,6 +210,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--packed", action="store_true", help="packed rings, in place of split ones, for vhost-user")
     parser.add_argument("--only", default="", help="contenders whose names begin with this")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

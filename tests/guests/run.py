@@ -4,6 +4,7 @@
     tests/guests/run.py [--forebay target/release/forebay] [--restarts 10] [--seconds 5]
 
     guest 10.0.0.1 ═ vhost-user ═ forebay (programs/portfwd) ═ vhost-user ═ guest 10.0.0.2
+              split rings                                     packed rings
 
 The guests are Debian's kernel for virtual machines and a file system of busybox and iperf3, made here from the packages of this
 machine (no root, no image, no network in the guests). QEMU interprets their processor (TCG), so that no rights are needed; speeds mean
@@ -213,7 +214,7 @@ def main():
     parser.add_argument("--forebay", default=ROOT / "target/release/forebay", type=Path)
     parser.add_argument("--restarts", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--second-card", default="", help="options of the second guest's card, for example ,packed=on")
+    parser.add_argument("--second-card", default=",packed=on", help="options of the second guest's card")
     arguments = parser.parse_args()
     missing = [name for name in ("qemu-system-x86_64", "busybox", "iperf3", "cpio") if not shutil.which(name)]
     if missing:

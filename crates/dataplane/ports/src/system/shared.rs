@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU16, AtomicU32};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use libc::c_void;
 
@@ -150,6 +150,13 @@ impl SharedMemory {
         unsafe { &*self.place::<AtomicU32>(at) }
     }
 
+    /// The 64-bit word at `at`.
+    #[inline]
+    pub(crate) fn word64(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: within the mapping, which lives as long as `self`, and aligned; accessed only atomically.
+        unsafe { &*self.place::<AtomicU64>(at) }
+    }
+
     /// Two words of 64 bits: a descriptor. Read once; the peer may change them meanwhile, so that they need not belong together.
     #[inline]
     pub(crate) fn read_pair(&self, at: usize) -> [u64; 2] {
@@ -178,6 +185,29 @@ impl SharedMemory {
         // SAFETY: both are as long; ours is borrowed exclusively, so they do not overlap. What the peer writes meanwhile
         // may be in the copy or not: the bytes mean nothing before they are copied.
         unsafe { ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+    }
+
+    /// Copies bytes in, unless they are there already: a line that does not change stays in the caches of both sides.
+    #[inline]
+    pub(crate) fn replace<const BYTES: usize>(&self, at: usize, from: &[u8; BYTES]) {
+        let mut present = [0; BYTES];
+        self.copy_out(at, &mut present);
+        if present != *from {
+            self.copy_in(at, from);
+        }
+    }
+
+    /// Asks the memory system for the line at `at`, if there is one. A hint.
+    #[inline]
+    pub(crate) fn prefetch(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if self.contains(at, 1) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a prefetch of any address is allowed, and this one is valid.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.pointer(at, 1).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
     }
 
     /// Copies bytes in.

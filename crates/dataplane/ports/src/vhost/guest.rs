@@ -215,19 +215,27 @@ fn long_frames_take_several_buffers_when_they_may() {
     }
 }
 
-#[test]
-fn a_super_frame_is_cut_and_a_checksum_completed() {
-    let mut guest = Guest::new(1 << 11);
+/// A super-frame of TCP with 150 bytes of payload, to be cut into segments of 100, and the header before it.
+fn super_frame() -> ([u8; HEADER], Vec<u8>) {
     let mut frame = vec![0u8; 54 + 150];
     frame[12..15].copy_from_slice(&[8, 0, 0x45]);
     frame[16..18].copy_from_slice(&190u16.to_be_bytes());
     (frame[22], frame[23], frame[46], frame[47]) = (64, 6, 0x50, 0x10);
+    // What the addresses, which are zero, the protocol and the length of the segment sum up to.
+    frame[50..52].copy_from_slice(&(6 + 170u16).to_be_bytes());
     let mut header = [0u8; HEADER];
     (header[0], header[1]) = (1, 1);
     header[2..4].copy_from_slice(&54u16.to_le_bytes());
     header[4..6].copy_from_slice(&100u16.to_le_bytes());
     header[6..8].copy_from_slice(&34u16.to_le_bytes());
     header[8..10].copy_from_slice(&16u16.to_le_bytes());
+    (header, frame)
+}
+
+#[test]
+fn a_super_frame_is_cut_and_a_checksum_completed() {
+    let mut guest = Guest::new(1 << 11);
+    let (header, frame) = super_frame();
     let at = Guest::buffer_at(FROM_GUEST, 0);
     guest.memory.copy_in(at, &header);
     guest.memory.copy_in(at + HEADER, &frame);
@@ -235,6 +243,46 @@ fn a_super_frame_is_cut_and_a_checksum_completed() {
     guest.offer(FROM_GUEST, 0);
     let frames = guest.receive().expect("a right frame");
     assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [154, 104]);
+}
+
+#[test]
+fn a_super_frame_that_was_cut_goes_to_a_guest_that_takes_it_as_one() {
+    for takes_super_frames in [0, 1 << 1 | 1 << 7 | 1 << 8] {
+        let mut guest = Guest::new(1 << 11 | MERGEABLE | takes_super_frames);
+        let (header, frame) = super_frame();
+        let at = Guest::buffer_at(FROM_GUEST, 0);
+        guest.memory.copy_in(at, &header);
+        guest.memory.copy_in(at + HEADER, &frame);
+        guest.describe(FROM_GUEST, 0, (at, HEADER + frame.len()), 0, 0);
+        guest.offer(FROM_GUEST, 0);
+        let frames = guest.receive().expect("a right frame");
+        // Two pings before and one behind go alone.
+        let ping = [9; 60];
+        let segments = frames.iter().map(Vec::as_slice);
+        let all: Vec<&[u8]> = [&ping[..], &ping]
+            .into_iter()
+            .chain(segments)
+            .chain([&ping[..]])
+            .collect();
+        for index in 0..6 {
+            guest.describe(TO_GUEST, index, (Guest::buffer_at(TO_GUEST, index), BUFFER), 2, 0);
+            guest.offer(TO_GUEST, index);
+        }
+        assert_eq!(guest.send(&all), Ok(5));
+        let third = Guest::buffer_at(TO_GUEST, 2);
+        if takes_super_frames == 0 {
+            assert_eq!(guest.used(TO_GUEST), 5);
+            assert_eq!(guest.bytes(third + HEADER, 154), frames[0]);
+            continue;
+        }
+        assert_eq!(guest.used(TO_GUEST), 4);
+        assert_eq!(guest.bytes(third, 10), header[..10], "what is left to do");
+        let found = guest.bytes(third + HEADER, frame.len());
+        // The checksum of the IP header is right now, which the guest had left open.
+        assert_eq!((&found[..24], &found[26..]), (&frame[..24], &frame[26..]));
+        let last = Guest::buffer_at(TO_GUEST, 3);
+        assert_eq!(guest.bytes(last + HEADER, 60), ping);
+    }
 }
 
 #[test]

@@ -11,17 +11,20 @@
 //! The protocol is the one of QEMU's documentation, the rings those of Virtual I/O Device 1.2. Peers are QEMU's virtio-net and DPDK's
 //! virtio_user. Whichever end goes away, the other goes on and connects again.
 
+mod chains;
 mod control;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod exercise;
-mod frames;
+mod format;
 #[cfg(test)]
 mod guest;
 mod memory;
 mod message;
 mod options;
 mod packed;
+mod receiver;
 mod ring;
+mod sender;
 mod session;
 mod split;
 
@@ -30,7 +33,8 @@ use std::sync::Arc;
 use crate::link::{Controller, Link, LinkPort};
 use crate::{OpenError, OpenOptions};
 
-use frames::{Receiver, Sender};
+use receiver::Receiver;
+use sender::Sender;
 
 pub use options::{VhostMode, VhostOptions};
 

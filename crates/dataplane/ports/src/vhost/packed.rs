@@ -4,15 +4,26 @@
 //! round, which each side counts modulo 2. A chain stands in consecutive descriptors, its identifier in the last of them; the
 //! device writes one descriptor for it, where the first one was, and goes on behind the chain.
 //!
-//! Several chains become visible together: the flags of the first are written last.
+//! # Where the device is, told by the ring alone
+//! The bit [`USED`] of a descriptor is the device's round from where the device has used it, and the other value from where it has
+//! not, whatever the driver has written meanwhile. So the bit flips exactly once, at the device's position, if the device marks *all*
+//! descriptors of a chain as used, not the first one alone. Drivers do not look at the others. A device that has died is followed
+//! by one that finds its place by this bit ([`PackedRing::recover`]): front ends of network cards do not keep it.
+//!
+//! What was used is written in [`PackedRing::publish`], in order, each descriptor's words together, so that no moment at which a process can end
+//! leaves anything else behind than a chain whose later descriptors are marked and whose first one is not.
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU16, Ordering, fence};
 
+use super::chains::{Chains, Taken};
 use super::memory::{GuestMemory, Part};
 use super::ring::{
-    Chain, DESCRIPTOR_BYTES, Direction, INDIRECT, NEXT, Position, RingFeatures, RingParts, WRITE, append_buffer,
-    append_table, needs_event, read_packed_descriptor,
+    CHAIN_MAX, Chain, DESCRIPTOR_BYTES, Direction, INDIRECT, NEXT, RingFeatures, RingParts, WRITE, append_buffer,
+    append_table, ask_for, needs_event, read_packed_descriptor,
 };
 use crate::link::Fault;
 
@@ -24,8 +35,8 @@ const AVAILABLE: u16 = 1 << 7;
 /// In the flags of a descriptor: equal to the round of the device when it is used.
 const USED: u16 = 1 << 15;
 
-/// Within a descriptor.
-const LENGTH_AT: usize = 8;
+/// Within a descriptor: length, identifier and flags, which are written together.
+const TAIL_AT: usize = 8;
 const FLAGS_AT: usize = 14;
 
 /// An area: the position for which an event is wanted, and whether any is.
@@ -36,7 +47,7 @@ const EVENTS_OFF: u16 = 1;
 const EVENTS_BY_POSITION: u16 = 2;
 
 /// A place in the ring.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     index: u16,
     /// The number of the round, modulo 2.
@@ -67,6 +78,16 @@ impl Place {
     }
 }
 
+/// A chain that was used.
+#[derive(Clone, Copy)]
+struct Used {
+    place: Place,
+    /// Descriptors that it has.
+    count: u16,
+    /// Length, identifier and flags of the first.
+    tail: u64,
+}
+
 /// A packed ring.
 pub(crate) struct PackedRing {
     pub(super) memory: Arc<GuestMemory>,
@@ -79,10 +100,12 @@ pub(crate) struct PackedRing {
     next: Place,
     /// Where the next chain that is used is written.
     used: Place,
-    /// The first of those that the driver does not see yet, with its flags.
-    hidden: Option<(Place, u16)>,
+    /// Chains that were used, which the driver does not see yet.
+    hidden: Vec<Used>,
     /// Where `used` was when the driver was shown something last.
     published: u16,
+    /// Our flags: which events we want.
+    events: u16,
 }
 
 impl PackedRing {
@@ -91,17 +114,13 @@ impl PackedRing {
             memory,
             size,
             addresses,
-            position,
             features,
         } = parts;
-        if size == 0 || size > SIZE_MAX || position.next >= size {
-            return Err(Fault("a ring has an impossible size or position"));
+        if size == 0 || size > SIZE_MAX {
+            return Err(Fault("a ring has an impossible size"));
         }
         let bytes = usize::from(size) * DESCRIPTOR_BYTES;
-        let place = Place {
-            index: position.next,
-            round: position.wrap,
-        };
+        let start = Place { index: 0, round: true };
         let mut ring = PackedRing {
             features,
             size,
@@ -109,20 +128,60 @@ impl PackedRing {
             driver: memory.table_at_user_address(addresses.driver, EVENT_BYTES, 4)?,
             device: memory.table_at_user_address(addresses.device, EVENT_BYTES, 4)?,
             memory,
-            next: place,
-            used: place,
-            hidden: None,
-            published: place.index,
+            next: start,
+            used: start,
+            hidden: Vec::with_capacity(usize::from(size)),
+            published: 0,
+            events: EVENTS_ON,
         };
+        ring.recover();
         ring.disarm();
         Ok(ring)
     }
 
-    pub(super) fn position(&self) -> Position {
-        Position {
-            next: self.used.index,
-            wrap: self.used.round,
+    /// Goes on where the device was: see the module. In a new ring, which is all zeroes, that is the beginning.
+    fn recover(&mut self) {
+        (0..self.size).for_each(|index| self.undo_marks(index));
+        let before = self.flags(0) & USED != 0;
+        let flip = (1..self.size).find(|index| (self.flags(*index) & USED != 0) != before);
+        let place = match flip {
+            Some(index) => Place { index, round: before },
+            None => Place {
+                index: 0,
+                round: !before,
+            },
+        };
+        (self.next, self.used, self.published) = (place, place, place.index);
+    }
+
+    /// Takes back the marks of a chain whose first descriptor was not marked any more. The driver may be writing the next chains.
+    fn undo_marks(&self, first: u16) {
+        let mut flags = self.flags(first);
+        let is_used = |flags: u16| (flags & AVAILABLE != 0) == (flags & USED != 0);
+        if is_used(flags) {
+            return;
         }
+        let mut place = Place {
+            index: first,
+            round: flags & AVAILABLE != 0,
+        };
+        for _ in 1..self.size.min(CHAIN_MAX as u16) {
+            if flags & NEXT == 0 {
+                return;
+            }
+            place = place.behind(1, self.size);
+            flags = self.flags(place.index);
+            if !is_used(flags) || (flags & USED != 0) != place.round {
+                return;
+            }
+            let word = self.flags_word(place.index);
+            let _ = word.compare_exchange(flags, flags ^ USED, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+
+    /// Its place twice, as front ends keep it: what is taken, and what is used, which is the same.
+    pub(super) fn base(&self) -> u32 {
+        (u32::from(self.used.index) | u32::from(self.used.round) << 15) * 0x1_0001
     }
 
     #[inline]
@@ -130,22 +189,45 @@ impl PackedRing {
         self.descriptors.at + usize::from(index) * DESCRIPTOR_BYTES
     }
 
+    #[inline]
+    fn flags_word(&self, index: u16) -> &AtomicU16 {
+        let memory = self.memory.of(&self.descriptors);
+        memory.word16(self.descriptor_at(index) + FLAGS_AT)
+    }
+
+    #[inline]
+    fn flags(&self, index: u16) -> u16 {
+        self.flags_word(index).load(Ordering::Acquire)
+    }
+
     /// Whether the next chain is available.
     #[inline]
     fn is_available(&self) -> bool {
-        let flags = self
-            .memory
-            .of(&self.descriptors)
-            .word16(self.descriptor_at(self.next.index) + FLAGS_AT);
-        let flags = flags.load(Ordering::Acquire);
+        let flags = self.flags(self.next.index);
         (flags & AVAILABLE != 0) == self.next.round && (flags & USED != 0) != self.next.round
     }
 
     #[inline]
-    pub(super) fn take(&mut self, direction: Direction, parts: &mut Vec<Part>) -> Result<Option<Chain>, Fault> {
-        if !self.is_available() {
-            return Ok(None);
+    pub(super) fn take_several(
+        &mut self,
+        direction: Direction,
+        count: usize,
+        chains: &mut Chains,
+    ) -> Result<(), Fault> {
+        for _ in 0..count {
+            if !chains.has_room() || !self.is_available() {
+                break;
+            }
+            let chain = self.walk(direction, chains)?;
+            self.next = self.next.behind(chain.count, self.size);
+            ask_for(&self.memory, chains.finish(chain));
         }
+        Ok(())
+    }
+
+    /// Appends the parts of the next chain, which is available.
+    #[inline]
+    fn walk(&self, direction: Direction, chains: &mut Chains) -> Result<Chain, Fault> {
         let mut place = self.next;
         for count in 1..=self.size {
             let descriptor = read_packed_descriptor(&self.memory, &self.descriptors, usize::from(place.index));
@@ -155,48 +237,61 @@ impl PackedRing {
                 if !self.features.indirect || flags & NEXT != 0 || count > 1 {
                     return Err(Fault("a table of descriptors where there may be none"));
                 }
-                append_table(&self.memory, &descriptor, true, direction, parts)?;
+                append_table(&self.memory, &descriptor, true, direction, chains)?;
             } else {
-                append_buffer(&self.memory, &descriptor, direction, parts)?;
+                append_buffer(&self.memory, &descriptor, direction, chains)?;
             }
             if flags & NEXT == 0 {
-                self.next = place;
-                return Ok(Some(Chain { id, count }));
+                return Ok(Chain { id, count });
             }
         }
         Err(Fault("a chain of descriptors has no end"))
     }
 
-    pub(super) fn untake(&mut self, chains: &[Chain]) {
-        for chain in chains {
+    #[inline]
+    pub(super) fn untake(&mut self, taken: &[Taken]) {
+        for Taken { chain, .. } in taken {
             self.next = self.next.before(chain.count, self.size);
         }
     }
 
     #[inline]
     pub(super) fn use_up(&mut self, chain: Chain, written: u32) {
-        let at = self.descriptor_at(self.used.index);
-        let memory = self.memory.of(&self.descriptors);
         let round = if self.used.round { AVAILABLE | USED } else { 0 };
         let flags = round | if written > 0 { WRITE } else { 0 };
-        memory.word32(at + LENGTH_AT).store(written, Ordering::Relaxed);
-        memory.word16(at + LENGTH_AT + 4).store(chain.id, Ordering::Relaxed);
-        match self.hidden {
-            None => self.hidden = Some((self.used, flags)),
-            Some(_) => memory.word16(at + FLAGS_AT).store(flags, Ordering::Release),
-        }
+        self.hidden.push(Used {
+            place: self.used,
+            count: chain.count,
+            tail: u64::from(written) | u64::from(chain.id) << 32 | u64::from(flags) << 48,
+        });
         self.used = self.used.behind(chain.count, self.size);
+    }
+
+    /// Marks the descriptors of a chain as used, the first one last.
+    #[inline]
+    fn mark(&self, used: &Used) {
+        (1..used.count).for_each(|distance| self.mark_behind(used, distance));
+        let memory = self.memory.of(&self.descriptors);
+        let tail = memory.word64(self.descriptor_at(used.place.index) + TAIL_AT);
+        tail.store(used.tail, Ordering::Release);
+    }
+
+    /// Marks a descriptor behind the first of its chain.
+    #[inline]
+    fn mark_behind(&self, used: &Used, distance: u16) {
+        let place = used.place.behind(distance, self.size);
+        let flags = self.flags(place.index) & !USED | if place.round { USED } else { 0 };
+        self.flags_word(place.index).store(flags, Ordering::Release);
     }
 
     /// Shows the driver what was used; returns whether it wants an event.
     #[inline]
     pub(super) fn publish(&mut self) -> bool {
-        let Some((first, flags)) = self.hidden.take() else {
+        if self.hidden.is_empty() {
             return false;
-        };
-        let memory = self.memory.of(&self.descriptors);
-        let flags_word = memory.word16(self.descriptor_at(first.index) + FLAGS_AT);
-        flags_word.store(flags, Ordering::Release);
+        }
+        self.hidden.iter().for_each(|used| self.mark(used));
+        self.hidden.clear();
         let old = std::mem::replace(&mut self.published, self.used.index);
         // The flags must be visible before we read what the driver wants.
         fence(Ordering::SeqCst);
@@ -222,7 +317,8 @@ impl PackedRing {
         needs_event(position, new, old)
     }
 
-    fn set_events(&self, flags: u16) {
+    fn set_events(&mut self, flags: u16) {
+        self.events = flags;
         let word = self.memory.of(&self.device).word16(self.device.at + EVENT_FLAGS_AT);
         word.store(flags, Ordering::Release);
     }
@@ -242,6 +338,8 @@ impl PackedRing {
     }
 
     pub(super) fn disarm(&mut self) {
-        self.set_events(EVENTS_OFF);
+        if self.events != EVENTS_OFF {
+            self.set_events(EVENTS_OFF);
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! Virtqueues, from the device's side: what split and packed rings have in common (Virtual I/O Device 1.2 §2.6).
 //!
-//! The driver, in the guest, makes chains of buffers available; the device uses them. Here a chain is a list of [`Part`]s in
-//! checked memory. Chains are used in the order in which they were made available. Several are taken and used before
-//! [`Ring::publish`] tells the driver of all together.
+//! The driver, in the guest, makes chains of buffers available; the device uses them. Here a chain is a list of
+//! [`Part`](super::memory::Part)s in checked memory. Chains are used in the order in which they were made available. Several are taken
+//! together, their memory is asked for, and [`Ring::publish`] tells the driver of all that were used together.
+//!
+//! A ring goes on where it says itself that the device was, not where the front end says: if the last device has died, the front end
+//! does not know.
 
 use std::sync::Arc;
 
+use super::chains::{Chains, Taken};
 use super::memory::{GuestMemory, Part};
 use super::packed::PackedRing;
 use super::split::SplitRing;
@@ -13,10 +17,16 @@ use crate::link::Fault;
 use crate::system::event::Event;
 
 /// The longest chain, in descriptors, also by an indirect table.
-const CHAIN_MAX: usize = 1024;
+pub(super) const CHAIN_MAX: usize = 1024;
+
+/// Chains that are taken together: enough to wait for the memory of all of them at once.
+pub(crate) const BATCH: usize = 64;
 
 /// Bytes of a descriptor, of either sort of ring.
 pub(super) const DESCRIPTOR_BYTES: usize = 16;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// In the flags of a descriptor: the chain goes on.
 pub(super) const NEXT: u16 = 1;
@@ -75,46 +85,11 @@ pub(crate) struct Addresses {
     pub(crate) device: u64,
 }
 
-/// How far a ring has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// The next chain that is taken.
-    pub(crate) next: u16,
-    /// The number of the round through a packed ring, modulo 2; those begin with round 1.
-    pub(crate) wrap: bool,
-}
-
-impl Position {
-    /// From the number in a message.
-    pub(crate) fn decode(number: u32, packed: bool) -> Position {
-        match packed {
-            true => Position {
-                next: number as u16 & 0x7FFF,
-                wrap: number & 0x8000 != 0,
-            },
-            false => Position {
-                next: number as u16,
-                wrap: true,
-            },
-        }
-    }
-
-    /// The number in a message.
-    pub(crate) fn encode(self, packed: bool) -> u32 {
-        match packed {
-            // Twice: what is taken, and what is used, which is the same.
-            true => (u32::from(self.next) | u32::from(self.wrap) << 15) * 0x1_0001,
-            false => u32::from(self.next),
-        }
-    }
-}
-
 /// What a ring is made of.
 pub(crate) struct RingParts {
     pub(crate) memory: Arc<GuestMemory>,
     pub(crate) size: u16,
     pub(crate) addresses: Addresses,
-    pub(crate) position: Position,
     pub(crate) features: RingFeatures,
 }
 
@@ -143,28 +118,37 @@ impl Ring {
         }
     }
 
-    /// How far it has come. All that was taken is used.
-    pub(crate) fn position(&self) -> Position {
+    /// How far it has come, as a number for its front end. All that was taken is used.
+    pub(crate) fn base(&self) -> u32 {
         match self {
-            Ring::Split(ring) => ring.position(),
-            Ring::Packed(ring) => ring.position(),
+            Ring::Split(ring) => ring.base(),
+            Ring::Packed(ring) => ring.base(),
         }
     }
 
-    /// Appends the parts of the next chain; none when no chain is available.
+    /// Takes up to `count` chains, as many as are available and find room.
+    ///
+    /// # Errors
+    /// When the next chain cannot be right. Those before it were taken.
     #[inline]
-    pub(crate) fn take(&mut self, direction: Direction, parts: &mut Vec<Part>) -> Result<Option<Chain>, Fault> {
+    pub(crate) fn take_several(
+        &mut self,
+        direction: Direction,
+        count: usize,
+        chains: &mut Chains,
+    ) -> Result<(), Fault> {
         match self {
-            Ring::Split(ring) => ring.take(direction, parts),
-            Ring::Packed(ring) => ring.take(direction, parts),
+            Ring::Split(ring) => ring.take_several(direction, count, chains),
+            Ring::Packed(ring) => ring.take_several(direction, count, chains),
         }
     }
 
     /// Makes the last chains that were taken and not used available again.
-    pub(crate) fn untake(&mut self, chains: &[Chain]) {
+    #[inline]
+    pub(crate) fn untake(&mut self, taken: &[Taken]) {
         match self {
-            Ring::Split(ring) => ring.untake(chains),
-            Ring::Packed(ring) => ring.untake(chains),
+            Ring::Split(ring) => ring.untake(taken),
+            Ring::Packed(ring) => ring.untake(taken),
         }
     }
 
@@ -235,7 +219,7 @@ pub(super) fn append_buffer(
     memory: &GuestMemory,
     descriptor: &Descriptor,
     direction: Direction,
-    parts: &mut Vec<Part>,
+    chains: &mut Chains,
 ) -> Result<(), Fault> {
     let is_writable = descriptor.flags & WRITE != 0;
     if is_writable != (direction == Direction::ToGuest) {
@@ -247,10 +231,7 @@ pub(super) fn append_buffer(
     while rest > 0 {
         let part = memory.at_guest_address(address, rest);
         let part = part.ok_or(Fault("a buffer does not lie in the guest's memory"))?;
-        if parts.len() == parts.capacity() {
-            return Err(Fault("a chain has too many parts"));
-        }
-        parts.push(part);
+        chains.append(part)?;
         // Regions may follow each other: a buffer then goes on in the next.
         address += part.bytes as u64;
         rest -= part.bytes;
@@ -265,7 +246,7 @@ pub(super) fn append_table(
     descriptor: &Descriptor,
     is_packed: bool,
     direction: Direction,
-    parts: &mut Vec<Part>,
+    chains: &mut Chains,
 ) -> Result<(), Fault> {
     let bytes = descriptor.bytes as usize;
     let count = bytes / DESCRIPTOR_BYTES;
@@ -282,7 +263,7 @@ pub(super) fn append_table(
         if entry.flags & INDIRECT != 0 {
             return Err(Fault("a table of descriptors is in a table of descriptors"));
         }
-        append_buffer(memory, &entry, direction, parts)?;
+        append_buffer(memory, &entry, direction, chains)?;
         index = match is_packed {
             true => index + 1,
             false if entry.flags & NEXT == 0 => return Ok(()),
@@ -304,7 +285,11 @@ pub(super) fn needs_event(event: u16, new: u16, old: u16) -> bool {
     new.wrapping_sub(event).wrapping_sub(1) < new.wrapping_sub(old)
 }
 
-/// Room for the parts of all chains that a frame may take.
-pub(crate) fn parts_room() -> Vec<Part> {
-    Vec::with_capacity(2 * CHAIN_MAX)
+/// Asks for the memory in which the header of a chain lies and its frame begins.
+#[inline]
+pub(super) fn ask_for(memory: &GuestMemory, parts: &[Part]) {
+    if let Some(first) = parts.first() {
+        memory.of(first).prefetch(first.at);
+        memory.of(first).prefetch(first.at + LINE);
+    }
 }

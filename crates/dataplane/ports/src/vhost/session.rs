@@ -8,15 +8,21 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::VhostLink;
-use super::frames::{Format, Receiver, Sender};
+use super::format::Format;
 use super::memory::{GuestMemory, REGIONS_MAX, Region, RegionInfo};
 use super::message::{EventKind, Request};
 use super::options::VhostOptions;
-use super::ring::{Addresses, Position, Ring, RingFeatures, RingParts};
+use super::receiver::Receiver;
+use super::ring::{Addresses, Ring, RingFeatures, RingParts};
+use super::sender::Sender;
 use crate::link::Fault;
 use crate::system::event::Event;
 
 const CHECKSUM: u64 = 1 << 0;
+const GUEST_CHECKSUM: u64 = 1 << 1;
+const GUEST_SUPER_FRAMES_IPV4: u64 = 1 << 7;
+const GUEST_SUPER_FRAMES_IPV6: u64 = 1 << 8;
+const GUEST_SUPER_FRAMES_CONGESTION: u64 = 1 << 9;
 const SUPER_FRAMES_IPV4: u64 = 1 << 11;
 const SUPER_FRAMES_IPV6: u64 = 1 << 12;
 const SUPER_FRAMES_CONGESTION: u64 = 1 << 13;
@@ -50,6 +56,7 @@ pub(crate) enum Answer {
 struct RingState {
     size: u16,
     addresses: Option<Addresses>,
+    /// How far it had come when it worked last, or what the peer has said since.
     base: u32,
     kick: Option<Arc<Event>>,
     call: Option<Arc<Event>>,
@@ -268,18 +275,15 @@ impl Session {
         if !std::mem::take(&mut self.rings[index].is_working) {
             return;
         }
-        let position = match index % 2 {
-            0 => self
-                .link
-                .set_sender(index / 2, None)
-                .map(|sender| sender.ring().position()),
+        let base = match index % 2 {
+            0 => self.link.set_sender(index / 2, None).map(|sender| sender.ring().base()),
             _ => self
                 .link
                 .set_receiver(index / 2, None)
-                .map(|receiver| receiver.ring().position()),
+                .map(|receiver| receiver.ring().base()),
         };
-        if let Some(position) = position {
-            self.rings[index].base = position.encode(self.is_packed());
+        if let Some(base) = base {
+            self.rings[index].base = base;
         }
     }
 
@@ -297,7 +301,6 @@ impl Session {
             memory: Arc::clone(&self.memory),
             size: state.size,
             addresses,
-            position: Position::decode(state.base, self.is_packed()),
             features: RingFeatures {
                 packed: self.is_packed(),
                 indirect: is_on(INDIRECT),
@@ -307,7 +310,15 @@ impl Session {
         let format = Format {
             has_long_header: is_on(MERGEABLE) || is_on(VERSION_1),
             is_mergeable: is_on(MERGEABLE),
+            may_be_unfinished: is_on(CHECKSUM | SUPER_FRAMES_IPV4 | SUPER_FRAMES_IPV6),
+            takes_super_frames: [GUEST_CHECKSUM, GUEST_SUPER_FRAMES_IPV4, GUEST_SUPER_FRAMES_IPV6]
+                .into_iter()
+                .all(is_on),
         };
+        // A device that has died may have used something without ringing.
+        if let Some(call) = &call {
+            call.ring();
+        }
         self.rings[index].is_working = true;
         match index % 2 {
             0 => drop(self.link.set_sender(index / 2, Some(Sender::new(ring, format, call)))),
@@ -341,7 +352,11 @@ fn offered(options: &VhostOptions) -> u64 {
     let queues = if options.queues > 1 { SEVERAL_QUEUES } else { 0 };
     let packed = if options.packed { PACKED } else { 0 };
     let offload = match options.offload {
-        true => CHECKSUM | SUPER_FRAMES_IPV4 | SUPER_FRAMES_IPV6 | SUPER_FRAMES_CONGESTION,
+        true => {
+            let from_guest = CHECKSUM | SUPER_FRAMES_IPV4 | SUPER_FRAMES_IPV6 | SUPER_FRAMES_CONGESTION;
+            let to_guest = GUEST_CHECKSUM | GUEST_SUPER_FRAMES_IPV4 | GUEST_SUPER_FRAMES_IPV6;
+            from_guest | to_guest | GUEST_SUPER_FRAMES_CONGESTION
+        }
         false => 0,
     };
     always | queues | packed | offload

@@ -9,15 +9,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
+use super::chains::{Chains, Taken};
 use super::memory::{GuestMemory, Part};
 use super::ring::{
-    Chain, DESCRIPTOR_BYTES, Direction, INDIRECT, NEXT, Position, RingFeatures, RingParts, append_buffer, append_table,
+    Chain, DESCRIPTOR_BYTES, Direction, INDIRECT, NEXT, RingFeatures, RingParts, append_buffer, append_table, ask_for,
     needs_event, read_descriptor,
 };
 use crate::link::Fault;
 
 /// The largest ring.
 const SIZE_MAX: u16 = 32_768;
+
+/// Bytes of an entry of the device area.
+const USED_BYTES: usize = 8;
 
 /// Of either area: the flags, the index, the entries.
 const FLAGS_AT: usize = 0;
@@ -41,10 +45,12 @@ pub(crate) struct SplitRing {
     next: u16,
     /// The driver's index when we looked last.
     available: u16,
-    /// Chains that were used.
-    used: u16,
-    /// Those of which the driver knows.
+    /// Chains that were used and that the driver knows of.
     published: u16,
+    /// Entries of those that it does not know of. They are written together, so that their lines change hands once a burst.
+    hidden: Vec<[u8; USED_BYTES]>,
+    /// Our flags.
+    flags: u16,
 }
 
 impl SplitRing {
@@ -53,7 +59,6 @@ impl SplitRing {
             memory,
             size,
             addresses,
-            position,
             features,
         } = parts;
         if !size.is_power_of_two() || size > SIZE_MAX {
@@ -64,7 +69,7 @@ impl SplitRing {
         // Both areas with the event index behind, which is there whether it is used or not.
         let descriptors = table(addresses.descriptors, entries * DESCRIPTOR_BYTES, 8)?;
         let driver = table(addresses.driver, ENTRIES_AT + 2 * entries + 2, 2)?;
-        let device = table(addresses.device, ENTRIES_AT + 8 * entries + 2, 4)?;
+        let device = table(addresses.device, ENTRIES_AT + USED_BYTES * entries + 2, 4)?;
         let mut ring = SplitRing {
             memory,
             features,
@@ -72,11 +77,13 @@ impl SplitRing {
             descriptors,
             driver,
             device,
-            next: position.next,
-            available: position.next,
-            used: position.next,
-            published: position.next,
+            next: 0,
+            available: 0,
+            published: 0,
+            hidden: Vec::with_capacity(entries),
+            flags: 0,
         };
+        ring.write_flags(NO_NOTIFY);
         ring.recover();
         ring.disarm();
         Ok(ring)
@@ -87,14 +94,12 @@ impl SplitRing {
     fn recover(&mut self) {
         let index = self.memory.of(&self.device).word16(self.device.at + INDEX_AT);
         let index = index.load(Ordering::Acquire);
-        (self.next, self.available, self.used, self.published) = (index, index, index, index);
+        (self.next, self.available, self.published) = (index, index, index);
     }
 
-    pub(super) fn position(&self) -> Position {
-        Position {
-            next: self.used,
-            wrap: true,
-        }
+    /// Its place, as front ends keep it.
+    pub(super) fn base(&self) -> u32 {
+        u32::from(self.published)
     }
 
     /// Looks how many chains are available.
@@ -113,24 +118,38 @@ impl SplitRing {
         usize::from(position & (self.size - 1))
     }
 
+    /// Chains that were available when we looked last, and are not taken.
     #[inline]
-    pub(super) fn take(&mut self, direction: Direction, parts: &mut Vec<Part>) -> Result<Option<Chain>, Fault> {
-        if self.next == self.available {
+    fn ready(&self) -> usize {
+        usize::from(self.available.wrapping_sub(self.next))
+    }
+
+    #[inline]
+    pub(super) fn take_several(
+        &mut self,
+        direction: Direction,
+        count: usize,
+        chains: &mut Chains,
+    ) -> Result<(), Fault> {
+        if self.ready() < count {
             self.look()?;
-            if self.next == self.available {
-                return Ok(None);
-            }
         }
-        let at = self.driver.at + ENTRIES_AT + 2 * self.entry(self.next);
-        let head = self.memory.of(&self.driver).word16(at).load(Ordering::Relaxed);
-        self.walk(head, direction, parts)?;
-        self.next = self.next.wrapping_add(1);
-        Ok(Some(Chain { id: head, count: 1 }))
+        for _ in 0..count.min(self.ready()) {
+            if !chains.has_room() {
+                break;
+            }
+            let at = self.driver.at + ENTRIES_AT + 2 * self.entry(self.next);
+            let head = self.memory.of(&self.driver).word16(at).load(Ordering::Relaxed);
+            self.walk(head, direction, chains)?;
+            ask_for(&self.memory, chains.finish(Chain { id: head, count: 1 }));
+            self.next = self.next.wrapping_add(1);
+        }
+        Ok(())
     }
 
     /// Appends the parts of the chain that begins with a descriptor.
     #[inline]
-    fn walk(&self, head: u16, direction: Direction, parts: &mut Vec<Part>) -> Result<(), Fault> {
+    fn walk(&self, head: u16, direction: Direction, chains: &mut Chains) -> Result<(), Fault> {
         let mut index = head;
         for _ in 0..self.size {
             if index >= self.size {
@@ -141,9 +160,9 @@ impl SplitRing {
                 if !self.features.indirect || descriptor.flags & NEXT != 0 {
                     return Err(Fault("a table of descriptors where there may be none"));
                 }
-                return append_table(&self.memory, &descriptor, false, direction, parts);
+                return append_table(&self.memory, &descriptor, false, direction, chains);
             }
-            append_buffer(&self.memory, &descriptor, direction, parts)?;
+            append_buffer(&self.memory, &descriptor, direction, chains)?;
             if descriptor.flags & NEXT == 0 {
                 return Ok(());
             }
@@ -152,26 +171,37 @@ impl SplitRing {
         Err(Fault("a chain of descriptors has no end"))
     }
 
-    pub(super) fn untake(&mut self, chains: &[Chain]) {
-        self.next = self.next.wrapping_sub(chains.len() as u16);
+    #[inline]
+    pub(super) fn untake(&mut self, taken: &[Taken]) {
+        self.next = self.next.wrapping_sub(taken.len() as u16);
     }
 
     #[inline]
     pub(super) fn use_up(&mut self, chain: Chain, written: u32) {
-        let at = self.device.at + ENTRIES_AT + 8 * self.entry(self.used);
-        let memory = self.memory.of(&self.device);
-        memory.word32(at).store(u32::from(chain.id), Ordering::Relaxed);
-        memory.word32(at + 4).store(written, Ordering::Relaxed);
-        self.used = self.used.wrapping_add(1);
+        let entry = u64::from(chain.id) | u64::from(written) << 32;
+        self.hidden.push(entry.to_le_bytes());
+    }
+
+    /// Writes the entries of what was used.
+    #[inline]
+    fn write_hidden(&self) {
+        let first = self.entry(self.published);
+        let room = usize::from(self.size) - first;
+        let (now, behind) = self.hidden.split_at(room.min(self.hidden.len()));
+        let (memory, entries) = (self.memory.of(&self.device), self.device.at + ENTRIES_AT);
+        memory.copy_in(entries + USED_BYTES * first, now.as_flattened());
+        memory.copy_in(entries, behind.as_flattened());
     }
 
     /// Shows the driver what was used; returns whether it wants an event.
     #[inline]
     pub(super) fn publish(&mut self) -> bool {
-        let (old, new) = (self.published, self.used);
-        if old == new {
+        if self.hidden.is_empty() {
             return false;
         }
+        self.write_hidden();
+        let (old, new) = (self.published, self.published.wrapping_add(self.hidden.len() as u16));
+        self.hidden.clear();
         let device = self.memory.of(&self.device);
         device.word16(self.device.at + INDEX_AT).store(new, Ordering::Release);
         self.published = new;
@@ -187,14 +217,23 @@ impl SplitRing {
 
     /// Says of which chain the driver is to tell us. Those before it never come again, so the one before is none.
     fn want_event_at(&self, position: u16) {
-        let at = self.device.at + ENTRIES_AT + 8 * usize::from(self.size);
+        let at = self.device.at + ENTRIES_AT + USED_BYTES * usize::from(self.size);
         self.memory
             .of(&self.device)
             .word16(at)
             .store(position, Ordering::Relaxed);
     }
 
-    fn set_flags(&self, flags: u16) {
+    /// Writes our flags when they change: they share a line with the index, which the driver polls.
+    #[inline]
+    fn set_flags(&mut self, flags: u16) {
+        if self.flags != flags {
+            self.write_flags(flags);
+        }
+    }
+
+    fn write_flags(&mut self, flags: u16) {
+        self.flags = flags;
         let flags_word = self.memory.of(&self.device).word16(self.device.at + FLAGS_AT);
         flags_word.store(flags, Ordering::Relaxed);
     }

@@ -106,6 +106,25 @@ fn virtio_user_with_either_ring_and_at_either_end() {
 }
 
 #[test]
+fn virtio_user_goes_on_when_the_port_comes_back() {
+    for packed in [0, 1] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("vhost.sock").display().to_string();
+        let device = format!("net_virtio_user0,path={path},server=1,packed_vq={packed},queue_size=256");
+        let Some(_testpmd) = Testpmd::start("stays", &device, &[]) else {
+            return;
+        };
+        for _ in 0..5 {
+            let mut port = port(&format!("vhost:{path},mode=client"));
+            wait_up(&mut [&mut *port]);
+            wait_echo(&mut *port);
+            // Not a multiple of the ring's size: each time it is left at another place.
+            echo(&mut *port, 992, 60);
+        }
+    }
+}
+
+#[test]
 fn virtio_user_without_mergeable_buffers_and_with_several_queues() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("vhost.sock").display().to_string();
