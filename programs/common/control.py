@@ -19,6 +19,27 @@ def options(about):
     return parser
 
 
+def add_recirculation_ports(parser):
+    """The option of programs whose packets take one of several recirculation ports at random."""
+    help = "through which packets come round; 1, 2, 4, ... of them"
+    parser.add_argument("--recirculation-port", type=int, action="append", metavar="PORT", help=help)
+
+
+def port_bits(arguments):
+    """The macro that says how many recirculation ports there are."""
+    ports = arguments.recirculation_port or [0]
+    bits = len(ports).bit_length() - 1
+    if len(ports) != 1 << bits:
+        raise SystemExit(f"{len(ports)} recirculation ports: give a power of two of them")
+    return [f"PORT_BITS={bits}"]
+
+
+def recirculation_ports(arguments):
+    """Their entries. A software switch recirculates without a port."""
+    for choice, port in enumerate(arguments.recirculation_port or [0]):
+        yield fy.P4TableEntry("recirculation_ports", match=fy.Match(choice=choice), action=fy.Action("send", port=port))
+
+
 @contextlib.asynccontextmanager
 async def controlled(name, address, *defines):
     """A switch that runs the program of this name, compiled with these macros, without any entries."""
