@@ -10,8 +10,9 @@ way, and from then on hands on what comes: frames go round between it and the sw
 the pace. The peer's thread runs on the second processor, the switch's on the first. Contenders take turns with the same peer's
 command line; the figures are medians of all rounds, and the ratio is that of the two contenders of one round, its median too.
 
-`chain` is two switches joined by memif, one after the other. With two processors the second has to share one with the peer, so that
-what is compared is the packets that a switch hands on in a second of its own processor time, which other processes do not change.
+`chain` is two switches joined by memif, one after the other. With two processors they have to share the first, and each waits in the
+kernel while nothing comes, so that the other runs. What is compared is the packets that a switch hands on in a second of its own
+processor time.
 
 With `--forebay target/release/examples/forward` (cargo build --release -p forebay-ports --examples) the ports alone are measured, without
 a switch between them. Needs dpdk-testpmd (Debian: dpdk) and two processors.
@@ -47,14 +48,15 @@ def testpmd(name, folder, processor, devices, options=()):
     return Running(process, log, ("rte-worker-1", "lcore-worker-1"))
 
 
-def forebay(executable, folder, processor, first, second, name="forebay"):
-    """A switch that forwards between two ports, and its log."""
+def forebay(executable, folder, first, second, name="forebay", is_busy=True):
+    """A switch that forwards between two ports, and its log. A busy one never waits in the kernel."""
+    processor = SWITCH_PROCESSOR
     log = open(Path(folder) / f"{name}.log", "w+")
     if executable.name == "forward":
-        command = [executable, first, second, "3600", str(processor), "busy"]
+        command = [executable, first, second, "3600", processor, *(["busy"] if is_busy else [])]
     else:
         command = ["taskset", "-c", str(processor), executable, "run", PROGRAM, "-i", f"1@{first}", "-i", f"2@{second}"]
-        command += ["--entries", ENTRIES, "--busy-poll"]
+        command += ["--entries", ENTRIES, *(["--busy-poll"] if is_busy else [])]
     process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
     return Running(process, log, ("worker 0", "forward"))
 
@@ -161,23 +163,23 @@ def memif_testpmd(arguments, folder):
 
 def vhost_forebay(arguments, folder):
     ports = [f"vhost:{folder}/{i}.sock" for i in range(2)]
-    with forebay(arguments.forebay, folder, SWITCH_PROCESSOR, *ports) as switch:
+    with forebay(arguments.forebay, folder, *ports) as switch:
         wait_for(folder, 2)
         return with_peer(folder, arguments.size, virtio_peer(arguments, folder), [switch], arguments.seconds)
 
 
 def memif_forebay(arguments, folder):
     ports = [f"memif:{folder}/{i}.sock" for i in range(2)]
-    with forebay(arguments.forebay, folder, SWITCH_PROCESSOR, *ports) as switch:
+    with forebay(arguments.forebay, folder, *ports) as switch:
         wait_for(folder, 2)
         return with_peer(folder, arguments.size, memif_peer(folder), [switch], arguments.seconds)
 
 
 def memif_chain(arguments, folder):
     outer, link = [f"memif:{folder}/{i}.sock" for i in range(2)], f"memif:{folder}/2.sock"
-    with forebay(arguments.forebay, folder, SWITCH_PROCESSOR, outer[0], link, "first") as first:
+    with forebay(arguments.forebay, folder, outer[0], link, "first", is_busy=False) as first:
         wait_for(folder, 2)
-        with forebay(arguments.forebay, folder, PEER_PROCESSOR, f"{link},role=client", outer[1], "second") as second:
+        with forebay(arguments.forebay, folder, f"{link},role=client", outer[1], "second", is_busy=False) as second:
             wait_for(folder, 3)
             return with_peer(folder, arguments.size, memif_peer(folder), [first, second], arguments.seconds)
 
