@@ -62,6 +62,7 @@ const PURE: &[&str] = &[
     "chip",
     "sim",
     "experiments",
+    "allocation",
 ];
 
 fn root() -> PathBuf {

@@ -171,6 +171,7 @@ fn experiments_are_listed_and_run() {
     let listed = forebay(&["experiment", "list", "--folder", &experiments]);
     assert_eq!(listed.code, 0, "{}", listed.stderr);
     assert!(listed.stdout.contains("table-6"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("held-out/multicast"), "{}", listed.stdout);
     let ran = forebay(&[
         "experiment",
         "run",

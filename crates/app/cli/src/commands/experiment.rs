@@ -125,8 +125,27 @@ fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<()> {
     evaluation::report(&found, &read, &command, json, (!quick).then_some(folder))
 }
 
-/// Folders that hold an experiment, in order.
+/// Folders that hold an experiment, and those in folders that hold none themselves, in order.
 fn names(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for name in folders(folder)? {
+        if is_experiment(&folder.join(&name)) {
+            names.push(name);
+            continue;
+        }
+        let inside = folders(&folder.join(&name))?;
+        let inside = inside.iter().map(|inner| format!("{name}/{inner}"));
+        names.extend(inside.filter(|inner| is_experiment(&folder.join(inner))));
+    }
+    Ok(names)
+}
+
+fn is_experiment(folder: &Path) -> bool {
+    folder.join("experiment.toml").is_file() || is_evaluation(folder)
+}
+
+/// The names of a folder's folders, in order.
+fn folders(folder: &Path) -> Result<Vec<String>> {
     let wrong = || {
         format!(
             "cannot list the folder {}; --folder says where the experiments are",
@@ -136,7 +155,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(wrong)? {
         let entry = entry.with_context(wrong)?;
-        if entry.path().join("experiment.toml").is_file() || is_evaluation(&entry.path()) {
+        if entry.path().is_dir() {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
     }

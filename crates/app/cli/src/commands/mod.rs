@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod allocate;
 mod bench;
 mod build;
 mod check;
@@ -90,6 +91,8 @@ pub enum Command {
     Sim(sim::Arguments),
     /// Published tables and figures beside what the timed model says
     Experiment(experiment::Arguments),
+    /// Place network functions in the pipelines of a switch chip, so that packets recirculate least
+    Allocate(allocate::Arguments),
     /// Explain the code of an error or a warning
     Explain(explain::Arguments),
     /// Print what a shell needs to complete command lines
@@ -121,6 +124,7 @@ impl Command {
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Sim(arguments) => sim::run(&arguments),
             Command::Experiment(arguments) => experiment::run(&arguments),
+            Command::Allocate(arguments) => allocate::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::Man(arguments) => man::run(&arguments),

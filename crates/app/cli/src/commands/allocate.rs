@@ -1,0 +1,197 @@
+//! `forebay allocate`: which function stands in which pipeline of a switch chip.
+
+use super::Status;
+use crate::{files, output};
+use anyhow::{Context, Result, anyhow, bail};
+use forebay_allocation::{Chip, Hop, Plan, Problem, Solution, commands, first_fit, solve};
+use forebay_chip::ChipSpec;
+use forebay_stages::Machine;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Arguments of `forebay allocate`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  forebay allocate functions.toml                          the plan that recirculates least
+  forebay allocate functions.toml --first-fit              functions in the order of the file, to compare with
+  forebay allocate functions.toml --commands plan.stf      and write it as entries of programs/chain
+Every key of the file: docs/allocation.md")]
+pub struct Arguments {
+    /// Chip, functions and flows
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Place functions in the order of the file, each in the first half of a pipeline where it fits
+    #[arg(long)]
+    first_fit: bool,
+    /// Write the plan as table entries of programs/chain (STF)
+    #[arg(long, value_name = "FILE.stf")]
+    commands: Option<PathBuf>,
+    /// End the search after so many placements, with the best plan until then
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 1_000_000,
+        conflicts_with = "first_fit"
+    )]
+    looks: u64,
+    /// Print the plan as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Solves, prints, writes.
+pub fn run(arguments: &Arguments) -> Result<Status> {
+    let problem = read(arguments)?;
+    let (plan, search) = match arguments.first_fit {
+        true => (first_fit(&problem), None),
+        false => match solve(&problem, arguments.looks) {
+            Some(Solution {
+                plan,
+                is_proven,
+                looked_at,
+            }) => (Some(plan), Some((is_proven, looked_at))),
+            None => (None, None),
+        },
+    };
+    let Some(plan) = plan else {
+        bail!(
+            "{}: no placement {}; more stages, memory or loopback ports are needed",
+            arguments.file.display(),
+            if arguments.first_fit {
+                "by first fit"
+            } else {
+                "was found"
+            }
+        );
+    };
+    if let Some(path) = &arguments.commands {
+        let text = commands(&problem, &plan).map_err(|error| anyhow!("{}: {error}", arguments.file.display()))?;
+        files::write(path, text)?;
+    }
+    match arguments.json {
+        true => output::print_json(&to_json(&problem, &plan, search))?,
+        false => output::print(&to_text(&problem, &plan, search))?,
+    }
+    Ok(match plan.utilisation > 1.0 {
+        true => Status::Bad,
+        false => Status::Good,
+    })
+}
+
+fn read(arguments: &Arguments) -> Result<Problem> {
+    let path = &arguments.file;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Problem::read(&text, chip).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+fn chip(name: &str) -> Result<Chip, String> {
+    let known: Vec<&str> = ChipSpec::known_names().collect();
+    let spec =
+        ChipSpec::known(name).ok_or_else(|| format!("there is no chip {name}; there are: {}", known.join(", ")))?;
+    let machine = spec.stages.as_deref().and_then(|name| Machine::named(name).ok());
+    let machine = machine.ok_or_else(|| format!("chip {name} has no stages that functions could fill"))?;
+    Ok(Chip {
+        pipelines: spec.pipelines.count,
+        ports: spec.ports.count,
+        port_gbps: spec.ports.bits_per_second as f64 / 1e9,
+        stages: machine.stages as u32,
+    })
+}
+
+fn to_text(problem: &Problem, plan: &Plan, search: Option<(bool, u64)>) -> String {
+    let mut text = String::from("where functions stand\n");
+    for (function, place) in problem.functions.iter().zip(&plan.places) {
+        let stages = counted(function.stages, "stage");
+        text.push_str(&format!(
+            "  {:<20} {} {} ({stages})\n",
+            function.name,
+            place.half.name(),
+            place.pipeline
+        ));
+    }
+    text.push_str("how flows go\n");
+    for (flow, route) in problem.flows.iter().zip(&plan.routes) {
+        let times = counted(route.recirculations() as u32, "recirculation");
+        text.push_str(&format!("  {} ({} Gbps): {times}\n", flow.name, flow.gbps));
+        for hop in &route.hops {
+            text.push_str(&format!("    {}\n", hop_text(problem, hop)));
+        }
+    }
+    text.push_str(&format!(
+        "recirculated: {:.1} Gbps; the fullest loopback port carries {:.1} % of its rate{}\n",
+        plan.recirculated_gbps,
+        100.0 * plan.utilisation,
+        headroom(plan)
+    ));
+    if let Some((is_proven, looked_at)) = search {
+        text.push_str(&match is_proven {
+            true => format!("no plan recirculates less ({looked_at} placements looked at)\n"),
+            false => format!("the search ended after {looked_at} placements: there may be a better plan (--looks)\n"),
+        });
+    }
+    text
+}
+
+fn headroom(plan: &Plan) -> String {
+    match plan.utilisation {
+        0.0 => String::new(),
+        share if share > 1.0 => format!(": overloaded, {:.0} % of each flow would pass", 100.0 * plan.headroom()),
+        _ => format!(", so all flows may grow to {:.2} times their rates", plan.headroom()),
+    }
+}
+
+fn hop_text(problem: &Problem, hop: &Hop) -> String {
+    let names = |functions: &[usize]| match functions {
+        [] => String::new(),
+        some => {
+            let names: Vec<&str> = some.iter().map(|i| problem.functions[*i].name.as_str()).collect();
+            format!(" [{}]", names.join(", "))
+        }
+    };
+    format!(
+        "ingress {}{} -> egress {}{} -> port {}",
+        hop.ingress,
+        names(&hop.in_ingress),
+        hop.egress,
+        names(&hop.in_egress),
+        hop.port
+    )
+}
+
+fn counted(number: u32, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn to_json(problem: &Problem, plan: &Plan, search: Option<(bool, u64)>) -> Value {
+    let name = |function: &usize| &problem.functions[*function].name;
+    let places = problem.functions.iter().zip(&plan.places);
+    let places = places.map(
+        |(function, place)| json!({ "function": function.name, "pipeline": place.pipeline, "half": place.half.name() }),
+    );
+    let hop = |hop: &Hop| {
+        json!({
+            "ingress": hop.ingress,
+            "in_ingress": hop.in_ingress.iter().map(name).collect::<Vec<_>>(),
+            "egress": hop.egress,
+            "in_egress": hop.in_egress.iter().map(name).collect::<Vec<_>>(),
+            "port": hop.port,
+        })
+    };
+    let routes = problem.flows.iter().zip(&plan.routes).map(|(flow, route)| {
+        json!({ "flow": flow.name, "gbps": flow.gbps, "passes": route.hops.iter().map(hop).collect::<Vec<_>>() })
+    });
+    let loads = plan
+        .loads
+        .iter()
+        .map(|(port, gbps)| json!({ "port": port, "gbps": gbps }));
+    json!({
+        "places": places.collect::<Vec<_>>(),
+        "routes": routes.collect::<Vec<_>>(),
+        "loopback_ports": loads.collect::<Vec<_>>(),
+        "recirculated_gbps": plan.recirculated_gbps,
+        "utilisation": plan.utilisation,
+        "is_proven": search.map(|(is_proven, _)| is_proven),
+        "looked_at": search.map(|(_, looked_at)| looked_at),
+    })
+}

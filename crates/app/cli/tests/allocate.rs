@@ -1,0 +1,77 @@
+//! `forebay allocate` as a user calls it.
+
+mod support;
+
+use serde_json::Value;
+use support::{folder, forebay, write};
+
+const EXPERIMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../experiments/allocation");
+
+fn functions() -> String {
+    format!("{EXPERIMENT}/functions.toml")
+}
+
+#[test]
+fn the_experiment_runs_the_plans_that_the_command_writes() {
+    let out = folder();
+    let plan = out.path().join("plan.stf");
+    let plan = plan.to_str().expect("text");
+    for (name, code, options) in [("solved", 0, &[][..]), ("first-fit", 1, &["--first-fit"][..])] {
+        let ran = forebay(&[&["allocate", &functions(), "--commands", plan], options].concat());
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        let written = std::fs::read_to_string(plan).expect("the plan");
+        let recorded = std::fs::read_to_string(format!("{EXPERIMENT}/{name}.stf")).expect("the recorded plan");
+        assert_eq!(
+            written, recorded,
+            "experiments/allocation/{name}.stf is no longer what the command writes"
+        );
+    }
+}
+
+#[test]
+fn a_plan_is_text_and_json() {
+    let text = forebay(&["allocate", &functions()]);
+    assert!(text.stdout.contains("recirculated: 450.0 Gbps"), "{}", text.stdout);
+    assert!(text.stdout.contains("no plan recirculates less"), "{}", text.stdout);
+    let cut_short = forebay(&["allocate", &functions(), "--looks", "1"]);
+    assert!(
+        cut_short.stdout.contains("the search ended after 1 placements"),
+        "{}",
+        cut_short.stdout
+    );
+    let json = forebay(&["allocate", &functions(), "--json"]);
+    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(plan["recirculated_gbps"], 450.0);
+    assert_eq!(plan["is_proven"], true);
+    assert_eq!(plan["places"].as_array().map(Vec::len), Some(8));
+    assert_eq!(plan["routes"][0]["passes"][1]["port"], 17);
+}
+
+#[test]
+fn mistakes_name_the_file() {
+    let out = folder();
+    let text = std::fs::read_to_string(functions()).expect("the file");
+    let unknown = write(out.path(), "chip.toml", &text.replace("\"tofino\"", "\"trident\""));
+    let ran = forebay(&["allocate", &unknown]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("chip.toml: there is no chip trident; there are: "),
+        "{}",
+        ran.stderr
+    );
+    let ideal = write(
+        out.path(),
+        "ideal.toml",
+        &text.replace("\"tofino\"", "\"v1model-ideal\""),
+    );
+    let ran = forebay(&["allocate", &ideal]);
+    assert!(
+        ran.stderr.contains("chip v1model-ideal has no stages"),
+        "{}",
+        ran.stderr
+    );
+    let none = write(out.path(), "none.toml", "");
+    let ran = forebay(&["allocate", &none]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("missing field `chip`"), "{}", ran.stderr);
+}

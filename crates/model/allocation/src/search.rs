@@ -1,0 +1,160 @@
+//! Branch and bound over placements.
+//!
+//! Functions are placed one after another, those of the most traffic first. What is recirculated at least, with the remaining ones
+//! wherever it suits each flow, bounds a branch. The first plan to beat comes from [`first_fit`] and improvements by single moves and
+//! exchanges, which also end the search: they make loads even among plans that recirculate equally much.
+
+use crate::plan::{Plan, Room, TOLERANCE, first_fit};
+use crate::problem::{Place, Problem};
+use crate::routes::{self, Placement};
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// The best plan.
+    pub plan: Plan,
+    /// Whether no plan without overload recirculates less; otherwise the search ended early.
+    pub is_proven: bool,
+    /// Placements that were looked at, in part or as a whole.
+    pub looked_at: u64,
+}
+
+/// The best plan that is found within `looks_max` partial placements; none when there is no plan at all.
+pub fn solve(problem: &Problem, looks_max: u64) -> Option<Solution> {
+    let mut search = Search {
+        problem,
+        order: by_traffic(problem),
+        room: Room::new(problem),
+        placement: vec![None; problem.functions.len()],
+        best: first_fit(problem).map(|plan| improved(problem, plan)),
+        looks_left: looks_max,
+    };
+    search.place(0);
+    let looked_at = looks_max - search.looks_left;
+    Some(Solution {
+        plan: improved(problem, search.best?),
+        is_proven: search.looks_left > 0,
+        looked_at,
+    })
+}
+
+struct Search<'a> {
+    problem: &'a Problem,
+    order: Vec<usize>,
+    room: Room,
+    placement: Placement,
+    best: Option<Plan>,
+    looks_left: u64,
+}
+
+impl Search<'_> {
+    /// Places the functions from the given one of `order` on, in all ways that may be better than the best plan.
+    fn place(&mut self, depth: usize) {
+        if self.looks_left == 0 || !self.may_be_better() {
+            return;
+        }
+        self.looks_left -= 1;
+        let Some(&function) = self.order.get(depth) else {
+            self.complete();
+            return;
+        };
+        for place in self.problem.places() {
+            if self.room.take(self.problem, function, place) {
+                self.placement[function] = Some(place);
+                self.place(depth + 1);
+                self.placement[function] = None;
+                self.room.give(self.problem, function, place);
+            }
+        }
+    }
+
+    fn complete(&mut self) {
+        let places: Vec<Place> = self.placement.iter().copied().flatten().collect();
+        let Some(plan) = Plan::with(self.problem, &places) else {
+            return;
+        };
+        if self.best.as_ref().is_none_or(|best| plan.is_better_than(best)) {
+            self.best = Some(plan);
+        }
+    }
+
+    /// Whether a plan with these functions where they are may be better: the least that it recirculates is compared.
+    fn may_be_better(&self) -> bool {
+        let Some(least) = least_recirculated(self.problem, &self.placement) else {
+            return false;
+        };
+        match &self.best {
+            None => true,
+            Some(best) if best.utilisation > 1.0 + TOLERANCE => least / capacity(self.problem) < best.utilisation,
+            Some(best) => least < best.recirculated_gbps - TOLERANCE,
+        }
+    }
+}
+
+/// Functions by the traffic that takes them, most first.
+fn by_traffic(problem: &Problem) -> Vec<usize> {
+    let traffic = |function: usize| -> f64 {
+        let flows = problem.chains.iter().zip(&problem.flows);
+        let taking = flows.filter(|(chain, _)| chain.contains(&function));
+        taking.map(|(_, flow)| flow.gbps).sum()
+    };
+    let mut order: Vec<usize> = (0..problem.functions.len()).collect();
+    order.sort_by(|a, b| traffic(*b).total_cmp(&traffic(*a)));
+    order
+}
+
+/// A bound from below of recirculated bandwidth; none when a flow has no way.
+fn least_recirculated(problem: &Problem, placement: &Placement) -> Option<f64> {
+    let mut sum = 0.0;
+    for (number, flow) in problem.flows.iter().enumerate() {
+        sum += flow.gbps * routes::recirculations(problem, placement, number)? as f64;
+    }
+    Some(sum)
+}
+
+/// Of all loopback ports.
+fn capacity(problem: &Problem) -> f64 {
+    (0..problem.chip.pipelines)
+        .map(|pipeline| problem.capacity_gbps(pipeline))
+        .sum()
+}
+
+/// The plan after single moves of functions and exchanges of two of them, as long as one makes it better.
+fn improved(problem: &Problem, mut plan: Plan) -> Plan {
+    loop {
+        let better = neighbours(problem, &plan.places)
+            .filter_map(|places| Plan::with(problem, &places))
+            .find(|other| other.is_better_than(&plan));
+        match better {
+            Some(better) => plan = better,
+            None => return plan,
+        }
+    }
+}
+
+/// Placements that fit and differ in one function, or in two whose places are exchanged.
+fn neighbours(problem: &Problem, places: &[Place]) -> impl Iterator<Item = Vec<Place>> {
+    let count = places.len();
+    let moves = (0..count).flat_map(move |function| {
+        problem.places().map(move |place| {
+            let mut moved = places.to_vec();
+            moved[function] = place;
+            moved
+        })
+    });
+    let exchanges = (0..count).flat_map(move |first| {
+        (first + 1..count).map(move |second| {
+            let mut exchanged = places.to_vec();
+            exchanged.swap(first, second);
+            exchanged
+        })
+    });
+    moves
+        .chain(exchanges)
+        .filter(move |other| other != places && fits(problem, other))
+}
+
+fn fits(problem: &Problem, places: &[Place]) -> bool {
+    let mut room = Room::new(problem);
+    (0..places.len()).all(|function| room.take(problem, function, places[function]))
+}

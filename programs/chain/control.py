@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Controls chain: flows from port to port, with functions in one pass.
+
+    control.py IN=OUT... FUNCTION... [--grpc ADDRESS]
+
+FUNCTION is an action with its data, as in set_tos:tos=32. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+"""
+
+import asyncio
+import pathlib
+import sys
+
+import finsy as fy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import control
+
+STEPS = [f"ingress_step_{number}" for number in range(4)] + [f"egress_step_{number}" for number in range(4)]
+
+
+def function(text):
+    name, *data = text.replace(":", ",").split(",")
+    return fy.Action(name, **{key: int(value, 0) for key, value in (word.split("=") for word in data)})
+
+
+def flow(text):
+    ingress, out = map(int, text.split("="))
+    return ingress, out
+
+
+def entries(number, ports, functions):
+    ingress, out = ports
+    yield fy.P4TableEntry("flows", match=fy.Match(ingress_port=ingress), action=fy.Action("begin", flow=number))
+    first_pass = fy.Match(flow=number, hop=0)
+    yield fy.P4TableEntry("routes", match=first_pass, action=fy.Action("leave_by", port=out))
+    for step, action in zip(STEPS, functions):
+        yield fy.P4TableEntry(step, match=first_pass, action=action)
+
+
+async def main():
+    parser = control.options(__doc__.splitlines()[0])
+    parser.add_argument("words", nargs="+", metavar="IN=OUT or FUNCTION", help="flows by their ports, and functions")
+    arguments = parser.parse_args()
+    flows = [flow(word) for word in arguments.words if word[0].isdigit()]
+    functions = [function(word) for word in arguments.words if not word[0].isdigit()]
+    if not flows or len(functions) > len(STEPS):
+        parser.error(f"give a flow as IN=OUT, and at most {len(STEPS)} functions")
+    async with control.controlled("chain", arguments.grpc) as switch:
+        for number, ports in enumerate(flows):
+            await switch.insert(list(entries(number, ports, functions)))
+        print("ready", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
