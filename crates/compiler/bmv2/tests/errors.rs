@@ -101,6 +101,30 @@ fn other_json_is_refused() {
     assert!(refused("{\"header_types\": [], \"pipelines\": []}").starts_with("parsers: there is no parser"));
 }
 
+/// A program for psa_switch or pna_nic is not executed without its second parser or its control.
+#[test]
+fn programs_for_other_architectures_are_refused() {
+    let refused = message("\"name\": \"ingress\"", "\"name\": \"main_control\"");
+    assert!(
+        refused.starts_with("pipelines[0].name: the control `main_control` is not `ingress` or `egress`"),
+        "{refused}"
+    );
+    let whole: serde_json::Value = serde_json::from_str(PROGRAM).expect("JSON");
+    for key in ["parsers", "deparsers"] {
+        let mut two = whole.clone();
+        let second = two[key][0].clone();
+        two[key].as_array_mut().expect("an array").push(second);
+        let refused = read(&two.to_string(), &Known::default())
+            .expect_err("two of them")
+            .to_string();
+        assert!(
+            refused.starts_with(&format!("{key}: there is more than one")),
+            "{refused}"
+        );
+        assert!(refused.contains("for PSA and PNA take the P4 source"), "{refused}");
+    }
+}
+
 /// Whatever one takes away, the reader says so and does not panic.
 #[test]
 fn nothing_that_is_missing_is_fatal() {

@@ -20,7 +20,7 @@ pub use parser::{
 pub use storage::{FieldWidth, Header, HeaderType, Stack, Union, UnionStack};
 
 use crate::cursor::Cursor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A whole JSON.
 #[derive(Debug)]
@@ -79,6 +79,7 @@ impl Json {
                 "this is JSON, but no program: it has no `header_types` and `pipelines` as p4c writes them for BMv2";
             return Err(root.error(message));
         }
+        check_architecture(root)?;
         Ok(Json {
             header_types: root.list("header_types", HeaderType::read)?,
             headers: root.list("headers", Header::read)?,
@@ -121,6 +122,30 @@ fn check_version(root: &Cursor) -> Result<()> {
             "version {major}.{minor} of the format is not known, expected {MAJOR_VERSION}.x"
         ))),
     }
+}
+
+/// Names of the controls of a v1model program.
+const PIPELINES: [&str; 2] = ["ingress", "egress"];
+
+/// A program for psa_switch has two parsers, one for pna_nic a control of another name. Read as a v1model program, either would run
+/// without them.
+fn check_architecture(root: &Cursor) -> Result<()> {
+    let hint = "only programs for simple_switch (v1model) are executed as JSON; for PSA and PNA take the P4 source";
+    for (key, what) in [("parsers", "parser"), ("deparsers", "deparser")] {
+        let names = root.list(key, Cursor::name)?;
+        if names.len() > 1 {
+            let message = format!("there is more than one {what}: `{}`; {hint}", names.join("`, `"));
+            return Err(Error::new(message).or_at(key));
+        }
+    }
+    for name in root.list("pipelines", |each| each.field("name"))? {
+        let text = name.text()?;
+        if !PIPELINES.contains(&text.as_str()) {
+            let known = PIPELINES.join("` or `");
+            return Err(name.error(format!("the control `{text}` is not `{known}`; {hint}")));
+        }
+    }
+    Ok(())
 }
 
 /// Where in the P4 source something comes from.
