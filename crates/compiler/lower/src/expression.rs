@@ -22,6 +22,7 @@ use forebay_bits::Bits;
 use forebay_check::hir::{self, Callee, ExprKind, Type};
 use forebay_ir::{BinaryOp, Expr};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// Evaluates an expression.
@@ -124,15 +125,23 @@ pub fn scalar(cx: &mut Context, expr: &hir::Expr) -> Expr {
         }
         _ => {
             if !cx.aborted {
-                cx.error(
-                    codes::UNSUPPORTED_EXPRESSION,
-                    expr.span,
-                    "a single value of fixed width is needed here",
-                );
+                not_scalar(cx, &expr.ty, expr.span);
             }
             build::constant(types::scalar(cx, &expr.ty).map_or(32, |scalar| scalar.width), 0)
         }
     }
+}
+
+/// Reports that an expression has several values, or none of a fixed width, where one number or truth value is needed.
+pub fn not_scalar(cx: &mut Context, ty: &Type, span: Span) {
+    let ty = types::resolve(cx, ty);
+    let message = format!("a number or truth value is needed here, not `{}`", cx.hir.display(&ty));
+    let mut diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXPRESSION, span, message);
+    if matches!(ty, Type::Composite(..) | Type::Tuple(_) | Type::Record(_)) {
+        diagnostic =
+            diagnostic.hint("make one number of its fields: concatenate them (`a ++ b`), or compute a hash of them");
+    }
+    cx.diagnostics.push(diagnostic);
 }
 
 /// Evaluates several expressions from left to right; values are saved from the effects of those after them.

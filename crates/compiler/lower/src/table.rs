@@ -21,6 +21,7 @@ use forebay_bits::Bits;
 use forebay_check::{annotations, hir};
 use forebay_ir::{self as ir, BodyKind, Expr, MatchKind, SlotId, Terminator};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
@@ -474,8 +475,34 @@ fn property_object(
             | (Some(Object::Unsupported), _)
     );
     if !fits && !cx.aborted {
-        let message = format!("the property `{}` does not take this value", property.name);
-        cx.error(codes::INVALID_PROPERTY, property.span, message);
+        wrong_object(cx, property, kind);
     }
     object
+}
+
+/// Reports a property whose value is not the one object that it takes.
+fn wrong_object(cx: &mut Context, property: &hir::TableProperty, kind: Property) {
+    let is_list = matches!(
+        property.value.ty,
+        hir::Type::Tuple(_) | hir::Type::Record(_) | hir::Type::List(_)
+    );
+    let object = match kind {
+        Property::Counter => "direct counter",
+        Property::Meter => "direct meter",
+        Property::Implementation => "action profile or selector",
+        Property::IdleTimeout => "time-out",
+    };
+    let message = match is_list {
+        true => format!("the property `{}` takes one {object}, not a list", property.name),
+        false => format!("the property `{}` takes one {object}", property.name),
+    };
+    let mut diagnostic = Diagnostic::error(codes::INVALID_PROPERTY, property.span, message);
+    if is_list && matches!(kind, Property::Counter | Property::Meter) {
+        let hint = format!(
+            "PSA and P4Runtime have one {object} for each entry of a table; use indexed ones for the rest, with the index in the \
+             action's data"
+        );
+        diagnostic = diagnostic.hint(hint);
+    }
+    cx.diagnostics.push(diagnostic);
 }

@@ -71,11 +71,7 @@ impl Args<'_> {
             Value::Integer(number) => Expr::Const(forebay_bits::Bits::from_bigint(32, &number)),
             _ => {
                 if !cx.aborted {
-                    cx.error(
-                        codes::UNSUPPORTED_EXPRESSION,
-                        self.span(index),
-                        "a single value is needed here",
-                    );
+                    expression::not_scalar(cx, &self.ty(index), self.span(index));
                 }
                 build::constant(32, 0)
             }
