@@ -121,6 +121,22 @@ def seed_reports() -> None:
         write("telemetry_reports", f"{number}", len(report).to_bytes(2, "big") + report)
 
 
+def seed_vhost_user() -> None:
+    """A guest that offers one buffer in each ring of its first pair of queues, as crates/dataplane/ports/src/vhost/exercise.rs reads it."""
+    descriptor, available, carry = 0, 2, bytes([5])
+
+    def offer(ring: int, writable: bool) -> bytes:
+        address, length, flags = 0x4000 + ring * 0x800, 0x600, 2 if writable else 0
+        words = [word.to_bytes(2, "little") for word in (address, flags)]
+        buffer = bytes([1, ring, descriptor, 0]) + b"".join(words) + bytes([0]) + length.to_bytes(2, "little")
+        return buffer + bytes([1, ring, available, 2]) + (1).to_bytes(2, "little")
+
+    for kind in range(4):
+        ring_sizes = bytes([4] * 4)
+        for name, guest in {"receives": offer(0, True), "sends": offer(1, False)}.items():
+            write("vhost_user", f"{kind}-{name}", bytes([kind]) + ring_sizes + guest + carry)
+
+
 def seed_ir(forebay: Path) -> None:
     """IR of the STF corpus, and with the graphs of architectures; needs the command, `make build`."""
     with tempfile.TemporaryDirectory() as output:
@@ -139,6 +155,7 @@ def main() -> None:
     seed_packets()
     seed_pfcp()
     seed_reports()
+    seed_vhost_user()
     built = [ROOT / "target" / profile / "forebay" for profile in ("release", "debug")]
     forebay = next((path for path in built if path.is_file()), None)
     if forebay:
