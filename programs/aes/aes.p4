@@ -106,10 +106,12 @@ control AesVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 
 // SubBytes and MixColumns of a byte in row 0: 2 s, s, s, 3 s, where s is the byte's entry of the S-box.
 control SubstituteAndMix(in bit<8> value, out bit<32> mixed) {
+    @hidden
     action become(bit<32> column) {
         mixed = column;
     }
 
+    @hidden
     table substitutions {
         key = {
             value: exact;

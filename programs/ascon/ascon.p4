@@ -157,6 +157,7 @@ control Round(inout state_t state) {
     }
 
     // A table, since it takes one stage, and computing the constant two.
+    @hidden
     table constants {
         key = {
             state.round: exact;
@@ -287,6 +288,7 @@ control BetweenPermutations(inout headers_t hdr, in metadata_t meta) {
         hdr.ethernet.ether_type = ETHERTYPE_CIPHERTEXT;
     }
 
+    @hidden
     table steps {
         key = {
             hdr.state.permutation: exact;
@@ -334,7 +336,7 @@ control BetweenPermutations(inout headers_t hdr, in metadata_t meta) {
 }
 
 control AsconIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    BetweenPermutations() between_permutations;
+    BetweenPermutations() before_rounds;
     Round() first_round;
 #if INGRESS_ROUNDS > 1
     Round() second_round;
@@ -414,7 +416,7 @@ control AsconIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             return;
         }
         if (hdr.state.isValid()) {
-            between_permutations.apply(hdr, meta);
+            before_rounds.apply(hdr, meta);
         } else {
             initialise();
         }
@@ -440,22 +442,22 @@ control AsconIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
 
 control AsconEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
 #if EGRESS_ROUNDS > 0
-    BetweenPermutations() between_permutations;
-    Round() first_round;
+    BetweenPermutations() between_rounds;
+    Round() third_round;
 #if EGRESS_ROUNDS > 1
-    Round() second_round;
+    Round() fourth_round;
 #endif
 #endif
 
     apply {
 #if EGRESS_ROUNDS > 0
         if (hdr.state.isValid()) {
-            between_permutations.apply(hdr, meta);
+            between_rounds.apply(hdr, meta);
         }
         if (hdr.state.isValid()) {
-            first_round.apply(hdr.state);
+            third_round.apply(hdr.state);
 #if EGRESS_ROUNDS > 1
-            second_round.apply(hdr.state);
+            fourth_round.apply(hdr.state);
 #endif
         }
 #endif
