@@ -145,6 +145,20 @@ def rendezvous(bed):
         control.stop()
 
 
+def ciphers(bed):
+    """Encryption by recirculation: from port 1 to port 2, round through port 11."""
+    key = bytes(range(16)).hex()
+    ports = {0: 1, 1: 2}
+    for name, words, file in (
+        ("aes", [key, "10.0.2.2=2"], "aes128"),
+        ("ascon", [key, key, "02:00:00:00:00:fe=2", "--associated", "00010203"], "words1_rounds1_1"),
+    ):
+        control = Control(name, *words, "--recirculation-port", "11")
+        control.wait_for("ready")
+        play(bed, PROGRAMS / name / f"{file}.stf", ports)
+        control.stop()
+
+
 bed = Switch(ports=3, options=["-i", "11@loopback:", "-i", "12@loopback:"])
-for test in (portfwd, l3fwd, iot, l2fwd, rendezvous):
+for test in (portfwd, l3fwd, iot, l2fwd, rendezvous, ciphers):
     test(bed)
