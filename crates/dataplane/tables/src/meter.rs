@@ -224,6 +224,19 @@ impl MeterArray {
         color
     }
 
+    /// The addresses of the lines that executing an element reads, to be fetched ahead and nothing else: of the element, and of its rates
+    /// and tokens. 0 where there is none.
+    pub fn lines(&self, index: u64) -> [usize; 2] {
+        let Some(state) = self.lock(index) else {
+            return [0; 2];
+        };
+        let meter = state
+            .meter
+            .as_deref()
+            .map_or(0, |meter| std::ptr::from_ref(meter).addr());
+        [std::ptr::from_ref(state.0).addr(), meter]
+    }
+
     /// What an element has counted; `None` outside the array.
     pub fn counts(&self, index: u64) -> Option<ColorCounts> {
         Some(self.lock(index)?.counts)
@@ -275,73 +288,94 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// A configured element.
+/// A configured element, in a cache line: two token buckets, filled up to the same time. A bucket has whole tokens, and billionths of
+/// the next one that the rate has made: so tokens are counted from time 0, and a division of a word by a constant is enough nearly
+/// always.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Meter {
     config: MeterConfig,
-    committed: Bucket,
-    peak: Bucket,
+    committed_tokens: u64,
+    peak_tokens: u64,
+    committed_billionths: u32,
+    peak_billionths: u32,
+    /// The latest time seen.
+    filled_ns: u64,
 }
 
+const _: () = assert!(size_of::<Meter>() == 64);
+
 impl Meter {
+    /// With full buckets.
     fn new(config: MeterConfig) -> Meter {
         Meter {
             config,
-            committed: Bucket::new(config.committed_rate, config.committed_burst),
-            peak: Bucket::new(config.peak_rate, config.peak_burst),
+            committed_tokens: config.committed_burst,
+            peak_tokens: config.peak_burst,
+            committed_billionths: 0,
+            peak_billionths: 0,
+            filled_ns: 0,
         }
     }
 
     fn execute(&mut self, cost: u64, now_ns: u64) -> MeterColor {
-        if !self.peak.take(cost, now_ns) {
+        if now_ns > self.filled_ns {
+            self.fill(now_ns);
+        }
+        if !take(&mut self.peak_tokens, cost) {
             return MeterColor::Red;
         }
-        if !self.committed.take(cost, now_ns) {
+        if !take(&mut self.committed_tokens, cost) {
             return MeterColor::Yellow;
         }
         MeterColor::Green
     }
+
+    /// Adds what the rates make until a later time, up to the bursts.
+    fn fill(&mut self, now_ns: u64) {
+        let elapsed_ns = now_ns - self.filled_ns;
+        self.filled_ns = now_ns;
+        let config = self.config;
+        let committed = made(elapsed_ns, config.committed_rate, &mut self.committed_billionths);
+        let peak = made(elapsed_ns, config.peak_rate, &mut self.peak_billionths);
+        self.committed_tokens = self
+            .committed_tokens
+            .saturating_add(committed)
+            .min(config.committed_burst);
+        self.peak_tokens = self.peak_tokens.saturating_add(peak).min(config.peak_burst);
+    }
 }
 
-/// A token bucket.
-#[derive(Debug)]
-struct Bucket {
-    rate_per_second: u64,
-    burst: u64,
-    tokens: u64,
-    /// Tokens that the rate had made from time 0 until the last refill.
-    made: u128,
+/// Takes `cost` tokens if there are that many.
+fn take(tokens: &mut u64, cost: u64) -> bool {
+    match tokens.checked_sub(cost) {
+        Some(rest) => {
+            *tokens = rest;
+            true
+        }
+        None => false,
+    }
 }
 
-impl Bucket {
-    /// A full bucket.
-    fn new(rate_per_second: u64, burst: u64) -> Bucket {
-        Bucket {
-            rate_per_second,
-            burst,
-            tokens: burst,
-            made: 0,
-        }
+/// The whole tokens that a rate makes in this time, with the billionths that were there before; what remains of those.
+fn made(elapsed_ns: u64, rate_per_second: u64, billionths: &mut u32) -> u64 {
+    const NANOSECONDS: u64 = 1_000_000_000;
+
+    /// The same where the product does not fit into a word.
+    #[cold]
+    fn made_in_long(elapsed_ns: u64, rate_per_second: u64, billionths: &mut u32) -> u64 {
+        let all = u128::from(elapsed_ns) * u128::from(rate_per_second) + u128::from(*billionths);
+        *billionths = (all % u128::from(NANOSECONDS)) as u32;
+        u64::try_from(all / u128::from(NANOSECONDS)).unwrap_or(u64::MAX)
     }
 
-    /// Takes `cost` tokens if there are that many.
-    fn take(&mut self, cost: u64, now_ns: u64) -> bool {
-        self.refill(now_ns);
-        match self.tokens.checked_sub(cost) {
-            Some(rest) => {
-                self.tokens = rest;
-                true
-            }
-            None => false,
+    let all = elapsed_ns.checked_mul(rate_per_second);
+    match all.and_then(|all| all.checked_add(u64::from(*billionths))) {
+        Some(all) => {
+            *billionths = (all % NANOSECONDS) as u32;
+            all / NANOSECONDS
         }
-    }
-
-    fn refill(&mut self, now_ns: u64) {
-        let made = u128::from(now_ns) * u128::from(self.rate_per_second) / 1_000_000_000;
-        let fresh = made.saturating_sub(self.made);
-        self.made = self.made.max(made);
-        let tokens = u128::from(self.tokens).saturating_add(fresh);
-        self.tokens = tokens.min(self.burst.into()) as u64;
+        None => made_in_long(elapsed_ns, rate_per_second, billionths),
     }
 }
 
@@ -385,6 +419,24 @@ mod tests {
             Yellow, Red, Red, Green,
         ];
         assert_eq!(colors, expected);
+    }
+
+    /// Tokens are those that the rate makes from time 0, however the time is divided.
+    #[test]
+    fn rounding_does_not_add_up() {
+        for rate in [1, 3, 999_999_937, 123_456_789_012, u64::MAX] {
+            let (mut billionths, mut sum, mut now_ns) = (0, 0_u64, 0_u64);
+            for step in [1, 7, 999, 1_000_000, 3_333_333_333, 1 << 40, 1 << 61] {
+                sum = sum.saturating_add(made(step, rate, &mut billionths));
+                now_ns += step;
+                let at_once = u128::from(now_ns) * u128::from(rate) / 1_000_000_000;
+                assert_eq!(
+                    sum,
+                    u64::try_from(at_once).unwrap_or(u64::MAX),
+                    "{rate} a second, {now_ns} ns"
+                );
+            }
+        }
     }
 
     #[test]
