@@ -107,7 +107,7 @@ impl Arrays {
 }
 
 /// Elements of the direct counter of tables: one for each entry, and one for the default entry.
-fn direct_size(program: &Program, counter: CounterId) -> u64 {
+pub(crate) fn direct_size(program: &Program, counter: CounterId) -> u64 {
     let tables = program.tables.iter();
     let tables = tables.filter(|table| table.direct_counter == Some(counter));
     tables.map(|table| default_slot(table) + 1).max().unwrap_or(0)

@@ -17,13 +17,14 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called so.
-const CALLED_RARELY: [Function; 6] = [
+const CALLED_RARELY: [Function; 7] = [
     runtime::FIND,
     runtime::FIND_MEMBER,
     runtime::FIND_FOR_FLOW,
     runtime::ADMIT_FLOW,
     runtime::ASK,
     runtime::FIND_MEMBERS,
+    runtime::NOTE_METER,
 ];
 
 /// The ways to them.

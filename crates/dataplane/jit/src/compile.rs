@@ -4,7 +4,7 @@ use crate::analysis::{action_body, longest_way, size, truncates};
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Ways;
-use crate::fast_path::{Needs, ShortCode};
+use crate::fast_path::{Entries, Needs, ShortCode};
 use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
 use crate::inline_caches::Joins;
 use crate::packet_context::Shape;
@@ -115,8 +115,15 @@ pub fn compile_fast_path(
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
+    let touches_packets = environment.touches_packets;
+    let mut hashes = None;
+    if environment.slots.is_some() && plan.changes_nothing() {
+        let function = compiler.declare()?;
+        compiler.function(&mut environment, Unit::Hashes(route, &plan), function);
+        hashes = Some(function);
+    }
     let functions = compiler.functions;
-    let uniform = !environment.touches_packets
+    let uniform = !touches_packets
         && route.is_stateless(program)
         && !route.may_bail_out(program, Notes::default())
         && plan.leaves.iter().all(|leaf| !leaf.misses);
@@ -136,9 +143,14 @@ pub fn compile_fast_path(
         left_out: plan.left_out.clone(),
     };
     let bytes = generate(&mut module, functions)?;
-    let entry = entry_of(&module, function);
-    // SAFETY: the entry is that of the only function in the module, which has so many bytes, and the environment has counted.
-    Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entry, bytes, needs) })
+    let entries = Entries {
+        packets: entry_of(&module, function),
+        packets_bytes: bytes[0],
+        hashes: hashes.map(|hashes| entry_of(&module, hashes)),
+    };
+    // SAFETY: the entries are those of the functions in the module, of which the first has so many bytes, and the environment has
+    // counted.
+    Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entries, needs) })
 }
 
 /// What functions of a program have in common; nothing is needed yet.
@@ -252,7 +264,7 @@ fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting 
         // Each of its bodies in its own way.
         Unit::Graph(..) => StepCounting::Never,
         // A program with a fast path has no loops but in its parser, whose ways are all known.
-        Unit::Route(..) => StepCounting::Never,
+        Unit::Route(..) | Unit::Hashes(..) => StepCounting::Never,
     }
 }
 
@@ -333,7 +345,7 @@ impl<'m> Compiler<'m> {
     ) -> HashMap<ActionId, cranelift_codegen::ir::FuncRef> {
         let bodies = match unit {
             Unit::Graph(graph, _) => graph.bodies().collect(),
-            Unit::Action(_) | Unit::Route(..) => Vec::new(),
+            Unit::Action(_) | Unit::Route(..) | Unit::Hashes(..) => Vec::new(),
         };
         let mut callees = HashMap::new();
         let bodies = bodies.iter().map(|body| &environment.program.bodies[body.index()]);
@@ -355,13 +367,11 @@ impl<'m> Compiler<'m> {
 /// Programs with more of Cranelift's instructions are compiled by several threads.
 const SERIAL_MAX: usize = 2_000;
 
-/// Generates the machine code of functions and makes it executable; how many bytes it has.
-fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<usize, CompileError> {
+/// Generates the machine code of functions and makes it executable; how many bytes each has.
+fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<Vec<usize>, CompileError> {
     generate_each(module.isa(), &mut functions)?;
-    let mut bytes = 0;
-    for function in &functions {
-        bytes += define(module, function)?;
-    }
+    let bytes = functions.iter().map(|function| define(module, function));
+    let bytes = bytes.collect::<Result<_, _>>()?;
     let finished = module.finalize_definitions();
     finished.map_err(|error| CompileError::Memory(error.to_string()))?;
     Ok(bytes)
@@ -428,7 +438,7 @@ fn define(module: &mut JITModule, function: &Function) -> Result<usize, CompileE
 fn unit_name<'p>(program: &'p Program, unit: Unit<'_>) -> &'p str {
     match unit {
         Unit::Action(action) => &program.actions[action.index()].name,
-        Unit::Graph(..) | Unit::Route(..) => "the whole program",
+        Unit::Graph(..) | Unit::Route(..) | Unit::Hashes(..) => "the whole program",
     }
 }
 

@@ -284,6 +284,11 @@ impl Memory {
         self.flows.all_misses()
     }
 
+    /// From now on slots of flows are fetched before packets need them, however few there are: for tests.
+    pub fn fetch_few_flows(&mut self) {
+        self.flows.counts_as_far = true;
+    }
+
     /// Notes where the tables are of code with this number, unless they are still there; the bytes that searches read at random in
     /// all of them.
     pub(crate) fn locate(&mut self, code: u64, tables: &[TableId], objects: &dyn TableObjects) -> usize {

@@ -3,6 +3,7 @@
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
+use crate::flow_pages::Index;
 use crate::flow_slots::SlotLayout;
 use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
@@ -18,11 +19,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct ShortCode {
     /// No other code has the same.
     number: u64,
-    entry: Entry,
-    /// The length of the function that begins there.
-    bytes: usize,
+    entries: Entries,
     needs: Needs,
     _memory: CodeMemory,
+}
+
+/// The functions of a fast path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entries {
+    /// What packets execute.
+    pub(crate) packets: Entry,
+    /// Its length in bytes.
+    pub(crate) packets_bytes: usize,
+    /// What finds the hashes of their flows, if there is a flow cache.
+    pub(crate) hashes: Option<Entry>,
 }
 
 /// What the code of a fast path needs when it runs.
@@ -61,13 +71,12 @@ impl ShortCode {
     ///
     /// # Safety
     ///
-    /// The entry is in that memory, has so many bytes, and needs no more.
-    pub(crate) unsafe fn new(memory: CodeMemory, entry: Entry, bytes: usize, needs: Needs) -> Self {
+    /// The entries are in that memory, and need no more.
+    pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, needs: Needs) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         ShortCode {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            entry,
-            bytes,
+            entries,
             needs,
             _memory: memory,
         }
@@ -81,7 +90,7 @@ impl ShortCode {
     /// The machine code, for disassemblers and profilers: it begins where the processor executes it.
     pub fn machine_code(&self) -> &[u8] {
         // SAFETY: the memory is readable, holds the function in this length, and lives as long as we do.
-        unsafe { std::slice::from_raw_parts(self.entry as *const u8, self.bytes) }
+        unsafe { std::slice::from_raw_parts(self.entries.packets as *const u8, self.entries.packets_bytes) }
     }
 
     /// What keeps packets off it because the program is too large, or its copies cannot be put together.
@@ -177,6 +186,9 @@ pub struct FastPath<'a> {
     code: &'a ShortCode,
     /// The form that would be better.
     wanted: Option<Order>,
+    /// The index of flows whose slots are fetched before packets need them, and for how many packets that has been done.
+    far_slots: Option<Index>,
+    packets_ahead: usize,
     context: Context<'a>,
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
@@ -321,6 +333,7 @@ impl<'a> FastPath<'a> {
         context.counters = arrays.counters();
         context.hit_times = arrays.hit_times();
         context.held_lock = objects.held_lock();
+        let mut far_slots = None;
         if let Some(layout) = &code.needs.slots {
             let (index, tag) = memory
                 .flows
@@ -328,10 +341,13 @@ impl<'a> FastPath<'a> {
             context.flow_index.write(index.first);
             context.flow_shift.write(index.shift);
             context.flow_tag.write(tag);
+            far_slots = memory.flows.are_far().then_some(index);
         }
         FastPath {
             code,
             wanted,
+            far_slots,
+            packets_ahead: 0,
             context,
             requests,
             output: &mut buffers.output,
@@ -422,9 +438,18 @@ impl<'a> FastPath<'a> {
         context.requests = self.requests;
         context.output = self.output;
         context.memory = self.memory;
+        if let (Some(index), 0) = (self.far_slots, self.packets_ahead)
+            && let Some(layout) = &self.code.needs.slots
+            && let Some(hashes) = self.code.entries.hashes
+        {
+            // SAFETY: as below.
+            self.packets_ahead = unsafe { hashes(context) } as usize;
+            index.fetch(layout, &self.memory.lanes.fates()[..self.packets_ahead]);
+        }
         // SAFETY: the frames are as the caller promises; the context has lanes, queues, temporaries and buffers that are
         // ours until this returns, all as large as the code was told.
-        let count = unsafe { (self.code.entry)(context) } as usize;
+        let count = unsafe { (self.code.entries.packets)(context) } as usize;
+        self.packets_ahead = self.packets_ahead.saturating_sub(count);
         self.take_back(count, noted);
         count
     }

@@ -1,33 +1,50 @@
 //! The memory of a flow cache: the index and the slots. See [`crate::flows`].
 //!
 //! ```text
-//! │ index: numbers of slots, 16 bits each ... │ no flow's slot │ slots of flows, in the order in which they came ... │ │ │
+//! │ index: numbers of slots, 32 bits each ... │ no flow's slot │ slots of flows, in the order in which they came ... │ │ │
 //! ```
 //!
 //! Slots are side by side, and the index has [`ENTRIES_PER_FLOW`] entries for each of them: so a thousand flows use 20 pages of
 //! 4 KiB. Slots at places that the hash chose would be in a page each; a processor remembers where some 70 pages are, and a
 //! huge page counts as one of these only where it is one for the host of a virtual machine too.
 //!
+//! Slots in the first [`NEAR_BYTES`] stay in the caches of a processor. Those behind come from memory; they are taken only for programs
+//! for which that costs less than searching their tables. Slots of many flows are [fetched](Index::fetch) before the packets that need them have
+//! their turn. Addresses are reserved for all of them; pages take memory when a flow needs them.
+//!
 //! Entries are in groups. A flow that comes to the entry of another one takes it, and that one moves to the next entry of the
 //! group, where it is found from then on. When its group is full it gets the slot of the one there that has not come for the most
 //! changes of tables, and when all slots are taken that of any other one.
 
 use crate::flow_slots::SlotLayout;
-use forebay_tables::memory::{HUGE_PAGE, HugePages};
+use forebay_tables::memory::{HUGE_PAGE, HugePages, prefetch_at};
 use forebay_tables::search::HASH_FACTOR;
 
-/// Bytes of the index and all slots.
-const BYTES: usize = 2 * HUGE_PAGE;
+/// Bytes of slots that stay in the processor's caches.
+const NEAR_BYTES: usize = 2 * HUGE_PAGE;
 
-/// Bytes of the index at most.
-const INDEX_BYTES: usize = 256 << 10;
+/// Bytes of all slots, and how many there are, at most.
+const SLOTS_BYTES: usize = 128 * HUGE_PAGE;
+const SLOTS_MAX: usize = 1 << 20;
 
-/// Bits of the number of an entry, at first and at most.
+/// Bits of the number of an entry: at first, at most while slots are near, and at most. It does not become larger step by step for
+/// slots that are far, since all slots are entered again each time.
 const INDEX_BITS_MIN: u32 = 10;
-const INDEX_BITS_MAX: u32 = (INDEX_BYTES / 2).ilog2();
+const INDEX_BITS_NEAR: u32 = 18;
+const INDEX_BITS_MAX: u32 = 22;
 
-/// Entries of the index for a flow, unless it would become too large: half as many are as fast, twice as many are slower.
-const ENTRIES_PER_FLOW: usize = 8;
+/// Bytes of an entry of the index, and of the index at most.
+pub(crate) const ENTRY_BYTES: usize = size_of::<u32>();
+const INDEX_BYTES: usize = ENTRY_BYTES << INDEX_BITS_MAX;
+
+/// Entries of the index for a flow at least, unless it would become too large.
+const ENTRIES_PER_FLOW: usize = 4;
+
+/// Slots of more bytes together are fetched before packets need them: about what a core's own cache holds beside other things.
+const FETCHED_BYTES: usize = 512 << 10;
+
+/// Bytes of a line of the processor's caches.
+const LINE_BYTES: usize = 64;
 
 /// In what the numbers of the entries of a group differ from that of one of them: that one is looked at first.
 pub(crate) const GROUP: [usize; 4] = [0, 1, 2, 3];
@@ -43,6 +60,8 @@ pub(crate) struct FlowPages {
     /// The number of the next slot that nobody has taken. Slots are counted from the beginning of the index.
     next: usize,
     index_bits: u32,
+    /// Whether slots that are far may be taken.
+    goes_far: bool,
 }
 
 /// What compiled code knows of it.
@@ -58,9 +77,10 @@ impl Default for FlowPages {
     fn default() -> FlowPages {
         FlowPages {
             pages: None,
-            slot_bytes: BYTES,
+            slot_bytes: NEAR_BYTES,
             next: 0,
             index_bits: INDEX_BITS_MIN,
+            goes_far: false,
         }
     }
 }
@@ -69,18 +89,31 @@ impl FlowPages {
     /// Forgets all flows; those that come have slots of this layout.
     pub(crate) fn forget(&mut self, layout: &SlotLayout) {
         self.slot_bytes = layout.bytes;
+        self.goes_far = layout.goes_far;
         self.next = self.no_flow() + 1;
         self.index_anew(INDEX_BITS_MIN);
+    }
+
+    /// Whether slots in use have so many bytes that packets have to wait for them.
+    #[inline]
+    pub(crate) fn are_far(&self) -> bool {
+        (self.next - self.no_flow()) * self.slot_bytes > FETCHED_BYTES
+    }
+
+    /// Whether slots may be far.
+    pub(crate) fn go_far(&self) -> bool {
+        self.goes_far
     }
 
     /// The index, as large as it should be now.
     #[inline]
     pub(crate) fn index(&mut self) -> Index {
         let flows = self.next - self.no_flow();
-        let wanted = (ENTRIES_PER_FLOW * flows)
-            .next_power_of_two()
-            .ilog2()
-            .min(INDEX_BITS_MAX);
+        let wanted = match (ENTRIES_PER_FLOW * flows).next_power_of_two().ilog2() {
+            bits if bits <= INDEX_BITS_NEAR => bits,
+            _ if self.goes_far => INDEX_BITS_MAX,
+            _ => INDEX_BITS_NEAR,
+        };
         if wanted > self.index_bits {
             self.index_anew(wanted);
         }
@@ -157,7 +190,7 @@ impl FlowPages {
 
     /// A slot that is in no entry of the index.
     fn take(&mut self, signature: u64) -> usize {
-        let end = slots_end(self.slot_bytes);
+        let end = self.slots_end();
         if self.next < end {
             self.next += 1;
             return self.next - 1;
@@ -176,6 +209,12 @@ impl FlowPages {
     /// The number of a slot in front of all others, which is no flow's.
     fn no_flow(&self) -> usize {
         INDEX_BYTES.div_ceil(self.slot_bytes)
+    }
+
+    /// The number behind those of all slots.
+    fn slots_end(&self) -> usize {
+        let bytes = if self.goes_far { SLOTS_BYTES } else { NEAR_BYTES };
+        self.no_flow() + (bytes / self.slot_bytes).min(SLOTS_MAX)
     }
 
     /// Makes an index of that size for the slots that are taken. Of those for which there is no room in their group nothing is
@@ -218,18 +257,20 @@ impl FlowPages {
     }
 
     fn first(&mut self) -> *mut u64 {
-        let pages = self.pages.get_or_insert_with(|| HugePages::new(BYTES / HUGE_PAGE));
+        // One slot more than all has to be behind the index.
+        let count = (INDEX_BYTES + SLOTS_BYTES) / HUGE_PAGE + 1;
+        let pages = self.pages.get_or_insert_with(|| HugePages::on_use(count));
         pages.as_mut_ptr()
     }
 
     fn entry(&mut self, entry: usize) -> usize {
         // SAFETY: it lies in the index.
-        unsafe { self.place(entry).read() }.into()
+        unsafe { self.place(entry).read() as usize }
     }
 
     fn set_entry(&mut self, entry: usize, number: usize) {
         // SAFETY: as above.
-        unsafe { self.place(entry).write(number as u16) }
+        unsafe { self.place(entry).write(number as u32) }
     }
 
     /// Takes the number out of an entry.
@@ -239,15 +280,41 @@ impl FlowPages {
         number
     }
 
-    fn place(&mut self, entry: usize) -> *mut u16 {
-        assert!(entry < INDEX_BYTES / 2, "the index has no entry {entry}");
-        self.first().cast::<u16>().wrapping_add(entry)
+    fn place(&mut self, entry: usize) -> *mut u32 {
+        assert!(entry < 1 << INDEX_BITS_MAX, "the index has no entry {entry}");
+        self.first().cast::<u32>().wrapping_add(entry)
     }
 }
 
-/// Slots of so many bytes have numbers below this: what fits, and into entries.
-fn slots_end(slot_bytes: usize) -> usize {
-    (BYTES / slot_bytes).min(1 << u16::BITS)
+impl Index {
+    /// Asks the memory system for the slots of flows with these hashes, and for what their [trails](SlotLayout::trail) name. A
+    /// packet without a flow has hash 0.
+    pub(crate) fn fetch(self, layout: &SlotLayout, hashes: &[u64]) {
+        let entry = |hash: u64| (hash >> self.shift) as usize;
+        let entries = hashes.iter().filter(|hash| **hash != 0).map(|hash| entry(*hash));
+        let place = |entry: usize| self.first.cast::<u32>().wrapping_add(entry);
+        entries.clone().for_each(|entry| prefetch_at(place(entry).addr()));
+        // SAFETY: there are as many entries as the shift leaves bits of a hash, and each has the number of a slot.
+        let slot = |entry: usize| unsafe {
+            let number = place(entry).read() as usize;
+            self.first.wrapping_byte_add(number * layout.bytes)
+        };
+        entries.clone().for_each(|entry| prefetch_at(slot(entry).addr()));
+        for slot in entries.clone().map(slot) {
+            // SAFETY: it is a slot of this layout.
+            let mut lines = unsafe { layout.lines_in_use(slot) } & !1;
+            while lines != 0 {
+                prefetch_at(slot.addr() + LINE_BYTES * lines.trailing_zeros() as usize);
+                lines &= lines - 1;
+            }
+        }
+        for entry in entries {
+            // SAFETY: words of a trail are words of the slot.
+            let address = |word: usize| unsafe { slot(entry).add(word).read() as usize };
+            let addresses = layout.trail.iter().map(|word| address(*word));
+            addresses.filter(|address| *address != 0).for_each(prefetch_at);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -263,8 +330,8 @@ impl FlowPages {
 impl Index {
     /// The signature in the slot of an entry.
     pub(crate) fn signature(&self, layout: &SlotLayout, entry: usize) -> u64 {
-        let number = unsafe { self.first.cast::<u16>().add(entry).read() };
-        unsafe { self.first.byte_add(usize::from(number) * layout.bytes).read() }
+        let number = unsafe { self.first.cast::<u32>().add(entry).read() };
+        unsafe { self.first.byte_add(number as usize * layout.bytes).read() }
     }
 }
 
@@ -320,7 +387,7 @@ mod tests {
             .count();
         assert!(found > 9_950, "{found}");
         assert!(pages.next - pages.no_flow() < 10_100, "slots are side by side");
-        assert_eq!(pages.index_bits, 17);
+        assert_eq!(pages.index_bits, 16);
     }
 
     #[test]
@@ -371,7 +438,7 @@ mod tests {
     #[test]
     fn more_flows_than_slots_take_slots_from_each_other() {
         let (mut pages, layout) = pages();
-        let slots = slots_end(layout.bytes) - pages.no_flow() - 1;
+        let slots = pages.slots_end() - pages.no_flow() - 1;
         for round in 0..3 {
             let found = (0..slots as u64 + 9000).filter(|flow| meet(&mut pages, &layout, signature(*flow)));
             assert!((found.count() > slots / 4) == (round > 0));

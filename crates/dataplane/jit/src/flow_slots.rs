@@ -1,10 +1,15 @@
-//! What a slot of the [flow cache](crate::flows) has of each table.
+//! What a slot of the [flow cache](crate::flows) has of each table, and of large arrays.
 //!
 //! ```text
-//! │ hash, tag │ key │ record's address │ key │ all words of a record │ all words of another one │
-//! └───────────┴── a table ─────────────┴── a small record ───────────┴── its key is what the table before has found
+//! │ hash, tag │ key │ record's address │ key │ all words of a record │ all words of another one │ element's address │ …
+//! └───────────┴── a table ─────────────┴── a small record ───────────┼── its key is what the ───┼── an array ───────┘
+//!                                                                    └── table before has found ┘
 //! ```
+//!
+//! The addresses in a slot are the flow's *trail*: what is at them is fetched before the next packet of the flow has its turn. An element's
+//! address is a hint and nothing else: that the packet needs another one is seen by nobody but a clock.
 
+use crate::flow_trail::{ArrayId, element_words};
 use crate::tables::{Members, TableLayout};
 use forebay_bits::Bits;
 use forebay_ir::TableId;
@@ -18,13 +23,40 @@ const SLOT_WORDS_MAX: usize = 128;
 const POWER_WORDS_MAX: usize = 32;
 const LINE_WORDS: usize = 8;
 
+/// In slots of more words is noted which of their lines the flow uses: the others, for tables that its packets do not look up, are not
+/// fetched.
+const NOTED_WORDS: usize = 2 * LINE_WORDS;
+
+/// The word of a slot where that is noted, a bit for each line.
+pub(crate) const LINES_WORD: usize = 1;
+
+/// The lines of words, a bit for each.
+fn lines(words: impl IntoIterator<Item = usize>) -> u64 {
+    words
+        .into_iter()
+        .fold(0, |lines, word| lines | 1 << (word / LINE_WORDS))
+}
+
+/// Tables of more bytes together are taken to be beyond the caches nearby when they are full.
+pub(crate) const FAR_BYTES: u64 = 512 << 10;
+
+/// So many tables that only functions of the runtime search cost more than a slot that comes from memory.
+pub(crate) const FAR_CALLS: usize = 2;
+
 /// Where the parts of a slot are.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotLayout {
     places: BTreeMap<TableId, FlowPlace>,
+    /// The words with the addresses of the elements that the flow's last packet used.
+    elements: BTreeMap<ArrayId, usize>,
+    /// The words with addresses.
+    pub(crate) trail: Vec<usize>,
+    /// Whether [`LINES_WORD`] says which lines of a slot its flow uses, and which are used by all.
+    notes_lines: bool,
+    lines_of_all: u64,
+    /// Whether slots of more flows than stay in the processor's caches are better than none.
+    pub(crate) goes_far: bool,
     followers: BTreeMap<TableId, Vec<FlowPlace>>,
-    /// By table: the one whose record says what its key is.
-    leaders: BTreeMap<TableId, TableId>,
     /// A power of two, or whole lines of the processor's cache.
     pub(crate) bytes: usize,
 }
@@ -89,6 +121,8 @@ pub(crate) struct Sought {
     pub(crate) followers: Vec<FlowPlace>,
     /// When its entries name members of an action profile.
     pub(crate) members: Option<Members>,
+    /// What is noted in [`LINES_WORD`].
+    pub(crate) lines: u64,
 }
 
 /// A table that wants a place in slots.
@@ -156,11 +190,11 @@ impl Wanting {
 }
 
 impl SlotLayout {
-    /// With a place for each of these tables, as far as there is room; nothing when no table has any. A leader stands before its
-    /// followers. Small records are copied into slots where that does not make them larger: then a look-up touches nothing but
-    /// the slot.
-    pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>) -> Option<SlotLayout> {
-        let mut words = 1;
+    /// With a place for each of these tables, as far as there is room, and words for elements of these arrays; nothing when no table
+    /// has a place. A leader stands before its followers. Small records are copied into slots where that does not make them larger:
+    /// then a look-up touches nothing but the slot.
+    pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>, arrays: &[ArrayId]) -> Option<SlotLayout> {
+        let mut words = 1 + arrays.iter().map(|array| array.words()).sum::<usize>();
         let mut chosen: Vec<Wanting> = Vec::new();
         for mut table in tables {
             let has_place = |leader: &TableId| chosen.iter().any(|other| other.table == *leader);
@@ -175,6 +209,9 @@ impl SlotLayout {
             }
             chosen.push(table);
         }
+        let notes_lines = words > NOTED_WORDS;
+        let head = 1 + usize::from(notes_lines);
+        words += head - 1;
         let all = words.next_power_of_two();
         let mut room = all - words;
         let mut by_size: Vec<(usize, TableId)> = chosen
@@ -192,8 +229,7 @@ impl SlotLayout {
         }
         let mut places = BTreeMap::new();
         let mut followers: BTreeMap<TableId, Vec<FlowPlace>> = BTreeMap::new();
-        let mut leaders = BTreeMap::new();
-        let mut next = 1;
+        let mut next = head;
         for table in &chosen {
             let place = table.place(next, copied.contains(&table.table));
             next = match place.found {
@@ -203,24 +239,76 @@ impl SlotLayout {
             places.insert(table.table, place);
             if let Some(leader) = table.leader {
                 followers.entry(leader).or_default().push(place);
-                leaders.insert(table.table, leader);
             }
         }
+        let elements = element_words(arrays, next);
+        let behind = next + arrays.iter().map(|array| array.words()).sum::<usize>();
         let words = match all <= POWER_WORDS_MAX {
             true => all,
-            false => next.next_multiple_of(LINE_WORDS),
+            false => behind.next_multiple_of(LINE_WORDS),
         };
+        let records = places.values().filter_map(|place| match place.found {
+            FoundForFlow::Address(word) => Some(word),
+            FoundForFlow::Copy(..) => None,
+        });
+        let element_words = elements.iter().flat_map(|(array, word)| *word..word + array.words());
+        let trail = records.chain(element_words).collect();
         (!places.is_empty()).then(|| SlotLayout {
             places,
             followers,
-            leaders,
+            trail,
+            goes_far: false,
             bytes: 8 * words,
+            notes_lines,
+            lines_of_all: 1 | lines(
+                elements
+                    .values()
+                    .copied()
+                    .chain(elements.last_key_value().map(|_| behind - 1)),
+            ),
+            elements,
         })
     }
 
-    /// The table whose record says what the key of this one is, if its place has no key.
-    pub(crate) fn leader(&self, table: TableId) -> Option<TableId> {
-        self.leaders.get(&table).copied()
+    /// The lines of a place that are to be noted in slots when it is used, if any are.
+    pub(crate) fn lines_of(&self, place: &FlowPlace) -> u64 {
+        let behind = match place.found {
+            FoundForFlow::Address(word) => word + 1,
+            FoundForFlow::Copy(word, words) => word + words,
+        };
+        if self.notes_lines { lines(place.key..behind) } else { 0 }
+    }
+
+    /// The lines of a slot that its flow uses, a bit for each.
+    ///
+    /// # Safety
+    ///
+    /// It is a slot of this layout.
+    pub(crate) unsafe fn lines_in_use(&self, slot: *const u64) -> u64 {
+        match self.notes_lines {
+            // SAFETY: the word is one of the slot's.
+            true => self.lines_of_all | unsafe { slot.add(LINES_WORD).read() },
+            false => (1 << self.bytes.div_ceil(8 * LINE_WORDS)) - 1,
+        }
+    }
+
+    /// The word that has the address of an element of an array.
+    pub(crate) fn element(&self, array: ArrayId) -> Option<usize> {
+        self.elements.get(&array).copied()
+    }
+
+    /// Forgets the elements of meters in a slot, which are not noted for each packet.
+    ///
+    /// # Safety
+    ///
+    /// It is a slot of this layout.
+    pub(crate) unsafe fn forget_meters(&self, slot: *mut u64) {
+        let meters = self
+            .elements
+            .iter()
+            .filter(|(array, _)| matches!(array, ArrayId::Meter(_)));
+        // SAFETY: the words are those of slots.
+        meters.for_each(|(_, word)| unsafe { slot.add(*word).write(0) });
     }
 
     /// The places of tables that a table leads to.
@@ -257,7 +345,7 @@ impl SlotLayout {
     /// For so many tables with a short key, for tests.
     pub(crate) fn of_short_keys(tables: u32) -> SlotLayout {
         let tables = (0..tables).map(|table| tests::wanting(table, tests::MAC, &[], None));
-        SlotLayout::new(tables).expect("they have places")
+        SlotLayout::new(tables, &[]).expect("they have places")
     }
 }
 
@@ -297,7 +385,8 @@ mod tests {
     #[test]
     fn what_routing_finds_is_in_one_line() {
         let next_hop = wanting(2, (32, MatchKind::Exact), &[48, 48, 9], Some(1));
-        let layout = SlotLayout::new([wanting(0, MAC, &[], None), wanting(1, IPV4, &[32], None), next_hop]).unwrap();
+        let tables = [wanting(0, MAC, &[], None), wanting(1, IPV4, &[32], None), next_hop];
+        let layout = SlotLayout::new(tables, &[]).unwrap();
         assert_eq!(layout.bytes, 64);
         let place = |table| layout.place(TableId(table)).unwrap();
         let found = [place(0), place(1), place(2)].map(|place| (place.key_words, place.found));
@@ -308,7 +397,8 @@ mod tests {
 
     #[test]
     fn a_key_that_may_be_anything_needs_an_address() {
-        let layout = SlotLayout::new([wanting(0, IPV6, &[], None), wanting(1, MAC, &[128, 128, 128], None)]).unwrap();
+        let tables = [wanting(0, IPV6, &[], None), wanting(1, MAC, &[128, 128, 128], None)];
+        let layout = SlotLayout::new(tables, &[]).unwrap();
         let places = [0, 1].map(|table| layout.place(TableId(table)).unwrap());
         assert!(matches!(places[0].nothing, Nothing::Null(3)), "{places:?}");
         assert!(matches!(places[1].nothing, Nothing::AllOnes(4)), "{places:?}");
@@ -321,18 +411,18 @@ mod tests {
     #[test]
     fn tables_without_room_have_no_place_and_lead_nowhere() {
         let many = (0..20).map(|table| wanting(table, IPV6, &[], table.checked_sub(1)));
-        let layout = SlotLayout::new(many).unwrap();
+        let layout = SlotLayout::new(many, &[]).unwrap();
         assert!(layout.bytes <= 8 * SLOT_WORDS_MAX);
         let placed = (0..20).filter(|table| layout.place(TableId(*table)).is_some()).count();
         // The first has its key, and all others follow one another.
         assert_eq!(placed, 20);
         let many = (0..60).map(|table| wanting(table, IPV6, &[], None));
-        let layout = SlotLayout::new(many).unwrap();
+        let layout = SlotLayout::new(many, &[]).unwrap();
         assert!(layout.place(TableId(41)).is_some() && layout.place(TableId(42)).is_none());
-        assert!(SlotLayout::new([]).is_none());
+        assert!(SlotLayout::new([], &[]).is_none());
         let behind_none = wanting(1, MAC, &[], Some(7));
         assert_eq!(
-            SlotLayout::new([behind_none])
+            SlotLayout::new([behind_none], &[])
                 .unwrap()
                 .place(TableId(1))
                 .unwrap()

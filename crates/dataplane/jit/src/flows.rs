@@ -13,6 +13,11 @@
 //! look-ups, no matter what kinds of tables these are, and its records can be fetched at the same time, if they are not in the slot
 //! themselves.
 //!
+//! With many flows slots come from memory. Then a function that is the parser alone finds the hashes of all packets of a burst first
+//! ([`crate::translate`], `flows.rs`), their slots are [fetched](crate::flow_pages::Index::fetch), and so is what the flow's last packet
+//! read elsewhere ([`crate::flow_trail`]): one packet after the other finds in a near cache what it needs, although a program that
+//! writes registers lets no packet begin before the one in front of it has ended.
+//!
 //! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. Whenever tables have changed the
 //! cache has another tag. The first packet of a flow after that finds a slot with an older one, which is made [to hold](FlowCache::admit)
 //! again: its places are emptied whose tables have changed since, which the [`Version`]s of their groups say. So an update costs a
@@ -34,11 +39,14 @@ const TABLES_MIN: usize = 3;
 /// Bursts after which it is first seen whether the cache is of use: by then all flows for which it has room have come.
 const LEARNING: u32 = 1024;
 
+/// The same where slots may be far: room for many more flows, which cannot all be waited for.
+const LEARNING_FAR: u32 = 4096;
+
 /// Bursts of which it is seen together.
 const WINDOW: u32 = 64;
 
 /// Bursts without it when it was of no use: at first, and at most.
-const REST_MIN: u32 = 64 << 10;
+const REST_MIN: u32 = 8 << 10;
 const REST_MAX: u32 = 1 << 20;
 
 /// See the [module](self).
@@ -65,6 +73,8 @@ pub(crate) struct FlowCache {
     bursts_left: u32,
     /// For how long it rests if it is of no use now.
     rest: u32,
+    /// Whether slots are fetched however few there are.
+    pub(crate) counts_as_far: bool,
 }
 
 /// A group of tables.
@@ -100,6 +110,7 @@ impl Default for FlowCache {
             phase: Phase::Learning,
             bursts_left: LEARNING,
             rest: REST_MIN,
+            counts_as_far: false,
         }
     }
 }
@@ -122,6 +133,11 @@ impl FlowCache {
         self.phase != Phase::InPlace
     }
 
+    /// Bursts until all flows for which there is room may have come.
+    fn learning(&self) -> u32 {
+        if self.pages.go_far() { LEARNING_FAR } else { LEARNING }
+    }
+
     fn next_phase(&mut self) {
         let fails = self.misses * MISSES > self.packets * self.places.len().max(TABLES_MIN) as u64;
         (self.phase, self.bursts_left) = match self.phase {
@@ -135,10 +151,16 @@ impl FlowCache {
                 (Phase::Serving, WINDOW)
             }
             Phase::Learning => (Phase::Serving, WINDOW),
-            Phase::InPlace => (Phase::Learning, LEARNING),
+            Phase::InPlace => (Phase::Learning, self.learning()),
         };
         self.misses_before += self.misses;
         (self.misses, self.packets) = (0, 0);
+    }
+
+    /// Whether the slots of flows do not stay in the processor's caches.
+    #[inline]
+    pub(crate) fn are_far(&self) -> bool {
+        self.counts_as_far || self.pages.are_far()
     }
 
     /// Look-ups of all packets that found something else in their slot, and searched the table.
@@ -178,6 +200,9 @@ impl FlowCache {
     #[cold]
     fn begin(&mut self, layout: &SlotLayout, group: impl Fn(TableId) -> usize) {
         self.pages.forget(layout);
+        if self.phase == Phase::Learning {
+            self.bursts_left = self.learning();
+        }
         self.groups.clear();
         self.places.clear();
         for (table, nothing) in layout.emptied() {
@@ -228,6 +253,7 @@ impl FlowCache {
         unsafe {
             match self.pages.renew(entry, signature) {
                 Some((slot, tag)) => {
+                    layout.forget_meters(slot);
                     let changed = self.places.iter().filter(|(group, _)| self.groups[*group].since > tag);
                     changed.for_each(|(_, nothing)| nothing.put_into(slot));
                 }

@@ -26,9 +26,9 @@
 //! | `context.rs` | what generated code knows of the packet |
 //! | `arrays.rs` | where it finds registers and counters |
 //! | `crc.rs` | the tables of remainders for CRCs in generated code |
-//! | `lane.rs` | the packets of a burst on the fast path |
-//! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs` | what look-ups found for the last packet of a flow |
-//! | `rare.rs` | calls that change no register |
+//! | `packet_context.rs` | the packets of a burst on the fast path |
+//! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs`, `flow_trail.rs` | what look-ups found for the last packet of a flow |
+//! | `cold_calls.rs` | calls that change no register |
 //! | `unused_loads.rs`, `wide_stores.rs` | loads that turn out to be of no use; neighbouring stores of what is the same in a whole loop |
 //! | `tables.rs` | how generated code reaches tables |
 //! | `runtime.rs` | functions that generated code calls |
@@ -113,6 +113,7 @@ mod crc;
 mod fast_path;
 mod flow_pages;
 mod flow_slots;
+mod flow_trail;
 mod flows;
 pub mod graph;
 mod inline_caches;

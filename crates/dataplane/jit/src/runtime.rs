@@ -9,7 +9,7 @@
 
 use crate::context::{Context, NO_COLOR};
 use crate::fast_path::NotedClone;
-use crate::flow_slots::{FoundForFlow, SlotLayout, Sought};
+use crate::flow_slots::{FoundForFlow, LINES_WORD, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::{Members, TableObjects};
 use forebay_bits::{Bits, read_bits};
@@ -58,6 +58,7 @@ functions! {
     ASK = ask(4);
     FIND_ALL = find_all(5);
     HIT = hit(3) -> u64;
+    NOTE_METER = note_meter(4);
     MISS = miss(2) -> u64;
     FIND_MEMBERS = find_members(2);
     COPY_BYTES = copy_bytes(3);
@@ -348,6 +349,9 @@ unsafe extern "C" fn find_for_flow(
                 is_another
             }
         };
+        if sought.lines != 0 {
+            *slot.add(LINES_WORD) |= sought.lines;
+        }
         if is_another {
             let followers = sought.followers.iter();
             followers.for_each(|follower| follower.nothing.put_into(slot));
@@ -537,6 +541,15 @@ unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> 
     let context = unsafe { &*context };
     let color = context.objects.hit(TableId(table as u32), slot as u32, context.facts);
     color.map_or(NO_COLOR, u64::from)
+}
+
+/// Notes what an element of a meter reads; that it is noted says a first word that is not 0.
+unsafe extern "C" fn note_meter(context: *const Context<'_>, meter: u64, index: u64, lines: *mut [usize; 2]) {
+    // SAFETY: see the module; slots have two words for a meter.
+    unsafe {
+        let [element, meter] = (*context).objects.meter_lines(MeterId(meter as u32), index);
+        lines.write([element.max(1), meter]);
+    }
 }
 
 /// The same for a miss.

@@ -4,7 +4,7 @@ use crate::arrays::Arrays;
 use crate::route::Replica;
 use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
-use forebay_ir::{CounterId, MatchKind, Program, Table, TableId};
+use forebay_ir::{CounterId, MatchKind, MeterId, Program, Table, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 use std::sync::atomic::AtomicU64;
 
@@ -47,6 +47,9 @@ pub trait TableObjects: Objects {
 
     /// The same for a miss, which the default entry meters.
     fn miss(&self, table: TableId, packet: PacketFacts) -> Option<u8>;
+
+    /// See [`forebay_tables::MeterArray::lines`].
+    fn meter_lines(&self, meter: MeterId, index: u64) -> [usize; 2];
 
     /// Undoes [`Objects::count`] for a packet that was counted and will be counted again.
     fn take_back_count(&self, counter: CounterId, index: u64, packet: PacketFacts);

@@ -489,6 +489,10 @@ impl forebay_jit::TableObjects for View<'_> {
         self.meter_miss(table_id, packet)
     }
 
+    fn meter_lines(&self, meter: MeterId, index: u64) -> [usize; 2] {
+        self.stateful.meters[meter.index()].lines(index)
+    }
+
     fn take_back_count(&self, counter: CounterId, index: u64, packet: PacketFacts) {
         let (less, bytes) = (u64::MAX, u64::from(packet.length_bytes).wrapping_neg());
         self.stateful.counters[counter.index()].count_many(self.shard, index, less, bytes);

@@ -12,14 +12,29 @@ use std::slice;
 /// Bytes of a huge page; smaller arrays do not ask for any.
 pub const HUGE_PAGE: usize = 2 << 20;
 
+/// Asks the memory system for the line at an address, whatever is there. A hint: it takes effect on time alone, and nothing happens
+/// on machines without one.
+#[inline]
+pub fn prefetch_at(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is allowed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 /// Huge pages of words, 0 at first.
 #[derive(Debug)]
 pub struct HugePages(Array<u64>);
 
 impl HugePages {
-    /// So many new ones, one behind the other.
-    pub fn new(count: usize) -> HugePages {
-        HugePages(Array::defaults(count * HUGE_PAGE / 8))
+    /// `count` new ones at consecutive addresses. A page takes memory when it is first used.
+    pub fn on_use(count: usize) -> HugePages {
+        // SAFETY: zero is a value of words.
+        HugePages(unsafe { Array::zeroed_in(count * HUGE_PAGE / 8, true) })
     }
 
     /// The first of [`HUGE_PAGE`] / 8 words for each, which are whoever's the pages are.
@@ -67,8 +82,18 @@ impl<T> Array<T> {
     ///
     /// All bytes zero is a value of the type.
     pub(crate) unsafe fn zeroed_on_use(count: usize) -> Array<T> {
+        // SAFETY: as the caller promises.
+        unsafe { Array::zeroed_in(count, false) }
+    }
+
+    /// The same, in huge pages if they are wanted.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    unsafe fn zeroed_in(count: usize, huge_pages: bool) -> Array<T> {
         let bytes = count * size_of::<T>();
-        match (bytes >= HUGE_PAGE).then(|| map(bytes, false)).flatten() {
+        match (bytes >= HUGE_PAGE).then(|| map(bytes, huge_pages)).flatten() {
             Some((address, mapped)) => Array {
                 first: address.cast(),
                 count,
@@ -231,7 +256,7 @@ mod tests {
 
     #[test]
     fn pages_are_zeros() {
-        let mut pages = HugePages::new(3);
+        let mut pages = HugePages::on_use(3);
         // SAFETY: they have so many words.
         let words = unsafe { std::slice::from_raw_parts(pages.as_mut_ptr(), 3 * HUGE_PAGE / 8) };
         assert!(words.iter().all(|word| *word == 0));

@@ -50,14 +50,7 @@ const _: () = assert!(size_of::<Line>().is_multiple_of(LINE_WORDS * size_of::<At
 /// Asks the memory system for the line that holds `word`. A hint: nothing happens on machines without one.
 #[inline]
 pub(crate) fn prefetch<T>(word: &T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address is allowed, and this one is valid.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = word;
+    crate::memory::prefetch_at(std::ptr::from_ref(word).addr());
 }
 
 /// For so many keys memory is asked for before it is used. More accesses than a core can have on their way disturb one

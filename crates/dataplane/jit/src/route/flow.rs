@@ -316,30 +316,6 @@ impl Flow {
         true
     }
 
-    /// By block: the last one before it through which all ways to it lead; nothing for the first one and those to which no way
-    /// leads. The blocks are in order.
-    pub(crate) fn dominators(&self) -> Vec<Option<BlockId>> {
-        let mut dominators: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
-        let common = |dominators: &[Option<BlockId>], mut one: BlockId, mut other: BlockId| {
-            while one != other {
-                let later = if one > other { &mut one } else { &mut other };
-                *later = dominators[later.index()].expect("the first block is before all others");
-            }
-            one
-        };
-        for (id, block) in (0..).map(BlockId).zip(&self.blocks) {
-            if id.0 > 0 && dominators[id.index()].is_none() {
-                continue;
-            }
-            for successor in block.successors() {
-                let known = dominators[successor.index()];
-                let joined = known.map_or(id, |known| common(&dominators, known, id));
-                dominators[successor.index()] = Some(joined);
-            }
-        }
-        dominators
-    }
-
     /// Whether a block gives a slot another value than 0.
     pub(super) fn may_set(&self, slot: Option<SlotId>) -> bool {
         let Some(slot) = slot else { return false };
@@ -474,21 +450,6 @@ mod tests {
             action_run: None,
             next: BlockId(next),
         }
-    }
-
-    #[test]
-    fn ways_part_and_meet() {
-        let next = |block| Terminator::Jump(BlockId(block));
-        let flow = flow([
-            branch(1, 2),
-            next(3),
-            branch(3, 4),
-            next(4),
-            Terminator::Return,
-            next(4),
-        ]);
-        let expected = [None, Some(0), Some(0), Some(0), Some(0), None].map(|block| block.map(BlockId));
-        assert_eq!(flow.dominators(), expected);
     }
 
     #[test]

@@ -176,6 +176,25 @@ impl Plan {
     }
 
     /// Whether packets may become copies.
+    /// Whether packets on their ways through the parser change nothing that outlives them.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        let changes = |planned: &Planned| {
+            let op = &planned.op;
+            !matches!(
+                op,
+                Op::Assign { .. }
+                    | Op::Extract { .. }
+                    | Op::Advance { .. }
+                    | Op::Lookahead { .. }
+                    | Op::PacketLength { .. }
+                    | Op::Hash { .. }
+                    | Op::Assert { .. }
+                    | Op::Assume { .. }
+            )
+        };
+        !self.nodes.iter().any(|node| node.statements.iter().any(changes))
+    }
+
     pub(crate) fn makes_copies(&self) -> bool {
         let mut blocks = self.leaves.iter().flat_map(|leaf| &leaf.flow.blocks);
         blocks.any(|block| block.joint == Some(Joint::Replicate))

@@ -6,6 +6,7 @@
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{Context, NO_COLOR, ending};
+use crate::flow_trail::ArrayId;
 use crate::runtime::{self, Function, TableShape};
 use crate::tables::{Members, TableLayout, key_layout};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -240,9 +241,10 @@ impl Translator<'_, '_, '_> {
         if table.supports_timeout {
             self.when(hit, |translator| translator.note_time_of_hit(id, first_word));
         }
-        if table.direct_meter.is_some() {
+        if let Some(direct) = table.direct_meter {
             self.when(hit, |translator| {
                 let slot = translator.masked(SLOT_BITS, first_word);
+                translator.note_meter(direct.meter, slot);
                 translator.call_for_color(id, runtime::HIT, Some(slot));
             });
             let zero = self.number(0);
@@ -257,6 +259,7 @@ impl Translator<'_, '_, '_> {
         let times = self.load(tables, 8 * id.0 as i32);
         let slot = self.masked(SLOT_BITS, first_word);
         let time = self.place_of(times, slot, 1);
+        self.note_element(ArrayId::HitTimes(id), time);
         let facts = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, timestamp_us);
         let microseconds = self.load(self.context, facts as i32);
         let thousand = self.number(1000);

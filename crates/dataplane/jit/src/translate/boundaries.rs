@@ -34,7 +34,6 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(region.block(BlockId(0)), &[]);
         let mut loops: HashMap<BlockId, (CopyLoop, BTreeSet<TableId>)> = HashMap::new();
         let stages = flow.stages();
-        let mut slots = self.begin_flow(route, leaf);
         let choices = self.choices(flow);
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
             if !choices.is_reached(id) {
@@ -60,7 +59,6 @@ impl<'a> Translator<'_, 'a, '_> {
             self.statements(&region, &block.block.statements);
             self.chosen_write = None;
             self.temporaries_used = 0;
-            self.enter_flow(leaf, id, &mut slots);
             match block.joint {
                 None => match block.block.terminator {
                     Terminator::Apply { table, next, .. } if is_applied(table) => {

@@ -692,6 +692,10 @@ impl Translator<'_, '_, '_> {
 
     /// The lane's packet takes the slow path, for this reason, at this one of the ways that were left out.
     pub(super) fn bail_out_lane(&mut self, reason: BailOut, way: u32) {
+        if self.finds_hashes {
+            // It has no flow.
+            return self.end_lane(0);
+        }
         let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, way)) as i64);
         self.store_fate(fate_value);
         let burst = self.burst_state();

@@ -137,7 +137,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         let facts = &leaf.flow.block(replicate).facts;
         self.set_sources(route, &sources_for_copies(route, false), nowhere, facts);
-        self.flow_slot = None;
+        let of_packet = self.flow_slot.take();
         for (_, block) in &tables {
             let Terminator::Apply {
                 table, hit, action_run, ..
@@ -149,6 +149,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.apply(table, (hit, action_run), *block, next);
             self.enter(next);
         }
+        self.flow_slot = of_packet;
         tables.into_iter().map(|(table, _)| table).collect()
     }
 

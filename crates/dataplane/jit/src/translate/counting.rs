@@ -17,6 +17,7 @@
 
 use super::Translator;
 use crate::arrays::{COUNTER_WORDS, default_slot};
+use crate::flow_trail::ArrayId;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, Route};
 use crate::runtime;
@@ -123,6 +124,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(next, &[]);
         self.enter(own);
         let element = self.place_of(array, index, COUNTER_WORDS);
+        self.note_element(ArrayId::Counter(counter), element);
         self.add_packet(unit, element);
         if let Some(place) = place {
             self.builder.def_var(place, element);

@@ -61,6 +61,7 @@ impl Translator<'_, '_, '_> {
             }
             Op::ExecuteMeter { meter, index, slot } => {
                 let index = self.saturated_of(index, data);
+                self.note_meter(*meter, index);
                 let meter = self.number(meter.0.into());
                 self.tell_facts();
                 let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index]);

@@ -5,8 +5,9 @@ use super::access::within_bounds;
 use super::search::Match;
 use super::value::{Place, Value};
 use super::value_locations::Home;
-use crate::flow_pages::GROUP;
+use crate::flow_pages::{ENTRY_BYTES, GROUP};
 use crate::flow_slots::{FlowPlace, FoundForFlow, Nothing, SlotLayout, Sought};
+use crate::flow_trail::ArrayId;
 use crate::route::Route;
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::Leaf;
@@ -15,7 +16,7 @@ use crate::tables::TableLayout;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
-use forebay_ir::{BlockId, Expr, SlotId, TableId, Terminator};
+use forebay_ir::{Expr, IndexSet, MeterId, SlotId, TableId};
 use forebay_tables::NO_SLOT;
 use forebay_tables::search::HASH_FACTOR;
 use std::collections::HashMap;
@@ -37,71 +38,53 @@ pub(super) struct FlowSlot {
     values: HashMap<SlotId, Value>,
 }
 
-/// Where on a way packets look for their slots.
-#[derive(Default)]
-pub(super) struct FlowSlots {
-    keys: FlowKeys,
-    dominators: Vec<Option<BlockId>>,
-    /// By the block at whose end it is used, and for which table.
-    found: HashMap<BlockId, (TableId, FlowSlot)>,
-}
-
 impl<'a> Translator<'_, 'a, '_> {
-    /// Behind the parser: no packet has looked for its slot yet.
-    pub(super) fn begin_flow(&mut self, route: &Route, leaf: &Leaf) -> FlowSlots {
+    /// Behind the parser: finds the packet's slot, if a table with a place there is looked up on this way.
+    pub(super) fn begin_flow(&mut self, route: &Route, leaf: &'a Leaf) {
         self.flow_slot = None;
-        let mut slots = FlowSlots::default();
-        if self.environment.slots.is_some() {
-            slots.keys = FlowKeys::of(self.program, route, &leaf.flow);
-            // What is the same for all packets on this way tells no flows apart, nor does what is computed from others.
-            slots.keys.slots.retain(|slot| !leaf.known.contains_key(slot));
-            slots.dominators = leaf.flow.dominators();
-        }
-        slots
-    }
-
-    /// At the end of a block of the flow that looks a table up: where the packet's slot is, if the table has a place there. It
-    /// is found where it is needed first.
-    pub(super) fn enter_flow(&mut self, leaf: &'a Leaf, id: BlockId, slots: &mut FlowSlots) {
-        let block = leaf.flow.block(id);
-        let Terminator::Apply { table, .. } = block.block.terminator else {
+        self.flow_tables.clear();
+        let Some(layout) = self.environment.slots.clone() else {
             return;
         };
-        let has_place = self
-            .environment
-            .slots
-            .as_ref()
-            .is_some_and(|layout| layout.place(table).is_some());
-        if !has_place || block.copies.is_some() || !slots.keys.tables.contains(&table) {
-            self.flow_slot = None;
-            return;
+        if let Some((hash, values)) = self.hash_of_flow(route, leaf, &layout) {
+            let slot = self.slot_of_flow(layout, hash);
+            let variable = self.builder.declare_var(types::I64);
+            self.builder.def_var(variable, slot);
+            self.flow_slot = Some(FlowSlot { variable, values });
         }
-        let follows = self.environment.slots.as_ref().and_then(|layout| layout.leader(table));
-        let mut before = slots.dominators[id.index()];
-        self.flow_slot = None;
-        while let Some(block) = before {
-            // Only in the slot in which the leader's key was compared does its record say what the key is.
-            let known = slots
-                .found
-                .get(&block)
-                .filter(|(by, _)| follows.is_none_or(|leader| leader == *by));
-            if let Some((_, known)) = known {
-                self.flow_slot = Some(known.clone());
-                break;
-            }
-            before = slots.dominators[block.index()];
-        }
-        if self.flow_slot.is_none() && follows.is_none() {
-            self.flow_slot = self.find_slot(&slots.keys);
-        }
-        slots
-            .found
-            .extend(self.flow_slot.clone().map(|slot| (id, (table, slot))));
     }
 
-    /// Finds the packet's slot, if its flow can be told.
-    fn find_slot(&mut self, keys: &FlowKeys) -> Option<FlowSlot> {
-        let layout = self.environment.slots.clone()?;
+    /// In a function that finds hashes: that of the packet's flow is what becomes of it, or 0.
+    pub(super) fn tell_hash(&mut self, route: &Route, leaf: &'a Leaf) {
+        let layout = self.environment.slots.clone();
+        let hash = layout.and_then(|layout| self.hash_of_flow(route, leaf, &layout));
+        let hash = match hash {
+            Some((hash, _)) => hash,
+            None => self.number(0),
+        };
+        self.store_fate(hash);
+        let next = self.next_lane_block();
+        self.builder.ins().jump(next, &[]);
+    }
+
+    /// The hash of the packet's flow, and the fields that it is made of; notes which tables are looked up with its slot. Nothing
+    /// when no table with a place is.
+    fn hash_of_flow(
+        &mut self,
+        route: &Route,
+        leaf: &'a Leaf,
+        layout: &SlotLayout,
+    ) -> Option<(ir::Value, HashMap<SlotId, Value>)> {
+        let mut keys = FlowKeys::of(self.program, route, &leaf.flow);
+        keys.tables.retain(|table| layout.place(*table).is_some());
+        // What is the same for all packets on this way tells no flows apart, nor does what is computed from others.
+        keys.slots.retain(|slot| !leaf.known.contains_key(slot));
+        self.flow_tables = keys.tables;
+        if self.flow_tables.is_empty() {
+            return None;
+        }
+        // Nothing has been written behind the parser.
+        self.changed = IndexSet::new(self.program.slots.len());
         let mut values = HashMap::new();
         let mut hash = None;
         for word in self.flow_words(&keys.slots, &mut values) {
@@ -113,13 +96,38 @@ impl<'a> Translator<'_, 'a, '_> {
                 None => word,
             });
         }
-        let hash = hash?;
         let factor = self.number(HASH_FACTOR as i64);
-        let product = self.builder.ins().imul(hash, factor);
-        let slot = self.slot_of_flow(layout, product);
-        let variable = self.builder.declare_var(types::I64);
-        self.builder.def_var(variable, slot);
-        Some(FlowSlot { variable, values })
+        Some((self.builder.ins().imul(hash?, factor), values))
+    }
+
+    /// The same of a meter, which the runtime executes: when none has been noted.
+    pub(super) fn note_meter(&mut self, meter: MeterId, index: ir::Value) {
+        let word = self
+            .environment
+            .slots
+            .as_ref()
+            .and_then(|slots| slots.element(ArrayId::Meter(meter)));
+        let (Some(word), Some(slot)) = (word, &self.flow_slot) else {
+            return;
+        };
+        let slot = self.builder.use_var(slot.variable);
+        let lines = self.address(slot, 8 * word as i32);
+        let present = self.load(lines, 0);
+        let zero = self.number(0);
+        let is_unknown = self.builder.ins().icmp(IntCC::Equal, present, zero);
+        self.when_rarely(is_unknown, |translator| {
+            let meter = translator.number(meter.0.into());
+            translator.call_rarely(runtime::NOTE_METER, &[meter, index, lines]);
+        });
+    }
+
+    /// Notes in the packet's slot which element of an array it uses.
+    pub(super) fn note_element(&mut self, array: ArrayId, address: ir::Value) {
+        let word = self.environment.slots.as_ref().and_then(|slots| slots.element(array));
+        if let (Some(word), Some(slot)) = (word, &self.flow_slot) {
+            let slot = self.builder.use_var(slot.variable);
+            self.store(address, slot, 8 * word as i32);
+        }
     }
 
     /// The slot that a flow with this hash has, or gets.
@@ -161,9 +169,9 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The slot whose number is in an entry of the index.
     fn slot_of_entry(&mut self, layout: &SlotLayout, entry: ir::Value) -> ir::Value {
         let index = self.load_flow_index();
-        let offset = self.shifted_left(entry, 1);
+        let offset = self.shifted_left(entry, ENTRY_BYTES.ilog2());
         let place = self.builder.ins().iadd(index, offset);
-        let number = self.builder.ins().uload16(types::I64, within_bounds(), place, 0);
+        let number = self.builder.ins().uload32(within_bounds(), place, 0);
         let offset = match layout.bytes.is_power_of_two() {
             true => self.shifted_left(number, layout.bytes.ilog2()),
             false => {
@@ -206,7 +214,8 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Where a table is in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
-        let slot = self.flow_slot.as_ref()?.variable;
+        let is_of_flow = self.flow_tables.contains(&table) && self.copy_loop.is_none();
+        let slot = self.flow_slot.as_ref().filter(|_| is_of_flow)?.variable;
         let place = self.environment.slots.as_ref()?.place(table)?;
         Some((self.builder.use_var(slot), place))
     }
@@ -251,6 +260,7 @@ impl<'a> Translator<'_, 'a, '_> {
             place,
             followers: slots.followers(table).to_vec(),
             members: layout.members.clone(),
+            lines: slots.lines_of(&place),
         };
         let sought = self.environment.pool.keep(sought);
         let (lane, sought) = (self.lane(), self.pointer(sought));

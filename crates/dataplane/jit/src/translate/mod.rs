@@ -98,7 +98,7 @@ use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
 use forebay_ir::{Action, ActionId, Body, IndexSet, Program, SlotId, TableId};
 use indexed_stores::ChosenWrite;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Value;
 use value_locations::{Homes, Registers};
@@ -167,6 +167,8 @@ pub(crate) enum Unit<'a> {
     Graph(&'a Graph, &'a GraphPlan),
     /// The fast path.
     Route(&'a Route, &'a Plan, Order),
+    /// Of its parser, what finds the [hashes](crate::flow_pages::Index::fetch) of packets' flows.
+    Hashes(&'a Route, &'a Plan),
 }
 
 /// How a body ends early.
@@ -244,8 +246,11 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     /// On the fast path, when packets do not wait for each other: at most so many bytes of the present one leave, if they may be
     /// limited.
     truncate_to: Option<Variable>,
-    /// The present packet's slot in the flow cache, if a look-up uses it.
+    /// The present packet's slot in the flow cache, if a look-up uses it, and the tables that are looked up with it.
     flow_slot: Option<FlowSlot>,
+    flow_tables: BTreeSet<TableId>,
+    /// Whether the function does nothing but find hashes of flows.
+    finds_hashes: bool,
     /// By leading table: where the memo of the record is that was found.
     memos: BTreeMap<TableId, Variable>,
     /// Bits that words have.
@@ -384,6 +389,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             compositions: HashMap::new(),
             truncate_to: None,
             flow_slot: None,
+            flow_tables: BTreeSet::new(),
+            finds_hashes: false,
             memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
@@ -416,6 +423,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 let shape = self.route(route, plan, order);
                 self.environment.shape = self.environment.shape.or(shape);
             }
+            Unit::Hashes(route, plan) => self.hashes(route, plan),
         }
         self.fill_taken_back();
         self.fill_endings();

@@ -6,7 +6,8 @@ use super::counting::Counted;
 use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, header_bits};
-use crate::flow_slots::{SlotLayout, Wanting};
+use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotLayout, Wanting};
+use crate::flow_trail::ArrayId;
 use crate::inline_caches::key_slots;
 use crate::packet_context::Shape;
 use crate::route::facts::Facts;
@@ -89,6 +90,16 @@ impl<'a> Translator<'_, 'a, '_> {
         })
     }
 
+    /// The parser alone, in a loop over a burst.
+    pub(super) fn hashes(&mut self, route: &'a Route, plan: &'a Plan) {
+        self.finds_hashes = true;
+        let way = Way {
+            staged: false,
+            uses_lanes: false,
+        };
+        self.burst(way, 0, |_| {}, |translator| translator.first_segment(route, plan));
+    }
+
     /// Places for the tables that packets look up one by one.
     fn slot_layout(&self, route: &Route, plan: &Plan) -> Option<SlotLayout> {
         let shared = self.tables_of_bursts(route);
@@ -121,7 +132,19 @@ impl<'a> Translator<'_, 'a, '_> {
             layout: self.layout_on_fast_path(table),
             leader: leader(table),
         });
-        SlotLayout::new(wanting)
+        let wanting: Vec<Wanting> = wanting.collect();
+        let arrays = ArrayId::far(self.program, &self.environment.banks);
+        let is_called = |table: &&Wanting| table.layout.search.is_none() || table.layout.members.is_some();
+        let calls = wanting.iter().filter(is_called).count();
+        let bytes = |table: &Wanting| {
+            let words = (table.layout.key.words() + table.layout.record.words()) as u64;
+            self.program.tables[table.table.index()].size.saturating_mul(8 * words)
+        };
+        let bytes = wanting.iter().map(bytes).fold(0, u64::saturating_add);
+        let waits = route.keeps_order(self.program) && (!arrays.is_empty() || bytes > FAR_BYTES);
+        let mut layout = SlotLayout::new(wanting, &arrays)?;
+        layout.goes_far = waits || calls >= FAR_CALLS;
+        Some(layout)
     }
 
     /// The tables whose keys are nothing but constants and arguments that all packets of a burst share.
@@ -387,7 +410,15 @@ impl<'a> Translator<'_, 'a, '_> {
     fn leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let whole = std::mem::replace(&mut self.program, &leaf.program);
         self.cursor = leaf.cursor;
+        if self.finds_hashes {
+            self.leaf = Some(leaf);
+            self.tell_hash(route, leaf);
+            self.leaf = None;
+            self.program = whole;
+            return;
+        }
         self.begin_leaf(route, leaf, parsed);
+        self.begin_flow(route, leaf);
         self.settle(leaf);
         self.flow(route, leaf, parsed);
         self.egress_port = None;

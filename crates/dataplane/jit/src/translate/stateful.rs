@@ -8,6 +8,7 @@ use super::Translator;
 use super::access::within_bounds;
 use super::value::{Place, Value};
 use crate::context::Context;
+use crate::flow_trail::ArrayId;
 use crate::runtime::words;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -130,6 +131,7 @@ impl Translator<'_, '_, '_> {
         let registers = self.load_unchanging(self.context, offset_of!(Context<'_>, registers));
         let bank = self.load_unchanging(registers, 8 * place.bank);
         let elements = self.place_of(bank, index, place.stride_words as u64);
+        self.note_element(ArrayId::Bank(place.bank), elements);
         (elements, 8 * place.first_word as i32)
     }
 

@@ -211,6 +211,9 @@ impl<'a> Stage<'a> {
 /// Packets in bursts of at most `burst`.
 fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
+    if burst > 1 {
+        memory.fetch_few_flows();
+    }
     let mut targets = vec![vec![0; ShortCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
     let at = |target: &mut Vec<u8>| Frame {
         start: target.as_mut_ptr(),

@@ -235,6 +235,10 @@ impl TableObjects for Recorder<'_> {
         unreachable!("no table counts or meters misses")
     }
 
+    fn meter_lines(&self, _: MeterId, _: u64) -> [usize; 2] {
+        [0; 2]
+    }
+
     fn lookup_words(
         &self,
         _: TableId,
