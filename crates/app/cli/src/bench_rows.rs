@@ -299,9 +299,8 @@ fn updates(file: &Path, per_s: u32) -> Result<Updates> {
 }
 
 fn frames(capture: &Path) -> Result<FrameSet> {
-    let cannot = || format!("cannot read {}", capture.display());
-    let bytes = std::fs::read(capture).with_context(cannot)?;
-    let packets = pcap::read_all(&bytes).with_context(cannot)?;
+    let bytes = forebay_files::bytes(capture)?;
+    let packets = pcap::read_all(&bytes).with_context(|| format!("{} is no capture file", capture.display()))?;
     if packets.is_empty() {
         bail!("{} holds no packets", capture.display());
     }

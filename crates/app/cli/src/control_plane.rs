@@ -134,7 +134,7 @@ pub fn load(
 /// What a controller that asks for the program gets, and may push again.
 fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
     match forebay_files::is_bmv2(path)? {
-        true => std::fs::read(path).with_context(|| format!("cannot read {}", path.display())),
+        true => Ok(forebay_files::bytes(path)?),
         false => Ok(forebay_ir::text::write(program).into_bytes()),
     }
 }
@@ -285,7 +285,7 @@ impl ControlOptions {
                 key.display()
             ));
         }
-        let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+        let read = |path: &PathBuf| forebay_files::bytes(path);
         Ok(Some(Tls {
             certificate: read(certificate)?,
             key: read(key)?,

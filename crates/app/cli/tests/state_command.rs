@@ -92,7 +92,13 @@ fn a_sound_folder() {
     assert!(said.contains("a switch can start with it"), "{said}");
     let (code, said) = state_command(&["repair"], &state);
     assert_eq!((code, said.contains("nothing to repair")), (0, true), "{said}");
-    assert_eq!(state_command(&["check"], &above.path().join("none")).0, 2);
+    let (code, said) = state_command(&["check"], &above.path().join("none"));
+    assert_eq!(code, 2);
+    assert_eq!(
+        said.matches("No such file").count(),
+        1,
+        "the reason stands once: {said}"
+    );
     assert_eq!(state_command(&["check"], above.path()).0, 2, "no state");
 }
 

@@ -19,6 +19,8 @@ pub enum Error {
     IsFile(PathBuf),
     /// It is a device or a pipe.
     NotRegular(PathBuf),
+    /// It is a device that does not end.
+    Endless(PathBuf),
     /// It is not text; what it should be the text of is named.
     Binary(PathBuf, String),
     /// It is no P4Info, for this reason.
@@ -41,6 +43,7 @@ impl fmt::Display for Error {
             Error::IsFolder(path, wanted) => write!(f, "{} is a folder; name the {wanted} in it", path.display()),
             Error::IsFile(path) => write!(f, "{} is a file; name a folder to write to", path.display()),
             Error::NotRegular(path) => write!(f, "{} is no regular file", path.display()),
+            Error::Endless(path) => write!(f, "{} is a device, not a file: it does not end", path.display()),
             Error::Binary(path, wanted) => {
                 write!(f, "{} is a binary file, not the text of a {wanted}", path.display())
             }

@@ -1,6 +1,6 @@
 //! What scenarios name, from the file system.
 
-use crate::{CompileOptions, compile_file, text};
+use crate::{CompileOptions, bytes, compile_file, text};
 use forebay_ir::Program;
 use forebay_sim::Library;
 use std::collections::HashMap;
@@ -52,6 +52,6 @@ impl Library for Folder {
     }
 
     fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(self.folder.join(path)).map_err(|error| format!("cannot read {path}: {error}"))
+        bytes(&self.folder.join(path)).map_err(|error| error.to_string())
     }
 }

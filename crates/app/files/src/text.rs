@@ -3,10 +3,35 @@
 use crate::Error;
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Where a byte of zero tells a binary file.
 const BEGINNING_BYTES: u64 = 1024;
+
+/// What is read of a device: enough for what a person types into a terminal. `/dev/zero` and disks have more.
+const DEVICE_BYTES: u64 = 16 << 20;
+
+/// Reads a file. A device that does not end is an error, and does not fill the memory.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut file = File::open(path).map_err(Error::read(path))?;
+    let kind = file.metadata().map_err(Error::read(path))?.file_type();
+    let mut bytes = Vec::new();
+    if !kind.is_char_device() && !kind.is_block_device() {
+        file.read_to_end(&mut bytes).map_err(Error::read(path))?;
+        return Ok(bytes);
+    }
+    file.take(DEVICE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(Error::read(path))?;
+    match bytes.len() as u64 > DEVICE_BYTES {
+        true => Err(Error::Endless(path.to_path_buf())),
+        false => Ok(bytes),
+    }
+}
 
 /// Reads a file of text; `what` it should be stands in the message when it cannot.
 ///
@@ -16,7 +41,7 @@ pub fn text(path: &Path, what: &str) -> Result<String, Error> {
     if path.is_dir() {
         return Err(Error::IsFolder(path.to_path_buf(), what.to_string()));
     }
-    let bytes = fs::read(path).map_err(Error::read(path))?;
+    let bytes = bytes(path)?;
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),
         _ => Err(Error::Binary(path.to_path_buf(), what.to_string())),

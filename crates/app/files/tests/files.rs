@@ -1,6 +1,6 @@
 //! Programs from files and texts, and what is wrong with files.
 
-use forebay_files::{CompileOptions, Error, Folder, compile_file, compile_text, make_folder, text, write};
+use forebay_files::{CompileOptions, Error, Folder, bytes, compile_file, compile_text, make_folder, text, write};
 use forebay_sim::Library;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,15 @@ fn a_file_that_cannot_be_used_says_why() {
         write(Path::new("/no/such/folder"), "x"),
         Err(Error::Write(..))
     ));
+}
+
+/// What has no end does not fill the memory; what is empty is no mistake.
+#[test]
+fn devices_are_read_to_a_limit() {
+    assert!(matches!(bytes(Path::new("/dev/zero")), Err(Error::Endless(_))));
+    let scenario = Folder::new("/dev").bytes("zero").expect_err("it has no end");
+    assert_eq!(scenario, "/dev/zero is a device, not a file: it does not end");
+    assert_eq!(bytes(Path::new("/dev/null")).expect("it is empty"), b"");
 }
 
 #[test]

@@ -123,11 +123,5 @@ impl fmt::Display for StateError {
     }
 }
 
-impl std::error::Error for StateError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StateError::Io { error, .. } => Some(error),
-            _ => None,
-        }
-    }
-}
+// No source: the message has what the system says.
+impl std::error::Error for StateError {}

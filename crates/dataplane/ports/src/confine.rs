@@ -138,7 +138,7 @@ pub fn take_capabilities() -> Result<(), ConfineError> {
 }
 
 fn become_user(name: &str) -> Result<(), ConfineError> {
-    let unknown = || std::io::Error::from(std::io::ErrorKind::NotFound);
+    let unknown = || std::io::Error::other("neither /etc/passwd nor another database names it");
     let text = CString::new(name).map_err(|_| failed(format!("there is no user `{name}`"))(unknown()))?;
     let ids = privileges::user_by_name(&text).map_err(failed(format!("cannot look for the user `{name}`")))?;
     let ids = ids.ok_or_else(|| failed(format!("there is no user `{name}`"))(unknown()))?;

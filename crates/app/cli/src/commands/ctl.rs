@@ -3,7 +3,7 @@
 use super::Status;
 use crate::ctl::{Format, Session, interact, run_script};
 use crate::{numbers, output};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use forebay_client::{CallError, ClientOptions, ClientTls};
 use forebay_server::Address;
 use forebay_shell::Mistake;
@@ -109,7 +109,7 @@ fn said(error: anyhow::Error) -> Result<Status> {
 }
 
 fn options(arguments: &Arguments) -> Result<ClientOptions> {
-    let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let read = |path: &PathBuf| forebay_files::bytes(path);
     let tls = match &arguments.ca {
         None => None,
         Some(authority) => Some(ClientTls {

@@ -95,7 +95,7 @@ fn packets(arguments: &Arguments) -> Result<Vec<Vec<u8>>> {
 }
 
 fn read_capture(path: &Path) -> Result<Vec<Vec<u8>>> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = forebay_files::bytes(path)?;
     let packets = pcap::read_all(&bytes).with_context(|| format!("{} is no capture file", path.display()))?;
     Ok(packets.iter().map(|packet| packet.data().to_vec()).collect())
 }

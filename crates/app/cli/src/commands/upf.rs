@@ -53,7 +53,7 @@ pub struct Arguments {
 /// Speaks PFCP until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let name = arguments.file.display();
-    let text = std::fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {name}"))?;
+    let text = forebay_files::text(&arguments.file, "configuration")?;
     let settings = Settings::read(&text).with_context(|| name.to_string())?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -99,7 +99,7 @@ fn compiled(path: &Path, defines: &[String]) -> Result<(P4Info, Vec<u8>)> {
 }
 
 fn read_blob(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    Ok(forebay_files::bytes(path)?)
 }
 
 fn read_info(path: &Path) -> Result<P4Info> {
