@@ -29,6 +29,13 @@ pub enum LogFormat {
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
+/// What clap says, without its advice on usage.
+pub fn first_line(error: clap::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    anyhow::Error::msg(line.trim_start_matches("error: ").to_string())
+}
+
 /// Sets how much is said from now on, and how.
 pub fn set_log(level: LogLevel, format: LogFormat) {
     LEVEL.store(level as u8, Ordering::Relaxed);

@@ -1,5 +1,6 @@
 //! Which tests there are: STF files beside programs, and the options that each wants its program compiled with.
 
+use crate::output;
 use crate::program::CompileOptions;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -52,7 +53,7 @@ struct OptionLine {
 /// The file's own options, then those of the command line. A file that cannot be read wants none: why it cannot is said
 /// when it is to be run.
 fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
-    let bytes = std::fs::read(test).unwrap_or_default();
+    let bytes = forebay_files::bytes(test).unwrap_or_default();
     let mut all = CompileOptions::default();
     for (line, text) in forebay_entries::options(&String::from_utf8_lossy(&bytes)) {
         let place = || {
@@ -62,7 +63,7 @@ fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
             )
         };
         let OptionLine { options, lenient: _ } = OptionLine::try_parse_from(text.split_whitespace())
-            .map_err(first_line)
+            .map_err(output::first_line)
             .with_context(place)?;
         let folder = folder_of(test);
         let relative = |include: String| folder.join(include).to_string_lossy().into_owned();
@@ -72,13 +73,6 @@ fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
     all.include.extend(common.include.iter().cloned());
     all.define.extend(common.define.iter().cloned());
     Ok(all)
-}
-
-/// What clap says, without its advice on usage.
-fn first_line(error: clap::Error) -> anyhow::Error {
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    anyhow::Error::msg(line.trim_start_matches("error: ").to_string())
 }
 
 /// The tests beside a program: those whose names begin with its own, and not with the longer name of another program; all

@@ -99,6 +99,31 @@ fn refusals_end_before_anything_runs() {
     );
 }
 
+#[test]
+fn a_log_that_cannot_be_written_is_named_before_anything_runs() {
+    let folder = folder();
+    let refused = named(folder.path(), "simple_switch_grpc")
+        .args(["--no-p4", "--log-file", "none/log.txt"])
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("error: cannot write the log none/log.txt: "), "{said}");
+    assert!(!said.contains("P4Runtime: "), "{said}");
+}
+
+#[test]
+fn options_that_make_no_sense_are_one_error() {
+    let folder = folder();
+    let refused = named(folder.path(), "simple_switch_grpc")
+        .args(["-i", "1@loopback:", PROGRAM, "--", "--cpu-port", "9999"])
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert_eq!(said.matches("error: ").count(), 1, "{said}");
+}
+
 /// Ends the process with the test.
 struct Running(Child);
 

@@ -7,7 +7,7 @@ use crate::interfaces;
 use crate::numbers;
 use crate::output;
 use crate::packet_capture::{CapturedPort, CapturingPoll, PacketFile};
-use crate::packet_log::{LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
+use crate::packet_log::{Destination, LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
 use crate::program::{CompileOptions, Engine};
 use crate::run_ports::{Captures, announce, open, shares};
 use crate::statistics::Statistics;
@@ -220,6 +220,11 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         (None, Some(folder)) => Captures::ByPort(folder),
         (None, None) => Captures::None,
     };
+    let log = extras
+        .log
+        .as_ref()
+        .map(|options| packet_log(options, &workers))
+        .transpose()?;
     interfaces::wait_for(&ports, arguments.wait_interfaces);
     let (mut ports, means) = open(&ports, shares(&workers, captures), &options, captures)?;
     if !arguments.json {
@@ -245,8 +250,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
         output::info(&format!("P4Runtime: {}", control_plane.server.address()));
     }
-    if let Some(options) = &extras.log {
-        let log = packet_log(options, &workers)?;
+    if let Some(log) = log {
         let turns = Turns::new(ports.len());
         ports = logged(ports, &log, &turns);
         let narrator = Narrator::new(log, Arc::clone(&pipeline));
@@ -355,7 +359,10 @@ fn packet_log(options: &LogOptions, workers: &LaneConfig) -> Result<PacketLog> {
     if workers.workers > 1 {
         bail!("packets are logged with one worker only");
     }
-    PacketLog::open(options).context("the log cannot be written")
+    PacketLog::open(options).with_context(|| match &options.destination {
+        Destination::File(file) => format!("cannot write the log {}", file.path.display()),
+        Destination::Console => "cannot write the log".to_string(),
+    })
 }
 
 /// The ports, logged.

@@ -53,5 +53,6 @@ fn start(plan: Plan, kind: Kind) -> Result<Status> {
         captures: plan.captures,
         delay: plan.delay,
     };
-    run::run_with(&Run::try_parse_from(&plan.lines.words)?.arguments, &extras)
+    let run = Run::try_parse_from(&plan.lines.words).map_err(output::first_line)?;
+    run::run_with(&run.arguments, &extras)
 }

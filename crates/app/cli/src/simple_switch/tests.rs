@@ -62,6 +62,14 @@ fn without_a_program() {
 }
 
 #[test]
+fn without_ports() {
+    let served = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 l3.json";
+    assert_eq!(translated("simple_switch_grpc l3.json"), served);
+    let refused = task(Kind::Plain, "simple_switch --log-console l3.json").expect_err("nothing to do");
+    assert!(refused.starts_with("no port is given"), "{refused}");
+}
+
+#[test]
 fn ports_may_follow_one_another() {
     let expected =
         "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 -i 2@veth2 -i 3@veth4 -i 4@veth6 l3.json";
