@@ -10,6 +10,7 @@ JSON.
 Times are told, and judged only with SIEGE=1: on a busy machine they say more about the machine.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -28,7 +29,7 @@ from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
-from testbed import ADDRESS, HERE, Switch, build, ethernet, expect
+from testbed import ADDRESS, FOREBAY, HERE, Switch, build, ethernet, expect
 
 FULL = bool(os.environ.get("SIEGE"))
 SCALE = 1 if FULL else 10
@@ -44,13 +45,14 @@ SO_TIMESTAMPNS = 35
 FIRST = 2 << 40
 PLACE = 0x02_FE_DC_BA_98_76
 TO = bytes.fromhex("020000000002")
-# A program that sends 60-byte frames through the socket that it is given, 500 a second, each with the time of its sending.
+# A program that sends 60-byte frames through the socket that it is given, 500 a second, each with the time of its sending and its
+# number.
 SENDER = """
-import socket, sys, time
+import itertools, socket, sys, time
 near = socket.socket(fileno=int(sys.argv[1]))
 header = bytes.fromhex(sys.argv[2])
-while True:
-    near.send((header[:14] + time.time_ns().to_bytes(8, "big")).ljust(60, bytes(1)))
+for number in itertools.count():
+    near.send((header[:14] + time.time_ns().to_bytes(8, "big") + number.to_bytes(4, "big")).ljust(60, bytes(1)))
     time.sleep(0.002)
 """
 UNLIMITED = [
@@ -100,7 +102,7 @@ class Watch:
 
     def __init__(self, switch):
         self.switch, self.is_over = switch, False
-        self.answers, self.memory_mb, self.delays = [], 0, []
+        self.answers, self.memory_mb, self.delays, self.numbers = [], 0, [], []
         self.threads = [threading.Thread(target=each) for each in (self.ask, self.measure, self.send, self.receive)]
 
     def __enter__(self):
@@ -157,6 +159,7 @@ class Watch:
                     seconds, nanoseconds = struct.unpack("qq", data)
                     arrived = seconds * 10**9 + nanoseconds
                     self.delays.append((arrived - int.from_bytes(frame[14:22], "big")) / 1e6)
+                    self.numbers.append(int.from_bytes(frame[22:26], "big"))
 
     def result(self):
         answers = sorted(self.answers)
@@ -167,6 +170,7 @@ class Watch:
             "answer_longest_ms": round(answers[-1], 2),
             "memory_mb": self.memory_mb,
             "packets": len(self.delays),
+            "packets_lost": max(self.numbers, default=-1) + 1 - len(self.numbers),
             "packet_longest_ms": round(max(self.delays, default=0), 2),
         }
 
@@ -418,7 +422,9 @@ def main():
     results = os.environ.get("SIEGE_RESULTS")
     if results:
         machine = {"processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
-        pathlib.Path(results).write_text(json.dumps({"machine": machine, "steps": siege.results}, indent=1) + "\n")
+        version = subprocess.run([FOREBAY, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+        record = {"date": datetime.date.today().isoformat(), "version": version, "machine": machine, "steps": siege.results}
+        pathlib.Path(results).write_text(json.dumps(record, indent=1) + "\n")
     siege.switch.stop()
 
 

@@ -1,7 +1,10 @@
 //! `cargo xtask figures`: the measured tables of the documents, from one recorded run.
 //!
 //! `benches/record.py` writes a run to `benches/history/DATE.json`. A document takes a table from the newest one between
-//! `<!-- figures: NAME -->` and `<!-- end of figures -->`, so no document quotes a figure that another one contradicts.
+//! `<!-- figures: NAME -->` and `<!-- end of figures -->`, so no document quotes a figure that another one contradicts. What takes long to
+//! measure has records of its own ([`OTHER_RECORDS`]).
+
+mod bounds;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
@@ -12,6 +15,12 @@ use std::process::ExitCode;
 const DOCUMENTS: &[&str] = &["README.md", "LIMITATIONS.md", "docs"];
 const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- end of figures -->";
+
+/// Records beside the newest run: their name in it, and the file.
+const OTHER_RECORDS: &[(&str, &str)] = &[
+    ("siege", "docs/siege.json"),
+    ("compile_time", "benches/compile_time.json"),
+];
 
 /// Arguments of `cargo xtask figures`.
 #[derive(clap::Args)]
@@ -26,7 +35,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("xtask is in a folder of the repository");
-    let record = newest_record(&root.join("benches/history"))?;
+    let mut record = newest_record(&root.join("benches/history"))?;
+    for (name, file) in OTHER_RECORDS {
+        record[*name] = read(&root.join(file))?;
+    }
     let mut differ = Vec::new();
     for path in documents(root)? {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -66,8 +78,12 @@ fn newest_record(folder: &Path) -> Result<Value> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .max()
         .ok_or_else(|| anyhow!("{} has no record: run benches/record.py", folder.display()))?;
-    let text = std::fs::read_to_string(&newest).with_context(|| newest.display().to_string())?;
-    serde_json::from_str(&text).with_context(|| newest.display().to_string())
+    read(&newest)
+}
+
+fn read(path: &Path) -> Result<Value> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| path.display().to_string())
 }
 
 /// The Markdown files of [`DOCUMENTS`], folders without those below them.
@@ -115,7 +131,11 @@ fn table(name: &str, record: &Value) -> Result<String> {
         "ratios" => Ok(ratios(record)),
         "flows" => Ok(flows(record)),
         "veth" => Ok(veth(record)),
-        _ => bail!("there is no table `{name}`: there are machine, throughput, ratios, flows, veth"),
+        "siege" => Ok(bounds::siege(record)),
+        "compile time" => Ok(bounds::compile_time(record)),
+        _ => {
+            bail!("there is no table `{name}`: there are machine, throughput, ratios, flows, veth, siege, compile time")
+        }
     }
 }
 

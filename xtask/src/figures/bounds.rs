@@ -1,0 +1,77 @@
+//! Tables of what must stay below a bound: what others see of a siege (`docs/siege.json`), and how long large programs are compiled
+//! (`benches/compile_time.json`).
+
+use super::grouped;
+use serde_json::Value;
+
+/// The steps of `make siege`, in order.
+const STEPS: &[(&str, &str)] = &[
+    ("push", "a program of 200,000 const entries is pushed"),
+    ("registers", "1,000 registers of 64 MB are pushed"),
+    ("idle", "250,000 entries with time-outs of 1 s run out"),
+    ("halves", "12 connections hold 36 half-sent messages of 100 MB"),
+    ("deaf", "a primary does not read"),
+    ("entries", "a million entries are written"),
+];
+
+/// What another client and a pair of interfaces see meanwhile.
+pub(super) fn siege(record: &Value) -> String {
+    let siege = &record["siege"];
+    let mut text = format!(
+        "Measured on {}; the load was {} at the end.\n\n",
+        siege["date"].as_str().unwrap_or("?"),
+        siege["machine"]["load"],
+    );
+    text += "| meanwhile | 99 of 100 answers, ms | longest, ms | packets | lost | longest way of a packet, ms | memory, MB |\n";
+    text += "|---|---|---|---|---|---|---|\n";
+    for (name, title) in STEPS {
+        let step = &siege["steps"][name];
+        text += &format!(
+            "| {title} | {} | {} | {} | {} | {} | {} |\n",
+            step["answer_99_of_100_ms"],
+            step["answer_longest_ms"],
+            grouped(&step["packets"]),
+            known(&step["packets_lost"]),
+            step["packet_longest_ms"],
+            grouped(&step["memory_mb"]),
+        );
+    }
+    let (idle, entries) = (&siege["steps"]["idle"], &siege["steps"]["entries"]);
+    text += &format!(
+        "\n250,000 inserts take {} s without time-outs and {} s with them. A million entries of a 48-bit key with a 9-bit port, after these \
+         steps, take {} s and {} more bytes each.\n",
+        idle["insert_s"], idle["insert_with_time_out_s"], entries["insert_s"], entries["bytes_each"],
+    );
+    text
+}
+
+/// A number, or a dash where the record has none.
+fn known(number: &Value) -> String {
+    match number.is_null() {
+        true => "–".to_string(),
+        false => grouped(number),
+    }
+}
+
+/// How long `forebay build` takes for programs that are large in one direction.
+pub(super) fn compile_time(record: &Value) -> String {
+    let record = &record["compile_time"];
+    let mut text = format!(
+        "Measured on {} with `{}`; load {}; medians of {} rounds.\n\n| program | `forebay build`, s | processor time, s | bound, s | memory, MB |\n|---|---|---|---|---|\n",
+        record["date"].as_str().unwrap_or("?"),
+        record["version"].as_str().unwrap_or("?"),
+        record["load"],
+        record["rounds"],
+    );
+    for row in record["programs"].as_array().into_iter().flatten() {
+        text += &format!(
+            "| {} | {} | {} | {} | {} |\n",
+            row["program"].as_str().unwrap_or("?"),
+            row["median_s"],
+            row["processor_s"],
+            row["bound_s"],
+            grouped(&row["memory_mb"]),
+        );
+    }
+    text
+}
