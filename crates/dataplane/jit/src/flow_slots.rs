@@ -16,7 +16,7 @@ use forebay_ir::TableId;
 use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Words of a slot at most. Tables for which there is no room are searched.
+/// Words of a slot at most, [`LINES_WORD`] among them. Tables for which there is no room are searched.
 const SLOT_WORDS_MAX: usize = 128;
 
 /// Slots of more words have as few lines as will do, of so many words each.
@@ -202,7 +202,7 @@ impl SlotLayout {
             let is_searched = table.layout.search != Some(Search::Never);
             match table
                 .words()
-                .filter(|more| is_searched && words + more <= SLOT_WORDS_MAX)
+                .filter(|more| is_searched && words + more < SLOT_WORDS_MAX)
             {
                 Some(more) => words += more,
                 None => continue,
@@ -260,12 +260,7 @@ impl SlotLayout {
             goes_far: false,
             bytes: 8 * words,
             notes_lines,
-            lines_of_all: 1 | lines(
-                elements
-                    .values()
-                    .copied()
-                    .chain(elements.last_key_value().map(|_| behind - 1)),
-            ),
+            lines_of_all: 1 | lines(next..behind),
             elements,
         })
     }
@@ -361,6 +356,7 @@ fn word_with_room(layout: &TableLayout) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_ir::MeterId;
     use forebay_tables::{KeyLayout, KeySpec, MatchKind, RecordLayout};
 
     pub(super) fn wanting(table: u32, (width, kind): (u32, MatchKind), data: &[u32], leader: Option<u32>) -> Wanting {
@@ -406,6 +402,29 @@ mod tests {
             places.map(|place| place.found),
             [FoundForFlow::Address(3), FoundForFlow::Address(5)]
         );
+    }
+
+    #[test]
+    fn lines_of_tables_that_are_not_looked_up_are_not_in_use() {
+        let tables = (0..8).map(|table| wanting(table, IPV6, &[], None));
+        let arrays = [ArrayId::Bank(0), ArrayId::Meter(MeterId(1))];
+        let layout = SlotLayout::new(tables, &arrays).unwrap();
+        assert_eq!(layout.bytes, 32 * 8);
+        let mut slot = [0; 32];
+        // SAFETY: it has as many words as the layout says.
+        let lines_in_use = |slot: &[u64; 32]| unsafe { layout.lines_in_use(slot.as_ptr()) };
+        // The head, and three words of elements behind 24 of tables.
+        assert_eq!(lines_in_use(&slot), 0b1001);
+        let second = layout.lines_of(&layout.place(TableId(2)).unwrap());
+        assert_eq!(second, 0b10, "words 8 to 10");
+        slot[LINES_WORD] |= second;
+        assert_eq!(lines_in_use(&slot), 0b1011);
+        assert_eq!(arrays.map(|array| layout.element(array)), [Some(26), Some(27)]);
+        slot[26..29].fill(7);
+        // SAFETY: as above.
+        unsafe { layout.forget_meters(slot.as_mut_ptr()) };
+        assert_eq!(slot[26..29], [7, 0, 7]);
+        assert!(layout.trail.ends_with(&[26, 27, 28]), "{:?}", layout.trail);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) enum ArrayId {
 }
 
 impl ArrayId {
-    /// The arrays of a program that are too large to be nearby: with direct counters of these tables.
+    /// The arrays of a program, direct ones too, that are too large to be nearby, as far as a slot has room for their elements.
     pub(crate) fn far(program: &Program, banks: &RegisterBanks) -> Vec<ArrayId> {
         let registers = (0..).zip(banks.iter()).map(|(number, bank)| {
             let place = banks.place(bank[0]);
