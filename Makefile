@@ -81,7 +81,7 @@ lint: system
 
 # Links of the crates' documentation that lead nowhere, and other mistakes in it, are errors.
 doc: system
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 
 # Quick enough for every commit; BASE names another branch than main to compare with.
 check: system

@@ -26,7 +26,7 @@ pub struct ExportOptions {
     /// interfaces
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// Push metrics to InfluxDB 1 or VictoriaMetrics, http://[USER:PASSWORD@]HOST:8086?db=NAME, or to InfluxDB 2,
+    /// Push metrics to InfluxDB 1 or VictoriaMetrics, http://HOST:8086?db=NAME, if need be with USER:PASSWORD@ before HOST, or to InfluxDB 2,
     /// http://HOST:8086?org=NAME&bucket=NAME; may be repeated
     #[arg(long, value_name = "URL")]
     influx: Vec<String>,

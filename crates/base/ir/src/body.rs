@@ -309,7 +309,7 @@ pub enum Op {
     /// Begins an atomic section (P4_16 §18.4.1, `@atomic`): no other packet is in a section of the same lock and index
     /// until this one ends. Sections do not nest: one that begins ends the one before.
     EnterAtomic {
-        /// Which lock; in a program that is loaded, the [`RegisterId`](crate::RegisterId) of one of the registers that it protects.
+        /// Which lock; in a program that is loaded, the [`RegisterId`] of one of the registers that it protects.
         lock: u32,
         /// Sections of one lock whose indices differ do not exclude each other. Without, they do.
         index: Option<Expr>,

@@ -1,7 +1,7 @@
 //! What stands in a program must satisfy the program's own constraints: entries the `@entry_restriction` of their table,
 //! action data the `@action_restriction` of the action.
 //!
-//! Mistakes in the constraints themselves are reported by [`crate::p4info`], which knows the keys as controllers do.
+//! Mistakes in the constraints themselves are reported by [`mod@crate::p4info`], which knows the keys as controllers do.
 
 use crate::context::Context;
 use forebay_check::hir;

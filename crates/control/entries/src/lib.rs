@@ -7,7 +7,7 @@
 //! expect 2 000000000001 000000000002 0800 45** $                # the packet that must leave port 2
 //! ```
 //!
-//! [`parse`] reads a text into a [`Test`]. A [`Controller`] applies the commands that configure a pipeline, one by one; `forebay run
+//! [`parse()`] reads a text into a [`Test`]. A [`Controller`] applies the commands that configure a pipeline, one by one; `forebay run
 //! --entries`, scenarios of the timed model, and the test runner (`forebay-stf`) use it. Grammar and meaning
 //! are those of p4c's BMv2 runner (`tools/stf`, `backends/bmv2/bmv2stf.py`), which the modules' documentation spells out.
 //!

@@ -1,4 +1,4 @@
-//! From a program to [`Code`].
+//! From a program to [`GraphCode`] and [`ShortCode`].
 
 use crate::analysis::{action_body, longest_way, size, truncates};
 use crate::arrays::ArraysShape;

@@ -13,7 +13,7 @@
 //!
 //! # Queues in which nobody waits
 //!
-//! A caller that has found all queues empty may have packets pass them ([`Given::passes_queues`]): the function goes on
+//! A caller that has found all queues empty may have packets pass them (`passes_queues`): the function goes on
 //! behind the queue at once, with depths of 0 and no time between.
 //!
 //! # The frame

@@ -38,7 +38,7 @@ pub trait TableObjects: Objects {
     fn arrays(&self) -> &Arrays;
 
     /// Where the word is named whose [lock](forebay_tables::Lock) is held, if one is: a place for compiled code to look at and to
-    /// write to while a [`crate::FastPath`] or an [`crate::Execution`] lives. Null when atomic sections need no locks, because nobody
+    /// write to while a [`crate::FastPath`] or the execution of a graph lives. Null when atomic sections need no locks, because nobody
     /// else can be in one at the same time.
     fn held_lock(&self) -> *mut *const AtomicU64;
 

@@ -2,7 +2,7 @@
 //! and the clock.
 //!
 //! The way in is two steps: [`PortSpec::parse`] reads what a user wrote (`0@veth0`,
-//! `3@pcap:in.pcap,out.pcap`) without touching the system, and [`open`] opens it. Both fail with
+//! `3@pcap:in.pcap,out.pcap`) without touching the system, and [`open()`] opens it. Both fail with
 //! messages that say what is wrong, why, and what to do. What comes back is a
 //! [`Port`](forebay_packet::Port), which knows nothing of its kind.
 //!
@@ -19,7 +19,7 @@
 //!
 //! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why. An interface that
 //! is deleted and made again comes back by itself.
-//! [`Poller`] waits for several ports at once, [`Clock`] tells the time. [`confine`] bails out what is not
+//! [`Poller`] waits for several ports at once, [`Clock`] tells the time. [`confine()`] gives up rights that are not
 //! needed once all is open.
 //!
 //! # Invariants

@@ -8,12 +8,12 @@
 //! |---|---|---|
 //! | keys | [`key`] | match kinds, and one entry's condition on one key field |
 //! | words | [`layout`] | keys and action data as engines and machine code see them |
-//! | memory | [`reclaim`], `rows` | when memory that readers may look at can be used again |
+//! | memory | [`epoch`], `arena` | when memory that readers may look at can be used again |
 //! | engines | `exact` with `dense` beside it, `direct_lpm`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
 //! | machine code | [`search`] | what code that looks keys up by itself has to know |
 //! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
-//! | stateful objects | [`register`] under [`section`], [`counter`], [`meter`] | arrays that packets change |
+//! | stateful objects | [`register`] under [`lock_stripes`], [`counter`], [`meter`] | arrays that packets change |
 //! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of v1model and PSA |
 //!
 //! ```
@@ -51,7 +51,7 @@
 //! # Readers and writers
 //!
 //! *Tables* have one writer and any number of readers that never wait for it: see [`view`] for what
-//! readers see, and [`reclaim`] for how they say that they are reading. An entry is published with
+//! readers see, and [`epoch`] for how they say that they are reading. An entry is published with
 //! one store. What must appear all at once is written into a clone of the table, which a pipeline
 //! then publishes in its place.
 //!

@@ -5,7 +5,7 @@
 //! in order with the `expect`s of that port.
 //!
 //! There, ports that no `packet` and no `expect` names do not exist. Here they do, and what leaves them is not expected, unless the
-//! test wants it [only noted](crate::UnnamedPorts). Virtual time goes on by a second for commands that configure, as
+//! test wants it only noted (`UnnamedPorts`). Virtual time goes on by a second for commands that configure, as
 //! the reference runner waits for its command line, and by a microsecond for packets.
 
 pub(crate) use crate::bench::Sent as Departed;

@@ -299,7 +299,7 @@ fn numbers(file: &TestFile, reader: &mut Reader<'_>) {
     }
 }
 
-/// Numbers of [rfc2889] that make no sense.
+/// Numbers of the table `rfc2889` that make no sense.
 fn bridge(file: &TestFile, reader: &mut Reader<'_>) {
     let Some(entry) = &file.rfc2889 else { return };
     let bridge = entry.get_ref();

@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Values of a parameter, in place of those in the file
     #[arg(long, value_name = "NAME=VALUE[,VALUE...]", value_parser = parameter)]
     set: Vec<(String, String)>,
-    /// Search the highest load without loss, as [search] in the scenario says
+    /// Search the highest load without loss, as the scenario's table search says
     #[arg(long)]
     find_max: bool,
     /// Begin the sequences of random numbers here, not where the scenario says

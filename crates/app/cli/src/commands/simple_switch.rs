@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 /// Runs the switch when this program was started under the name of one of BMv2's.
 ///
 /// # Errors
-/// As those of [`run`].
+/// As those of [`run()`].
 pub fn run_under_name(kind: Kind) -> Result<Status> {
     let command = Arguments::augment_args(Command::new(kind.name()));
     let about = format!("In the place of BMv2's {}", kind.name());

@@ -40,7 +40,7 @@ enum Command {
     Search(TestArguments),
     /// Throughput, latency, loss and back-to-back frames after RFC 2544 and RFC 9004, for each frame size
     Rfc2544(TestArguments),
-    /// Address caching capacity, address learning rate and broadcast frames after RFC 2889, for the bridge of [rfc2889]
+    /// Address caching capacity, address learning rate and broadcast frames after RFC 2889, for the bridge of the table rfc2889
     Rfc2889(TestArguments),
     /// Compare two results, with confidence intervals
     Compare(CompareArguments),

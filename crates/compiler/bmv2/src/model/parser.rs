@@ -47,7 +47,7 @@ pub struct ParserOp {
 /// What an operation of a state is.
 #[derive(Debug)]
 pub enum ParserOpKind {
-    /// Into a header; the operand of [`ParserOpKind::ExtractTarget`] says which.
+    /// Into a header; its operand says which.
     Extract(ExtractTarget, Option<Operand>),
     /// A field and what it is set to.
     Set(Operand, Operand),

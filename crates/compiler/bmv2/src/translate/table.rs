@@ -11,7 +11,7 @@ use forebay_ir::{
     MeterId, SelectCase, TableAction, TableId, Terminator, Unit, build,
 };
 
-/// Key of [`crate::model::NextTables::by_name`] for a hit.
+/// Key of `NextTables::by_name` for a hit.
 pub const HIT: &str = "__HIT__";
 
 /// The same for a miss.

@@ -214,7 +214,7 @@ impl Checker {
         }
     }
 
-    /// `/` and `%` (§8.6): p4c takes them on bit<W> at run time, too, where a division by zero gives 0.
+    /// `/` and `%` (§8.6): p4c takes them on `bit<W>` at run time, too, where a division by zero gives 0.
     fn division(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
         let is_negative = |expr: &Expr| matches!(&expr.kind, ExprKind::Int(value) if value.is_negative());
         let signed = |expr: &Expr| matches!(expr.ty, Type::Signed(_));

@@ -169,7 +169,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Position::of(leaf.cursor, self.cursor_variable)
     }
 
-    /// Whether two headers are one, or have become one but for their validities: see [`crate::route::coalescing`].
+    /// Whether two headers are one, or have become one but for their validities: see `route/coalescing.rs`.
     fn have_same_fields(&self, one: HeaderId, other: HeaderId) -> bool {
         let [one, other] = [one, other].map(|id| self.program.headers[id.index()].fields.iter());
         one.map(|field| field.slot).eq(other.map(|field| field.slot))

@@ -123,7 +123,7 @@ impl Worker {
         self.digests.drain(..)
     }
 
-    /// The clone of the last packet that the last [`Worker::pass`] has taken, if it is cloned: it is to go [its way](Session::clone)
+    /// The clone of the last packet that the last [`Worker::pass`] has taken, if it is cloned: it is to go its way
     /// when the packets before that one have gone theirs, and before that one leaves.
     #[inline]
     pub fn take_clone(&mut self) -> Option<NotedClone> {

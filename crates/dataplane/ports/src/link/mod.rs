@@ -12,7 +12,7 @@
 //! begins or ends, and receiving then passes the queue over.
 //!
 //! The controller's thread starts with the first call of the port, not when it is opened, so that it has no more rights than the
-//! workers ([`crate::confine`]).
+//! workers ([`crate::confine()`]).
 //!
 //! # A peer that misbehaves
 //! Everything in shared memory is checked where it is used. What cannot be right is a [`Fault`]: the queue is closed, the controller

@@ -1,7 +1,7 @@
 //! Virtqueues, from the device's side: what split and packed rings have in common (Virtual I/O Device 1.2 §2.6).
 //!
 //! The driver, in the guest, makes chains of buffers available; the device uses them. Here a chain is a list of
-//! [`Part`](super::memory::Part)s in checked memory. Chains are used in the order in which they were made available. Several are taken
+//! [`Part`]s in checked memory. Chains are used in the order in which they were made available. Several are taken
 //! together, their memory is asked for, and [`Ring::publish`] tells the driver of all that were used together.
 //!
 //! A ring goes on where it says itself that the device was, not where the front end says: if the last device has died, the front end

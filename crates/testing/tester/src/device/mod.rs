@@ -2,10 +2,10 @@
 //!
 //! | device | ports | time | what is behind |
 //! |---|---|---|---|
-//! | [wire](wire) | memory | real | nothing: the self test |
-//! | [program](program) | memory | real | a switch with a P4 program, polled by the tester's thread |
-//! | [interfaces](interfaces) | AF_XDP, AF_PACKET, TAP | real | anything |
-//! | [chip](chip) | memory | simulated | a chip of the timed model |
+//! | [mod@wire] | memory | real | nothing: the self test |
+//! | [mod@program] | memory | real | a switch with a P4 program, polled by the tester's thread |
+//! | [mod@interfaces] | AF_XDP, AF_PACKET, TAP | real | anything |
+//! | [mod@chip] | memory | simulated | a chip of the timed model |
 
 mod chip;
 mod interfaces;
