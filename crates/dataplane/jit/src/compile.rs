@@ -148,8 +148,7 @@ pub fn compile_fast_path(
         packets_bytes: bytes[0],
         hashes: hashes.map(|hashes| entry_of(&module, hashes)),
     };
-    // SAFETY: the entries are those of the functions in the module, of which the first has so many bytes, and the environment has
-    // counted.
+    // SAFETY: the entries are those of the functions in the module, the length is the first one's, and the environment has counted.
     Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entries, needs) })
 }
 

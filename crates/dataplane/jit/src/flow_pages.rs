@@ -94,7 +94,7 @@ impl FlowPages {
         self.index_anew(INDEX_BITS_MIN);
     }
 
-    /// Whether slots in use have so many bytes that packets have to wait for them.
+    /// Whether the slots in use are too large together for the processor's own cache.
     #[inline]
     pub(crate) fn are_far(&self) -> bool {
         (self.next - self.no_flow()) * self.slot_bytes > FETCHED_BYTES

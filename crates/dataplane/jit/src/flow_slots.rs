@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The addresses in a slot are the flow's *trail*: what is at them is fetched before the next packet of the flow has its turn. An element's
-//! address is a hint and nothing else: that the packet needs another one is seen by nobody but a clock.
+//! address is only a hint: a packet that needs another element takes longer.
 
 use crate::flow_trail::{ArrayId, element_words};
 use crate::tables::{Members, TableLayout};
@@ -40,7 +40,7 @@ fn lines(words: impl IntoIterator<Item = usize>) -> u64 {
 /// Tables of more bytes together are taken to be beyond the caches nearby when they are full.
 pub(crate) const FAR_BYTES: u64 = 512 << 10;
 
-/// So many tables that only functions of the runtime search cost more than a slot that comes from memory.
+/// Searching this number of tables by functions of the runtime costs more than a slot that comes from memory.
 pub(crate) const FAR_CALLS: usize = 2;
 
 /// Where the parts of a slot are.

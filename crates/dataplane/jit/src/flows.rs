@@ -23,7 +23,7 @@
 //! again: its places are emptied whose tables have changed since, which the [`Version`]s of their groups say. So an update costs a
 //! flow a look-up in the table that it was made in. For the code of another program the cache begins empty.
 //!
-//! It is of use when flows are few enough for their slots to stay. When more look-ups than one in [`MISSES`] find something else in
+//! It is of use when the packets of a flow come again before its slot is another flow's. When more look-ups than one in [`MISSES`] find something else in
 //! their slot, packets go without it for a while, each time for longer ([`FlowCache::serves`]).
 
 use crate::flow_pages::{FlowPages, Index};

@@ -21,7 +21,7 @@ pub struct Chip {
 pub enum Half {
     /// Before the traffic manager.
     Ingress,
-    /// Behind it.
+    /// Behind the traffic manager.
     Egress,
 }
 

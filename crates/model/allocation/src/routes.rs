@@ -12,7 +12,7 @@ const ROUTES_MAX: usize = 64;
 /// The pipelines by whose egress a packet passes, the last of which is that of its output port.
 pub(crate) type Egresses = Vec<u16>;
 
-/// How far along its chain a packet is that has `done` functions behind it, when it has passed a half of a pipeline.
+/// The number of functions of a flow's chain that a packet has passed behind a half of a pipeline, when it has passed `done` before it.
 pub(crate) fn after(problem: &Problem, placement: &Placement, flow: usize, place: Place, mut done: usize) -> usize {
     let mut last = None;
     while let Some(&function) = problem.chains[flow].get(done) {

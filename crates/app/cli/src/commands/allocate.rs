@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Write the plan as table entries of programs/chain (STF)
     #[arg(long, value_name = "FILE.stf")]
     commands: Option<PathBuf>,
-    /// End the search after so many placements, with the best plan until then
+    /// End the search after this number of placements, with the best plan until then
     #[arg(
         long,
         value_name = "COUNT",

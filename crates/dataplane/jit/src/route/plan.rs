@@ -175,7 +175,6 @@ impl Plan {
         Planner::new(program, route, step_limit, Depth::Limits).plan().limits
     }
 
-    /// Whether packets may become copies.
     /// Whether packets on their ways through the parser change nothing that outlives them.
     pub(crate) fn changes_nothing(&self) -> bool {
         let changes = |planned: &Planned| {
@@ -195,6 +194,7 @@ impl Plan {
         !self.nodes.iter().any(|node| node.statements.iter().any(changes))
     }
 
+    /// Whether packets may become copies.
     pub(crate) fn makes_copies(&self) -> bool {
         let mut blocks = self.leaves.iter().flat_map(|leaf| &leaf.flow.blocks);
         blocks.any(|block| block.joint == Some(Joint::Replicate))

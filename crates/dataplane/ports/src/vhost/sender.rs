@@ -32,7 +32,7 @@ pub(crate) struct Sender {
     chains: Chains,
 }
 
-/// The longer header of a frame that takes so many chains.
+/// The longer header of a frame that takes this number of chains.
 #[inline]
 fn long_header(offload: &[u8; OFFLOAD_HEADER], chains: usize) -> [u8; LONG_HEADER] {
     let mut header = [0; LONG_HEADER];

@@ -65,7 +65,7 @@ impl Driver {
         .expect("a right ring")
     }
 
-    /// Makes a chain of so many descriptors available, if there is room.
+    /// Makes a chain of `count` descriptors available, if there is room.
     fn offer(&mut self, count: u16) {
         let busy: u16 = self.offered.iter().map(|(_, count)| count).sum();
         if busy + count > self.size {
@@ -103,7 +103,7 @@ impl Driver {
     }
 }
 
-/// Takes up to so many chains and uses them. The driver does not see it yet.
+/// Takes chains, at most this number, and uses them. The driver does not see it yet.
 fn work(device: &mut PackedRing, count: usize) -> usize {
     let mut chains = Chains::new(64);
     let taken = device.take_several(Direction::FromGuest, count, &mut chains);
@@ -117,7 +117,7 @@ enum Step {
     Offer(u16),
     Work(usize),
     Reclaim,
-    /// The device works, and ends after so many stores of what is to be shown.
+    /// The device works, and ends after this number of stores of what is to be shown.
     End(usize, usize),
 }
 
@@ -130,7 +130,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Shows what was used as far as so many stores go.
+/// Makes this number of stores of those that show what was used.
 fn publish_partly(device: &PackedRing, mut stores: usize) {
     for used in &device.hidden {
         let all = usize::from(used.count);
