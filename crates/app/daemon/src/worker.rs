@@ -9,7 +9,7 @@ use crate::report::{Event, Report};
 use forebay_histogram::Histogram;
 use forebay_packet::Readiness;
 use forebay_pipeline::{NoTrace, Pipeline};
-use forebay_ports::{Clock, Poller, pin_to_processor};
+use forebay_ports::{Clock, Poller, TimeSlice, pin_to_processor, set_time_slice};
 use forebay_server::DigestSender;
 use forebay_switch::{Activity, LaneStatus, Switch};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -168,6 +168,8 @@ impl Worker {
         if let (Some(processor), false) = (self.processor, self.alone) {
             pin_to_processor(processor).map_err(|error| Error::Processor { processor, error })?;
         }
+        // Without it, controllers on the same processors merely wait longer.
+        let _ = set_time_slice(TimeSlice::Long);
         let mut poller = Poller::new();
         let mut idle_polls = 0;
         let mut before = (0, 0);

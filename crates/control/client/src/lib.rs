@@ -78,17 +78,30 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects.
+    /// Connects. A thread takes what the switch sends between calls.
     ///
     /// # Errors
     /// When the address is none, nobody answers there, or the certificates do not suit.
     pub fn connect(options: ClientOptions) -> Result<Client, CallError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("grpc")
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).thread_name("grpc");
+        Client::connect_in(&mut builder, options)
+    }
+
+    /// Connects without a thread, for a client that calls many times a second: its calls wait for no other thread of this process.
+    /// Between calls nothing is received: a switch takes a client that is silent for a minute for dead.
+    ///
+    /// # Errors
+    /// As those of [`Client::connect`].
+    pub fn connect_without_thread(options: ClientOptions) -> Result<Client, CallError> {
+        Client::connect_in(&mut tokio::runtime::Builder::new_current_thread(), options)
+    }
+
+    fn connect_in(builder: &mut tokio::runtime::Builder, options: ClientOptions) -> Result<Client, CallError> {
+        let runtime = builder
             .enable_all()
             .build()
-            .map_err(|error| CallError::local(format!("cannot start a thread for gRPC: {error}")))?;
+            .map_err(|error| CallError::local(format!("gRPC cannot be started: {error}")))?;
         let endpoint = endpoint(&options)?;
         let unreachable = |error| CallError::unreachable(&options.address, &error);
         let channel = runtime.block_on(endpoint.connect()).map_err(unreachable)?;

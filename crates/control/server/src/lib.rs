@@ -18,6 +18,7 @@ mod access;
 mod call_counts;
 mod calls;
 mod certificate;
+mod codec;
 mod connections;
 mod limits;
 mod link;
@@ -49,20 +50,22 @@ use calls::CallLimits;
 use forebay_gnmi::{GNmiServer, GnmiService};
 use forebay_p4runtime::{Device, KeepingStatus};
 use forebay_packet::PortState;
+use forebay_ports::{TimeSlice, set_time_slice};
 use generated::p4_runtime_server::P4RuntimeServer;
 use listen::{Listening, SocketFile};
 use ports::Ports;
 use service::Service;
 use shared::Shared;
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tonic::service::Routes;
 
-/// Threads that serve. More than processors: reading a message of a hundred megabytes keeps one busy for a while.
-const THREADS: usize = 4;
+/// The most threads that serve.
+const THREADS_MAX: usize = 4;
 
 /// Bytes that a connection may send before any of them is read, for one call and for all.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
@@ -181,8 +184,12 @@ pub fn start(
     let confine = std::mem::replace(&mut environment.confine, Box::new(|| Ok(())));
     confine().map_err(StartError)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
+        .worker_threads(threads())
         .thread_name("grpc")
+        .on_thread_start(|| {
+            // Without it, answers merely come later where workers need all processors.
+            let _ = set_time_slice(TimeSlice::Short);
+        })
         .enable_all()
         .build()
         .map_err(|error| failed("cannot start threads for gRPC", &error))?;
@@ -235,6 +242,14 @@ pub fn start(
         stop: Some(stop),
         runtime: Some(runtime),
     })
+}
+
+/// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each other, and wait for a
+/// processor each time where the data plane needs all but one. What takes long hands the other calls to a further thread
+/// (`block_in_place`), so one is enough.
+fn threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (processors / 2).clamp(1, THREADS_MAX)
 }
 
 /// Adds what tools ask of any server of gRPC: whether it serves, and which calls it has.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Batches of more updates than this get a thread of their own, so that others are served meanwhile.
+/// Others are served by a further thread while a batch of more updates than this is written.
 const SMALL_BATCH: usize = 16;
 
 /// Serves calls by a device.
@@ -45,11 +45,13 @@ impl P4Runtime for Service {
         let permissions = self.access.of_call(request.extensions());
         let request = request.into_inner();
         permissions.check_role(Right::Write, Some(&request.role))?;
-        let write = || self.shared.change(|device, now| device.write(&request, now));
-        let is_short = request.updates.len() <= SMALL_BATCH && self.shared.keeping().fault.is_none();
+        let write = |request: &WriteRequest| self.shared.change(|device, now| device.write(request, now));
+        // What is kept waits for a disk.
+        let is_short = request.updates.len() <= SMALL_BATCH && !self.shared.keeping().keeps_state;
         let changed = match is_short {
-            true => write(),
-            false => tokio::task::block_in_place(write),
+            true => write(&request),
+            // With what it takes to free the message.
+            false => tokio::task::block_in_place(move || write(&request)),
         };
         let (written, kept) = changed.map_err(|refused| of_error(&refused))?;
         let written = match kept {

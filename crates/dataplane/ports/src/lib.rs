@@ -63,7 +63,7 @@ pub use poll::Poller;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
 pub use terminal::{Keys, is_foreground};
-pub use thread::{allowed_processors, pin_to_processor, signal, thread_time_ns};
+pub use thread::{TimeSlice, allowed_processors, pin_to_processor, set_time_slice, signal, thread_time_ns};
 pub use vhost::{VhostMode, VhostOptions};
 pub use xdp::{XdpPort, try_xdp};
 

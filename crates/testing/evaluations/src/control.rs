@@ -100,7 +100,7 @@ impl P4Runtime {
             election_id: Some(1),
             tls: None,
         };
-        let mut client = Client::connect(options).map_err(|error| error.to_string())?;
+        let mut client = Client::connect_without_thread(options).map_err(|error| error.to_string())?;
         client.become_primary().map_err(|error| error.to_string())?;
         Ok(P4Runtime {
             client,

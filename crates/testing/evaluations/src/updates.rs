@@ -15,7 +15,7 @@ use crate::router::{Decision, PORTS, REGISTER, Router, TABLE, entry, register_va
 use crate::rules::{Kind, rule};
 use forebay_packet::{Burst, PortError};
 use forebay_pipeline::Pipeline;
-use forebay_ports::{Clock, PortSpec};
+use forebay_ports::{Clock, PortSpec, TimeSlice, set_time_slice};
 use forebay_tester::device::{self, Device};
 use forebay_tester::histogram::{Distribution, Histogram};
 use forebay_tester::path::{Path, Received};
@@ -328,6 +328,8 @@ fn update(
         updates_per_s: 0.0,
         updates: 0,
     };
+    // What this thread itself waits for a processor is no time of the switch.
+    let _ = set_time_slice(TimeSlice::Short);
     let mut pauses_before = seen(FIRST_VERSION, transitions)?.pauses;
     let mut version = FIRST_VERSION;
     for _ in 0..setting.repetitions {
@@ -423,6 +425,8 @@ impl<'a> Traffic<'a> {
 
     /// Sends and receives until the updates are over, and what is under way has come.
     fn run(mut self, is_over: &dyn Fn() -> bool) -> Result<Traffic<'a>, PortError> {
+        // As workers of `forebay run` do.
+        let _ = set_time_slice(TimeSlice::Long);
         while !is_over() {
             self.tell();
             let now_ns = self.clock.now_ns() - self.start_ns;
