@@ -1,6 +1,6 @@
 //! pcapng and timelines of `trace`, `test` and `sim`, read by our own reader, and by tshark where it is installed.
 
-use forebay_packet::pcap::read_all;
+use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -43,6 +43,13 @@ fn fields(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
 
 const FRAME: &str =
     "0200000000fe0200000000010800450000260000000040116c9d0a0100010a000201000100020012000000000000000000000000";
+
+/// The frame that these hexadecimal digits say.
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("digits");
+    digits.map(byte).collect()
+}
 
 #[test]
 fn a_dropped_packet_names_the_line_that_drops_it() {
@@ -94,6 +101,69 @@ fn a_packet_and_what_is_made_of_it_have_one_number() {
     assert!(found.iter().any(|packet| of(&packet[0]) == 2), "in and out: {found:?}");
 }
 
+/// A capture file with these frames.
+fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file, TimestampUnit::Nanoseconds).expect("memory");
+    for (frame, time) in frames.iter().zip(0..) {
+        writer.write(time, frame, frame.len()).expect("memory");
+    }
+    file
+}
+
+#[test]
+fn a_switch_captures_what_became_of_every_packet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let routed = bytes(FRAME);
+    // Without a route to it: 192.0.2.1.
+    let mut unknown = routed.clone();
+    unknown[24..26].copy_from_slice(&[0xb6, 0x9c]);
+    unknown[30..34].copy_from_slice(&[192, 0, 2, 1]);
+    std::fs::write(
+        path("in.pcap"),
+        pcap(&[routed.clone(), unknown.clone(), routed.clone()]),
+    )
+    .expect("a file");
+    forebay(&[
+        "run",
+        "programs/l3fwd/l3fwd.p4",
+        "--entries",
+        "programs/l3fwd/entries.stf",
+        "--capture",
+        &path("all.pcapng"),
+        "-i",
+        &format!("1@pcap:{},", path("in.pcap")),
+        "-i",
+        &format!("2@pcap:,{}", path("out.pcap")),
+        "-i",
+        &format!("3@pcap:,{}", path("third.pcap")),
+    ]);
+    let read = |name: &str| read_all(&std::fs::read(path(name)).expect("a file")).expect("a capture");
+    let captured = read("all.pcapng");
+    let left: Vec<Vec<u8>> = ["out.pcap", "third.pcap"]
+        .iter()
+        .flat_map(|name| read(name))
+        .map(|packet| packet.data().to_vec())
+        .collect();
+    let count = |frame: &[u8]| captured.iter().filter(|packet| packet.data() == frame).count();
+    assert_eq!((count(&routed), count(&unknown)), (2, 1), "what entered");
+    assert_eq!(captured.len(), 3 + left.len());
+    assert!(
+        !left.is_empty() && left.iter().all(|frame| count(frame) == left.len()),
+        "what left"
+    );
+    let Some(found) = fields(
+        Path::new(&path("all.pcapng")),
+        &["frame.packet_id", "frame.interface_name", "frame.comment"],
+    ) else {
+        return;
+    };
+    let of = |id: &str| found.iter().filter(|packet| packet[0] == id).collect::<Vec<_>>();
+    assert_eq!((of("1").len(), of("2").len(), of("3").len()), (2, 1, 2), "{found:?}");
+    assert!(of("2")[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
+}
+
 #[test]
 fn a_simulation_is_recorded_packet_by_packet() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -102,9 +172,16 @@ fn a_simulation_is_recorded_packet_by_packet() {
         frames.to_string_lossy().into_owned(),
         timeline.to_string_lossy().into_owned(),
     );
+    // A published table, with samples of the buffer.
+    let text = std::fs::read_to_string(root().join("experiments/table-4/scenario.toml")).expect("a scenario");
+    let programs = format!("{}/", root().to_string_lossy());
+    let sampled = format!("sample_us = 1\n{}", text.replace("../../", &programs));
+    let scenario_path = folder.path().join("scenario.toml");
+    std::fs::write(&scenario_path, sampled).expect("a file");
+    let scenario_path = scenario_path.to_string_lossy().into_owned();
     let scenario = [
         "sim",
-        "experiments/table-4/scenario.toml",
+        &scenario_path,
         "--set",
         "N=2",
         "--set",
@@ -123,10 +200,20 @@ fn a_simulation_is_recorded_packet_by_packet() {
         .iter()
         .filter_map(|event| event["args"]["name"].as_str())
         .collect();
-    for part in ["ingress", "queue", "egress", "wire"] {
+    for part in ["parser", "ingress", "queue", "egress", "wire"] {
         assert!(names.iter().any(|name| name.ends_with(part)), "{part}: {names:?}");
     }
     assert!(events.iter().any(|event| event["ph"] == "s"), "arrows");
+    let of = |name: &str| -> Vec<u64> {
+        let counter = events
+            .iter()
+            .filter(|event| event["ph"] == "C" && event["name"] == name);
+        counter.filter_map(|event| event["args"]["value"].as_u64()).collect()
+    };
+    let (bytes, cells) = (of("buffer (bytes)"), of("buffer (cells)"));
+    assert!(cells.iter().any(|cells| *cells > 0), "{cells:?}");
+    // A cell of the chip has 80 bytes.
+    assert_eq!(bytes, cells.iter().map(|cells| 80 * cells).collect::<Vec<_>>());
     if let Some(found) = fields(&frames, &["frame.packet_id"]) {
         assert_eq!(found.len(), read.len());
     }

@@ -52,6 +52,10 @@ impl PacketBuffer {
         held.saturating_sub(self.queue_cells)
     }
 
+    pub(crate) fn cell_bytes(&self) -> u32 {
+        self.cell_bytes
+    }
+
     /// Takes cells for a packet of a queue that holds `held` of them.
     #[inline]
     pub(crate) fn take(&mut self, cells: u32, held: u64) -> Result<(), Loss> {

@@ -81,6 +81,9 @@ impl Chip {
     pub(crate) fn parsed<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
         let port = &mut self.ports[usize::from(index)];
         if !port.has_clock {
+            if let Some((tag, duration)) = port.channel.serving() {
+                context.inside(index, Part::Parser, tag, (context.now - duration, context.now));
+            }
             let tick = self.pipes[usize::from(port.pipe)].ingress.tick(context.now);
             if tick > context.now {
                 port.has_clock = true;

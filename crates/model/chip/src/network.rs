@@ -40,6 +40,8 @@ pub trait Observer {
 /// A part of a chip that packets pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
+    /// The ingress parser of a port.
+    Parser,
     /// The ingress pipeline behind the parser of a port.
     Ingress,
     /// A queue of a port.
@@ -337,6 +339,11 @@ impl Network {
     pub fn buffer_bytes(&self, chip: u16) -> (u64, u64) {
         let buffer = &self.chips[usize::from(chip)].buffer;
         (buffer.used_bytes(), buffer.used_max_bytes())
+    }
+
+    /// Bytes of a cell of the packet buffer, which packets take as a whole.
+    pub fn cell_bytes(&self, chip: u16) -> u32 {
+        self.chips[usize::from(chip)].buffer.cell_bytes()
     }
 
     /// The most bytes that were in headroom at any time.

@@ -51,6 +51,8 @@ struct InputBuffer {
 pub(crate) struct ParserChannel {
     /// The packet that is being parsed. None waits when there is none.
     serving: Option<(IngressPacket, Arrival)>,
+    /// How long that takes.
+    duration: Picos,
     buffers: [InputBuffer; 3],
     parts: Pacer,
     busy: Picos,
@@ -62,6 +64,7 @@ impl ParserChannel {
         let by_bytes = |full| InputBuffer::new(spec.ports.input_buffer_bytes, usize::MAX, full);
         ParserChannel {
             serving: None,
+            duration: 0,
             buffers: [
                 by_bytes(Loss::InputBufferFull),
                 by_bytes(Loss::RecirculationBufferFull),
@@ -92,6 +95,13 @@ impl ParserChannel {
         Ok(Some(self.serve(incoming, timing)))
     }
 
+    /// The tag of the packet that is being parsed, and how long that takes.
+    #[inline]
+    pub(crate) fn serving(&self) -> Option<(u64, Picos)> {
+        let (packet, _) = self.serving.as_ref()?;
+        Some((packet.tag, self.duration))
+    }
+
     /// The packet that was being parsed.
     #[inline]
     pub(crate) fn finish(&mut self) -> (IngressPacket, Arrival) {
@@ -109,9 +119,9 @@ impl ParserChannel {
     fn serve(&mut self, Incoming { packet, .. }: Incoming, timing: &Timing) -> Picos {
         let (parts, arrival) = timing.parse(&packet);
         self.serving = Some((packet, arrival));
-        let duration = self.parts.take(parts.into());
-        self.busy += duration;
-        duration
+        self.duration = self.parts.take(parts.into());
+        self.busy += self.duration;
+        self.duration
     }
 
     /// Time that it has served so far.

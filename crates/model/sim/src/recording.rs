@@ -2,8 +2,8 @@
 //!
 //! * pcapng: an interface for each port. Frames that arrive and those that leave have the number of the packet they were made of; one that
 //!   ends inside has the verdict *drop* and the reason as comment.
-//! * Timeline: a process for each chip, in it tracks for the ingress, queues, egress and wire of each port, and counters of queues and
-//!   buffer. An arrow joins the parts that a packet passes, also when it recirculates, and copies with their original.
+//! * Timeline: a process for each chip, in it tracks for the parser, ingress, queues, egress and wire of each port, and counters of
+//!   queues (bytes) and of the buffer (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their original.
 
 use crate::results::Results;
 use crate::timeline::{Timeline, Track};
@@ -158,6 +158,7 @@ impl Recording {
 
     fn track(&self, stay: &Stay) -> Track {
         let part = match stay.part {
+            Part::Parser => "parser",
             Part::Ingress => "ingress",
             Part::Queue => "queue",
             Part::Egress => "egress",
@@ -172,6 +173,18 @@ impl Recording {
     fn counters(&self, results: &Results, timeline: &mut Timeline) {
         let sample = (results.sample_us * 1e6) as Picos;
         for chip in &results.chips {
+            let mut buffer = |unit: &str, values: &[u64]| {
+                let track = Track {
+                    process: chip.name.clone(),
+                    name: format!("buffer ({unit})"),
+                };
+                timeline.counter(&track, sample, values);
+            };
+            let bytes = &chip.buffer_samples_bytes;
+            let cell_bytes = u64::from(chip.buffer_cell_bytes).max(1);
+            let cells: Vec<u64> = bytes.iter().map(|bytes| bytes / cell_bytes).collect();
+            buffer("bytes", bytes);
+            buffer("cells", &cells);
             for queue in &chip.queues {
                 let track = Track {
                     process: chip.name.clone(),

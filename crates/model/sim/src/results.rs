@@ -212,6 +212,9 @@ pub struct ChipResults {
     pub buffer_max_bytes: u64,
     /// Bytes of the packet buffer in each sample.
     pub buffer_samples_bytes: Vec<u64>,
+    /// Bytes of one of its cells.
+    #[serde(skip)]
+    pub buffer_cell_bytes: u32,
     /// Queues that are followed.
     pub queues: Vec<QueueResults>,
 }

@@ -363,6 +363,7 @@ impl<'a> Simulation<'a> {
             headroom_max_bytes: self.network.headroom_max_bytes(index),
             buffer_max_bytes: self.network.buffer_bytes(index).1,
             buffer_samples_bytes: self.buffer_samples[usize::from(index)].clone(),
+            buffer_cell_bytes: self.network.cell_bytes(index),
             queues: self.queues(index),
         }
     }
