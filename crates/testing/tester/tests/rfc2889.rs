@@ -2,6 +2,7 @@
 
 mod support;
 
+use forebay_tester::search::rfc2889::BridgeResults;
 use forebay_tester::{Session, Silent};
 use support::{problems, read};
 
@@ -15,14 +16,17 @@ fn bridge(size: u32, addresses_max: u32) -> String {
     )
 }
 
+/// What is found in simulated time.
+fn found(size: u32, addresses_max: u32) -> BridgeResults {
+    let test = read(&bridge(size, addresses_max));
+    let session = Session::open(&test).expect("a device");
+    let results = session.in_simulated_time().rfc2889(&mut Silent);
+    results.expect("results").rfc2889.expect("of a bridge")
+}
+
 #[test]
 fn the_capacity_of_a_bridge_is_found_exactly() {
-    let test = read(&bridge(100, 1000));
-    let found = Session::open(&test)
-        .expect("a device")
-        .in_simulated_time()
-        .rfc2889(&mut Silent);
-    let found = found.expect("results").rfc2889.expect("of a bridge");
+    let found = found(100, 1000);
     // One of the hundred is the station at the test port.
     assert_eq!(
         (found.caching_capacity, found.capacity_is_at_least),
@@ -39,12 +43,7 @@ fn the_capacity_of_a_bridge_is_found_exactly() {
 
 #[test]
 fn a_bridge_with_room_for_all_has_at_least_as_many() {
-    let test = read(&bridge(4096, 500));
-    let found = Session::open(&test)
-        .expect("a device")
-        .in_simulated_time()
-        .rfc2889(&mut Silent);
-    let found = found.expect("results").rfc2889.expect("of a bridge");
+    let found = found(4096, 500);
     assert_eq!(
         (found.caching_capacity, found.capacity_is_at_least),
         (500, true),
