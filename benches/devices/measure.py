@@ -36,15 +36,20 @@ def switches(options):
     return {name: make for name, make in makers.items() if name in options.only}
 
 
-def flows(options, name, make):
-    found = []
+def flows(options, make):
+    """The results for one rule and for all, as one."""
+    found = None
     for count in (1, SIZES[options.quick]):
         with Wires():
             switch = make()
             try:
                 switch.start(KIND, rules(options.forebay, KIND, count))
                 print(f"{switch.name}, {count} rules", file=sys.stderr)
-                found.append(evaluate(options, "flows", switch.name, count))
+                part = evaluate(options, "flows", switch.name, count)
+                if found is None or "error" in found:
+                    found = part
+                else:
+                    found["flows"] += part.get("flows", [])
             finally:
                 switch.stop()
     return found
@@ -72,7 +77,7 @@ def main():
     parser.add_argument("--only", type=lambda text: text.split(","), default=["forebay", "ovs", "linux"])
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
-    found = {name: {"flows": flows(options, name, make)} for name, make in switches(options).items()}
+    found = {name: {"flows": flows(options, make)} for name, make in switches(options).items()}
     if "ovs" in found:
         found["ovs"]["updates"] = updates(options, OpenVSwitch)
     text = json.dumps(found)
@@ -88,8 +93,8 @@ def table(found):
         "|---|---|---|---|---|---|---|",
     ]
     for of_switch in found.values():
-        for result in of_switch["flows"]:
-            rows += [row(result["device"], flow) for flow in result.get("flows", [])]
+        result = of_switch["flows"]
+        rows += [row(result["device"], flow) for flow in result.get("flows", [])]
     for of_switch in found.values():
         for update in of_switch.get("updates", {}).get("updates", []):
             response = update["response"]

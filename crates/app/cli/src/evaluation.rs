@@ -4,6 +4,7 @@ use crate::{files, output};
 use anyhow::{Result, anyhow, bail};
 use forebay_evaluations::updates::Foreign;
 use forebay_evaluations::{Evaluation, Found};
+use forebay_files::Folder;
 use std::path::Path;
 
 /// The file that says what is measured.
@@ -36,7 +37,7 @@ pub struct Other {
 pub fn measure(folder: &Path, evaluation: &Evaluation, quick: bool, other: Option<&Other>) -> Result<Found> {
     let mut told = |line: &str| output::info(line);
     let found = match other {
-        None => evaluation.run(quick, &mut told),
+        None => evaluation.run(quick, &Folder::new(folder), &mut told),
         Some(other) => evaluation.run_foreign(quick, &other.name, &other.foreign, other.rules, &mut told),
     };
     found.map_err(|message| anyhow!("{}: {message}", folder.display()))

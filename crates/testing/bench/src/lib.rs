@@ -32,7 +32,7 @@ pub mod frames;
 pub mod malformed;
 pub mod measure;
 pub mod ports;
-mod programs;
+pub mod programs;
 pub mod report;
 pub mod workload;
 

@@ -27,7 +27,7 @@ const SOURCES: &[(&str, &str)] = sources![
 ///
 /// # Errors
 /// When it has errors, with these macros.
-pub(crate) fn compiled(name: &str, defines: &[String]) -> Result<Program, BenchError> {
+pub fn compiled(name: &str, defines: &[String]) -> Result<Program, BenchError> {
     let provider = SOURCES
         .iter()
         .fold(MemorySources::new(), |sources, (path, text)| sources.with(path, text));

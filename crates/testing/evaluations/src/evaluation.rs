@@ -1,10 +1,12 @@
 //! `evaluation.toml`: what is measured, and what was published.
 
+use crate::comparison::{self, Comparison, ComparisonSetting};
 use crate::flows::{self, FlowResult, FlowSetting, Place};
 use crate::machine::Machine;
+use crate::ring::{self, RingFound, RingResult, RingSetting};
 use crate::table_size::{self, TableResult, TableSetting};
 use crate::updates::{self, Foreign, UpdateResult, UpdateSetting};
-use forebay_sim::Problem;
+use forebay_sim::{Library, Problem};
 use serde::{Deserialize, Serialize};
 
 /// An evaluation.
@@ -20,8 +22,8 @@ pub struct Evaluation {
     pub notes: String,
     /// What is measured.
     pub full: Settings,
-    /// The same within a minute.
-    pub quick: Settings,
+    /// The same within a minute; none when the whole of it takes no longer.
+    pub quick: Option<Settings>,
     /// Values of others, and bars.
     #[serde(default)]
     pub published: Vec<Published>,
@@ -35,6 +37,8 @@ pub struct Settings {
     pub flows: Option<FlowSetting>,
     pub table_size: Option<TableSetting>,
     pub updates: Option<UpdateSetting>,
+    pub ring: Option<RingSetting>,
+    pub comparison: Option<ComparisonSetting>,
 }
 
 /// A value that others have published, of a quantity that is measured here.
@@ -72,6 +76,10 @@ pub struct Found {
     pub table_size: Vec<TableResult>,
     #[serde(default)]
     pub updates: Vec<UpdateResult>,
+    #[serde(default)]
+    pub ring: RingFound,
+    #[serde(default)]
+    pub comparison: Comparison,
 }
 
 /// The format of [`Found`] as JSON.
@@ -84,21 +92,21 @@ impl Evaluation {
     /// What is wrong, with its line.
     pub fn read(text: &str) -> Result<Evaluation, Problem> {
         let read: Evaluation = toml::from_str(text).map_err(|error| Problem::of_toml(text, &error))?;
-        for (name, settings) in [("full", &read.full), ("quick", &read.quick)] {
-            settings
-                .check()
-                .map_err(|message| Problem::new(None, format!("[{name}]: {message}")))?;
+        let named = [("full", Some(&read.full)), ("quick", read.quick.as_ref())];
+        for (name, settings) in named {
+            let checked = settings.map_or(Ok(()), Settings::check);
+            checked.map_err(|message| Problem::new(None, format!("[{name}]: {message}")))?;
         }
         Ok(read)
     }
 
-    /// Measures Forebay in memory. `told` hears a line for each result.
+    /// Measures Forebay in memory. `library` has the results of other experiments; `told` hears a line for each result.
     ///
     /// # Errors
-    /// When something cannot be set up, in words.
-    pub fn run(&self, quick: bool, told: &mut dyn FnMut(&str)) -> Result<Found, String> {
-        let settings = if quick { &self.quick } else { &self.full };
-        let mut found = self.found("Forebay, router in memory");
+    /// When something cannot be set up or read, in words.
+    pub fn run(&self, quick: bool, library: &dyn Library, told: &mut dyn FnMut(&str)) -> Result<Found, String> {
+        let settings = self.settings(quick);
+        let mut found = self.found(settings.device());
         if let Some(setting) = &settings.flows {
             for table in &setting.tables {
                 let mut each = |result: &FlowResult| told(&crate::report::flow_line(result));
@@ -116,6 +124,13 @@ impl Evaluation {
         if let Some(setting) = &settings.updates {
             found.updates = run_updates(setting, None, told)?;
         }
+        if let Some(setting) = &settings.ring {
+            let mut each = |result: &RingResult| told(&crate::ring_report::line(result));
+            found.ring = ring::measure(setting, library, &mut each)?;
+        }
+        if let Some(setting) = &settings.comparison {
+            found.comparison = comparison::compare(setting, library)?;
+        }
         found.machine.finish();
         Ok(found)
     }
@@ -132,7 +147,7 @@ impl Evaluation {
         rules: u32,
         told: &mut dyn FnMut(&str),
     ) -> Result<Found, String> {
-        let settings = if quick { &self.quick } else { &self.full };
+        let settings = self.settings(quick);
         let mut found = self.found(device);
         if let Some(setting) = &settings.flows {
             let place = Place::Interfaces {
@@ -146,10 +161,14 @@ impl Evaluation {
         } else if let Some(setting) = &settings.updates {
             found.updates = run_updates(setting, Some(foreign), told)?;
         } else {
-            return Err("the size of tables is measured in memory alone".to_string());
+            return Err("of switches behind interfaces, flows and updates are measured".to_string());
         }
         found.machine.finish();
         Ok(found)
+    }
+
+    fn settings(&self, quick: bool) -> &Settings {
+        self.quick.as_ref().filter(|_| quick).unwrap_or(&self.full)
     }
 
     fn found(&self, device: &str) -> Found {
@@ -161,15 +180,35 @@ impl Evaluation {
             flows: Vec::new(),
             table_size: Vec::new(),
             updates: Vec::new(),
+            ring: RingFound::default(),
+            comparison: Comparison::default(),
         }
     }
 }
 
 impl Settings {
+    /// What is measured where no other switch is named.
+    fn device(&self) -> &'static str {
+        match (&self.ring, &self.comparison) {
+            (Some(_), _) => "Forebay, both switches in memory",
+            (_, Some(_)) => "figures that other experiments have recorded",
+            _ => "Forebay, router in memory",
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
-        let parts = [self.flows.is_some(), self.table_size.is_some(), self.updates.is_some()];
+        let parts = [
+            self.flows.is_some(),
+            self.table_size.is_some(),
+            self.updates.is_some(),
+            self.ring.is_some(),
+            self.comparison.is_some(),
+        ];
         if parts.iter().filter(|part| **part).count() != 1 {
-            return Err("exactly one of flows, table_size and updates is wanted".to_string());
+            return Err("exactly one of flows, table_size, updates, ring and comparison is wanted".to_string());
+        }
+        if let Some(ring) = &self.ring {
+            ring.check()?;
         }
         let tables = self
             .flows
@@ -236,7 +275,7 @@ mod tests {
 
     #[test]
     fn impossible_settings_are_told() {
-        let text = "title = \"t\"\nsource = \"s\"\n[full]\n[quick]\n";
+        let text = "title = \"t\"\nsource = \"s\"\n[full]\n";
         let problem = Evaluation::read(text).expect_err("nothing to measure");
         assert!(problem.to_string().contains("[full]: exactly one"), "{problem}");
         let problem = Evaluation::read("title = 3").expect_err("a number");

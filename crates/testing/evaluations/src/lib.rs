@@ -5,6 +5,8 @@
 //! | [`flows`] | latency and rate with one rule and with all, with one flow and with many |
 //! | [`table_size`] | how many rules a table takes such that each forwards its packet |
 //! | [`updates`] | how long after a control-plane call packets are treated by the new rule |
+//! | [`ring`] | how many messages a second go through aggregation and disaggregation; [`sockets`]: what a user program reaches |
+//! | [`comparison`] | devices beside one another, by recorded and published figures |
 //!
 //! A folder of `experiments/` with an `evaluation.toml` ([`Evaluation`]) is one of them, with published values; [`report`] puts these
 //! beside what was measured. The device is a router in memory ([`router`], [`rules`]), or a switch behind interfaces.
@@ -16,15 +18,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 pub mod control;
 pub mod evaluation;
 pub mod flows;
 pub mod frames;
 pub mod machine;
 pub mod report;
+pub mod ring;
+mod ring_report;
 pub mod router;
 pub mod rules;
+pub mod sockets;
 pub mod table_size;
+pub mod trials;
 pub mod updates;
 
 pub use evaluation::{Evaluation, Found};

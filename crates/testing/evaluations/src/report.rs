@@ -1,11 +1,15 @@
 //! What was measured beside what was published: tables and charts.
 
 use crate::evaluation::{Evaluation, Figure, Found};
-use crate::flows::{FlowResult, LOADS, LoadResult};
+use crate::flows::{FlowResult, LOADS};
+use crate::frames::CHECK_SEQUENCE_BYTES;
 use crate::rules::Kind;
 use crate::table_size::Attempt;
+use crate::trials::LoadResult;
 use crate::updates::{ControlName, UpdateResult};
 use forebay_sim::plot::{Chart, Point, Series, Style};
+use forebay_tester::histogram::Distribution;
+use forebay_tester::stream::wire_bits;
 use std::fmt::Write;
 
 /// Nanoseconds in a microsecond.
@@ -77,22 +81,7 @@ impl Found {
     pub fn figures(&self) -> Vec<Figure> {
         let mut all = Vec::new();
         let mut figure = |quantity: String, value: f64| all.push(Figure { quantity, value });
-        for result in &self.flows {
-            for load in &result.loads {
-                let name = if load.share < 1.0 {
-                    "90 % of the highest rate"
-                } else {
-                    "highest rate"
-                };
-                let quantity = format!(
-                    "latency p50 (µs), {}, {}, {} B, {name}",
-                    result.kind.name(),
-                    result.case.name,
-                    result.frame_bytes
-                );
-                figure(quantity, load.latency.p50_ns as f64 / US);
-            }
-        }
+        self.flow_figures(&mut figure);
         for growth in growths(&self.flows) {
             figure(
                 format!(
@@ -106,9 +95,41 @@ impl Found {
         for result in &self.table_size {
             let size = result.operable().map_or(0, |attempt| attempt.size);
             figure(format!("operable rules, {}", result.kind.name()), f64::from(size));
+            let bytes = result.operable().map_or(0, |attempt| attempt.process_bytes);
+            figure(
+                format!("memory of the process (MB), {}", result.kind.name()),
+                bytes as f64 / 1e6,
+            );
         }
         self.update_figures(&mut figure);
+        self.ring.figures(&mut figure);
         all
+    }
+
+    fn flow_figures(&self, figure: &mut dyn FnMut(String, f64)) {
+        for result in &self.flows {
+            let of = format!("{}, {}, {} B", result.kind.name(), result.case.name, result.frame_bytes);
+            if let Some(pps) = result.ndr_pps {
+                figure(format!("highest rate (Mpps), {of}"), pps / 1e6);
+                figure(
+                    format!("highest rate (Gbps), {of}"),
+                    pps * wire_bits(result.frame_bytes - CHECK_SEQUENCE_BYTES) / 1e9,
+                );
+            }
+            for load in &result.loads {
+                let name = if load.share < 1.0 {
+                    "90 % of the highest rate"
+                } else {
+                    "highest rate"
+                };
+                let Distribution { p50_ns, p99_ns, .. } = load.latency;
+                figure(format!("latency p50 (µs), {of}, {name}"), p50_ns as f64 / US);
+                figure(
+                    format!("latency p99 less p50 (µs), {of}, {name}"),
+                    (p99_ns - p50_ns) as f64 / US,
+                );
+            }
+        }
     }
 
     fn update_figures(&self, figure: &mut dyn FnMut(String, f64)) {
@@ -178,6 +199,8 @@ impl Found {
         self.flow_table(&mut out);
         self.size_table(&mut out);
         self.update_table(&mut out);
+        self.ring.markdown(&mut out);
+        self.comparison.markdown(&mut out);
         out
     }
 
@@ -300,6 +323,8 @@ impl Found {
             }
         }
         charts.extend(self.update_chart());
+        charts.extend(self.ring.chart());
+        charts.extend(self.comparison.charts());
         charts
     }
 
@@ -445,7 +470,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Three significant digits, without an exponent.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let digits = match value.abs() {
         value if !(f64::MIN_POSITIVE..100.0).contains(&value) => 0,
         value if value >= 10.0 => 1,

@@ -12,6 +12,8 @@ pub enum Style {
     Line,
     /// Marks alone: what was published.
     Marks,
+    /// Open marks alone: what was measured.
+    Measured,
     /// Box plots: each five points are the lower whisker, the quartiles and the upper whisker of one.
     Boxes,
 }
@@ -22,6 +24,7 @@ impl Style {
             Style::Formula => "formula",
             Style::Line => "model",
             Style::Marks => "published",
+            Style::Measured => "measured",
             Style::Boxes => "quartiles and whiskers",
         }
     }
@@ -251,7 +254,7 @@ impl Chart {
         styles.dedup();
         styles.reverse();
         match styles.as_slice() {
-            [Style::Line | Style::Boxes] => Vec::new(),
+            [Style::Line | Style::Boxes | Style::Measured] => Vec::new(),
             _ => styles,
         }
     }
@@ -332,6 +335,7 @@ fn sample(style: Style, shape: usize, colour: Colour, (left, y): (f64, f64), dra
     let middle = (left + 14.0, y);
     match style {
         Style::Marks => drawing.mark(shape, middle, MARK, colour, colour),
+        Style::Measured => drawing.mark(shape, middle, MARK, WHITE, colour),
         Style::Line => {
             drawing.line((left, y), (left + 28.0, y), 2.0, colour);
             drawing.mark(shape, middle, DOT, WHITE, colour);
@@ -354,7 +358,7 @@ fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f
     match series.style {
         Style::Formula => drawing.path(places.clone(), 1.2, colour, true),
         Style::Line => drawing.path(places.clone(), 2.0, colour, false),
-        Style::Marks => {}
+        Style::Marks | Style::Measured => {}
         Style::Boxes => {
             places
                 .chunks_exact(5)
@@ -368,6 +372,7 @@ fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f
         }
         match series.style {
             Style::Marks => drawing.mark(group, *place, MARK, colour, colour),
+            Style::Measured => drawing.mark(group, *place, MARK, WHITE, colour),
             Style::Line if dotted => drawing.mark(group, *place, DOT, WHITE, colour),
             _ => {}
         }

@@ -3,7 +3,7 @@
 //! | device | ports | time | what is behind |
 //! |---|---|---|---|
 //! | [mod@wire] | memory | real | nothing: the self test |
-//! | [mod@program] | memory | real | a switch with a P4 program, polled by the tester's thread |
+//! | [mod@program], [chain] | memory | real | a switch with a P4 program, polled by the tester's thread; several of them |
 //! | [mod@interfaces] | AF_XDP, AF_PACKET, TAP | real | anything |
 //! | [mod@chip] | memory | simulated | a chip of the timed model |
 
@@ -14,7 +14,7 @@ mod wire;
 
 pub use chip::chip;
 pub use interfaces::interfaces;
-pub use program::program;
+pub use program::{chain, program};
 pub use wire::wire;
 
 use crate::impairment::{Impaired, Impairment, Injected, SharedInjected};
