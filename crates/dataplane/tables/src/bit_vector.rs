@@ -169,7 +169,11 @@ impl BitVectors {
     }
 
     fn in_ranges(&self, block: &Block, rule: usize, key: &[u64]) -> bool {
-        let mut bounds = &block.bounds[rule * self.bound_words()..];
+        self.is_within(&block.bounds[rule * self.bound_words()..], key)
+    }
+
+    /// Whether the key is in the ranges with these bounds: for each range field the lower and then the upper one.
+    pub(crate) fn is_within(&self, mut bounds: &[AtomicU64], key: &[u64]) -> bool {
         self.ranges.iter().all(|range| {
             let words = limbs(range);
             let (low, rest) = bounds.split_at(words);
@@ -182,7 +186,7 @@ impl BitVectors {
     }
 
     /// Words of the bounds of one rule.
-    fn bound_words(&self) -> usize {
+    pub(crate) fn bound_words(&self) -> usize {
         self.ranges.iter().map(|range| 2 * limbs(range)).sum()
     }
 
@@ -209,11 +213,11 @@ impl BitVectors {
             }
         }
         let mut bounds = block.bounds[rule * self.bound_words()..].iter();
-        for bound in new.ranges.iter().flat_map(|range| range.low.iter().chain(&range.high)) {
+        for bound in new.bounds() {
             bounds
                 .next()
                 .expect("room for all bounds")
-                .store(*bound, Ordering::Relaxed);
+                .store(bound, Ordering::Relaxed);
         }
         block.candidates[rule].store(new.candidate.0, Ordering::Relaxed);
         set(RANGED, !new.is_masked());

@@ -1,10 +1,14 @@
 //! Rules with priorities, and prefixes beside exact fields: a hash table per popular mask, bit vectors for the rest.
 //!
 //! Rules that have the same mask differ in their values only, so one exact-match table finds them all (tuple-space
-//! search). That is fast as long as there are few masks. Rules whose mask is rare, and rules with ranges that no mask
-//! can say, are in [bit vectors](crate::bit_vector), which do not mind how many masks there are. The content of a
-//! table decides: a rule begins in the bit vectors, and a mask that gathers [`POPULAR`] rules moves into a hash table of
-//! its own.
+//! search). That is fast as long as there are few masks. Rules whose mask is rare are in [bit vectors](crate::bit_vector),
+//! which do not mind how many masks there are. The content of a table decides: a rule begins in the bit vectors, and a mask
+//! that gathers [`POPULAR`] rules moves into a hash table of its own.
+//!
+//! A rule with ranges that no mask can say has the bits that both ends share for a mask, and its bounds are beside it in the hash
+//! table. Two ranges of one field that share mask and value overlap, as both have the middle of the keys with that value in them: of
+//! ranges that do not overlap, no two want the same place. Of those that do, the first is in the hash table, the others stay in the
+//! bit vectors.
 //!
 //! A search goes through the hash tables in order of their highest priority and ends when none can have a better rule
 //! than the one found. Among rules of equal priority the oldest wins; a table of one prefix field and some exact fields
@@ -23,7 +27,7 @@ use crate::bit_vector::{BitVectorWriter, BitVectors};
 use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::exact::{ExactMap, ExactWriter, hash_words};
 use crate::layout::{Key, KeyLayout, Placement};
-use crate::sync::Ordering;
+use crate::sync::{AtomicU64, Ordering};
 
 /// Rules of one mask from which on they have a hash table of their own.
 const POPULAR: usize = 64;
@@ -71,6 +75,25 @@ impl Rule {
     pub(crate) fn is_masked(&self) -> bool {
         self.ranges.is_empty()
     }
+
+    /// For each range field the lower bound and then the upper one.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = u64> {
+        let bounds = self.ranges.iter().flat_map(|range| range.low.iter().chain(&range.high));
+        bounds.copied()
+    }
+
+    /// Masks with hash tables of their own are told apart by this.
+    fn shape(&self) -> Shape {
+        Shape {
+            mask: self.mask.clone(),
+            is_ranged: !self.is_masked(),
+        }
+    }
+
+    /// What a hash table has for its value.
+    fn record(&self) -> Vec<u64> {
+        std::iter::once(self.candidate.0).chain(self.bounds()).collect()
+    }
 }
 
 /// The best rule that a search has found.
@@ -104,10 +127,19 @@ impl Best<'_> {
     }
 }
 
+/// What rules of one hash table have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    mask: Key,
+    /// Whether they have bounds beside the mask.
+    is_ranged: bool,
+}
+
 /// A mask with the rules that have it.
 #[derive(Debug)]
 struct Tuple {
-    mask: Key,
+    shape: Shape,
+    /// From values to the words of [`Rule::record`].
     rules: ExactMap,
 }
 
@@ -152,7 +184,7 @@ impl RuleSet {
             if !best.is_below((*highest).into()) {
                 break;
             }
-            if let Some(found) = tuple.find(key, pin) {
+            if let Some(found) = tuple.find(key, &self.vectors, pin) {
                 best.offer(found);
             }
         }
@@ -163,25 +195,26 @@ impl RuleSet {
     /// Asks for the memory of the first hash tables.
     pub(crate) fn prefetch(&self, key: &[u64], pin: &Pin<'_>) {
         for listed in self.tuples.load(pin).iter().take(2) {
-            let hash = hash_words(&masked(key, &listed.tuple.mask));
+            let hash = hash_words(&masked(key, &listed.tuple.shape.mask));
             listed.tuple.rules.prefetch(hash, pin);
         }
     }
 }
 
 impl Tuple {
-    fn find(&self, key: &[u64], pin: &Pin<'_>) -> Option<Candidate> {
-        let found = match (key, self.mask.as_slice()) {
+    fn find(&self, key: &[u64], vectors: &BitVectors, pin: &Pin<'_>) -> Option<Candidate> {
+        let record = match (key, self.shape.mask.as_slice()) {
             ([key], [mask]) => self.find_masked(&[key & mask], pin),
             ([low, high], [mask, high_mask]) => self.find_masked(&[low & mask, high & high_mask], pin),
-            _ => self.find_masked(&masked(key, &self.mask), pin),
-        };
-        found.map(Candidate)
+            _ => self.find_masked(&masked(key, &self.shape.mask), pin),
+        }?;
+        let (candidate, bounds) = record.split_first()?;
+        let matches = !self.shape.is_ranged || vectors.is_within(bounds, key);
+        matches.then(|| Candidate(candidate.load(Ordering::Acquire)))
     }
 
-    fn find_masked(&self, key: &[u64], pin: &Pin<'_>) -> Option<u64> {
-        let found = self.rules.find(key, hash_words(key), pin)?;
-        Some(found[0].load(Ordering::Acquire))
+    fn find_masked<'a>(&'a self, key: &[u64], pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
+        self.rules.find(key, hash_words(key), pin)
     }
 }
 
@@ -192,7 +225,7 @@ fn masked(key: &[u64], mask: &[u64]) -> Key {
 /// All rules of one mask.
 #[derive(Debug, Default)]
 struct Mask {
-    /// By value: best first.
+    /// By value: best first, or with ranges oldest first. The hash table has the first ones.
     rules: HashMap<Key, Vec<Rule>>,
     count: usize,
     own: Option<OwnTable>,
@@ -210,8 +243,8 @@ struct OwnTable {
 #[derive(Debug)]
 pub(crate) struct RuleWriter {
     domain: Arc<Domain>,
-    /// All rules without ranges by mask.
-    masks: HashMap<Key, Mask>,
+    /// All rules.
+    masks: HashMap<Shape, Mask>,
     vectors: BitVectorWriter,
     #[expect(
         clippy::box_collection,
@@ -228,21 +261,21 @@ impl RuleWriter {
     /// Adds a rule.
     pub(crate) fn insert(&mut self, set: &RuleSet, rule: Rule) {
         self.collect(set);
-        if !rule.is_masked() {
-            return self.vectors.insert(&set.vectors, &rule);
-        }
-        let key = rule.mask.clone();
-        let mask = self.masks.entry(key.clone()).or_default();
+        let shape = rule.shape();
+        let mask = self.masks.entry(shape.clone()).or_default();
         mask.count += 1;
         let same = mask.rules.entry(rule.value.clone()).or_default();
         let order = |rule: &Rule| (std::cmp::Reverse(rule.candidate.priority()), rule.id);
-        let at = same.partition_point(|present| order(present) < order(&rule));
+        let at = match shape.is_ranged {
+            true => same.len(),
+            false => same.partition_point(|present| order(present) < order(&rule)),
+        };
         same.insert(at, rule.clone());
         let popular = mask.count >= POPULAR;
         let Some(own) = &mut mask.own else {
             self.vectors.insert(&set.vectors, &rule);
             if popular {
-                self.promote(set, &key);
+                self.promote(set, &shape);
             }
             return;
         };
@@ -250,10 +283,15 @@ impl RuleWriter {
             own.highest = rule.candidate.priority();
             self.publish_tuples(set);
         }
-        if at == 0
-            && let Some(mask) = self.masks.get_mut(&key)
-        {
-            mask.publish_best(&rule.value, true);
+        if at > 0 {
+            // Without ranges the first one hides it.
+            if shape.is_ranged {
+                self.vectors.insert(&set.vectors, &rule);
+            }
+            return;
+        }
+        if let Some(mask) = self.masks.get_mut(&shape) {
+            mask.publish_first(&rule.value, true);
         }
     }
 
@@ -262,30 +300,33 @@ impl RuleWriter {
         if self.vectors.contains(rule.id) {
             self.vectors.replace(rule.id, rule.candidate);
         }
-        let Some(mask) = self.masks.get_mut(&rule.mask).filter(|_| rule.is_masked()) else {
-            return;
-        };
+        let mask = self.masks.get_mut(&rule.shape());
+        let mask = mask.expect("a rule to be replaced is there");
         let same = mask.rules.get_mut(&rule.value).expect("a rule to be replaced is there");
         let at = same.iter().position(|present| present.id == rule.id);
         let at = at.expect("a rule to be replaced is there");
         same[at].candidate = rule.candidate;
         if at == 0 {
-            mask.publish_best(&rule.value, false);
+            mask.publish_first(&rule.value, false);
         }
     }
 
     /// Removes a rule that is there.
     pub(crate) fn remove(&mut self, set: &RuleSet, rule: &Rule) {
         self.collect(set);
+        let shape = rule.shape();
+        let mask = self.masks.get_mut(&shape).expect("a rule to be removed is there");
+        if let Some(followed_by) = mask.remove(rule)
+            && self.vectors.contains(followed_by)
+        {
+            self.moved.retire(&self.domain, followed_by);
+        }
+        let is_empty = mask.count == 0;
         if self.vectors.contains(rule.id) {
             self.vectors.remove(&set.vectors, rule.id);
         }
-        let Some(mask) = self.masks.get_mut(&rule.mask).filter(|_| rule.is_masked()) else {
-            return;
-        };
-        mask.remove(rule);
-        if mask.count == 0
-            && let Some(mask) = self.masks.remove(&rule.mask)
+        if is_empty
+            && let Some(mask) = self.masks.remove(&shape)
             && let Some(own) = mask.own
         {
             self.publish_tuples(set);
@@ -300,17 +341,21 @@ impl RuleWriter {
     }
 
     /// Moves a mask from the bit vectors into a hash table.
-    fn promote(&mut self, set: &RuleSet, key: &Key) {
-        let Some(mask) = self.masks.get_mut(key) else { return };
-        let (rules, mut writer) = ExactMap::new(&self.domain, key.len(), 1);
+    fn promote(&mut self, set: &RuleSet, shape: &Shape) {
+        let Some(mask) = self.masks.get_mut(shape) else { return };
+        let bound_words = if shape.is_ranged { set.vectors.bound_words() } else { 0 };
+        let (rules, mut writer) = ExactMap::new(&self.domain, shape.mask.len(), 1 + bound_words);
         for (value, same) in &mask.rules {
-            writer.insert(&rules, value, &[same[0].candidate.0]);
+            writer.insert(&rules, value, &same[0].record());
         }
-        let all = || mask.rules.values().flatten();
-        let ids: Vec<u64> = all().map(|rule| rule.id).collect();
-        let highest = all().map(|rule| rule.candidate.priority()).max().unwrap_or(0);
+        // With ranges the later ones stay where they are; without them the first one hides them.
+        let moving = |same: &Vec<Rule>| if shape.is_ranged { 1 } else { same.len() };
+        let moved = mask.rules.values().flat_map(|same| &same[..moving(same)]);
+        let ids: Vec<u64> = moved.map(|rule| rule.id).collect();
+        let all = mask.rules.values().flatten();
+        let highest = all.map(|rule| rule.candidate.priority()).max().unwrap_or(0);
         let tuple = Arc::new(Tuple {
-            mask: key.clone(),
+            shape: shape.clone(),
             rules,
         });
         mask.own = Some(OwnTable { highest, tuple, writer });
@@ -348,33 +393,39 @@ impl RuleWriter {
 }
 
 impl Mask {
-    /// Takes a rule away, and lets the next one of the same value come forward.
-    fn remove(&mut self, rule: &Rule) {
+    /// Takes a rule away, and lets the next one of the same value come forward: that one is returned when the hash table has it now.
+    fn remove(&mut self, rule: &Rule) -> Option<u64> {
         let same = self.rules.get_mut(&rule.value).expect("a rule to be removed is there");
         let at = same.iter().position(|present| present.id == rule.id);
         let at = at.expect("a rule to be removed is there");
         same.remove(at);
         self.count -= 1;
-        let last = same.is_empty();
-        if last {
-            self.rules.remove(&rule.value);
-            if let Some(own) = &mut self.own {
-                own.writer.remove(&own.tuple.rules, &rule.value);
+        let first = same.first().map(|rule| rule.id);
+        match first {
+            None => {
+                self.rules.remove(&rule.value);
+                if let Some(own) = &mut self.own {
+                    own.writer.remove(&own.tuple.rules, &rule.value);
+                }
+                None
             }
-        } else if at == 0 {
-            self.publish_best(&rule.value, false);
+            Some(first) if at == 0 && self.own.is_some() => {
+                self.publish_first(&rule.value, false);
+                Some(first)
+            }
+            Some(_) => None,
         }
     }
 
-    /// Puts the best rule of a value into the hash table, where the value may be new.
-    fn publish_best(&mut self, value: &Key, added: bool) {
+    /// Puts the first rule of a value into the hash table, where the value may be new.
+    fn publish_first(&mut self, value: &Key, added: bool) {
         let same = &self.rules[value];
-        let best = [same[0].candidate.0];
+        let first = same[0].record();
         let Some(own) = &mut self.own else { return };
         if added && same.len() == 1 {
-            own.writer.insert(&own.tuple.rules, value, &best);
+            own.writer.insert(&own.tuple.rules, value, &first);
         } else {
-            own.writer.replace(&own.tuple.rules, value, &best);
+            own.writer.replace(&own.tuple.rules, value, &first);
         }
     }
 }
