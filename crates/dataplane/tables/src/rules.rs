@@ -429,3 +429,48 @@ impl Mask {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{KeySpec, MatchKind};
+
+    const WIDTH: u32 = 32;
+
+    /// A rule for the keys from `low` to `high`.
+    fn rule(id: u64, low: u64, high: u64) -> Rule {
+        let differing = u64::BITS - (low ^ high).leading_zeros();
+        let shared = u64::from(u32::MAX) & (u64::MAX << differing);
+        let bounds = Bounds {
+            low: Box::new([low]),
+            high: Box::new([high]),
+        };
+        Rule {
+            id,
+            candidate: Candidate::new(1, id as u32),
+            value: Key::from_slice(&[low & shared]),
+            mask: Key::from_slice(&[shared]),
+            ranges: Box::new([bounds]),
+        }
+    }
+
+    #[test]
+    fn of_ranges_that_do_not_overlap_few_are_in_the_bit_vectors() {
+        let domain = Domain::new();
+        let key = KeySpec {
+            width: WIDTH,
+            kind: MatchKind::Range,
+        };
+        let layout = KeyLayout::new(&[key]);
+        let (set, mut writer) = RuleSet::new(&domain, &layout, layout.matched().collect());
+        let count = 10_000;
+        for id in 0..count {
+            // Each begins and ends at another bit.
+            let low = id * 1_000 + id % 7;
+            writer.insert(&set, rule(id, low, low + 900 + id % 13));
+        }
+        let rare = (0..count).filter(|id| writer.vectors.contains(*id)).count();
+        // At most POPULAR - 1 of each of 33 masks.
+        assert!(rare < 33 * POPULAR, "{rare} of {count} rules");
+    }
+}

@@ -326,3 +326,23 @@ proptest! {
         run(keys, &steps, LARGE);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Many ranges share mask and value, and many overlap.
+    #[test]
+    fn large_tables_of_ranges_do_what_a_scan_does(
+        (keys, steps) in prop::sample::subsequence(vec![MatchKind::Exact, MatchKind::Range, MatchKind::Ternary], 1..3)
+            .prop_flat_map(|kinds| {
+                let field = |kind| prop::sample::select(vec![5, 32, 65]).prop_map(move |width| KeySpec { width, kind });
+                [vec![MatchKind::Range], kinds].concat().into_iter().map(field).collect::<Vec<_>>()
+            })
+            .prop_flat_map(|keys| {
+                let fields = keys.len();
+                (Just(keys), steps(fields, ALL, 8, 900))
+            })
+    ) {
+        run(keys, &steps, LARGE);
+    }
+}
