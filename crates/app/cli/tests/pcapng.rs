@@ -42,7 +42,7 @@ fn fields(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
 }
 
 const FRAME: &str =
-    "0200000000fe0200000000010800450000260000000040116c9d0a0100010a000201000100020012000000000000000000000000";
+    "0200000000fe02000000000108004500002600000000401164c50a0100010a000201000100020012000000000000000000000000";
 
 /// The frame that these hexadecimal digits say.
 fn bytes(hex: &str) -> Vec<u8> {
@@ -118,7 +118,7 @@ fn a_switch_captures_what_became_of_every_packet() {
     let routed = bytes(FRAME);
     // Without a route to it: 192.0.2.1.
     let mut unknown = routed.clone();
-    unknown[24..26].copy_from_slice(&[0xb6, 0x9c]);
+    unknown[24..26].copy_from_slice(&[0xae, 0xc4]);
     unknown[30..34].copy_from_slice(&[192, 0, 2, 1]);
     std::fs::write(
         path("in.pcap"),
@@ -172,10 +172,15 @@ fn a_simulation_is_recorded_packet_by_packet() {
         frames.to_string_lossy().into_owned(),
         timeline.to_string_lossy().into_owned(),
     );
-    // A published table, with samples of the buffer.
-    let text = std::fs::read_to_string(root().join("experiments/table-4/scenario.toml")).expect("a scenario");
-    let programs = format!("{}/", root().to_string_lossy());
-    let sampled = format!("sample_us = 1\n{}", text.replace("../../", &programs));
+    // A published table at a load at which packets wait, with samples of the buffer.
+    let published = root().join("experiments/table-4");
+    let text = std::fs::read_to_string(published.join("scenario.toml")).expect("a scenario");
+    let text = text.replace("../../", &format!("{}/", root().to_string_lossy()));
+    let text = text.replace("\"group_", &format!("\"{}/group_", published.to_string_lossy()));
+    let sampled = format!(
+        "{}\n[measure]\nsample_us = 1\n",
+        text.replace("gbps = 10\n", "gbps = 100\n")
+    );
     let scenario_path = folder.path().join("scenario.toml");
     std::fs::write(&scenario_path, sampled).expect("a file");
     let scenario_path = scenario_path.to_string_lossy().into_owned();
