@@ -106,6 +106,8 @@ pub struct Pipeline {
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
     pub(crate) learning: Learning,
+    /// What another entry adds to the memory of each table: see [`memory::entry_bytes`].
+    pub(crate) entry_bytes: Vec<u64>,
     /// The workers that read tables and snapshots.
     pub(crate) readers: Arc<Domain>,
     control: Mutex<Control>,
@@ -156,6 +158,7 @@ impl Pipeline {
             storage,
             plan: LookupPlan::new(&program),
             learning: Learning::new(&program, &options),
+            entry_bytes: memory::entry_bytes(&program),
             stateful: load_stateful(&program, sections.locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),
             control: Mutex::new(Control {

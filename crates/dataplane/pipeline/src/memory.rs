@@ -53,15 +53,27 @@ pub fn demands(program: &Program, workers: u32) -> Vec<Demand> {
         let bytes = meter_size(program, index).saturating_mul(MeterArray::ELEMENT_BYTES);
         demand(ObjectKind::Meter, &meter.name, bytes)
     });
-    let tables = program.tables.iter().map(|table| {
-        let bytes = entry_bytes(program, table).saturating_mul(table.entries.len() as u64);
-        demand(ObjectKind::Table, &table.name, bytes)
-    });
+    let tables = program
+        .tables
+        .iter()
+        .zip(entry_bytes(program))
+        .map(|(table, entry_bytes)| {
+            let bytes = entry_bytes.saturating_mul(table.entries.len() as u64);
+            demand(ObjectKind::Table, &table.name, bytes)
+        });
     registers.chain(counters).chain(meters).chain(tables).collect()
 }
 
-/// Bytes that an entry of a table takes, about.
-pub(crate) fn entry_bytes(program: &Program, table: &Table) -> u64 {
+/// Bytes that an entry of each table takes, about.
+pub(crate) fn entry_bytes(program: &Program) -> Vec<u64> {
+    program
+        .tables
+        .iter()
+        .map(|table| bytes_of_entry(program, table))
+        .collect()
+}
+
+fn bytes_of_entry(program: &Program, table: &Table) -> u64 {
     let words = |bits: u32| u64::from(bits.div_ceil(u64::BITS)).max(1);
     let key: u64 = table.keys.iter().map(|key| words(key.width)).sum();
     let data = table.actions.iter().map(|listed| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forebay_bits::Bits;
 
 use crate::key::{KeyMatch, KeySpec};
-use crate::packed::{PackedKey, pack, unpack};
+use crate::packed::{PackedKey, unpack};
 
 macro_rules! identifiers {
     ($($(#[$meta:meta])* $name:ident($number:ty);)*) => {$(
@@ -124,17 +124,27 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry that `new` describes, with its key already canonical. The action may be shared.
-    pub(crate) fn new(id: EntryId, slot: u32, new: &NewEntry, action: Arc<EntryAction>) -> Entry {
+    /// An entry that can be changed. The action may be shared.
+    pub(crate) fn new(
+        (id, slot): (EntryId, u32),
+        (key, priority): (PackedKey, i32),
+        action: Arc<EntryAction>,
+        idle_timeout_ns: u64,
+    ) -> Entry {
         Entry {
             id,
             slot,
-            key: pack(&new.key),
-            priority: new.priority,
+            key,
+            priority,
             action,
-            is_const: new.is_const,
-            idle_timeout_ns: new.idle_timeout_ns,
+            is_const: false,
+            idle_timeout_ns,
         }
+    }
+
+    /// The same entry, which cannot be changed.
+    pub(crate) fn into_const(self) -> Entry {
+        Entry { is_const: true, ..self }
     }
 
     /// This entry with another action and another idle timeout.

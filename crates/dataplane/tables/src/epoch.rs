@@ -102,7 +102,12 @@ impl Groups {
 
     /// Their numbers.
     fn numbers(self) -> impl Iterator<Item = usize> {
-        (0..GROUPS).filter(move |group| self.0 >> group & 1 == 1)
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let group = rest.trailing_zeros() as usize;
+            rest &= rest.wrapping_sub(1);
+            (group < GROUPS).then_some(group)
+        })
     }
 }
 

@@ -188,6 +188,11 @@ impl KeyMatch {
         }
     }
 
+    /// Whether it is the canonical condition of an exact field.
+    pub(crate) fn is_exactly(&self, spec: KeySpec) -> bool {
+        matches!(self, KeyMatch::Exact(value) if spec.kind == MatchKind::Exact && value.width() == spec.width)
+    }
+
     /// Whether a field with this value fulfils the condition.
     pub fn matches(&self, field: &Bits) -> bool {
         match self {

@@ -20,12 +20,12 @@ pub(crate) type PackedKey = SmallVec<[u64; 2]>;
 
 /// The words of a canonical key.
 pub(crate) fn pack(key: &[KeyMatch]) -> PackedKey {
-    let mut words = PackedKey::new();
+    let mut words = PackedKey::with_capacity(key.iter().map(words_of).sum());
     for field in key {
         match field {
-            KeyMatch::Exact(value) => words.extend(value.limbs()),
+            KeyMatch::Exact(value) => put(&mut words, value),
             KeyMatch::Lpm { value, prefix_len } => {
-                words.extend(value.limbs());
+                put(&mut words, value);
                 words.push((*prefix_len).into());
             }
             KeyMatch::Ternary {
@@ -33,17 +33,41 @@ pub(crate) fn pack(key: &[KeyMatch]) -> PackedKey {
                 mask: second,
             }
             | KeyMatch::Range { lo: first, hi: second } => {
-                words.extend(first.limbs());
-                words.extend(second.limbs());
+                put(&mut words, first);
+                put(&mut words, second);
             }
             KeyMatch::Optional(value) => {
                 words.push(value.is_some().into());
-                words.extend(value.iter().flat_map(Bits::limbs));
+                if let Some(value) = value {
+                    put(&mut words, value);
+                }
             }
             KeyMatch::DontCare => unreachable!("a canonical key has the conditions of its fields' kinds"),
         }
     }
     words
+}
+
+fn put(words: &mut PackedKey, value: &Bits) {
+    match limbs(value) {
+        1 => words.push(value.to_u64()),
+        _ => words.extend(value.limbs()),
+    }
+}
+
+/// How many words a condition has.
+fn words_of(field: &KeyMatch) -> usize {
+    match field {
+        KeyMatch::Exact(value) => limbs(value),
+        KeyMatch::Lpm { value, .. } => limbs(value) + 1,
+        KeyMatch::Ternary { value, .. } | KeyMatch::Range { lo: value, .. } => 2 * limbs(value),
+        KeyMatch::Optional(value) => 1 + value.as_ref().map_or(0, limbs),
+        KeyMatch::DontCare => 0,
+    }
+}
+
+fn limbs(value: &Bits) -> usize {
+    value.limbs().len()
 }
 
 /// The key with these words, of a table with such keys.
@@ -59,8 +83,8 @@ fn unpack_field(rest: &mut &[u64], field: KeySpec) -> KeyMatch {
         *rest = behind;
         taken
     };
-    let limbs = field.width.div_ceil(u64::BITS) as usize;
-    let mut value = || Bits::from_limbs(field.width, take(limbs));
+    let count = field.width.div_ceil(u64::BITS) as usize;
+    let mut value = || Bits::from_limbs(field.width, take(count));
     match field.kind {
         MatchKind::Exact => KeyMatch::Exact(value()),
         MatchKind::Lpm => KeyMatch::Lpm {
@@ -77,7 +101,7 @@ fn unpack_field(rest: &mut &[u64], field: KeySpec) -> KeyMatch {
         },
         MatchKind::Optional => match take(1)[0] {
             0 => KeyMatch::Optional(None),
-            _ => KeyMatch::Optional(Some(Bits::from_limbs(field.width, take(limbs)))),
+            _ => KeyMatch::Optional(Some(Bits::from_limbs(field.width, take(count)))),
         },
         MatchKind::Selector => unreachable!("selectors are not matched"),
     }

@@ -15,11 +15,11 @@
 //! same name is a [`TableError::Duplicate`].
 
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use forebay_bits::Bits;
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::engine::{EngineEntry, EngineWriter};
 use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, NewEntry};
@@ -246,7 +246,7 @@ pub struct Table {
     actions: HashTable<Arc<EntryAction>>,
     /// Actions to be shared until those are looked for that no entry has any more.
     until_sweep: usize,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     next_id: u64,
     gone: Limbo<Gone>,
     defaults: Limbo<Box<DefaultAction>>,
@@ -320,7 +320,7 @@ impl Table {
             by_name: HashTable::new(),
             actions: HashTable::new(),
             until_sweep: 0,
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             next_id: 0,
             gone: Limbo::default(),
             defaults: Limbo::default(),
@@ -365,26 +365,29 @@ impl Table {
     }
 
     /// Adds an entry; `prepare` is called with its slot before readers can find it.
-    pub fn insert_prepared(&mut self, mut new: NewEntry, prepare: impl FnOnce(usize)) -> Result<EntryId, TableError> {
+    pub fn insert_prepared(&mut self, new: NewEntry, prepare: impl FnOnce(usize)) -> Result<EntryId, TableError> {
         if self.sealed {
             return Err(TableError::ConstEntries);
         }
-        new.key = self.canonical_key(new.key)?;
-        new.priority = self.stored_priority(new.priority);
+        let key = self.canonical_key(new.key)?;
+        let priority = self.stored_priority(new.priority);
         self.check_entry_action(&new.action)?;
-        if let Some(existing) = self.named(&pack(&new.key), new.priority) {
+        let packed = pack(&key);
+        let hash = name_hash(&self.hasher, &packed, priority);
+        if let Some(existing) = self.named(hash, &packed, priority) {
             return Err(TableError::Duplicate(existing.id()));
         }
         let slot = self.take_slot()?;
         let id = EntryId(self.next_id);
         self.next_id += 1;
-        let action = self.shared(&new.action);
-        let entry = Arc::new(Entry::new(id, slot, &new, action));
+        let action = self.shared(new.action);
+        let entry = Entry::new((id, slot), (packed, priority), action, new.idle_timeout_ns);
+        let entry = Arc::new(if new.is_const { entry.into_const() } else { entry });
         prepare(slot as usize);
         let change = self.view.begin_change();
-        self.publish(&entry, &new.key);
+        self.publish(&entry, &key);
         drop(change);
-        let named = Named::new(slot, name_hash(&self.hasher, entry.packed_key(), entry.priority()));
+        let named = Named::new(slot, hash);
         self.by_name
             .insert_unique(named.spread(), named, |named| named.spread());
         self.order.push(id, slot);
@@ -392,12 +395,12 @@ impl Table {
     }
 
     /// An action, which other entries may have too.
-    fn shared(&mut self, action: &EntryAction) -> Arc<EntryAction> {
-        let hash = self.hasher.hash_one(action);
-        if let Some(known) = self.actions.find(hash, |known| **known == *action) {
+    fn shared(&mut self, action: EntryAction) -> Arc<EntryAction> {
+        let hash = self.hasher.hash_one(&action);
+        if let Some(known) = self.actions.find(hash, |known| **known == action) {
             return Arc::clone(known);
         }
-        let action = Arc::new(action.clone());
+        let action = Arc::new(action);
         if self.actions.len() >= SHARED_ACTIONS_MAX {
             self.sweep_actions();
         }
@@ -435,7 +438,7 @@ impl Table {
         let entry = Arc::clone(self.changeable(id)?);
         self.check_entry_action(&action)?;
         self.collect();
-        let action = self.shared(&action);
+        let action = self.shared(action);
         let modified = Arc::new(entry.with_action(action, timeout_ns.unwrap_or(entry.idle_timeout_ns())));
         let record = self.encode(&modified);
         let key = modified.key(&self.spec().keys);
@@ -485,7 +488,8 @@ impl Table {
     /// The entry with this key and priority, as a control plane names it.
     pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<&Arc<Entry>, TableError> {
         let key = self.canonical_key(key)?;
-        let named = self.named(&pack(&key), self.stored_priority(priority));
+        let (key, priority) = (pack(&key), self.stored_priority(priority));
+        let named = self.named(name_hash(&self.hasher, &key, priority), &key, priority);
         named.ok_or(TableError::NotFound)
     }
 
@@ -565,9 +569,9 @@ impl Table {
         self.slots[slot as usize].as_ref().map(|slot| &slot.entry)
     }
 
-    /// The entry with this canonical key and stored priority.
-    fn named(&self, key: &[u64], priority: i32) -> Option<&Arc<Entry>> {
-        let wanted = Named::new(NO_SLOT, name_hash(&self.hasher, key, priority));
+    /// The entry with this canonical key and stored priority, and the hash of both.
+    fn named(&self, hash: u64, key: &[u64], priority: i32) -> Option<&Arc<Entry>> {
+        let wanted = Named::new(NO_SLOT, hash);
         let has_name = |named: &Named| {
             let entry = self.entry_of_slot(named.slot);
             named.hash == wanted.hash
@@ -635,6 +639,14 @@ impl Table {
                 expected: fields().count(),
                 found: key.len(),
             });
+        }
+        // As entries mostly are that programs learn.
+        if key
+            .iter()
+            .zip(fields())
+            .all(|(condition, spec)| condition.is_exactly(*spec))
+        {
+            return Ok(key);
         }
         let conditions = key.into_iter().zip(fields()).enumerate();
         conditions
@@ -715,7 +727,7 @@ fn engine_entry<'a>(entry: &'a Entry, key: &'a [KeyMatch], record: &'a [u64]) ->
     }
 }
 
-fn name_hash(hasher: &RandomState, key: &[u64], priority: i32) -> u64 {
+fn name_hash(hasher: &DefaultHashBuilder, key: &[u64], priority: i32) -> u64 {
     hasher.hash_one((key, priority))
 }
 

@@ -33,7 +33,6 @@
 use crate::control::learning::Hold;
 use crate::error::ControlError;
 use crate::load::Pipeline;
-use crate::memory::entry_bytes;
 use crate::objects::{Control, Snapshot};
 use forebay_ir::TableId;
 use forebay_tables::{EntryId, NewEntry, Table, TableError};
@@ -236,12 +235,11 @@ impl Batch<'_> {
     /// # Errors
     /// When there is none.
     pub(super) fn claim_entry(&mut self, id: TableId) -> Result<(), ControlError> {
-        let program = &self.pipeline.program;
-        let table = &program.tables[id.index()];
-        let needed = self.state_bytes_mut().saturating_add(entry_bytes(program, table));
-        match self.pipeline.options.memory_limit {
+        let pipeline = self.pipeline;
+        let needed = self.state_bytes_mut().saturating_add(pipeline.entry_bytes[id.index()]);
+        match pipeline.options.memory_limit {
             Some(limit) if needed > limit => Err(ControlError::NoMemory {
-                name: table.name.clone(),
+                name: pipeline.program.tables[id.index()].name.clone(),
                 limit,
             }),
             _ => {
@@ -253,8 +251,7 @@ impl Batch<'_> {
 
     /// An entry that was claimed is not there any more.
     pub(super) fn disclaim_entry(&mut self, id: TableId) {
-        let program = &self.pipeline.program;
-        let bytes = entry_bytes(program, &program.tables[id.index()]);
+        let bytes = self.pipeline.entry_bytes[id.index()];
         let state_bytes = self.state_bytes_mut();
         *state_bytes = state_bytes.saturating_sub(bytes);
     }

@@ -128,8 +128,14 @@ impl Batch<'_> {
     pub(super) fn add(&mut self, id: TableId, new: NewEntry, now_ns: u64) -> Result<EntryId, ControlError> {
         let declared = &self.pipeline.program.tables[id.index()];
         let timeout_ns = new.idle_timeout_ns;
-        let action = new.action.clone();
-        self.acquire(id, action.as_ref())?;
+        let named = match new.action.as_ref() {
+            ActionRef::Call(_) => None,
+            ActionRef::Member(member) => Some(ActionRef::Member(member)),
+            ActionRef::Group(group) => Some(ActionRef::Group(group)),
+        };
+        if let Some(named) = named {
+            self.acquire(id, named)?;
+        }
         let claimed = self.claim_entry(id);
         let inserted = claimed.and_then(|()| {
             self.insert(id, new, now_ns).map_err(|error| {
@@ -140,7 +146,11 @@ impl Batch<'_> {
         match inserted {
             Ok(entry) if timeout_ns > 0 => self.note_date(id, entry, timeout_ns, now_ns),
             Ok(_) => {}
-            Err(_) => self.release(id, action.as_ref()),
+            Err(_) => {
+                if let Some(named) = named {
+                    self.release(id, named);
+                }
+            }
         }
         inserted
     }
