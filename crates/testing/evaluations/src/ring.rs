@@ -192,7 +192,7 @@ fn one(
     let found = trials.highest(stream(message_bytes)?)?;
     let load = found.pps.map(|pps| trials.load(SHARE, pps)).transpose()?;
     let bits = wire_bits(frame_bytes(message_bytes));
-    let (published_gbps, chip_gbps) = chip.of(method, messages, message_bytes);
+    let elsewhere = chip.of(method, messages, message_bytes);
     Ok(RingResult {
         method,
         messages,
@@ -201,8 +201,8 @@ fn one(
         ndr_gbps: found.pps.map(|pps| pps * bits / 1e9),
         limited_by: found.limited_by,
         load,
-        published_gbps,
-        chip_gbps,
+        published_gbps: elsewhere.published,
+        chip_gbps: elsewhere.chip,
     })
 }
 
@@ -277,7 +277,14 @@ fn load(name: &str, defines: &[String], entries: &str) -> Result<Arc<Pipeline>, 
 }
 
 /// What the paper and the timed chip say, by method, N and S.
-struct ChipResults(BTreeMap<(&'static str, String, String), (Option<f64>, Option<f64>)>);
+struct ChipResults(BTreeMap<(&'static str, String, String), Throughput>);
+
+/// Of a combination, in Gbps.
+#[derive(Clone, Copy, Default)]
+struct Throughput {
+    published: Option<f64>,
+    chip: Option<f64>,
+}
 
 /// The part of an experiment's `result.json` that is read.
 #[derive(Deserialize)]
@@ -305,14 +312,17 @@ impl ChipResults {
                 let parameter = |name: &str| row.parameters.get(name).cloned().unwrap_or_default();
                 all.insert(
                     (method.name(), parameter("N"), parameter("S")),
-                    (row.published, row.model),
+                    Throughput {
+                        published: row.published,
+                        chip: row.model,
+                    },
                 );
             }
         }
         Ok(ChipResults(all))
     }
 
-    fn of(&self, method: Option<Method>, messages: u32, message_bytes: usize) -> (Option<f64>, Option<f64>) {
+    fn of(&self, method: Option<Method>, messages: u32, message_bytes: usize) -> Throughput {
         let key = method.map(|method| (method.name(), messages.to_string(), message_bytes.to_string()));
         let found = key.and_then(|key| self.0.get(&key).copied());
         found.unwrap_or_default()
