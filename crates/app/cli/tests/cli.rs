@@ -211,6 +211,8 @@ fn a_running_switch_stops_on_a_signal() {
 #[test]
 fn what_cannot_be_done_is_said_plainly() {
     let missing = PathBuf::from("no/such/program.p4").to_string_lossy().into_owned();
+    let folder = folder();
+    let test = write(folder.path(), "test.stf", "packet 1 00");
     for (arguments, part) in [
         (vec!["check", &missing], "cannot read no/such/program.p4"),
         (vec!["explain", "E9999"], "there is no code `E9999`"),
@@ -233,6 +235,10 @@ fn what_cannot_be_done_is_said_plainly() {
             "expected a whole number from 1 to 60000",
         ),
         (vec!["check", "."], ". is a folder; name the program in it"),
+        (
+            vec!["test", &test],
+            ".stf is an STF test, not a program; name the program before it",
+        ),
         (
             vec!["run", &program(), "-i", "0@lo", "--entries", "."],
             ". is a folder; name the file of table entries in it",

@@ -23,6 +23,8 @@ pub enum Error {
     Endless(PathBuf),
     /// It is not text; what it should be the text of is named.
     Binary(PathBuf, String),
+    /// It is an STF test where a program is named.
+    IsTest(PathBuf),
     /// It is no P4Info, for this reason.
     P4Info(PathBuf, String),
 }
@@ -47,6 +49,11 @@ impl fmt::Display for Error {
             Error::Binary(path, wanted) => {
                 write!(f, "{} is a binary file, not the text of a {wanted}", path.display())
             }
+            Error::IsTest(path) => write!(
+                f,
+                "{} is an STF test, not a program; name the program before it",
+                path.display()
+            ),
             Error::P4Info(path, message) => write!(f, "{}: {message}", path.display()),
         }
     }

@@ -69,6 +69,9 @@ pub fn check_program(path: &Path) -> Result<(), Error> {
     if beginning.contains(&0) {
         return Err(Error::Binary(path.to_path_buf(), "program".to_string()));
     }
+    if path.extension().is_some_and(|extension| extension == "stf") {
+        return Err(Error::IsTest(path.to_path_buf()));
+    }
     Ok(())
 }
 
