@@ -173,7 +173,7 @@ fn device_with(kind: Kind, rules: u32, place: &Place) -> Result<Device, String> 
 /// In memory one thread does all, so its own time is what counts: other processes of the machine take none of it.
 fn clock(place: &Place) -> Clock {
     match place {
-        Place::Memory => Clock::Thread,
+        Place::Memory => Clock::thread(),
         Place::Interfaces { .. } => Clock::machine(),
     }
 }

@@ -188,7 +188,7 @@ fn one(
         drain_ns: DRAIN_NS,
         inside: u64::from(messages - 1),
     };
-    let mut trials = Trials::new(device, Clock::Thread, [1, 2], effort);
+    let mut trials = Trials::new(device, Clock::thread(), [1, 2], effort);
     let found = trials.highest(stream(message_bytes)?)?;
     let load = found.pps.map(|pps| trials.load(SHARE, pps)).transpose()?;
     let bits = wire_bits(frame_bytes(message_bytes));
