@@ -236,7 +236,7 @@ fn what_cannot_be_done_is_said_plainly() {
         ),
         (vec!["check", "."], ". is a folder; name the program in it"),
         (
-            vec!["test", &test],
+            vec!["check", &test],
             ".stf is an STF test, not a program; name the program before it",
         ),
         (
