@@ -112,8 +112,9 @@ def row(device, flow):
     if load is None:
         return f"| {device} | {flow['case']['name']} | {flow['frame_bytes']} | {rate} | | | |"
     latency = load["latency"]
-    p50, p99 = (latency[key] / 1e3 for key in ("p50_ns", "p99_ns"))
-    return f"| {device} | {flow['case']['name']} | {flow['frame_bytes']} | {rate} | {p50:.1f} | {p99:.1f} | {load['lost']} |"
+    # None when the machine disturbed every packet.
+    p50, p99 = (f"{latency[key] / 1e3:.1f}" if latency["count"] else "" for key in ("p50_ns", "p99_ns"))
+    return f"| {device} | {flow['case']['name']} | {flow['frame_bytes']} | {rate} | {p50} | {p99} | {load['lost']} |"
 
 
 if __name__ == "__main__":

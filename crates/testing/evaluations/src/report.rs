@@ -18,12 +18,13 @@ const US: f64 = 1e3;
 /// A line that tells of a result.
 pub fn flow_line(result: &FlowResult) -> String {
     let load = |load: &LoadResult| {
-        format!(
-            "{:.0} % of it: p50 {:.2} µs, p99 {:.2} µs",
-            100.0 * load.share,
-            load.latency.p50_ns as f64 / US,
-            load.latency.p99_ns as f64 / US
-        )
+        let latency = load
+            .undisturbed()
+            .map_or("the machine disturbed every packet".to_string(), |latency| {
+                let (p50_us, p99_us) = (latency.p50_ns as f64 / US, latency.p99_ns as f64 / US);
+                format!("p50 {p50_us:.2} µs, p99 {p99_us:.2} µs")
+            });
+        format!("{:.0} % of it: {latency}", 100.0 * load.share)
     };
     let loads: Vec<String> = result.loads.iter().map(load).collect();
     format!(
@@ -122,7 +123,9 @@ impl Found {
                 } else {
                     "highest rate"
                 };
-                let Distribution { p50_ns, p99_ns, .. } = load.latency;
+                let Some(&Distribution { p50_ns, p99_ns, .. }) = load.undisturbed() else {
+                    continue;
+                };
                 figure(format!("latency p50 (µs), {of}, {name}"), p50_ns as f64 / US);
                 figure(
                     format!("latency p99 less p50 (µs), {of}, {name}"),
@@ -239,7 +242,7 @@ impl Found {
         out.push_str(
             "\nThe load is a share of the highest one without loss. *Outliers* lie above the box by more than 1.5 times its height. \
              Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
-             and counted in *all packets*; *disturbed* is the share of the time.\n\n",
+             and counted in *all packets*, so cells are empty where that were all; *disturbed* is the share of the time.\n\n",
         );
     }
 
@@ -339,7 +342,8 @@ impl Found {
             let offset = (index as f64 - (sizes.len() as f64 - 1.0) / 2.0) * BOX_DISTANCE;
             let mut points = Vec::new();
             for result in of_kind.iter().filter(|result| result.frame_bytes == *bytes) {
-                let load = result.loads.iter().find(|load| load.share == share);
+                let is_shown = |load: &&LoadResult| load.share == share && load.undisturbed().is_some();
+                let load = result.loads.iter().find(is_shown);
                 let place = cases.iter().position(|case| *case == result.case.name);
                 let (Some(load), Some(place)) = (load, place) else {
                     continue;
@@ -417,6 +421,7 @@ fn cumulated(histogram: &[(u64, u64, u64)], count: u64) -> Vec<Point> {
 
 fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     let us = |ns: u64| short(ns as f64 / US);
+    let undisturbed = |ns: u64| load.undisturbed().map(|_| us(ns)).unwrap_or_default();
     let plot = &load.box_plot;
     let _ = writeln!(
         out,
@@ -430,13 +435,13 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
         load.pps / 1e6,
         load.sent,
         load.lost,
-        us(plot.min),
-        us(plot.quartiles[0]),
-        us(plot.quartiles[1]),
-        us(plot.quartiles[2]),
-        us(load.latency.p99_ns),
-        us(load.latency.p99_9_ns),
-        us(plot.max),
+        undisturbed(plot.min),
+        undisturbed(plot.quartiles[0]),
+        undisturbed(plot.quartiles[1]),
+        undisturbed(plot.quartiles[2]),
+        undisturbed(load.latency.p99_ns),
+        undisturbed(load.latency.p99_9_ns),
+        undisturbed(plot.max),
         plot.outliers,
         us(load.latency_all.p50_ns),
         us(load.latency_all.p99_9_ns),
@@ -451,7 +456,7 @@ fn growths(results: &[FlowResult]) -> Vec<(Kind, usize, f64)> {
             .iter()
             .find(|result| result.kind == kind && result.frame_bytes == bytes && result.case.name == case)?;
         let load = result.loads.iter().find(|load| load.share < 1.0)?;
-        Some(load.latency.p50_ns as f64)
+        Some(load.undisturbed()?.p50_ns as f64)
     };
     let firsts = results.iter().filter(|result| result.case.name == "R1F1");
     let growth = |result: &FlowResult| {

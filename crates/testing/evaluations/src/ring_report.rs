@@ -3,6 +3,7 @@
 use crate::report::short;
 use crate::ring::{Method, RingFound, RingResult};
 use crate::sockets::{SocketResult, Task};
+use crate::trials::LoadResult;
 use forebay_sim::plot::{Chart, Point, Series, Style};
 use std::fmt::Write;
 
@@ -80,6 +81,7 @@ impl RingFound {
             .find(|own| own.method.is_none() && own.message_bytes == result.message_bytes);
         let alone = alone.and_then(|alone| Some(100.0 * result.ndr_pps? / alone.ndr_pps?));
         let load = result.load.as_ref();
+        let latency = load.and_then(LoadResult::undisturbed);
         let us = |ns: Option<u64>| number(ns.map(|ns| ns as f64 / 1e3));
         let _ = writeln!(
             out,
@@ -92,8 +94,8 @@ impl RingFound {
             number(result.ndr_gbps),
             number(result.ndr_pps.map(|pps| pps / 1e6)),
             alone.map(|share| format!("{share:.0} %")).unwrap_or_default(),
-            us(load.map(|load| load.latency.p50_ns)),
-            us(load.map(|load| load.latency.p99_ns)),
+            us(latency.map(|latency| latency.p50_ns)),
+            us(latency.map(|latency| latency.p99_ns)),
             load.map(|load| load.lost.to_string()).unwrap_or_default(),
             load.map(|load| format!("{:.1} %", 100.0 * load.disturbed_share))
                 .unwrap_or_default(),

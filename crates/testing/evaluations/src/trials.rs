@@ -63,6 +63,13 @@ pub struct LoadResult {
     pub disturbed_share: f64,
 }
 
+impl LoadResult {
+    /// Latency of the packets that the machine did not disturb; none when it disturbed all.
+    pub fn undisturbed(&self) -> Option<&Distribution> {
+        (self.latency.count > 0).then_some(&self.latency)
+    }
+}
+
 /// Tukey's box plot, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
