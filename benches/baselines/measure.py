@@ -200,9 +200,7 @@ def arguments():
     parser.add_argument("--forebay", default=str(ROOT / "target/release/forebay"), help="the executable to measure")
     parser.add_argument("--contenders", type=names(every), default=every, help=", ".join(every))
     parser.add_argument("--stages", type=names(STAGES), default=list(STAGES), help=", ".join(STAGES))
-    parser.add_argument(
-        "--n", type=numbers, help="messages in an N-packet (default 1 to 8, Forebay 1,2,4,8; with --quick 1,8)"
-    )
+    parser.add_argument("--n", type=numbers, help="messages in an N-packet (default 1 to 8; with --quick 1,8)")
     parser.add_argument("--rates", type=numbers, help="messages a second, rising")
     parser.add_argument("--seconds", type=float, help="how long a point sends (default 1; with --quick 0.5)")
     parser.add_argument("--quick", action="store_true", help="a minute: few rates, N = 1 and 8")

@@ -3,7 +3,7 @@
 //   message    Ethernet | IPv4 | UDP | flag (0xfa) | msg                    48 + P bytes
 //   N-packet   Ethernet | IPv4 | UDP | flag (0xfc) | msg 1 | ... | msg N    48 + N * P bytes
 //
-// N   messages in an N-packet: 1, 2, 4 or 8.
+// N   messages in an N-packet: 1 to 8.
 // S   bytes of a message after its UDP header: the flag header (6) and the payload, so P = S - 6.
 // IOT_UDP_PORT   UDP destination port of IoT traffic. Whatever goes elsewhere is not looked into.
 //
@@ -24,8 +24,8 @@
 #define IOT_UDP_PORT 9000
 #endif
 
-#if N != 1 && N != 2 && N != 4 && N != 8
-#error "N, the number of messages in an N-packet, must be 1, 2, 4 or 8"
+#if N < 1 || N > 8
+#error "N, the number of messages in an N-packet, must be 1 to 8"
 #endif
 #if S < 7 || S > 128
 #error "S, the flag header and the payload of a message, must be 7 to 128 bytes"
@@ -73,8 +73,19 @@ struct headers_t {
 #define AGG_FIELDS hdr.agg[0].data
 #elif N == 2
 #define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data
+#elif N == 3
+#define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data, hdr.agg[2].data
 #elif N == 4
 #define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data, hdr.agg[2].data, hdr.agg[3].data
+#elif N == 5
+#define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data, hdr.agg[2].data, hdr.agg[3].data, \
+    hdr.agg[4].data
+#elif N == 6
+#define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data, hdr.agg[2].data, hdr.agg[3].data, \
+    hdr.agg[4].data, hdr.agg[5].data
+#elif N == 7
+#define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data, hdr.agg[2].data, hdr.agg[3].data, \
+    hdr.agg[4].data, hdr.agg[5].data, hdr.agg[6].data
 #else
 #define AGG_FIELDS hdr.agg[0].data, hdr.agg[1].data, hdr.agg[2].data, hdr.agg[3].data, \
     hdr.agg[4].data, hdr.agg[5].data, hdr.agg[6].data, hdr.agg[7].data

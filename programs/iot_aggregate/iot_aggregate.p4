@@ -93,12 +93,20 @@ control Aggregate(inout headers_t hdr, out bool stored, out bool complete) {
 #endif
 #if N > 2
     SaveOrRetrieve(2) place2;
+#endif
+#if N > 3
     SaveOrRetrieve(3) place3;
 #endif
 #if N > 4
     SaveOrRetrieve(4) place4;
+#endif
+#if N > 5
     SaveOrRetrieve(5) place5;
+#endif
+#if N > 6
     SaveOrRetrieve(6) place6;
+#endif
+#if N > 7
     SaveOrRetrieve(7) place7;
 #endif
 
@@ -121,12 +129,20 @@ control Aggregate(inout headers_t hdr, out bool stored, out bool complete) {
 #endif
 #if N > 2
                 place2.apply(hdr.msg, hdr.agg[1], flow_slot, count);
+#endif
+#if N > 3
                 place3.apply(hdr.msg, hdr.agg[2], flow_slot, count);
 #endif
 #if N > 4
                 place4.apply(hdr.msg, hdr.agg[3], flow_slot, count);
+#endif
+#if N > 5
                 place5.apply(hdr.msg, hdr.agg[4], flow_slot, count);
+#endif
+#if N > 6
                 place6.apply(hdr.msg, hdr.agg[5], flow_slot, count);
+#endif
+#if N > 7
                 place7.apply(hdr.msg, hdr.agg[6], flow_slot, count);
 #endif
                 if (count == N) {

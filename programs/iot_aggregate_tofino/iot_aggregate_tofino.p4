@@ -93,12 +93,20 @@ control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout stand
 #endif
 #if N > 2
     SaveOrRetrieve(2) place2;
+#endif
+#if N > 3
     SaveOrRetrieve(3) place3;
 #endif
 #if N > 4
     SaveOrRetrieve(4) place4;
+#endif
+#if N > 5
     SaveOrRetrieve(5) place5;
+#endif
+#if N > 6
     SaveOrRetrieve(6) place6;
+#endif
+#if N > 7
     SaveOrRetrieve(7) place7;
 #endif
 
@@ -138,12 +146,20 @@ control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout stand
 #endif
 #if N > 2
                 place2.apply(hdr.msg, hdr.agg[1], (bit<32>) meta.flow, meta.count);
+#endif
+#if N > 3
                 place3.apply(hdr.msg, hdr.agg[2], (bit<32>) meta.flow, meta.count);
 #endif
 #if N > 4
                 place4.apply(hdr.msg, hdr.agg[3], (bit<32>) meta.flow, meta.count);
+#endif
+#if N > 5
                 place5.apply(hdr.msg, hdr.agg[4], (bit<32>) meta.flow, meta.count);
+#endif
+#if N > 6
                 place6.apply(hdr.msg, hdr.agg[5], (bit<32>) meta.flow, meta.count);
+#endif
+#if N > 7
                 place7.apply(hdr.msg, hdr.agg[6], (bit<32>) meta.flow, meta.count);
 #endif
             }

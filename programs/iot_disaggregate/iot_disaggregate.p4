@@ -89,12 +89,20 @@ parser DisaggregateParser(packet_in packet, out headers_t hdr, inout metadata_t 
 #endif
 #if N > 2
         packet.extract(hdr.agg.next);
+#endif
+#if N > 3
         packet.extract(hdr.agg.next);
 #endif
 #if N > 4
         packet.extract(hdr.agg.next);
+#endif
+#if N > 5
         packet.extract(hdr.agg.next);
+#endif
+#if N > 6
         packet.extract(hdr.agg.next);
+#endif
+#if N > 7
         packet.extract(hdr.agg.next);
 #endif
         transition accept;
@@ -186,12 +194,20 @@ control DisaggregateEgress(inout headers_t hdr, inout metadata_t meta, inout sta
 #endif
 #if N > 2
         hdr.agg[2].setInvalid();
+#endif
+#if N > 3
         hdr.agg[3].setInvalid();
 #endif
 #if N > 4
         hdr.agg[4].setInvalid();
+#endif
+#if N > 5
         hdr.agg[5].setInvalid();
+#endif
+#if N > 6
         hdr.agg[6].setInvalid();
+#endif
+#if N > 7
         hdr.agg[7].setInvalid();
 #endif
         hdr.flag.type = FLAG_MESSAGE;

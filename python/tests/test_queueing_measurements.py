@@ -25,8 +25,8 @@ def test_service_times_of_the_software_switch() -> None:
     one, eight = (switch_service_times(REPOSITORY, n, 3000) for n in (1, 8))
     assert one.shape == (3000,) and one.min() > 0
     assert np.median(eight) > np.median(one), "eight copies take longer than one"
-    with pytest.raises(ValueError, match="n = 3 must be 1, 2, 4 or 8"):
-        switch_service_times(REPOSITORY, 3)
+    with pytest.raises(ValueError, match="n = 9 must be 1 to 8"):
+        switch_service_times(REPOSITORY, 9)
 
 
 @pytest.mark.parametrize(("n", "delta"), [(1, 0.5), (4, 0.1)])
@@ -58,13 +58,13 @@ def test_a_command_that_is_missing_is_named(tmp_path: Path) -> None:
     run = ChipRun(tmp_path / "missing", REPOSITORY, packets=10)
     with pytest.raises(OSError, match="missing"):
         chip_departures(run, 4, 1.1)
-    with pytest.raises(ValueError, match="must be 1, 2, 4 or 8"):
-        chip_departures(run, 5, 1.1)
+    with pytest.raises(ValueError, match="must be 1 to 8"):
+        chip_departures(run, 9, 1.1)
 
 
 def test_experiments_have_all_columns_in_one_table(tmp_path: Path) -> None:
     (tmp_path / "chip.csv").write_text(
-        "grouping,n,service_rate,packets,distance\nafter,4,1.1,1000,0.0139\nbefore,4,1.1,1000,0.49\n"
+        "grouping,n,service_rate,packets,distance\nafter,5,1.1,1000,0.0139\nbefore,5,1.1,1000,0.49\n"
     )
     (tmp_path / "goodput.csv").write_text("n,arrival_rate,goodput\n1,14.2,1.8\n1,142.1,13.3\n")
     words = [

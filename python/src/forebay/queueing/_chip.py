@@ -27,7 +27,10 @@ from ._goodput import FRAMING_BYTES, packet_bytes
 from ._measured import MeasuredWait
 from ._minimal_rate import minimal_service_rate
 
-__all__ = ["ChipRun", "chip_accepted", "chip_departures", "chip_waiting_time", "scenario"]
+__all__ = ["MOST_MESSAGES", "ChipRun", "chip_accepted", "chip_departures", "chip_waiting_time", "scenario"]
+
+MOST_MESSAGES = 8
+"""Messages in an N-packet of the programs iot_aggregate and iot_disaggregate."""
 
 _INPUT_GBPS = 0.5
 _DEPARTURES_GBPS = 0.05
@@ -50,7 +53,7 @@ class ChipRun:
 def chip_waiting_time(
     run: ChipRun, n: int, delta: float, second: Literal["forward", "multicast"] = "forward"
 ) -> MeasuredWait:
-    """Mean wait of N-packets at mu_N*(delta) of fixed service, in microseconds, over several seeds. N is 1, 2, 4 or 8.
+    """Mean wait of N-packets at mu_N*(delta) of fixed service, in microseconds, over several seeds. N is 1 to 8.
 
     Raises `RuntimeError` with what `forebay sim` says when it fails or loses packets.
     """
@@ -71,7 +74,7 @@ def chip_waiting_time(
 
 
 def chip_departures(run: ChipRun, n: int, service_rate: float, grouping: Grouping = "after", seed: int = 1) -> Array:
-    """Times between N-packets that leave the first switch, in units of 1 / lambda: one-dimensional. N is 1, 2, 4 or 8.
+    """Times between N-packets that leave the first switch, in units of 1 / lambda: one-dimensional. N is 1 to 8.
 
     `service_rate` is in units of lambda, of N-packets with `grouping` "after", of messages with "before"; service is fixed.
     """
@@ -142,8 +145,8 @@ def scenario(
 
 
 def _known(n: int) -> None:
-    if count("n", n) not in (1, 2, 4, 8):
-        raise ValueError(f"n = {n} must be 1, 2, 4 or 8: others the program iot_aggregate does not have")
+    if count("n", n) > MOST_MESSAGES:
+        raise ValueError(f"n = {n} must be 1 to {MOST_MESSAGES}: the program iot_aggregate takes no more")
 
 
 def _message_rate(gbps: float) -> float:

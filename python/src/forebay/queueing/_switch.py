@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ._check import Array, choice, count, non_negative, positive
+from ._chip import MOST_MESSAGES
 from ._departures import GROUPINGS, Grouping
 from ._estimate import batch_means
 from ._measured import MeasuredWait
@@ -35,12 +36,12 @@ add next_hops next_hop:7 set_macs(src_addr:0x0200000001FE, dst_addr:0x0200000001
 def switch_service_times(repository: Path, n: int, packets: int = 200_000) -> Array:
     """Processor time of each of `packets` N-packets that the software switch disaggregates, in microseconds: one-dimensional.
 
-    `repository` is a checkout with its programs; N is 1, 2, 4 or 8.
+    `repository` is a checkout with its programs; N is 1 to 8.
     """
     from forebay import Switch, compile
 
-    if count("n", n) not in (1, 2, 4, 8):
-        raise ValueError(f"n = {n} must be 1, 2, 4 or 8: others the program iot_disaggregate does not have")
+    if count("n", n) > MOST_MESSAGES:
+        raise ValueError(f"n = {n} must be 1 to {MOST_MESSAGES}: the program iot_disaggregate takes no more")
     packets = count("packets", packets)
     programs = repository / "programs"
     splitter = Switch(

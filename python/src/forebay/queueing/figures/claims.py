@@ -121,7 +121,7 @@ def _measured_departures(rows: Table) -> list[Row]:
     return [
         _claim(
             "Figure 7 (d)",
-            "fixed service, on the timed chip with N = 4 and 8",
+            "fixed service, on the timed chip with N = 5 and 8",
             f"service after grouping: {found} (noise {_number(measured[0], 'chip_noise'):.4f}); before grouping: {apart}",
             HOLDS if len(inside) == len(measured) else PARTLY,
             "figure-7",

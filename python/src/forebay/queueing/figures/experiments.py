@@ -180,8 +180,8 @@ _EXPERIMENTS = (
         "queueing-figure-7",
         ("figure-7",),
         "Figure 7: N-packets that leave the first switch, against Erlang-N",
-        "Kolmogorov-Smirnov distances; the published figure is a picture. The chip's service is fixed and its programs have N = 1, 2, 4 and 8, so "
-        "it is beside (d) with N = 4 and 8. *switch*: service times of the software switch, measured one by one and stretched to the "
+        "Kolmogorov-Smirnov distances; the published figure is a picture. The chip's service is fixed, so it is beside (d), and (d) with "
+        "N = 8. *switch*: service times of the software switch, measured one by one and stretched to the "
         "panel's rate. 95 % of samples of a right distribution stay below *noise*.",
         _figure_7,
         ("figure-7",),
