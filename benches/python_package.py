@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """What the Python package costs: batches beside `forebay bench`, sweeps by processes, memory over many programs.
 
-    benches/python_package.py [--forebay target/release/forebay] [--only batch,sweep,memory] [--json]
+    benches/python_package.py [--forebay target/release/forebay] [--only batch,sweep,memory] [--json] [--record FILE.json]
 
-Run it with the Python that has the release wheel (`make wheel`). Times are medians of several, taken in turns.
+Run it with the Python that has the release wheel (`make wheel`). What is compared is measured in turns; a ratio is the median of the rounds' ratios.
+`--record` keeps what an earlier record says of parts that are not measured.
 """
 
 import argparse
+import datetime
 import json
+import os
+import platform
 import resource
 import statistics
 import subprocess
@@ -23,7 +27,8 @@ from forebay import Batch, Switch, compile, examples, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKETS, FRAME_BYTES = 1_000_000, 64
-ROUNDS = 5
+ROUNDS = 9
+SWEEPS = 3
 POINTS = 200
 PROGRAMS = 10_000
 ENTRIES = "add ipv4_lpm ipv4.dst_addr:0x0A010000/16 forward(port:3, mac:0x020000000003)\n"
@@ -71,43 +76,56 @@ def batch(command):
     switch.apply(ENTRIES)
     data = frame(program)
     frames = Batch.of_matrix(np.tile(np.frombuffer(data, dtype=np.uint8), (PACKETS, 1)))
-    ours, theirs = [], []
+    rounds = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             # A second of both is one of the thread on its processor.
             begin = time.thread_time()
             left = switch.send_batch(frames, ports=1)
-            ours.append(time.thread_time() - begin)
+            ours = time.thread_time() - begin
             assert len(left) == PACKETS and int(left.ports[-1]) == 3
-            theirs.append(bench_seconds(command, path, Path(folder), data))
+            rounds.append((ours, bench_seconds(command, path, Path(folder), data)))
     return {
         "packets": PACKETS,
-        "seconds": statistics.median(ours),
-        "bench_seconds": statistics.median(theirs),
-        "ratio": statistics.median(ours) / statistics.median(theirs),
+        "rounds": ROUNDS,
+        "seconds": round(statistics.median(ours for ours, _ in rounds), 4),
+        "bench_seconds": round(statistics.median(theirs for _, theirs in rounds), 4),
+        "ratio": round(statistics.median(ours / theirs for ours, theirs in rounds), 3),
     }
 
 
 def points():
-    """A sweep of 200 points by one process and by two."""
+    """A sweep of 200 points by one process and by two, in turns."""
     text = Path(examples.path("queue.toml")).read_text().replace("duration_us = 400", "duration_us = 20000")
+    rounds = []
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "queue.toml"
         scenario.write_text(text)
-        found = {}
-        for processes in (1, 2):
-            begin = time.perf_counter()
-            swept = sweep(
-                scenario,
-                {"LOAD": range(5, 45)},
-                seeds=POINTS // 40,
-                processes=processes,
-                folder=Path(examples.path("queue.toml")).parent,
-            )
-            found[processes] = (time.perf_counter() - begin, [results.text for results in swept.results])
-    assert found[1][1] == found[2][1], "two processes find something else"
-    one, two = found[1][0], found[2][0]
-    return {"points": POINTS, "seconds_1": one, "seconds_2": two, "ratio": one / two}
+        for _ in range(SWEEPS):
+            (one, found), (two, same) = (sweep_seconds(scenario, processes) for processes in (1, 2))
+            assert found == same, "two processes find something else"
+            rounds.append((one, two))
+    return {
+        "points": POINTS,
+        "rounds": SWEEPS,
+        "seconds_1": round(statistics.median(one for one, _ in rounds), 2),
+        "seconds_2": round(statistics.median(two for _, two in rounds), 2),
+        "ratio": round(statistics.median(one / two for one, two in rounds), 2),
+        "ratios": [round(one / two, 2) for one, two in rounds],
+    }
+
+
+def sweep_seconds(scenario, processes):
+    """How long a sweep takes, and what it finds."""
+    begin = time.perf_counter()
+    swept = sweep(
+        scenario,
+        {"LOAD": range(5, 45)},
+        seeds=POINTS // 40,
+        processes=processes,
+        folder=Path(examples.path("queue.toml")).parent,
+    )
+    return time.perf_counter() - begin, [results.text for results in swept.results]
 
 
 def memory():
@@ -122,23 +140,46 @@ def memory():
     return {"programs": PROGRAMS, "peak_mib": peaks}
 
 
+def machine():
+    """What the figures depend on."""
+    known = [
+        line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
+    ]
+    return {
+        "processor": known[0] if known else platform.processor(),
+        "processors": os.cpu_count(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
+
+
 def main():
     parts = ("batch", "sweep", "memory")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forebay", type=Path, default=ROOT / "target/release/forebay", help="the executable")
     parser.add_argument("--only", default=",".join(parts), help="parts, with commas between them")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--record", type=Path, help="write what was found to this file")
     options = parser.parse_args()
-    found = {"version": forebay.__version__}
+    measures = {"batch": lambda: batch(options.forebay), "sweep": points, "memory": memory}
+    found = json.loads(options.record.read_text()) if options.record and options.record.exists() else {}
     for part in options.only.split(","):
-        measure = {"batch": lambda: batch(options.forebay), "sweep": points, "memory": memory}
-        if part not in measure:
+        if part not in measures:
             raise SystemExit(f"there is no part {part!r}; there are {', '.join(parts)}")
-        found[part] = measure[part]()
+        before = os.getloadavg()[0]
+        found[part] = measures[part]() | {
+            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "version": forebay.__version__,
+            "machine": machine(),
+            "load_before": round(before, 1),
+        }
         if not options.json:
             print(part, found[part], flush=True)
+    text = json.dumps(found, indent=1) + "\n"
+    if options.record:
+        options.record.write_text(text)
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(text, end="")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_every_exception_is_documented() -> None:
     names = [name for name in forebay.__all__ if name.endswith("Error")]
-    assert len(names) == 9
+    assert len(names) == 10
     for name in names:
         assert issubclass(getattr(forebay, name), forebay.ForebayError)
         assert getattr(forebay, name).__doc__

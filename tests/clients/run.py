@@ -18,11 +18,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 ENVIRONMENTS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "clients"
 
+# The Python package of this repository: `make python` or `make wheel` builds it.
+WHEEL = "forebay's wheel (make python)"
+
 # Script, and what it needs from PyPI.
 CLIENTS = {
     "shell": ["p4runtime-shell==0.0.6"],
     "finsy": ["finsy==0.30"],
     "ptf": ["ptf==0.12.0", "p4runtime-shell==0.0.6", "scapy"],
+    "ptf_packets": ["six", WHEEL],
     "p4net": ["p4net==1.8"],
     "ctl": [],
     "live_view": [],
@@ -44,6 +48,9 @@ CLIENTS = {
     "siege": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
+# What is installed without what it asks for: ptf asks for scapy.
+ALONE = {"ptf_packets": ["ptf==0.12.0"]}
+
 # Commands that a script calls, and Debian's packages that have them.
 COMMANDS = {
     "p4net": {"ping": "iputils-ping"},
@@ -62,11 +69,22 @@ def environment(client):
     if not CLIENTS[client]:
         return python
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"]
-    install = [*pip, "install", "-q", *CLIENTS[client]]
-    if subprocess.run(install).returncode != 0:
-        return None
-    (folder / "complete").touch()
+    installs = [packages(client), ["--no-deps", *ALONE[client]]] if client in ALONE else [packages(client)]
+    for wanted in installs:
+        if subprocess.run([*pip, "install", "-q", *wanted]).returncode != 0:
+            return None
+    # A wheel of the same version may be another one next time.
+    if WHEEL not in CLIENTS[client]:
+        (folder / "complete").touch()
     return python
+
+
+def packages(client):
+    """What pip is to install; the newest of the wheels that were built here."""
+    wheels = [path for name in ("wheels", "python-wheel") for path in (ENVIRONMENTS.parent / name).glob("*.whl")]
+    newest = max(wheels, key=lambda path: path.stat().st_mtime, default=None)
+    found = {WHEEL: ["--force-reinstall", str(newest)]} if newest else {}
+    return [word for package in CLIENTS[client] for word in found.get(package, [package])]
 
 
 def forebay():

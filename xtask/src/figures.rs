@@ -20,6 +20,7 @@ const END: &str = "<!-- end of figures -->";
 const OTHER_RECORDS: &[(&str, &str)] = &[
     ("siege", "docs/siege.json"),
     ("compile_time", "benches/compile_time.json"),
+    ("python", "benches/python_package.json"),
 ];
 
 /// Arguments of `cargo xtask figures`.
@@ -133,8 +134,11 @@ fn table(name: &str, record: &Value) -> Result<String> {
         "veth" => Ok(veth(record)),
         "siege" => Ok(bounds::siege(record)),
         "compile time" => Ok(bounds::compile_time(record)),
+        "python" => Ok(bounds::python(record)),
         _ => {
-            bail!("there is no table `{name}`: there are machine, throughput, ratios, flows, veth, siege, compile time")
+            bail!(
+                "there is no table `{name}`: there are machine, throughput, ratios, flows, veth, siege, compile time, python"
+            )
         }
     }
 }

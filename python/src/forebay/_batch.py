@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import NamedTuple, SupportsBytes, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Batch", "Packet"]
+__all__ = ["Batch", "Packet", "octets"]
+
+
+def octets(packet: SupportsBytes) -> bytes:
+    """The bytes of a packet: bytes, or what has them as a packet of `forebay.packets` or of scapy has.
+
+    >>> octets(bytearray(b"ab"))
+    b'ab'
+    >>> octets(2)
+    Traceback (most recent call last):
+    TypeError: a packet is bytes, or what bytes() makes them of, not int
+    """
+    if isinstance(packet, bytes | bytearray | memoryview) or hasattr(packet, "__bytes__"):
+        return bytes(packet)
+    # bytes(2) would be two zeros, and bytes([1, 2]) two bytes.
+    raise TypeError(f"a packet is bytes, or what bytes() makes them of, not {type(packet).__name__}")
 
 
 class Packet(NamedTuple):
@@ -44,9 +59,9 @@ class Batch(Sequence[bytes]):
     an earlier batch began has a negative number."""
 
     @staticmethod
-    def of(packets: Iterable[bytes], ports: int | ArrayLike = 0) -> Batch:
+    def of(packets: Iterable[SupportsBytes], ports: int | ArrayLike = 0) -> Batch:
         """Packets given one by one; `ports` is one number for all, or one for each."""
-        parts = list(packets)
+        parts = [octets(packet) for packet in packets]
         offsets = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
         data = np.frombuffer(b"".join(parts), dtype=np.uint8)
@@ -70,6 +85,8 @@ class Batch(Sequence[bytes]):
     def _with(data: NDArray[np.uint8], offsets: NDArray[np.int64], ports: int | ArrayLike) -> Batch:
         count = len(offsets) - 1
         each = np.asarray(ports)
+        if each.size and each.dtype.kind not in "iu":
+            raise TypeError(f"ports are whole numbers, not {each.dtype}")
         if each.size and (each.min() < 0 or each.max() > 0xFFFF_FFFF):
             raise ValueError("ports are numbers from 0 to 4294967295")
         if each.ndim > 1 or (each.ndim == 1 and len(each) != count):

@@ -9,6 +9,7 @@ __all__ = [
     "EndlessError",
     "FileError",
     "ForebayError",
+    "InternalError",
     "LoadError",
     "ScenarioError",
     "StfError",
@@ -17,7 +18,8 @@ __all__ = [
 
 
 class ForebayError(Exception):
-    """What Forebay refuses; every exception of the package is one of these, but for `ValueError` and `TypeError` of wrong arguments."""
+    """What Forebay refuses; every exception of the package is one of these, but for `ValueError`, `TypeError`, `OverflowError`, `KeyError`,
+    `IndexError` and `AttributeError` of wrong arguments, and `ModuleNotFoundError` of a package that an extra installs."""
 
 
 class CompileError(ForebayError):
@@ -51,6 +53,10 @@ class EndlessError(ForebayError):
 
 class FileError(ForebayError, OSError):
     """A file cannot be read or written."""
+
+
+class InternalError(ForebayError):
+    """A mistake of Forebay's own, which should be reported with what led to it. A switch in which it occurred refuses every later call."""
 
 
 class ScenarioError(ForebayError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay import _native
 from forebay._errors import FileError
+from forebay._extras import needed
 from forebay._simulation import Departures, Results, SearchResults
 from forebay._tester import TestResults
 
@@ -68,11 +71,7 @@ def _numbered(names: list[Any]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _csv(path: _Path) -> dict[str, Any]:
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}") from error
+    rows = list(csv.DictReader(io.StringIO(_native.read_text(path, "table of departures"), newline="")))
     try:
         columns: dict[str, Any] = {name: [row[name] for row in rows] for name in ("case", "port", "source")}
         for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
@@ -83,10 +82,9 @@ def _csv(path: _Path) -> dict[str, Any]:
 
 
 def _parquet(path: _Path) -> dict[str, Any]:
-    import pyarrow.parquet
-
+    pyarrow, parquet = needed("parquet", "pyarrow", "pyarrow.parquet")
     try:
-        table = pyarrow.parquet.read_table(path)
+        table = parquet.read_table(path)
     except (OSError, pyarrow.lib.ArrowException) as error:
         raise FileError(f"cannot read {path}: {error}") from error
     if "departed_ps" not in table.column_names:
@@ -99,9 +97,7 @@ def _parquet(path: _Path) -> dict[str, Any]:
 
 def _json(path: _Path, kind: type, what: str) -> Any:
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}") from error
+        content = json.loads(_native.read_text(path, f"file with {what}"))
     except ValueError as error:
         raise FileError(f"{path} has no {what}: {error}") from error
     if not isinstance(content, kind):

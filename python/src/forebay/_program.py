@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from forebay import _native
+from forebay._extras import needed
 
 if TYPE_CHECKING:
     from forebay.packets import Codec
@@ -29,7 +30,7 @@ __all__ = [
     "compile",
 ]
 
-Defines = Mapping[str, object] | Sequence[str]
+Defines = Mapping[str, object] | Sequence[str] | str
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,21 @@ class Program:
         """The P4Info in text form, as `forebay build` writes it; `None` for a program that was compiled before without one."""
         return self._native.p4info()
 
+    def p4info_message(self) -> Any:
+        """The P4Info as a message of the package p4runtime (`pip install 'forebay[p4runtime]'`), a `p4.config.v1.p4info_pb2.P4Info`, with
+        which a P4Runtime client builds its requests; `None` where `p4info` is.
+
+        >>> from forebay import compile, examples
+        >>> info = compile(examples.path("router.p4")).p4info_message()
+        >>> [table.preamble.alias for table in info.tables]
+        ['ipv4_lpm']
+        """
+        text = self.p4info
+        if text is None:
+            return None
+        messages, text_format = needed("p4runtime", "p4.config.v1.p4info_pb2", "google.protobuf.text_format")
+        return text_format.Parse(text, messages.P4Info())
+
     @property
     def ir(self) -> str:
         """The text of what executes, as `forebay build` writes it."""
@@ -220,7 +236,7 @@ class Program:
 def compile(
     source: str | os.PathLike[str],
     *,
-    include: Sequence[str | os.PathLike[str]] = (),
+    include: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] = (),
     define: Defines = (),
     strict: bool = False,
     name: str | None = None,
@@ -232,9 +248,9 @@ def compile(
     source
         A file; or the program itself, which a string of several lines is.
     include
-        Folders in which `#include` looks, before the architectures that are built in.
+        A folder or several in which `#include` looks, before the architectures that are built in.
     define
-        Macros of the preprocessor: `{"N": 8}`, or `["N=8", "DEBUG"]`.
+        Macros of the preprocessor: `{"N": 8}`, `["N=8", "DEBUG"]`, or one as `"DEBUG"`.
     strict
         Takes warnings for errors.
     name
@@ -256,12 +272,18 @@ def compile(
     forebay._errors.CompileError: error[E0201]: no value named `x` is declared here
     ...
     """
-    folders = [os.fspath(folder) for folder in include]
-    macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else list(define)
+    folders = [os.fspath(folder) for folder in ([include] if isinstance(include, str | os.PathLike) else include)]
+    macros = _macros(define)
     if isinstance(source, str) and "\n" in source:
         native = _native.compile_text(source, name or "program.p4", folders, macros, strict)
         return Program(native, None)
     return Program(_native.compile_file(source, folders, macros, strict), os.fspath(source))
+
+
+def _macros(define: Defines) -> list[str]:
+    if isinstance(define, str):
+        return [define]
+    return [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else list(define)
 
 
 def _table(described: dict[str, Any]) -> TableInfo:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay import _native
-from forebay._errors import FileError, ScenarioError
+from forebay._errors import ScenarioError
+from forebay._extras import needed
 from forebay._toml import written
 
 __all__ = ["Departures", "Results", "Scenario", "SearchResults", "Simulation"]
@@ -29,12 +30,8 @@ def read_scenario(
     if isinstance(scenario, Mapping):
         return written(scenario), what, os.fspath(folder or "")
     path = Path(scenario)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise FileError(f"cannot read {path}: {reason}") from error
-    return text, os.fspath(path), os.fspath(path.parent if folder is None else folder)
+    text = _native.read_text(path, what)
+    return text, os.fspath(path), os.path.dirname(path) if folder is None else os.fspath(folder)
 
 
 def as_given(parameters: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -48,6 +45,12 @@ def _one(value: object) -> str:
     if isinstance(value, np.generic):
         value = value.item()
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def arrow(columns: Mapping[str, NDArray[Any]]) -> Any:
+    """Columns as a `pyarrow.Table`."""
+    [pyarrow] = needed("parquet", "pyarrow")
+    return pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
 
 
 class _Numbers:
@@ -103,6 +106,10 @@ class _Numbers:
         `forebay sim --parquet`."""
         measures, samples, values = self._rows
         return {"measure": np.array(measures, dtype=object), "sample": samples, "value": values}
+
+    def to_arrow(self) -> Any:
+        """`table()` as a `pyarrow.Table`; needs pyarrow (`pip install 'forebay[parquet]'`)."""
+        return arrow(self.table())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.text == other.text
@@ -164,6 +171,18 @@ class Departures:
     def __len__(self) -> int:
         return len(self.port)
 
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table` with the columns of `forebay sim --departures` but `case`; needs pyarrow (`pip install 'forebay[parquet]'`)."""
+        ports, sources = np.array(self.ports, dtype=object), np.array([*self.sources, None], dtype=object)
+        columns: dict[str, NDArray[Any]] = {"port": ports[self.port], "source": sources[self.source]}
+        for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
+            column: NDArray[Any] = getattr(self, name)
+            # A packet of a timer was made of no frame.
+            columns[name] = (
+                np.array([None if it < 0 else it for it in column.tolist()]) if (column < 0).any() else column
+            )
+        return arrow(columns)
+
     def of(self, port: str) -> NDArray[np.bool_]:
         """Which frames left by a port: a mask for the arrays."""
         if port not in self.ports:
@@ -175,9 +194,14 @@ class Departures:
         return f"<Departures of {len(self)} frames>"
 
 
+_MOST_GBPS = 1_000_000
+
+
 def _check_rate(gbps: float | None) -> None:
     if gbps is not None and not gbps > 0:
         raise ScenarioError(f"a rate of {gbps} Gbps sends nothing")
+    if gbps is not None and gbps > _MOST_GBPS:
+        raise ScenarioError(f"a rate of {gbps} Gbps is more than the {_MOST_GBPS:,} that a stream may have")
 
 
 class Simulation:

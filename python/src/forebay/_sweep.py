@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -17,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay import _native
-from forebay._simulation import Results, Scenario, SearchResults, as_given, read_scenario
+from forebay._errors import FileError
+from forebay._extras import needed
+from forebay._simulation import Results, Scenario, SearchResults, arrow, as_given, read_scenario
 
 __all__ = ["Point", "Sweep", "sweep"]
 
@@ -83,12 +86,15 @@ class Sweep:
 
     def __getitem__(self, measure: str) -> NDArray[np.float64]:
         """A number of every point, by its place in the results: shape `(points,)`; not a number where a point has none."""
-        if not any(measure in found._places for found in self.results):
+        if self.results and not any(measure in found._places for found in self.results):
             self.results[0][measure]
         return np.array([found.get(measure) for found in self.results], dtype=np.float64)
 
     def parameter(self, name: str) -> NDArray[Any]:
         """A parameter at every point, as numbers if all are, otherwise as texts: shape `(points,)`."""
+        known = self.points[0].parameters if self.points else {}
+        if self.points and name not in known:
+            raise KeyError(f"there is no parameter {name!r}; there are {', '.join(known) or 'none'}")
         texts = [point.parameters[name] for point in self.points]
         try:
             return np.array([float(text) for text in texts], dtype=np.float64)
@@ -115,13 +121,17 @@ class Sweep:
             columns[name] = np.concatenate([part[name] for part in parts]) if parts else np.array([])
         return columns
 
+    def to_arrow(self) -> Any:
+        """`table()` as a `pyarrow.Table`; needs pyarrow (`pip install 'forebay[parquet]'`)."""
+        return arrow(self.table())
+
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes `table()` as a Parquet file; needs pyarrow (`pip install 'forebay[parquet]'`)."""
-        import pyarrow
-        import pyarrow.parquet
-
-        columns = {name: pyarrow.array(values) for name, values in self.table().items()}
-        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+        [parquet] = needed("parquet", "pyarrow.parquet")
+        try:
+            parquet.write_table(self.to_arrow(), path)
+        except OSError as error:
+            raise FileError(f"cannot write {os.fspath(path)}: {error}") from error
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self)} points>"
@@ -177,11 +187,15 @@ def sweep(
     >>> (found["outputs.switch:1.gbps"] > 45).tolist()
     [False, False, True, True]
     """
+    if processes is not None and processes < 1:
+        raise ValueError(f"processes = {processes} must be at least 1")
+    if retries < 0:
+        raise ValueError(f"retries = {retries} must be at least 0")
     text, name, folder = read_scenario(scenario, folder)
     points, given = _points(text, name, parameters or {}, seeds)
     kept = None if out is None else Path(out)
     if kept is not None:
-        kept.mkdir(parents=True, exist_ok=True)
+        _native.make_folder(kept)
     named = _named_files(text, Path(folder)) if kept is not None else ""
     works = []
     for point, values in zip(points, given, strict=True):
@@ -228,11 +242,14 @@ def _named_files(text: str, folder: Path) -> str:
 
 
 def _kept(works: Sequence[_Work]) -> dict[int, str]:
-    """What was found before, by place."""
+    """What was found before, by place. A file that is damaged was not found."""
     found = {}
     for place, work in enumerate(works):
         if work.file is not None and os.path.exists(work.file):
-            found[place] = Path(work.file).read_text(encoding="utf-8")
+            text = _native.read_text(work.file, "point of a sweep")
+            with contextlib.suppress(ValueError):
+                json.loads(text)
+                found[place] = text
     return found
 
 
@@ -259,12 +276,11 @@ def _by_processes(missing: dict[int, _Work], processes: int | None, retries: int
 
 
 def _by_dask(missing: dict[int, _Work], dask: str | object) -> Iterator[tuple[int, str]]:
-    from dask.distributed import Client, as_completed
-
-    client: Any = Client(dask) if isinstance(dask, str) else dask  # type: ignore[no-untyped-call]
+    [distributed] = needed("dask", "dask.distributed")
+    client: Any = distributed.Client(dask) if isinstance(dask, str) else dask
     try:
         futures = [client.submit(_do, place, work, pure=False) for place, work in missing.items()]
-        for future in as_completed(futures):  # type: ignore[no-untyped-call]
+        for future in distributed.as_completed(futures):
             yield future.result()
     finally:
         if isinstance(dask, str):

@@ -6,14 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, SupportsBytes
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forebay import _native
-from forebay._batch import Batch, Packet
+from forebay._batch import Batch, Packet, octets
 from forebay._program import Program, compile
 from forebay._state import ActionProfileArray, CounterArray, MeterArray, RegisterArray, Table
 
@@ -21,6 +20,9 @@ __all__ = ["Books", "Digest", "Switch", "Trace"]
 
 PORTS = 511
 """Ports that a program of v1model can name: 0 to 510."""
+
+MOST_PORTS = 65_536
+"""How many ports a switch may have: each costs memory."""
 
 _PACKET_NS = 1_000
 """Time from one call of `send` to the next."""
@@ -112,6 +114,8 @@ class Switch:
             raise ValueError(f"there is no engine {engine!r}; there are 'jit' and 'interp'")
         self.program = program if isinstance(program, Program) else compile(program)
         """The program."""
+        if isinstance(ports, int) and not 0 <= ports <= MOST_PORTS:
+            raise ValueError(f"ports = {ports} must be at least 0 and at most {MOST_PORTS}")
         numbers = range(PORTS) if ports is None else range(ports) if isinstance(ports, int) else ports
         self.ports: tuple[int, ...] = tuple(sorted(set(numbers)))
         """Numbers of the ports."""
@@ -121,8 +125,9 @@ class Switch:
 
     # Packets
 
-    def send(self, packet: bytes, port: int = 0) -> list[Packet]:
-        """Lets a packet arrive at a port, and returns what leaves until nothing moves any more: by port, in order.
+    def send(self, packet: SupportsBytes, port: int = 0) -> list[Packet]:
+        """Lets a packet arrive at a port, and returns what leaves until nothing moves any more: by port, in order. The packet is bytes, or of
+        `forebay.packets`, or of scapy.
 
         Raises
         ------
@@ -130,9 +135,9 @@ class Switch:
             The packet goes round without end.
         """
         self._now_ns += _PACKET_NS
-        return [Packet(*left) for left in self._native.send_one(bytes(packet), port, self._now_ns)]
+        return [Packet(*left) for left in self._native.send_one(octets(packet), port, self._now_ns)]
 
-    def send_batch(self, packets: Batch | Iterable[bytes], ports: int | ArrayLike | None = None) -> Batch:
+    def send_batch(self, packets: Batch | Iterable[SupportsBytes], ports: int | ArrayLike | None = None) -> Batch:
         """Lets many packets arrive at the same time, in order, and returns what leaves in the order of leaving.
 
         Parameters
@@ -163,7 +168,7 @@ class Switch:
         )
         return Batch(*self._native.send(*arrays, self._now_ns))
 
-    def trace(self, packet: bytes, port: int = 0) -> Trace:
+    def trace(self, packet: SupportsBytes, port: int = 0) -> Trace:
         """Lets a packet arrive, and says what the program does with it, step by step. Registers and counters change as by `send`.
 
         >>> from forebay import Switch, examples
@@ -174,15 +179,16 @@ class Switch:
         ...
         """
         self._now_ns += _PACKET_NS
-        left, text, events = self._native.trace(bytes(packet), port, self._now_ns)
+        left, text, events = self._native.trace(octets(packet), port, self._now_ns)
         return Trace(text, json.loads(events), [Packet(*packet) for packet in left])
 
     def advance(self, seconds: float) -> None:
         """Lets time pass without a packet: meters fill, and idle entries of tables with time-outs expire."""
         if not seconds >= 0:
             raise ValueError(f"time does not go back: {seconds} seconds")
-        self._now_ns += round(seconds * 1e9)
-        self._native.pass_time(self._now_ns)
+        now_ns = self._now_ns + round(seconds * 1e9)
+        self._native.pass_time(now_ns)
+        self._now_ns = now_ns
 
     @property
     def now(self) -> float:
@@ -256,7 +262,7 @@ class Switch:
 
     def apply_file(self, path: str | os.PathLike[str]) -> list[str]:
         """Applies the commands of an STF file that configure: what `forebay run --entries` does."""
-        return self._native.apply(Path(path).read_text(encoding="utf-8"), os.fspath(path))
+        return self._native.apply(_native.read_text(path, "file of table entries"), os.fspath(path))
 
     def __repr__(self) -> str:
         return f"<Switch of {self.program!r}, {len(self.ports)} ports>"

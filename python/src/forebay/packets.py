@@ -41,6 +41,7 @@ payload, 4 bytes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from forebay import _native
@@ -85,12 +86,15 @@ class HeaderValue:
         """Its full name in the program."""
         return self._info.name
 
+    def _widths(self) -> dict[str, int]:
+        """Bits of each field as they are on the wire."""
+        return {field.name: self._lengths.get(field.name, field.width) for field in self._info.fields}
+
     def to_bytes(self) -> bytes:
         """The header as it is on the wire."""
         bits, total = 0, 0
-        for field in self._info.fields:
-            width = self._lengths.get(field.name, field.width)
-            total = (total << width) | self._values[field.name]
+        for name, width in self._widths().items():
+            total = (total << width) | self._values[name]
             bits += width
         if bits % 8:
             raise ValueError(f"{self.name} has {bits} bits, which are no whole bytes")
@@ -169,6 +173,21 @@ class PacketValue:
 
     def __len__(self) -> int:
         return len(bytes(self))
+
+    def place(self, header: str, field: str) -> tuple[int, int]:
+        """Where a field is in the packet: the bits before it, and its own. `ptf.mask.Mask.set_do_not_care` takes both.
+
+        >>> from forebay import compile, examples
+        >>> compile(examples.path("router.p4")).packets.build(ethernet={}, ipv4={}).place("ipv4", "ttl")
+        (176, 8)
+        """
+        wanted = self[header]
+        wanted._check(field)
+        widths = wanted._widths()
+        headers = takewhile(lambda each: each is not wanted, self.headers)
+        fields = takewhile(lambda name: name != field, widths)
+        before = sum(sum(each._widths().values()) for each in headers) + sum(widths[name] for name in fields)
+        return before, widths[field]
 
     def __contains__(self, name: str) -> bool:
         return any(_is_named(header.name, name) for header in self.headers)

@@ -12,24 +12,25 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, SupportsBytes
 
 from forebay import _native
 from forebay._batch import Packet
 from forebay._errors import FileError
 from forebay._program import Program, compile
 from forebay._switch import Switch
-from forebay.packets import PacketValue
 
 __all__ = ["Expected", "StfResult", "StfTest", "assert_output", "run_stf", "stf_tests"]
 
-Expected = bytes | PacketValue | None
+Expected = SupportsBytes | None
 """What must leave a port: these bytes, this packet, or any packet."""
+
+_STF = "STF file"
 
 
 def assert_output(
     switch: Switch,
-    packet: bytes | PacketValue,
+    packet: SupportsBytes,
     expected: Mapping[int, Expected | Sequence[Expected]] | Iterable[tuple[int, Expected]],
     *,
     port: int = 0,
@@ -52,7 +53,7 @@ def assert_output(
     ...
     """
     wanted = _by_port(expected)
-    trace = switch.trace(bytes(packet), port)
+    trace = switch.trace(packet, port)
     left: dict[int, list[bytes]] = defaultdict(list)
     for at, data in trace.outputs:
         left[at].append(data)
@@ -70,7 +71,7 @@ def _by_port(
     wanted: dict[int, list[Expected]] = defaultdict(list)
     pairs = expected.items() if isinstance(expected, Mapping) else expected
     for port, packets in pairs:
-        if packets is None or isinstance(packets, bytes | PacketValue):
+        if packets is None or isinstance(packets, SupportsBytes):
             wanted[port].append(packets)
         else:
             wanted[port] += packets
@@ -137,15 +138,8 @@ def run_stf(
     if isinstance(test, str) and "\n" in test:
         text, name = test, "test.stf"
     else:
-        text, name = _read(Path(test)), os.fspath(test)
+        text, name = _native.read_text(test, _STF), os.fspath(test)
     return StfResult(*_native.run_stf(program._native, text, name, engine, lenient))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -160,7 +154,7 @@ class StfTest:
 
     def run(self, *, engine: Literal["both", "jit", "interp"] = "both") -> StfResult:
         """Compiles the program as the comments `# forebay: -D N=2 -I DIR` of the file say, and runs the test."""
-        include, define, lenient = _options(_read(self.path), self.path.parent)
+        include, define, lenient = _options(_native.read_text(self.path, _STF), self.path.parent)
         program = compile(self.program, include=include, define=define)
         return run_stf(program, self.path, engine=engine, lenient=lenient)
 
@@ -171,8 +165,12 @@ def stf_tests(folder: str | os.PathLike[str]) -> list[StfTest]:
 
     For `@pytest.mark.parametrize("test", stf_tests("programs"), ids=str)`.
     """
+    try:
+        paths = sorted(Path(folder).rglob("*.stf"))
+    except OSError as error:
+        raise FileError(f"cannot list {os.fspath(folder)}: {error}") from error
     found = []
-    for path in sorted(Path(folder).rglob("*.stf")):
+    for path in paths:
         program = program_of(path)
         if program is not None:
             found.append(StfTest(path, program))

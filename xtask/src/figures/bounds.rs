@@ -1,5 +1,5 @@
-//! Tables of what must stay below a bound: what others see of a siege (`docs/siege.json`), and how long large programs are compiled
-//! (`benches/compile_time.json`).
+//! Tables of what must stay below a bound: what others see of a siege (`docs/siege.json`), how long large programs are compiled
+//! (`benches/compile_time.json`), and what the Python package costs (`benches/python_package.json`).
 
 use super::grouped;
 use serde_json::Value;
@@ -71,6 +71,62 @@ pub(super) fn compile_time(record: &Value) -> String {
             row["processor_s"],
             row["bound_s"],
             grouped(&row["memory_mb"]),
+        );
+    }
+    text
+}
+
+/// What the Python package costs: batches beside `forebay bench`, sweeps by two processes, memory.
+pub(super) fn python(record: &Value) -> String {
+    let record = &record["python"];
+    let (batch, sweep, memory) = (&record["batch"], &record["sweep"], &record["memory"]);
+    let first = &memory["peak_mib"][0];
+    let last = memory["peak_mib"].as_array().and_then(|peaks| peaks.last());
+    let rows = [
+        (
+            batch,
+            format!(
+                "a batch of {} packets, over `forebay bench` with the same packets",
+                grouped(&batch["packets"])
+            ),
+            format!(
+                "{} ({} s and {} s)",
+                batch["ratio"], batch["seconds"], batch["bench_seconds"]
+            ),
+            "at most 1.3".to_string(),
+        ),
+        (
+            sweep,
+            format!(
+                "a sweep of {} points by one process, over two",
+                grouped(&sweep["points"])
+            ),
+            format!(
+                "{} ({} s and {} s)",
+                sweep["ratio"], sweep["seconds_1"], sweep["seconds_2"]
+            ),
+            "at least 1.8".to_string(),
+        ),
+        (
+            memory,
+            format!(
+                "most memory over {} programs, compiled and loaded",
+                grouped(&memory["programs"])
+            ),
+            format!(
+                "{} MiB; after a tenth of them {first} MiB",
+                last.unwrap_or(&Value::Null)
+            ),
+            "flat".to_string(),
+        ),
+    ];
+    let mut text = "| what | measured | bound | on | load before |\n|---|---|---|---|---|\n".to_string();
+    for (part, what, measured, bound) in rows {
+        text += &format!(
+            "| {what} | {measured} | {bound} | {}, {} | {} |\n",
+            part["date"].as_str().unwrap_or("?"),
+            part["machine"]["processor"].as_str().unwrap_or("?"),
+            part["load_before"],
         );
     }
     text

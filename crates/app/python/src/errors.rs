@@ -9,6 +9,7 @@ mod imported {
     pyo3::import_exception!(forebay._errors, ControlError);
     pyo3::import_exception!(forebay._errors, EndlessError);
     pyo3::import_exception!(forebay._errors, FileError);
+    pyo3::import_exception!(forebay._errors, InternalError);
     pyo3::import_exception!(forebay._errors, LoadError);
     pyo3::import_exception!(forebay._errors, ScenarioError);
     pyo3::import_exception!(forebay._errors, StfError);
@@ -16,7 +17,7 @@ mod imported {
 }
 
 pub(crate) use imported::{
-    CompileError, ControlError, EndlessError, FileError, LoadError, ScenarioError, StfError, TestError,
+    CompileError, ControlError, EndlessError, FileError, InternalError, LoadError, ScenarioError, StfError, TestError,
 };
 
 /// A file that cannot be used.

@@ -1,6 +1,7 @@
 //! Published tables and figures beside the model.
 
 use crate::errors;
+use crate::guard::detached;
 use forebay_files::Folder;
 use forebay_sim::Silent;
 use pyo3::prelude::*;
@@ -22,7 +23,7 @@ pub(crate) struct Outcome {
 impl Experiment {
     #[new]
     fn new(py: Python<'_>, folder: PathBuf, quick: bool, ignore_fit: Option<&str>) -> PyResult<Experiment> {
-        py.detach(|| {
+        detached(py, || {
             let library = Folder::new(&folder);
             let experiment = forebay_experiments::Experiment::new(&library, quick, ignore_fit);
             let wrong = |problem| errors::scenario(format!("{}: {problem}", folder.display()));
@@ -44,16 +45,20 @@ impl Experiment {
     }
 
     /// Does one of them.
-    fn simulate(&self, py: Python<'_>, run: usize) -> Outcome {
-        let outcome = py.detach(|| self.experiment.simulate(run, &mut Silent));
-        Outcome { outcome }
+    fn simulate(&self, py: Python<'_>, run: usize) -> PyResult<Outcome> {
+        detached(py, || {
+            let outcome = self.experiment.simulate(run, &mut Silent);
+            Ok(Outcome { outcome })
+        })
     }
 
     /// The report of the outcomes of all, in order: as JSON and as Markdown.
-    fn report(&self, outcomes: Vec<PyRef<'_, Outcome>>, command: &str) -> PyResult<(String, String)> {
+    fn report(&self, py: Python<'_>, outcomes: Vec<PyRef<'_, Outcome>>, command: &str) -> PyResult<(String, String)> {
         let outcomes: Vec<_> = outcomes.iter().map(|outcome| outcome.outcome.clone()).collect();
-        let report = self.experiment.report(&outcomes);
-        let json = serde_json::to_string(&report.json()).map_err(errors::scenario)?;
-        Ok((json, report.markdown(command)))
+        detached(py, || {
+            let report = self.experiment.report(&outcomes);
+            let json = serde_json::to_string(&report.json()).map_err(errors::scenario)?;
+            Ok((json, report.markdown(command)))
+        })
     }
 }

@@ -10,14 +10,20 @@
 //! ```
 //!
 //! Nothing is computed here: values are converted, library crates are called, and their errors become the exceptions of
-//! `forebay._errors` with the text that the command prints. Calls that take long release the interpreter's lock. Structured values
-//! cross as JSON, arrays as NumPy arrays.
+//! `forebay._errors` with the text that the command prints. Structured values cross as JSON, arrays as NumPy arrays.
+//!
+//! # Guarantees
+//! * Calls of library crates release the interpreter's lock ([`guard::detached`]).
+//! * A panic in them is an exception too, `InternalError`; a switch in which one occurred refuses every later packet.
 
 #![deny(unsafe_code)]
 
 mod describe;
 mod errors;
 mod experiment;
+mod files;
+mod frames;
+mod guard;
 mod objects;
 mod program;
 mod simulation;
@@ -34,6 +40,10 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::experiment::{Experiment, Outcome};
+    #[pymodule_export]
+    use crate::files::{make_folder, read_text};
+    #[pymodule_export]
+    use crate::guard::panic;
     #[pymodule_export]
     use crate::program::{Program, compile_file, compile_text};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Registers, counters and meters as arrays.
 
 use crate::errors;
+use crate::guard::detached;
 use forebay_bits::Bits;
 use forebay_entries::fitting;
 use forebay_pipeline::{CounterValue, MeterRates, Pipeline};
@@ -17,11 +18,15 @@ pub(crate) fn read_register(
     first: u64,
     count: Option<u64>,
 ) -> PyResult<Py<PyAny>> {
-    let declared = pipeline.register(name).map_err(errors::control)?;
-    let elements = elements(first, count, declared.size);
-    let read = |index| pipeline.read_register(&declared.name, index);
-    let values: Vec<Bits> = py.detach(|| elements.map(read).collect::<Result<_, _>>().map_err(errors::control))?;
-    Ok(match declared.width {
+    let (width, values): (u32, Vec<Bits>) = detached(py, || {
+        let declared = pipeline.register(name).map_err(errors::control)?;
+        let read = |index| pipeline.read_register(&declared.name, index);
+        let values = elements(first, count, declared.size)
+            .map(read)
+            .collect::<Result<_, _>>();
+        Ok((declared.width, values.map_err(errors::control)?))
+    })?;
+    Ok(match width {
         ..=64 => {
             let narrow: Vec<u64> = values.iter().map(Bits::to_u64).collect();
             narrow.to_pyarray(py).into_any().unbind()
@@ -42,7 +47,7 @@ fn elements(first: u64, count: Option<u64>, size: u64) -> Range<u64> {
 /// Writes elements of a register array from `first` on.
 pub(crate) fn write_register(pipeline: &Pipeline, name: &str, first: u64, values: Vec<BigUint>) -> PyResult<()> {
     let declared = pipeline.register(name).map_err(errors::control)?;
-    for (index, value) in (first..).zip(&values) {
+    for (index, value) in (first..=u64::MAX).zip(&values) {
         let wrong = |problem: String| errors::control(format!("register `{}`: {problem}", declared.name));
         let value = fitting(value, declared.width).map_err(wrong)?;
         let written = pipeline.write_register(&declared.name, index, &value);
@@ -62,11 +67,12 @@ pub(crate) fn read_counter<'py>(
     first: u64,
     count: Option<u64>,
 ) -> PyResult<Counted<'py>> {
-    let declared = pipeline.counter(name).map_err(errors::control)?;
-    let elements = elements(first, count, declared.size.unwrap_or(1));
-    let read = |index| pipeline.read_counter(&declared.name, index);
-    let values: Vec<CounterValue> =
-        py.detach(|| elements.map(read).collect::<Result<_, _>>().map_err(errors::control))?;
+    let values: Vec<CounterValue> = detached(py, || {
+        let declared = pipeline.counter(name).map_err(errors::control)?;
+        let read = |index| pipeline.read_counter(&declared.name, index);
+        let values = elements(first, count, declared.size.unwrap_or(1)).map(read);
+        values.collect::<Result<_, _>>().map_err(errors::control)
+    })?;
     let packets: Vec<u64> = values.iter().map(|value| value.packets).collect();
     let bytes: Vec<u64> = values.iter().map(|value| value.bytes).collect();
     Ok((packets.to_pyarray(py), bytes.to_pyarray(py)))

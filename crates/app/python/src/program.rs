@@ -1,5 +1,6 @@
 //! Programs.
 
+use crate::guard::detached;
 use crate::{describe, errors};
 use forebay_files::{Compilation, CompileOptions};
 use pyo3::prelude::*;
@@ -17,8 +18,8 @@ pub(crate) struct Program {
 #[pymethods]
 impl Program {
     /// Its tables, actions, objects and headers as JSON.
-    fn describe(&self) -> String {
-        describe::program(&self.program).to_string()
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || Ok(describe::program(&self.program).to_string()))
     }
 
     /// Its P4Info in text form; none when it was compiled before without one.
@@ -27,8 +28,8 @@ impl Program {
     }
 
     /// The text form of its IR.
-    fn ir(&self, py: Python<'_>) -> String {
-        py.detach(|| forebay_ir::text::write(&self.program))
+    fn ir(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || Ok(forebay_ir::text::write(&self.program)))
     }
 
     /// Warnings of the compiler as text.
@@ -52,8 +53,10 @@ pub(crate) fn compile_file(
     strict: bool,
 ) -> PyResult<Program> {
     let options = options(include, define, strict);
-    let compiled = py.detach(|| forebay_files::compile_file(&path, &options));
-    program(compiled.map_err(errors::file)?)
+    detached(py, || {
+        let compiled = forebay_files::compile_file(&path, &options);
+        program(compiled.map_err(errors::file)?)
+    })
 }
 
 /// Compiles a program in a string; `name` stands for its file in messages.
@@ -67,7 +70,9 @@ pub(crate) fn compile_text(
     strict: bool,
 ) -> PyResult<Program> {
     let options = options(include, define, strict);
-    program(py.detach(|| forebay_files::compile_text(text, Path::new(&name), &options)))
+    detached(py, || {
+        program(forebay_files::compile_text(text, Path::new(&name), &options))
+    })
 }
 
 fn options(include: Vec<String>, define: Vec<String>, strict: bool) -> CompileOptions {

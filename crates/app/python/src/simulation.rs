@@ -1,6 +1,7 @@
 //! Scenarios on the timed model.
 
 use crate::errors;
+use crate::guard::detached;
 use forebay_files::Folder;
 use forebay_sim::{Case, Departure, Problem, Run, Search, Silent, find_max};
 use numpy::ndarray::Array2;
@@ -20,14 +21,20 @@ pub(crate) struct Setup {
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub(crate) fn expand(
+    py: Python<'_>,
     text: &str,
     name: &str,
     given: Vec<(String, String)>,
 ) -> PyResult<Vec<(BTreeMap<String, String>, String)>> {
-    let cases = forebay_sim::expand(text, &given);
-    let cases = cases.map_err(|problem| errors::scenario(format!("{name}:{problem}")))?;
-    Ok(cases.into_iter().map(|case| (case.values, case.text)).collect())
+    detached(py, || {
+        let cases = forebay_sim::expand(text, &given);
+        let cases = cases.map_err(|problem| errors::scenario(format!("{name}:{problem}")))?;
+        Ok(cases.into_iter().map(|case| (case.values, case.text)).collect())
+    })
 }
+
+/// Results as JSON, names of ports and of sources, and a row for each frame.
+type Recorded<'py> = (String, Vec<String>, Vec<String>, Bound<'py, PyArray2<i64>>);
 
 #[pymethods]
 impl Setup {
@@ -41,23 +48,25 @@ impl Setup {
         given: Vec<(String, String)>,
         ignore_fit: Option<&str>,
     ) -> PyResult<Setup> {
-        let wrong = |problem: Problem| errors::scenario(format!("{name}:{problem}"));
-        let cases = forebay_sim::expand(text, &given).map_err(wrong)?;
-        let [case] = &cases[..] else {
-            let message = format!(
-                "{name}: its parameters have {} combinations of values; choose one",
-                cases.len()
-            );
-            return Err(errors::scenario(message));
-        };
-        py.detach(|| read(case, name, folder, ignore_fit))
+        detached(py, || {
+            let wrong = |problem: Problem| errors::scenario(format!("{name}:{problem}"));
+            let cases = forebay_sim::expand(text, &given).map_err(wrong)?;
+            let [case] = &cases[..] else {
+                let message = format!(
+                    "{name}: its parameters have {} combinations of values; choose one",
+                    cases.len()
+                );
+                return Err(errors::scenario(message));
+            };
+            read(case, name, folder, ignore_fit)
+        })
     }
 
     /// Simulates; the results as JSON.
-    fn run(&self, py: Python<'_>, seed: Option<u64>, gbps: Option<f64>) -> String {
-        py.detach(|| {
+    fn run(&self, py: Python<'_>, seed: Option<u64>, gbps: Option<f64>) -> PyResult<String> {
+        detached(py, || {
             let seed = seed.unwrap_or(self.setup.scenario().seed);
-            json(&self.setup.run(Run { seed, gbps }, &mut Silent))
+            Ok(json(&self.setup.run(Run { seed, gbps }, &mut Silent)))
         })
     }
 
@@ -68,22 +77,24 @@ impl Setup {
         py: Python<'py>,
         seed: Option<u64>,
         gbps: Option<f64>,
-    ) -> (String, Vec<String>, Vec<String>, Bound<'py, PyArray2<i64>>) {
-        let (results, names, table) = py.detach(|| {
+    ) -> PyResult<Recorded<'py>> {
+        let (results, names, table) = detached(py, || {
             let seed = seed.unwrap_or(self.setup.scenario().seed);
             let (results, departures) = self.setup.run_with_departures(Run { seed, gbps }, &mut Silent);
             let (names, table) = columns(&departures);
-            (json(&results), names, table)
-        });
+            Ok((json(&results), names, table))
+        })?;
         let [ports, sources] = names;
-        (results, ports, sources, table.into_pyarray(py))
+        Ok((results, ports, sources, table.into_pyarray(py)))
     }
 
     /// Searches the highest load without loss; the results as JSON.
     fn find_max(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
-        let seed = seed.unwrap_or(self.setup.scenario().seed);
-        let found = py.detach(|| find_max(&self.setup, Search { seed }, &mut Silent).map(|found| json(&found)));
-        found.ok_or_else(|| errors::scenario("the scenario has no table [search], which says what loads to try"))
+        detached(py, || {
+            let seed = seed.unwrap_or(self.setup.scenario().seed);
+            let found = find_max(&self.setup, Search { seed }, &mut Silent).map(|found| json(&found));
+            found.ok_or_else(|| errors::scenario("the scenario has no table [search], which says what loads to try"))
+        })
     }
 
     /// Microseconds between samples.
@@ -136,8 +147,10 @@ pub(crate) fn rows<'py>(
     path: &str,
     json: &str,
 ) -> PyResult<(Vec<String>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
-    let value: Value = serde_json::from_str(json).map_err(errors::scenario)?;
-    let rows = forebay_sim::rows(path, &value);
+    let rows = detached(py, || {
+        let value: Value = serde_json::from_str(json).map_err(errors::scenario)?;
+        Ok(forebay_sim::rows(path, &value))
+    })?;
     let samples: Vec<i64> = rows.iter().map(|row| row.sample.unwrap_or(-1)).collect();
     let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
     let measures = rows.into_iter().map(|row| row.measure).collect();

@@ -1,6 +1,7 @@
 //! STF tests.
 
 use crate::errors::{self, StfError};
+use crate::guard::detached;
 use crate::program::Program;
 use forebay_entries::{Test, UnnamedPorts};
 use forebay_pipeline::{Engine, NoTrace, Options, Pipeline};
@@ -27,11 +28,13 @@ pub(crate) fn run_stf(
     engine: &str,
     lenient: bool,
 ) -> PyResult<(Vec<String>, Vec<String>)> {
-    let mut test = parse(text, name)?;
-    if lenient {
-        test.unnamed_ports = UnnamedPorts::Noted;
-    }
-    let outcome = py.detach(|| run(program, &test, engine))?;
+    let outcome = detached(py, || {
+        let mut test = parse(text, name)?;
+        if lenient {
+            test.unnamed_ports = UnnamedPorts::Noted;
+        }
+        run(program, &test, engine)
+    })?;
     let failures = outcome.failures.iter().map(|failure| failure.in_file(name));
     let notes = outcome.notes.iter().map(|note: &Note| note.in_file(name));
     Ok((failures.collect(), notes.collect()))

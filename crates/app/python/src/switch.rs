@@ -1,6 +1,8 @@
 //! A switch in memory.
 
-use crate::errors::{self, EndlessError};
+use crate::errors::{self, EndlessError, InternalError};
+use crate::frames::{self, FrameArrays};
+use crate::guard::detached;
 use crate::objects::{self, Counted, Rates};
 use crate::program::Program;
 use crate::tables::{self, ReadEntry};
@@ -11,18 +13,11 @@ use forebay_stf::Observer;
 use forebay_switch::{Config, Counters, Frames, MemorySwitch, SendError};
 use forebay_trace::TracePrinter;
 use num_bigint::BigUint;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Frames as arrays: bytes, offsets, ports, origins.
-type FrameArrays<'py> = (
-    Bound<'py, PyArray1<u8>>,
-    Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyArray1<u32>>,
-    Bound<'py, PyArray1<i64>>,
-);
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program in a switch whose ports are in memory.
 #[pyclass(frozen, module = "forebay._native")]
@@ -57,7 +52,7 @@ impl Switch {
             random_seed: seed,
             ..Config::default()
         };
-        py.detach(|| {
+        detached(py, || {
             let pipeline = Pipeline::load_with(program.program.clone(), options);
             let wrong = |error| errors::LoadError::new_err(format!("the program cannot be loaded: {error}"));
             let pipeline = Arc::new(pipeline.map_err(wrong)?);
@@ -83,20 +78,17 @@ impl Switch {
         now_ns: u64,
     ) -> PyResult<FrameArrays<'py>> {
         let (data, offsets, ports) = (data.as_slice()?, offsets.as_slice()?, ports.as_slice()?);
-        check_offsets(data, offsets, ports)?;
-        let left = py.detach(|| self.send_frames(frames(data, offsets, ports), now_ns, &mut NoTrace))?;
-        Ok((
-            left.data.into_pyarray(py),
-            left.offsets.into_pyarray(py),
-            left.ports.into_pyarray(py),
-            left.origins.into_pyarray(py),
-        ))
+        frames::check_offsets(data, offsets, ports)?;
+        let left = detached(py, || {
+            self.send_frames(frames::each(data, offsets, ports), now_ns, &mut NoTrace)
+        })?;
+        Ok(frames::arrays(py, left))
     }
 
     /// Lets one packet arrive, and returns port and bytes of what leaves.
     fn send_one(&self, py: Python<'_>, packet: &[u8], port: u32, now_ns: u64) -> PyResult<Vec<(u32, Vec<u8>)>> {
-        let left = py.detach(|| self.send_frames([(port, packet)], now_ns, &mut NoTrace))?;
-        Ok(packets(&left))
+        let left = detached(py, || self.send_frames([(port, packet)], now_ns, &mut NoTrace))?;
+        Ok(frames::packets(&left))
     }
 
     /// Lets one packet arrive; what leaves, its way as text, and as JSON.
@@ -108,11 +100,11 @@ impl Switch {
         port: u32,
         now_ns: u64,
     ) -> PyResult<(Vec<(u32, Vec<u8>)>, String, String)> {
-        py.detach(|| {
+        detached(py, || {
             let mut printer = TracePrinter::new(Arc::clone(&self.pipeline));
             printer.packet_enters(1, port, packet);
             let left = self.send_frames([(port, packet)], now_ns, &mut printer)?;
-            let left = packets(&left);
+            let left = frames::packets(&left);
             left.iter().for_each(|(port, data)| printer.packet_leaves(*port, data));
             let (text, json) = printer.take();
             Ok((left, text, serde_json::Value::Array(json).to_string()))
@@ -121,20 +113,18 @@ impl Switch {
 
     /// Time passes without a packet.
     fn pass_time(&self, py: Python<'_>, now_ns: u64) -> PyResult<()> {
-        py.detach(|| {
-            self.lock()
-                .switch
-                .pass_time(now_ns, &mut NoTrace)
-                .map_err(|error| self.refused(error))
+        detached(py, || {
+            let passed = self.lock()?.switch.pass_time(now_ns, &mut NoTrace);
+            passed.map_err(|error| self.refused(error))
         })
     }
 
     /// Applies commands of STF that configure; returns what they have to say.
     fn apply(&self, py: Python<'_>, text: &str, name: &str) -> PyResult<Vec<String>> {
-        let test = crate::stf::parse(text, name)?;
-        py.detach(|| {
+        detached(py, || {
+            let test = crate::stf::parse(text, name)?;
             let mut notes = Vec::new();
-            let mut inner = self.lock();
+            let mut inner = self.lock()?;
             for command in test.commands.iter().filter(|command| !command.value.is_traffic()) {
                 match inner.controller.apply(&command.value) {
                     Applied::Done => {}
@@ -149,25 +139,25 @@ impl Switch {
     }
 
     /// What was dropped, by reason.
-    fn drops(&self) -> Vec<(String, u64)> {
-        self.lock().switch.drops()
+    fn drops(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
+        detached(py, || Ok(self.lock()?.switch.drops()))
     }
 
     /// Packets received, copied, transmitted and dropped.
-    fn books(&self) -> (u64, u64, u64, u64) {
+    fn books(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64)> {
         let Counters {
             received,
             copies,
             transmitted,
             dropped,
-        } = self.lock().switch.switch().counters();
-        (received, copies, transmitted, dropped)
+        } = detached(py, || Ok(self.lock()?.switch.switch().counters()))?;
+        Ok((received, copies, transmitted, dropped))
     }
 
     /// Messages to the control plane: name of the digest and its fields.
     #[allow(clippy::type_complexity)]
-    fn take_digests(&self) -> (Vec<(String, Vec<(String, BigUint)>)>, u64) {
-        let (messages, lost) = self.lock().switch.take_digests();
+    fn take_digests(&self, py: Python<'_>) -> PyResult<(Vec<(String, Vec<(String, BigUint)>)>, u64)> {
+        let (messages, lost) = detached(py, || Ok(self.lock()?.switch.take_digests()))?;
         let digests = &self.pipeline.program().digests;
         let read = messages.into_iter().map(|message| {
             let digest = &digests[message.digest.index()];
@@ -175,87 +165,111 @@ impl Switch {
             let values = message.values.iter().map(|value| value.to_biguint());
             (digest.name.clone(), names.zip(values).collect())
         });
-        (read.collect(), lost)
+        Ok((read.collect(), lost))
     }
 
     /// The full name of the table that a name means.
-    fn table_name(&self, name: &str) -> PyResult<&str> {
-        tables::name(&self.pipeline, name)
+    fn table_name(&self, py: Python<'_>, name: &str) -> PyResult<&str> {
+        detached(py, || tables::name(&self.pipeline, name))
     }
 
     fn write_entry(
         &self,
+        py: Python<'_>,
         change: &str,
         table: &str,
         key: Vec<Field>,
         priority: Option<i64>,
         action: Invoked,
     ) -> PyResult<()> {
-        tables::write(&self.pipeline, change, table, key, priority, action)
+        detached(py, || {
+            tables::write(&self.pipeline, change, table, key, priority, action)
+        })
     }
 
-    fn delete_entry(&self, table: &str, key: Vec<Field>, priority: Option<i64>) -> PyResult<()> {
-        let (table, key) = tables::key(&self.pipeline, table, key, priority)?;
-        let deleted = self.pipeline.delete_entry(table, &key.matches, key.priority);
-        deleted.map_err(errors::control)
+    fn delete_entry(&self, py: Python<'_>, table: &str, key: Vec<Field>, priority: Option<i64>) -> PyResult<()> {
+        detached(py, || {
+            let (table, key) = tables::key(&self.pipeline, table, key, priority)?;
+            let deleted = self.pipeline.delete_entry(table, &key.matches, key.priority);
+            deleted.map_err(errors::control)
+        })
     }
 
-    fn clear_entries(&self, table: &str) -> PyResult<()> {
-        self.pipeline.clear_entries(table).map_err(errors::control)
+    fn clear_entries(&self, py: Python<'_>, table: &str) -> PyResult<()> {
+        self.control(py, |pipeline| pipeline.clear_entries(table))
     }
 
-    fn entries(&self, table: &str) -> PyResult<Vec<ReadEntry>> {
-        tables::entries(&self.pipeline, table)
+    fn entries(&self, py: Python<'_>, table: &str) -> PyResult<Vec<ReadEntry>> {
+        detached(py, || tables::entries(&self.pipeline, table))
     }
 
-    fn set_default(&self, table: &str, action: Option<Invoked>) -> PyResult<()> {
-        tables::set_default(&self.pipeline, table, action)
+    fn set_default(&self, py: Python<'_>, table: &str, action: Option<Invoked>) -> PyResult<()> {
+        detached(py, || tables::set_default(&self.pipeline, table, action))
     }
 
-    fn default_action(&self, table: &str) -> PyResult<Invoked> {
-        tables::default(&self.pipeline, table)
+    fn default_action(&self, py: Python<'_>, table: &str) -> PyResult<Invoked> {
+        detached(py, || tables::default(&self.pipeline, table))
     }
 
-    fn entry_counter(&self, table: &str, key: Vec<Field>, priority: Option<i64>) -> PyResult<(u64, u64)> {
-        let (table, key) = tables::key(&self.pipeline, table, key, priority)?;
-        let value = self.pipeline.read_direct_counter(table, &key.matches, key.priority);
-        let value = value.map_err(errors::control)?;
-        Ok((value.packets, value.bytes))
+    fn entry_counter(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        key: Vec<Field>,
+        priority: Option<i64>,
+    ) -> PyResult<(u64, u64)> {
+        detached(py, || {
+            let (table, key) = tables::key(&self.pipeline, table, key, priority)?;
+            let value = self.pipeline.read_direct_counter(table, &key.matches, key.priority);
+            let value = value.map_err(errors::control)?;
+            Ok((value.packets, value.bytes))
+        })
     }
 
     fn configure_entry_meter(
         &self,
+        py: Python<'_>,
         table: &str,
         key: Vec<Field>,
         priority: Option<i64>,
         rates: Option<Rates>,
     ) -> PyResult<()> {
-        let (table, key) = tables::key(&self.pipeline, table, key, priority)?;
-        let rates = rates.map(objects::rates);
-        let set = self
-            .pipeline
-            .configure_direct_meter(table, &key.matches, key.priority, rates);
-        set.map_err(errors::control)
+        detached(py, || {
+            let (table, key) = tables::key(&self.pipeline, table, key, priority)?;
+            let rates = rates.map(objects::rates);
+            let set = self
+                .pipeline
+                .configure_direct_meter(table, &key.matches, key.priority, rates);
+            set.map_err(errors::control)
+        })
     }
 
-    fn write_member(&self, change: &str, profile: &str, member: u32, action: Invoked) -> PyResult<()> {
-        tables::write_member(&self.pipeline, change, profile, member, action)
+    fn write_member(&self, py: Python<'_>, change: &str, profile: &str, member: u32, action: Invoked) -> PyResult<()> {
+        detached(py, || {
+            tables::write_member(&self.pipeline, change, profile, member, action)
+        })
     }
 
-    fn delete_member(&self, profile: &str, member: u32) -> PyResult<()> {
-        self.pipeline.delete_member(profile, member).map_err(errors::control)
+    fn delete_member(&self, py: Python<'_>, profile: &str, member: u32) -> PyResult<()> {
+        self.control(py, |pipeline| pipeline.delete_member(profile, member))
     }
 
-    fn write_group(&self, change: &str, profile: &str, group: u32, members: Vec<(u32, u32)>) -> PyResult<()> {
-        let written = match change {
-            "modify" => self.pipeline.modify_group(profile, group, &members),
-            _ => self.pipeline.insert_group(profile, group, &members),
-        };
-        written.map_err(errors::control)
+    fn write_group(
+        &self,
+        py: Python<'_>,
+        change: &str,
+        profile: &str,
+        group: u32,
+        members: Vec<(u32, u32)>,
+    ) -> PyResult<()> {
+        self.control(py, |pipeline| match change {
+            "modify" => pipeline.modify_group(profile, group, &members),
+            _ => pipeline.insert_group(profile, group, &members),
+        })
     }
 
-    fn delete_group(&self, profile: &str, group: u32) -> PyResult<()> {
-        self.pipeline.delete_group(profile, group).map_err(errors::control)
+    fn delete_group(&self, py: Python<'_>, profile: &str, group: u32) -> PyResult<()> {
+        self.control(py, |pipeline| pipeline.delete_group(profile, group))
     }
 
     #[pyo3(signature = (name, first, count))]
@@ -263,67 +277,79 @@ impl Switch {
         objects::read_register(py, &self.pipeline, name, first, count)
     }
 
-    fn write_register(&self, name: &str, first: u64, values: Vec<BigUint>) -> PyResult<()> {
-        objects::write_register(&self.pipeline, name, first, values)
+    fn write_register(&self, py: Python<'_>, name: &str, first: u64, values: Vec<BigUint>) -> PyResult<()> {
+        detached(py, || objects::write_register(&self.pipeline, name, first, values))
     }
 
-    fn reset_register(&self, name: &str) -> PyResult<()> {
-        self.pipeline.reset_register(name).map_err(errors::control)
+    fn reset_register(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.control(py, |pipeline| pipeline.reset_register(name))
     }
 
     fn read_counter<'py>(&self, py: Python<'py>, name: &str, first: u64, count: Option<u64>) -> PyResult<Counted<'py>> {
         objects::read_counter(py, &self.pipeline, name, first, count)
     }
 
-    fn write_counter(&self, name: &str, index: u64, packets: u64, bytes: u64) -> PyResult<()> {
+    fn write_counter(&self, py: Python<'_>, name: &str, index: u64, packets: u64, bytes: u64) -> PyResult<()> {
         let value = CounterValue { packets, bytes };
-        self.pipeline.write_counter(name, index, value).map_err(errors::control)
+        self.control(py, |pipeline| pipeline.write_counter(name, index, value))
     }
 
-    fn meter_rates(&self, name: &str, index: u64) -> PyResult<Option<Rates>> {
-        objects::read_meter(&self.pipeline, name, index)
+    fn meter_rates(&self, py: Python<'_>, name: &str, index: u64) -> PyResult<Option<Rates>> {
+        detached(py, || objects::read_meter(&self.pipeline, name, index))
     }
 
-    fn configure_meter(&self, name: &str, index: u64, rates: Option<Rates>) -> PyResult<()> {
-        let set = self.pipeline.configure_meter(name, index, rates.map(objects::rates));
-        set.map_err(errors::control)
+    fn configure_meter(&self, py: Python<'_>, name: &str, index: u64, rates: Option<Rates>) -> PyResult<()> {
+        self.control(py, |pipeline| {
+            pipeline.configure_meter(name, index, rates.map(objects::rates))
+        })
     }
 
     /// Port and instance of each copy; none removes the group.
-    fn set_multicast_group(&self, group: u16, replicas: Option<Vec<(u32, u16)>>) -> PyResult<()> {
-        let set = match replicas {
-            Some(replicas) => self.pipeline.set_multicast_group(group, &copies(replicas)),
-            None => self.pipeline.delete_multicast_group(group),
-        };
-        set.map_err(errors::control)
+    fn set_multicast_group(&self, py: Python<'_>, group: u16, replicas: Option<Vec<(u32, u16)>>) -> PyResult<()> {
+        self.control(py, |pipeline| match replicas {
+            Some(replicas) => pipeline.set_multicast_group(group, &copies(replicas)),
+            None => pipeline.delete_multicast_group(group),
+        })
     }
 
     /// Port and instance of each copy; none removes the session.
     fn set_clone_session(
         &self,
+        py: Python<'_>,
         session: u32,
         replicas: Option<Vec<(u32, u16)>>,
         packet_length_bytes: Option<u32>,
         class_of_service: u8,
     ) -> PyResult<()> {
-        let set = match replicas {
+        self.control(py, |pipeline| match replicas {
             Some(replicas) => {
                 let config = CloneSession {
                     replicas: copies(replicas),
                     packet_length_bytes,
                     class_of_service,
                 };
-                self.pipeline.set_clone_session(session, config)
+                pipeline.set_clone_session(session, config)
             }
-            None => self.pipeline.delete_clone_session(session),
-        };
-        set.map_err(errors::control)
+            None => pipeline.delete_clone_session(session),
+        })
     }
 }
 
 impl Switch {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The switch, unless a panic has left it half done.
+    fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        let broken =
+            |_| InternalError::new_err("this switch is broken by a mistake of Forebay's before; make a new one");
+        self.inner.lock().map_err(broken)
+    }
+
+    /// Asks or changes what controllers ask and change.
+    fn control<R: Send, E: Display>(
+        &self,
+        py: Python<'_>,
+        what: impl FnOnce(&Pipeline) -> Result<R, E> + Send,
+    ) -> PyResult<R> {
+        detached(py, || what(&self.pipeline).map_err(errors::control))
     }
 
     fn send_frames<'f, T: Tracer>(
@@ -332,7 +358,7 @@ impl Switch {
         now_ns: u64,
         tracer: &mut T,
     ) -> PyResult<Frames> {
-        let sent = self.lock().switch.send(frames, now_ns, tracer);
+        let sent = self.lock()?.switch.send(frames, now_ns, tracer);
         sent.map_err(|error| self.refused(error))
     }
 
@@ -365,35 +391,4 @@ fn port_list(ports: &[u32]) -> String {
 fn copies(replicas: Vec<(u32, u16)>) -> Vec<Replica> {
     let copy = |(egress_port, instance)| Replica { egress_port, instance };
     replicas.into_iter().map(copy).collect()
-}
-
-/// Port and bytes of each.
-fn packets(left: &Frames) -> Vec<(u32, Vec<u8>)> {
-    (0..left.len())
-        .map(|index| (left.ports[index], left.frame(index).to_vec()))
-        .collect()
-}
-
-fn frames<'f>(data: &'f [u8], offsets: &'f [i64], ports: &'f [u32]) -> impl Iterator<Item = (u32, &'f [u8])> {
-    let ends = offsets.windows(2);
-    ends.zip(ports)
-        .map(|(ends, port)| (*port, &data[ends[0] as usize..ends[1] as usize]))
-}
-
-fn check_offsets(data: &[u8], offsets: &[i64], ports: &[u32]) -> PyResult<()> {
-    if offsets.len() != ports.len() + 1 {
-        let message = format!(
-            "there are {} offsets for {} ports; there must be one more than ports",
-            offsets.len(),
-            ports.len()
-        );
-        return Err(PyValueError::new_err(message));
-    }
-    let is_good = offsets[0] >= 0 && offsets.is_sorted() && offsets[offsets.len() - 1] <= data.len() as i64;
-    if is_good {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(
-        "offsets must not fall, and must lie within the data",
-    ))
 }

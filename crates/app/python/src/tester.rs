@@ -1,6 +1,7 @@
 //! The tester: traffic from a test file, every frame measured.
 
 use crate::errors;
+use crate::guard::detached;
 use forebay_files::Folder;
 use forebay_tester::{Overrides, Progress, Results, Session, report};
 use pyo3::prelude::*;
@@ -31,14 +32,16 @@ impl Test {
         chip: Option<String>,
     ) -> PyResult<Test> {
         let overrides = Overrides { interfaces, wire, chip };
-        let test = py.detach(|| forebay_tester::Test::read(text, &Folder::new(folder), &overrides));
-        let test = test.map_err(|problems| {
-            let lines = problems.iter().map(|problem| format!("{name}:{problem}"));
-            errors::test(lines.collect::<Vec<_>>().join("\n"))
-        })?;
-        Ok(Test {
-            test,
-            name: name.to_string(),
+        detached(py, || {
+            let test = forebay_tester::Test::read(text, &Folder::new(folder), &overrides);
+            let test = test.map_err(|problems| {
+                let lines = problems.iter().map(|problem| format!("{name}:{problem}"));
+                errors::test(lines.collect::<Vec<_>>().join("\n"))
+            })?;
+            Ok(Test {
+                test,
+                name: name.to_string(),
+            })
         })
     }
 
@@ -69,10 +72,10 @@ impl Test {
             asked: Instant::now(),
             error: None,
         };
-        let results = py.detach(|| {
-            let mut session = Session::open(&self.test)?;
-            what(&mut session, &mut interruption)
-        });
+        let results = detached(py, || {
+            let opened = Session::open(&self.test);
+            Ok(opened.and_then(|mut session| what(&mut session, &mut interruption)))
+        })?;
         if let Some(error) = interruption.error {
             return Err(error);
         }
@@ -99,20 +102,24 @@ impl Progress for Interruption {
 
 /// Results in JSON as text for people, or as a page of HTML.
 #[pyfunction]
-pub(crate) fn test_report(json: &str, html: bool) -> PyResult<String> {
-    let results = read(json)?;
-    Ok(match html {
-        true => report::html(&results),
-        false => report::text(&results),
+pub(crate) fn test_report(py: Python<'_>, json: &str, html: bool) -> PyResult<String> {
+    detached(py, || {
+        let results = read(json)?;
+        Ok(match html {
+            true => report::html(&results),
+            false => report::text(&results),
+        })
     })
 }
 
 /// Two results compared with confidence intervals: the differences as JSON, and as text.
 #[pyfunction]
-pub(crate) fn compare_tests(before: &str, after: &str) -> PyResult<(String, String)> {
-    let differences = report::compare::differences(&read(before)?, &read(after)?);
-    let json = serde_json::to_string(&differences).map_err(errors::test)?;
-    Ok((json, report::compare::table(&differences)))
+pub(crate) fn compare_tests(py: Python<'_>, before: &str, after: &str) -> PyResult<(String, String)> {
+    detached(py, || {
+        let differences = report::compare::differences(&read(before)?, &read(after)?);
+        let json = serde_json::to_string(&differences).map_err(errors::test)?;
+        Ok((json, report::compare::table(&differences)))
+    })
 }
 
 fn read(json: &str) -> PyResult<Results> {
