@@ -15,8 +15,9 @@ splits N-packets itself; `timed8-5ms` sends a batch after 5 ms, however many mes
     sensors    flows of their own for up to 5,000 sensors, 20,000 messages a second in all
     mqtt       `mqtt`: sensors publish with QoS 1 to a broker (mosquitto) behind the WAN; `bridge8`: they send messages by UDP, which are
                aggregated, and a bridge beside the broker splits N-packets and publishes; `bridge1`: the same without aggregation
+    http       `http`: 64 sensors put their messages to a server, one in a round trip; `mqtt64`: the same sensors, to a broker
 
-Every message is checked. Needs root, iproute2, ethtool and cc; mosquitto for the last part.
+Every message is checked. Needs root, iproute2, ethtool and cc; mosquitto for the last two parts.
 """
 
 import argparse
@@ -48,6 +49,9 @@ MQTT = measure.HERE / "mqtt_traffic.py"
 MQTT_PORT = 1883
 # Longer than TCP waits before it sends a segment for the fourth time.
 MQTT_IDLE_SECONDS = 3
+HTTP = measure.HERE / "http_traffic.py"
+# Sensors with a connection each: one has at most 25 round trips a second over this WAN.
+HTTP_FLOWS = 64
 BROKER = """listener 1883 0.0.0.0
 allow_anonymous true
 set_tcp_nodelay true
@@ -91,11 +95,13 @@ def points(quick):
         yield from (Point("sensors", way, 20_000, flows=flows) for way in ["n8", "timed8-5ms"])
     for loss in [0, 2] if quick else [0, 0.5, 2, 5]:
         yield from (Point("mqtt", way, 1000, loss) for way in ["mqtt", "bridge1", "bridge8"])
+    for loss in [0, 2] if quick else [0, 0.5, 2, 5]:
+        yield from (Point("http", way, 1000, loss, flows=HTTP_FLOWS) for way in ["http", "mqtt64"])
 
 
 def stages(way, forebay, wan):
     """What stands between sensors and server, as contender and role, and N."""
-    if way in ("plain", "mqtt", "bridge1"):
+    if way in ("plain", "mqtt", "bridge1", "http", "mqtt64"):
         return [(wan, "")], 1
     if way.startswith("timed"):
         n, age = way.removeprefix("timed").removesuffix("ms").split("-")
@@ -114,7 +120,7 @@ def run(point, options, programs):
     with Chain(len(between), addressed=False) as chain:
         for stage, (contender, role) in enumerate(between, 1):
             contender.start(chain, stage, role, n)
-        traffic = (MqttTraffic if point.part == "mqtt" else PathTraffic)(chain, programs, n, point.way)
+        traffic = traffic_of(point.way)(chain, programs, n, point.way)
         traffic.wait_until_ready()
         wan.process.send_signal(signal.SIGUSR1)
         messages = results.messages_per_flow(point.rate, options.seconds, point.flows, n)
@@ -124,6 +130,13 @@ def run(point, options, programs):
         chain.stop()
         link = json.loads((wan_folder(chain) / "wan.log").read_text())
     return row | results.path_point(sent, received, link) | traffic.more(sent)
+
+
+def traffic_of(way):
+    """What sends and receives."""
+    if way == "http":
+        return HttpTraffic
+    return MqttTraffic if way.startswith(("mqtt", "bridge")) else PathTraffic
 
 
 def wan_folder(chain):
@@ -172,14 +185,14 @@ class MqttTraffic(PathTraffic):
         (server.folder / "mosquitto.conf").write_text(BROKER)
         self.broker = chain.start(server, "mosquitto", "-c", server.folder / "mosquitto.conf", log="mosquitto.log")
         wait_until_listening(server, MQTT_PORT)
-        if way != "mqtt":
+        if not way.startswith("mqtt"):
             words = (sys.executable, MQTT, "bridge", chain.server_address, 9000, "127.0.0.1")
             chain.start(server, *words, log="bridge.log")
 
     def run(self, rate, messages, idle=IDLE_SECONDS):
         """As `Traffic` does, but the receiver is a subscriber, whose patience is its own."""
         what = (next(measure.RUNS) % 65536, self.flows, messages)
-        if self.way == "mqtt":
+        if self.way.startswith("mqtt"):
             send = (sys.executable, MQTT, "publish", self.chain.server_address, *what, rate)
         else:
             send = (self.program, "send", self.chain.server_address, 9000, *what, rate, 0)
@@ -190,6 +203,16 @@ class MqttTraffic(PathTraffic):
 
     def more(self, sent):
         return {"broker_us_per_message": 1e6 * self.seconds / sent["sent"]}
+
+
+class HttpTraffic(PathTraffic):
+    """Messages that are put to a server."""
+
+    def run(self, rate, messages, idle=IDLE_SECONDS):
+        what = (next(measure.RUNS) % 65536, self.flows, messages)
+        address = self.chain.server_address
+        receive = (sys.executable, HTTP, "receive", address, *what, MQTT_IDLE_SECONDS)
+        return self.exchange(receive, (sys.executable, HTTP, "put", address, *what, rate))
 
 
 def wait_until_listening(node, port):
@@ -220,7 +243,7 @@ def line(row):
 
 
 def main():
-    parts = ["rate", "loss", "confirmed", "timeouts", "sensors", "mqtt"]
+    parts = ["rate", "loss", "confirmed", "timeouts", "sensors", "mqtt", "http"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--forebay", default=str(measure.ROOT / "target/release/forebay"), help="the executable to measure"
@@ -250,9 +273,9 @@ def main():
         "points": [],
     }
     for point in points(options.quick):
-        if point.part == "mqtt" and "mqtt" in options.only and not shutil.which("mosquitto"):
-            print("mqtt is left out: apt-get install mosquitto", file=sys.stderr)
-            options.only = [part for part in options.only if part != "mqtt"]
+        if traffic_of(point.way) is MqttTraffic and point.part in options.only and not shutil.which("mosquitto"):
+            print(f"{point.part} is left out: apt-get install mosquitto", file=sys.stderr)
+            options.only = [part for part in options.only if part != point.part]
         if point.part in options.only:
             record["points"].append(run(point, options, programs))
             print(line(record["points"][-1]), file=sys.stderr if options.json else sys.stdout, flush=True)

@@ -25,7 +25,7 @@ PORT = 1883
 PAYLOAD = struct.Struct("<HHIII")
 BUCKET_US = 10_000
 # How long the first message may take: sensors connect first, and a connection that loses packets takes seconds.
-FIRST_SECONDS = 15
+FIRST_SECONDS = 60
 
 
 class Client:

@@ -201,6 +201,32 @@ def mqtt_table(record):
     return markdown(header, rows)
 
 
+def http_table(record):
+    """Messages that are put to a server, beside the same by MQTT."""
+    rows = [
+        [
+            f"{row['loss_percent']} %",
+            row["way"],
+            f"{100 * row['lost'] / row['sent']:.2f} %",
+            f"{row['delay_us']['median'] / 1000:.1f}",
+            f"{row['delay_us']['p99'] / 1000:.0f}",
+            f"{row['wire_bytes_per_message']:.0f}",
+            f"{row['broker_us_per_message'] if 'broker_us_per_message' in row else row['server_us_per_message']:.0f}",
+        ]
+        for row in path_rows(record, "http")
+    ]
+    header = [
+        "frames lost",
+        "way",
+        "messages lost",
+        "delay, ms",
+        "99 %, ms",
+        "bytes/message",
+        "server or broker, us/message",
+    ]
+    return markdown(header, rows)
+
+
 def waiting_table(record):
     """What waiting for a batch costs at low rates."""
     rows = [
@@ -255,6 +281,7 @@ def tables():
     """All tables by name."""
     baselines = json.loads((RECORDS / "record.json").read_text())
     path = json.loads((RECORDS / "path.json").read_text())
+    http = json.loads((RECORDS / "http.json").read_text())
     endurance = json.loads((RECORDS / "endurance.json").read_text())
     return {
         "machine": machine_line(baselines),
@@ -268,6 +295,8 @@ def tables():
         "waiting confirmed": confirmed_table(path, "timeouts"),
         "sensors": sensors_table(path),
         "mqtt": mqtt_table(path),
+        "http machine": machine_line(http),
+        "http": http_table(http),
         "endurance machine": machine_line(endurance, "at the end"),
         "endurance": endurance_table(endurance),
     }
