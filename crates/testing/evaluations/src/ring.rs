@@ -119,14 +119,9 @@ pub struct RingResult {
 impl RingSetting {
     /// Whether the programs take it.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let known = [1, 2, 4, 8];
-        if let Some(messages) = self
-            .messages
-            .iter()
-            .chain(&self.sockets.messages)
-            .find(|n| !known.contains(n))
-        {
-            return Err(format!("N is {messages}; it is 1, 2, 4 or 8"));
+        let mut all = self.messages.iter().chain(&self.sockets.messages);
+        if let Some(messages) = all.find(|messages| !(1..=8).contains(*messages)) {
+            return Err(format!("N is {messages}; it is 1 to 8"));
         }
         let sizes = self.message_bytes.iter().chain([&self.sockets.message_bytes]);
         let format = |bytes: &usize| MessageFormat::new(bytes.saturating_sub(FLAG_HEADER));
