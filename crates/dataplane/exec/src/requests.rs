@@ -35,6 +35,18 @@ impl Requests {
         !self.digests.is_empty() || self.digests_lost > 0
     }
 
+    /// A bit for each of [`Argument::REQUESTS`], in their order: where it is 0, [`Requests::argument`] is 0, too.
+    #[inline]
+    pub fn asked(&self) -> u64 {
+        let bit = |place: u32, asked: bool| u64::from(asked) << place;
+        bit(0, self.checksum_error)
+            | bit(1, self.clone.is_some())
+            | bit(2, self.clone.is_some())
+            | bit(3, self.resubmit.is_some())
+            | bit(4, self.recirculate.is_some())
+            | bit(5, self.truncate_to.is_some())
+    }
+
     /// What bodies asked for, in the numbers of [`Argument`]; 0 for arguments that are no requests.
     pub fn argument(&self, argument: Argument) -> u64 {
         let listed = |preserve: Preserve| preserve.field_list.map_or(1, |list| u64::from(list) + 2);

@@ -99,6 +99,8 @@ pub(crate) struct Context<'a> {
     pub(crate) output_frame: *mut u8,
     /// Whether there was a clone or a digest.
     pub(crate) wants_copies: u64,
+    /// In the function of a graph: see [`Requests::asked`].
+    pub(crate) asked: u64,
     /// In the function of a graph, see [`crate::graph`]: where it is entered, and where it has stopped.
     pub(crate) entrance: u64,
     pub(crate) stop: u64,
@@ -189,6 +191,7 @@ impl<'a> Context<'a> {
             output_end: ptr::null_mut(),
             output_frame: ptr::null_mut(),
             wants_copies: 0,
+            asked: 0,
             entrance: 0,
             stop: 0,
             said: ptr::null_mut(),

@@ -83,8 +83,8 @@ pub(crate) struct Entrance {
 pub(crate) struct GraphPlan {
     /// By number.
     pub(crate) entrances: Vec<Entrance>,
-    /// Numbers of the entrances of entries.
-    entries: BTreeMap<Entry, usize>,
+    /// Numbers of the entrances of entries, by [`place_of`]; [`NO_ENTRANCE`] where the graph has no entry.
+    entries: Vec<usize>,
     /// The same of places in the graph.
     places: BTreeMap<At, usize>,
     /// Slots whose values come with packets, with the first of their words among those.
@@ -101,9 +101,10 @@ pub(crate) struct GraphPlan {
 impl GraphPlan {
     pub(crate) fn new(program: &Program, graph: &Graph) -> GraphPlan {
         let mut entrances = Vec::new();
-        let mut entries = BTreeMap::new();
+        let places_of_entries = graph.entries.keys().map(|entry| place_of(*entry) + 1);
+        let mut entries = vec![NO_ENTRANCE; places_of_entries.max().unwrap_or(0)];
         for (entry, info) in &graph.entries {
-            entries.insert(*entry, entrances.len());
+            entries[place_of(*entry)] = entrances.len();
             entrances.push(Entrance {
                 at: At::beginning(info.block),
                 clears: begins_with_zeros(graph, *entry),
@@ -152,6 +153,23 @@ impl GraphPlan {
     /// When code is not entered there.
     pub(crate) fn place(&self, at: At) -> usize {
         self.places[&at]
+    }
+}
+
+/// Of an entry that a graph has not.
+const NO_ENTRANCE: usize = usize::MAX;
+
+/// The place of an entry among all that there may be.
+#[inline]
+fn place_of(entry: Entry) -> usize {
+    match entry {
+        Entry::Arrival => 0,
+        Entry::Resubmitted => 1,
+        Entry::Recirculated => 2,
+        Entry::CloneIngress => 3,
+        Entry::CloneEgress => 4,
+        Entry::Replica(number) => 5 + 2 * usize::from(number),
+        Entry::Dequeued(number) => 6 + 2 * usize::from(number),
     }
 }
 
@@ -243,7 +261,9 @@ impl GraphCode {
     /// When the graph has no such entry.
     #[inline]
     pub fn entry(&self, entry: Entry) -> usize {
-        self.plan.entries[&entry]
+        let entrance = self.plan.entries[place_of(entry)];
+        assert!(entrance != NO_ENTRANCE, "the graph has this entry");
+        entrance
     }
 
     /// The number of the entrance at a place: behind an operation at which code stops, or the block of a replicate without
@@ -467,6 +487,8 @@ impl<'a> GraphPass<'a> {
         context.random_seed.write(packet.seed);
         context.entrance = entrance as u64;
         context.wants_copies = 0;
+        // SAFETY: the requests are lent to us.
+        context.asked = unsafe { (*context.requests).asked() };
         context.state = state.words_mut().as_mut_ptr();
         // SAFETY: the output is lent to us.
         if unsafe { (*context.output).len_bits() } == 0 {

@@ -752,6 +752,15 @@ unsafe extern "C" fn enter_atomic(context: *const Context<'_>, lock: u64, index:
     unsafe { (*context).objects.enter_atomic(lock as u32, index) };
 }
 
+/// The bit of a request in [`Context::asked`].
+const fn asked(argument: Argument) -> u64 {
+    let mut place = 0;
+    while Argument::REQUESTS[place] as usize != argument as usize {
+        place += 1;
+    }
+    1 << place
+}
+
 /// What the packet has asked for: the value of the argument with this place among [`Argument::REQUESTS`].
 unsafe extern "C" fn requested(context: *const Context<'_>, argument: u64) -> u64 {
     // SAFETY: see the module.
@@ -767,7 +776,10 @@ unsafe extern "C" fn clear(words: *mut u64, count: u64) {
 
 unsafe extern "C" fn checksum_error(context: *mut Context<'_>) {
     // SAFETY: see the module.
-    unsafe { (*(*context).requests).checksum_error = true }
+    unsafe {
+        (*context).asked |= asked(Argument::ChecksumError);
+        (*(*context).requests).checksum_error = true;
+    }
 }
 
 /// Draws a number into `target`; gives 0 and draws none when the bounds are reversed.
@@ -875,6 +887,7 @@ unsafe extern "C" fn clone(context: *mut Context<'_>, kind: *const CloneKind, se
     // SAFETY: see the module.
     unsafe {
         (*context).wants_copies = 1;
+        (*context).asked |= asked(Argument::CloneRequest) | asked(Argument::CloneSession);
         (*(*context).requests).clone = Some(CloneRequest {
             kind: *kind,
             session: session as u32,
@@ -885,17 +898,24 @@ unsafe extern "C" fn clone(context: *mut Context<'_>, kind: *const CloneKind, se
 
 unsafe extern "C" fn resubmit(context: *mut Context<'_>, field_list: u64) {
     // SAFETY: see the module.
-    unsafe { (*(*context).requests).resubmit = Some(preserve(field_list)) }
+    unsafe {
+        (*context).asked |= asked(Argument::ResubmitRequest);
+        (*(*context).requests).resubmit = Some(preserve(field_list));
+    }
 }
 
 unsafe extern "C" fn recirculate(context: *mut Context<'_>, field_list: u64) {
     // SAFETY: see the module.
-    unsafe { (*(*context).requests).recirculate = Some(preserve(field_list)) }
+    unsafe {
+        (*context).asked |= asked(Argument::RecirculateRequest);
+        (*(*context).requests).recirculate = Some(preserve(field_list));
+    }
 }
 
 unsafe extern "C" fn truncate(context: *mut Context<'_>, bytes: u64) {
     // SAFETY: see the module.
     unsafe {
+        (*context).asked |= asked(Argument::TruncateRequest);
         let requests = &mut *(*context).requests;
         let bytes = bytes.min(u32::MAX.into()) as u32;
         requests.truncate_to = Some(requests.truncate_to.map_or(bytes, |before| before.min(bytes)));

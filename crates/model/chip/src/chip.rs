@@ -93,7 +93,7 @@ pub(crate) struct Chip {
     pub(crate) spec: ChipSpec,
     pub(crate) timing: Timing,
     /// One for all pipelines, or one for each when registers and meters belong to a pipeline: [`Port::state`] says which.
-    workers: Vec<Worker>,
+    pub(crate) workers: Vec<Worker>,
     pub(crate) ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) buffer: PacketBuffer,

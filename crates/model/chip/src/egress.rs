@@ -65,7 +65,7 @@ impl Chip {
         self.ports[usize::from(index)].schedule_next(index, context);
     }
 
-    /// What becomes of the packet itself; all other decisions are kept.
+    /// What becomes of the packet itself, which is decided last; all other decisions are kept.
     #[inline]
     fn execute_egress(&mut self, index: u16, waiting: Waiting, depth_behind: u32, start: Picos) -> EgressDecision {
         self.books.egress_passes += 1;
@@ -76,12 +76,16 @@ impl Chip {
             deq_qdepth: depth_behind,
             random_seed: self.seeds.next(),
         };
-        let mut decisions = std::mem::take(&mut self.egress_decisions);
-        let decide = |decision| decisions.push(decision);
-        self.worker_of(index)
-            .egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
-        self.egress_decisions = decisions;
-        self.egress_decisions.pop().expect("something becomes of every packet")
+        let state = usize::from(self.ports[usize::from(index)].state);
+        let (worker, others) = (&mut self.workers[state], &mut self.egress_decisions);
+        let mut fate = None;
+        let decide = |decision| {
+            if let Some(before) = fate.replace(decision) {
+                others.push(before);
+            }
+        };
+        worker.egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
+        fate.expect("something becomes of every packet")
     }
 
     /// Clones go to the traffic manager, and to the egress parser with the headers of their packet; digests to the control plane.

@@ -134,14 +134,30 @@ impl<'a> Translator<'_, 'a, '_> {
             }
             Argument::HeaderBytes => self.header_bytes(),
             _ if let Some(request) = Argument::REQUESTS.iter().position(|request| *request == argument) => {
-                let request = self.number(request as i64);
-                self.call_for_result(runtime::REQUESTED, &[self.context, request])
+                self.requested(request)
             }
             _ => {
                 let said = self.said();
                 self.load(said, 8 * argument as i32)
             }
         }
+    }
+
+    /// What the packet has asked for; mostly nothing, which needs no call.
+    fn requested(&mut self, request: usize) -> ir::Value {
+        let asked = self.load(self.context, offset_of!(Context<'_>, asked) as i32);
+        let bit = self.number(1 << request);
+        let asks = self.builder.ins().band(asked, bit);
+        let (some, next) = (self.builder.create_block(), self.builder.create_block());
+        let value = self.builder.append_block_param(next, types::I64);
+        let zero = self.number(0);
+        self.builder.ins().brif(asks, some, &[], next, &[zero.into()]);
+        self.builder.switch_to_block(some);
+        let request = self.number(request as i64);
+        let requested = self.call_for_result(runtime::REQUESTED, &[self.context, request]);
+        self.builder.ins().jump(next, &[requested.into()]);
+        self.builder.switch_to_block(next);
+        value
     }
 
     fn said(&mut self) -> ir::Value {

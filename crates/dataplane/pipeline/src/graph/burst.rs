@@ -323,7 +323,7 @@ impl WorkerScratch {
             parser_error,
             random,
         } = continued;
-        let told = Told {
+        let mut told = Told {
             egress,
             replica: None,
             session: None,
@@ -340,6 +340,6 @@ impl WorkerScratch {
         let (stop, behind) = stop_of(walk.graph, stop);
         // At an end the packet does not go on.
         let way = behind.map_or(Way::Entry(Entry::Arrival), Way::Place);
-        walk.go_on_from(packet, told, stop, way);
+        walk.go_on_from(packet, &mut told, stop, way);
     }
 }

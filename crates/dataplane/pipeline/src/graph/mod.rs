@@ -169,28 +169,30 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         }
     }
 
-    fn follow(&mut self, packet: Box<Contents>, told: Told<'a>, entry: Entry) {
+    #[inline]
+    fn follow(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, entry: Entry) {
         self.scratch.scratch.requests.clear();
         self.scratch.scratch.buffers.output.clear();
-        self.go_on(packet, told, Way::Entry(entry));
-    }
-
-    fn go_on(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, mut way: Way) {
-        let stop = self.advance(&mut packet, &mut told, &mut way);
-        self.go_on_from(packet, told, stop, way);
+        let mut way = Way::Entry(entry);
+        match self.advance(&mut packet, &mut told, &mut way) {
+            // Nearly always: what is left is the end.
+            Stop::End(end) if !matches!(end, End::Replicate { .. }) => self.leave(packet, &told, end),
+            stop => self.go_on_from(packet, &mut told, stop, way),
+        }
     }
 
     /// From a stop to the packet's end. `way` is where it goes on behind the stop.
-    fn go_on_from(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, mut stop: Stop<'a>, mut way: Way) {
+    #[inline(never)]
+    fn go_on_from(&mut self, mut packet: Box<Contents>, told: &mut Told<'a>, mut stop: Stop<'a>, mut way: Way) {
         loop {
             match stop {
                 Stop::Op(op) => {
-                    if let Err(reason) = self.with_packet(op, &mut packet, &told) {
+                    if let Err(reason) = self.with_packet(op, &mut packet, told) {
                         return self.drop_packet(packet, reason);
                     }
                 }
                 Stop::End(End::Replicate { target, each, none }) => {
-                    match self.replicate(packet, &told, target, (*each, *none)) {
+                    match self.replicate(packet, told, target, (*each, *none)) {
                         Some((rest, none)) => {
                             packet = rest;
                             way = Way::Place(At::beginning(none));
@@ -198,10 +200,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                         None => return,
                     }
                 }
-                Stop::End(end) => return self.leave(packet, &told, end),
+                Stop::End(end) => return self.leave(packet, told, end),
                 Stop::Drop(reason) => return self.drop_packet(packet, reason),
             }
-            stop = self.advance(&mut packet, &mut told, &mut way);
+            stop = self.advance(&mut packet, told, &mut way);
         }
     }
 
@@ -502,7 +504,10 @@ fn limit(bytes: Option<u32>) -> u64 {
 
 /// The values of slots, for the slots of a new packet.
 fn taken(state: &State, pairs: &[(SlotId, SlotId)]) -> Preserved {
-    Preserved(pairs.iter().map(|&(from, to)| (to, state.get(from))).collect())
+    match pairs {
+        [] => Preserved::default(),
+        _ => Preserved(pairs.iter().map(|&(from, to)| (to, state.get(from))).collect()),
+    }
 }
 
 /// The parser's error if there was one, or another reason.

@@ -45,10 +45,21 @@ enum Node {
 /// What is compared.
 #[derive(Clone, Copy, Debug)]
 enum Key {
-    Bits { bit: u32, width: u32, mask: u64 },
+    Bits(FrameBits),
     Constant(u64),
     InstanceType,
     IngressPort,
+}
+
+/// Up to 64 bits of a frame, wherever they begin.
+#[derive(Clone, Copy, Debug)]
+struct FrameBits {
+    /// The bytes in which they are.
+    first: usize,
+    end: usize,
+    /// Bits behind them in the last byte.
+    behind: u32,
+    mask: u64,
 }
 
 #[derive(Debug)]
@@ -104,16 +115,18 @@ impl ParseTree {
                     default,
                 } => {
                     let value = |key: &Key| key.read(frame, instance_type, ingress_port);
-                    if keys.iter().any(|key| value(key).is_none()) {
-                        return *so_far;
-                    }
-                    let matches = |case: &&Case| {
-                        let pairs = case.tests.iter().zip(keys.iter());
-                        pairs
-                            .into_iter()
-                            .all(|(test, key)| value(key).is_some_and(|value| test.holds(value)))
+                    let found = match &keys[..] {
+                        [key] => value(key).map(|value| of_values(cases, &[value])),
+                        [first, second] => match (value(first), value(second)) {
+                            (Some(first), Some(second)) => Some(of_values(cases, &[first, second])),
+                            _ => None,
+                        },
+                        keys => of_keys(keys, cases, value),
                     };
-                    node = cases.iter().find(matches).map_or(*default, |case| case.target);
+                    match found {
+                        Some(case) => node = case.map_or(*default, |case| case.target),
+                        None => return *so_far,
+                    }
                 }
             }
         }
@@ -132,6 +145,26 @@ impl ParseTree {
             Node::Select { .. } => None,
         })
     }
+}
+
+/// The case for the values of all keys.
+#[inline]
+fn of_values<'c, const KEYS: usize>(cases: &'c [Case], values: &[u64; KEYS]) -> Option<&'c Case> {
+    let holds = |case: &&Case| {
+        let tests = case.tests.first_chunk::<KEYS>();
+        tests.is_some_and(|tests| tests.iter().zip(values).all(|(test, value)| test.holds(*value)))
+    };
+    cases.iter().find(holds)
+}
+
+/// The case for the values of keys, if the frame has all of these.
+#[inline(never)]
+fn of_keys<'c>(keys: &[Key], cases: &'c [Case], value: impl Fn(&Key) -> Option<u64>) -> Option<Option<&'c Case>> {
+    if keys.iter().any(|key| value(key).is_none()) {
+        return None;
+    }
+    let holds = |(test, key): (&Test, &Key)| value(key).is_some_and(|value| test.holds(value));
+    Some(cases.iter().find(|case| case.tests.iter().zip(keys).all(holds)))
 }
 
 #[cfg(test)]
@@ -155,7 +188,7 @@ impl Key {
     #[inline]
     fn read(self, frame: &[u8], instance_type: u32, ingress_port: u32) -> Option<u64> {
         match self {
-            Key::Bits { bit, width, mask } => Some(read_bits(frame, bit, width)? & mask),
+            Key::Bits(bits) => bits.read(frame),
             Key::Constant(value) => Some(value),
             Key::InstanceType => Some(instance_type.into()),
             Key::IngressPort => Some(ingress_port.into()),
@@ -170,15 +203,36 @@ impl Test {
     }
 }
 
-/// Up to 64 bits of a frame.
-#[inline]
-fn read_bits(frame: &[u8], bit: u32, width: u32) -> Option<u64> {
-    let (bit, width) = (bit as usize, width as usize);
-    let (first, end) = (bit / 8, (bit + width).div_ceil(8));
-    let bytes = frame.get(first..end)?;
-    let value = bytes.iter().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
-    let behind = 8 * end - (bit + width);
-    Some((value >> behind) as u64 & (u64::MAX >> (64 - width)))
+impl FrameBits {
+    /// Those of `mask`, which counts from the last of the bits.
+    fn new(bit: u32, width: u32, mask: u64) -> FrameBits {
+        let (bit, width) = (bit as usize, width as usize);
+        let end = (bit + width).div_ceil(8);
+        FrameBits {
+            first: bit / 8,
+            end,
+            behind: (8 * end - (bit + width)) as u32,
+            mask: mask & (u64::MAX >> (64 - width)),
+        }
+    }
+
+    /// Their value; none when the frame ends before them.
+    #[inline]
+    fn read(self, frame: &[u8]) -> Option<u64> {
+        // Nearly always there are eight bytes up to their end.
+        let word = self.end.checked_sub(8).and_then(|start| frame.get(start..self.end));
+        match word.and_then(|word| word.try_into().ok()) {
+            Some(word) if self.end - self.first <= 8 => Some(u64::from_be_bytes(word) >> self.behind & self.mask),
+            _ => self.read_bytes(frame),
+        }
+    }
+
+    #[inline(never)]
+    fn read_bytes(self, frame: &[u8]) -> Option<u64> {
+        let bytes = frame.get(self.first..self.end)?;
+        let value = bytes.iter().fold(0u128, |value, byte| value << 8 | u128::from(*byte));
+        Some((value >> self.behind) as u64 & self.mask)
+    }
 }
 
 /// A way through the parser, as far as it has been followed.
@@ -354,7 +408,7 @@ impl Builder<'_> {
 fn key_of(value: Value) -> Option<Key> {
     match value {
         Value::Constant(bits) => bits.try_to_u64().map(Key::Constant),
-        Value::Frame { bit, width, mask } => Some(Key::Bits { bit, width, mask }),
+        Value::Frame { bit, width, mask } => Some(Key::Bits(FrameBits::new(bit, width, mask))),
         Value::InstanceType => Some(Key::InstanceType),
         Value::IngressPort => Some(Key::IngressPort),
         Value::Unknown => None,
