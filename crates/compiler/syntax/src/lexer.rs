@@ -5,6 +5,9 @@
 //! not in a part of the file that a condition leaves out. An integer literal is taken to be any run of
 //! letters, digits and underscores that begins with a digit; [`parse_integer`] reads its value later, because only
 //! then macros have been expanded.
+//!
+//! A backslash at the end of a line joins the line to the next one, also in the middle of a token (§6.2): the token's text
+//! is without the two characters, its span has them.
 
 use crate::ast::{IntLiteral, Signedness};
 use crate::source::{FileId, Span};
@@ -129,8 +132,7 @@ impl Lexer<'_> {
         loop {
             let length = match (self.byte(0), self.byte(1)) {
                 (b' ' | b'\t' | b'\r' | 0x0b | 0x0c, _) => 1,
-                (b'\\', b'\n') => 2,
-                (b'\\', b'\r') if self.byte(2) == b'\n' => 3,
+                (b'\\', _) if splice_length(self.rest()) > 0 => splice_length(self.rest()),
                 (b'/', b'/') => self.line_comment_length(),
                 (b'/', b'*') => match self.rest()[2..].find("*/") {
                     Some(length) => length + 4,
@@ -173,28 +175,58 @@ impl Lexer<'_> {
         after.is_some_and(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')
     }
 
+    /// The length of the word or number here, lines that are joined within it included.
     fn word_length(&self) -> usize {
-        let end = self
-            .rest()
-            .bytes()
-            .position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
-        end.unwrap_or(self.rest().len())
+        let rest = self.rest();
+        let mut end = run_length(rest);
+        loop {
+            let mut next = end;
+            while splice_length(&rest[next..]) > 0 {
+                next += splice_length(&rest[next..]);
+            }
+            let more = run_length(&rest[next..]);
+            if next == end || more == 0 {
+                return end;
+            }
+            end = next + more;
+        }
+    }
+
+    /// The text of a token of this length, without the ends of joined lines.
+    fn intern_spliced(&mut self, length: usize) -> Symbol {
+        let text = &self.text[self.position..self.position + length];
+        if !text.contains('\\') {
+            return self.interner.intern(text);
+        }
+        let joined: String = text
+            .chars()
+            .filter(|letter| !matches!(letter, '\\' | '\r' | '\n'))
+            .collect();
+        self.interner.intern(&joined)
     }
 
     /// A word. One with letters that P4 does not allow in names is of a kind of its own.
     fn word(&mut self) {
+        let length = self.word_length();
+        let behind = &self.rest()[length..];
         let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let length = self.rest().find(|letter| !is_part(letter)).unwrap_or(self.rest().len());
-        if length != self.word_length() {
-            return self.take(TokenKind::Unknown, length);
+        let foreign = behind.find(|letter| !is_part(letter)).unwrap_or(behind.len());
+        if foreign > 0 {
+            return self.take(TokenKind::Unknown, length + foreign);
         }
-        let end = self.position + self.word_length();
-        let text = self.interner.intern(&self.text[self.position..end]);
-        self.push_interned(self.interner.word_kind(text), text, self.position, end);
+        let text = self.intern_spliced(length);
+        self.push_interned(
+            self.interner.word_kind(text),
+            text,
+            self.position,
+            self.position + length,
+        );
     }
 
     fn number(&mut self) {
-        self.take(TokenKind::Integer, self.word_length());
+        let length = self.word_length();
+        let text = self.intern_spliced(length);
+        self.push_interned(TokenKind::Integer, text, self.position, self.position + length);
     }
 
     /// A string literal. It may go over several lines; one that is never closed is taken to end with its first.
@@ -215,11 +247,46 @@ impl Lexer<'_> {
 
     fn punctuation(&mut self, first: char) {
         let rest = self.rest();
-        match PUNCTUATION.iter().find(|(text, _)| rest.starts_with(text)) {
-            Some((text, kind)) => self.take(*kind, text.len()),
+        let found = PUNCTUATION
+            .iter()
+            .find_map(|(text, kind)| Some((prefix_length(rest, text)?, *kind)));
+        match found {
+            Some((length, kind)) => self.take(kind, length),
             None => self.take(TokenKind::Unknown, first.len_utf8()),
         }
     }
+}
+
+/// How many letters, digits and underscores the text begins with.
+fn run_length(text: &str) -> usize {
+    let end = text
+        .bytes()
+        .position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
+    end.unwrap_or(text.len())
+}
+
+/// The length of the backslash and the end of a line with which the text begins: zero, if it does not.
+fn splice_length(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\\', b'\n', ..] => 2,
+        [b'\\', b'\r', b'\n', ..] => 3,
+        _ => 0,
+    }
+}
+
+/// How much of the text the operator takes, if the text begins with it; lines may be joined between its characters.
+fn prefix_length(text: &str, operator: &str) -> Option<usize> {
+    let mut length = 0;
+    for (index, byte) in operator.bytes().enumerate() {
+        while index > 0 && splice_length(&text[length..]) > 0 {
+            length += splice_length(&text[length..]);
+        }
+        if text.as_bytes().get(length) != Some(&byte) {
+            return None;
+        }
+        length += 1;
+    }
+    Some(length)
 }
 
 /// Why an integer literal is not one.
@@ -350,6 +417,29 @@ mod tests {
         assert_eq!(kinds("\"abc\nx"), [UnterminatedString, Newline, Identifier, EndOfFile]);
         assert_eq!(kinds("'\u{e9}"), [Unknown, Unknown, EndOfFile]);
         assert_eq!(kinds("gr\u{f6}\u{df}e = 1"), [Unknown, Assign, Integer, EndOfFile]);
+    }
+
+    #[test]
+    fn lines_are_joined_within_tokens() {
+        let mut interner = Interner::default();
+        let tokens = tokenize(
+            FileId(0),
+            "LONG_\\\nNAME 8w\\\r\n1\\\n\\\n6 a &\\\n&& b\\\n c",
+            &mut interner,
+        );
+        let texts: Vec<&str> = tokens.iter().map(|token| token.spelling(&interner)).collect();
+        assert_eq!(texts, ["LONG_NAME", "8w16", "a", "&&&", "b", "c", ""]);
+        assert_eq!((tokens[0].span.start, tokens[0].span.end), (0, 11));
+        assert_eq!(kinds("hea\\\nder"), [TokenKind::Header, TokenKind::EndOfFile]);
+        assert_eq!(
+            kinds("a\\b"),
+            [
+                TokenKind::Identifier,
+                TokenKind::Unknown,
+                TokenKind::Identifier,
+                TokenKind::EndOfFile
+            ]
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ codes! {
     E0007 MALFORMED_DIRECTIVE: "malformed preprocessor directive",
         "The directive lacks something it needs: #define, #undef, #ifdef and #ifndef need a name, #include needs \"file\" or <file>, #line needs a number.";
     E0008 UNKNOWN_DIRECTIVE: "unknown preprocessor directive",
-        "The preprocessor knows #include, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif, #error, #warning, #line and #pragma.";
+        "The preprocessor knows #include, #define, #undef, #if, #ifdef, #ifndef, #elif, #elifdef, #elifndef, #else, #endif, #error, #warning, #line and #pragma.";
     E0009 UNBALANCED_CONDITIONAL: "unbalanced conditional directive",
         "Every #if, #ifdef and #ifndef needs an #endif in the same file; #elif and #else must stand between them, and nothing but #endif may follow #else.";
     E0010 INVALID_CONDITION: "invalid preprocessor condition",
@@ -39,6 +39,8 @@ codes! {
         "Text after a directive such as #endif or #else has no meaning. Put it into a comment.";
     W0003 MACRO_REDEFINED: "macro redefined differently",
         "A macro is given a second meaning while it still has the first; the second one counts from here on. Use #undef first if that is intended.";
+    W0004 IGNORED_DIRECTIVE: "line that begins with `#` and is no directive",
+        "A line whose first character is `#` belongs to the preprocessor. One that it does not know is left out, as p4c leaves it out. Comments begin with `//`.";
     E0101 UNEXPECTED_TOKEN: "unexpected token",
         "The program does not follow the grammar of P4_16 at this place. The message says what would be right here.";
     E0102 MISSING_SEMICOLON: "missing semicolon",

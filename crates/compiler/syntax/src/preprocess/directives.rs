@@ -9,9 +9,9 @@ use crate::source::Span;
 use crate::token::{Symbol, Token, TokenKind};
 use std::rc::Rc;
 
-const DIRECTIVES: [&str; 14] = [
-    "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "warning", "line",
-    "pragma", "ident",
+const DIRECTIVES: [&str; 16] = [
+    "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif", "error",
+    "warning", "line", "pragma", "ident",
 ];
 
 /// Files that declare architectures of other targets.
@@ -46,25 +46,34 @@ impl Preprocessor<'_> {
                 let taken = self.condition_defined(span, rest) == Some(wanted);
                 self.begin_conditional(span, taken);
             }
-            "elif" | "else" | "endif" => self.continue_conditional(span, text == "endif", text == "else", rest),
+            "elif" | "elifdef" | "elifndef" | "else" | "endif" => {
+                self.continue_conditional(span, text == "endif", text == "else", rest)
+            }
             "error" => self.message(Severity::Error, codes::ERROR_DIRECTIVE, span, rest),
             "warning" => self.message(Severity::Warning, codes::WARNING_DIRECTIVE, span, rest),
             "line" => self.line_directive(span, rest),
             "pragma" | "ident" => {}
             _ if name.kind == TokenKind::Integer => self.line_directive(span, &line),
-            _ => {
-                let spelling = name.spelling(&self.interner);
-                let diagnostic = Diagnostic::error(
-                    codes::UNKNOWN_DIRECTIVE,
-                    span,
-                    format!("`#{spelling}` is not a preprocessor directive"),
-                );
-                self.diagnostics.push(match closest_name(spelling, DIRECTIVES) {
-                    Some(directive) => diagnostic.hint(format!("did you mean `#{directive}`?")),
-                    None => diagnostic,
-                });
-            }
+            _ => self.unknown_directive(span, name),
         }
+    }
+
+    /// A line that begins with `#` and is no directive. p4c takes it for a comment; what looks like a misspelt directive is
+    /// an error.
+    fn unknown_directive(&mut self, span: Span, name: &Token) {
+        let spelling = name.spelling(&self.interner);
+        let message = format!("`#{spelling}` is not a preprocessor directive");
+        self.diagnostics.push(match closest_name(spelling, DIRECTIVES) {
+            Some(directive) => {
+                Diagnostic::error(codes::UNKNOWN_DIRECTIVE, span, message).hint(format!("did you mean `#{directive}`?"))
+            }
+            None => Diagnostic::warning(
+                codes::IGNORED_DIRECTIVE,
+                span,
+                format!("{message}, so this line is ignored"),
+            )
+            .hint("write comments with `//`"),
+        });
     }
 
     /// The tokens up to the end of the line, which is read too.
@@ -439,7 +448,7 @@ impl Preprocessor<'_> {
                     return self.end_conditional();
                 }
                 ("endif", _) => depth -= 1,
-                ("elif" | "else", 0) => begins_branch = true,
+                ("elif" | "elifdef" | "elifndef" | "else", 0) => begins_branch = true,
                 _ => {}
             }
             if begins_branch && self.enter_branch(token.span.to(name.span), name, rest) {
@@ -452,9 +461,10 @@ impl Preprocessor<'_> {
         token.kind == TokenKind::StringLiteral && self.interner.text(token.text).contains('\n')
     }
 
-    /// Whether the branch that begins with this `#elif` or `#else` is to be read.
+    /// Whether the branch that begins with this `#elif`, one of its variants, or `#else` is to be read.
     fn enter_branch(&mut self, span: Span, name: &Token, rest: &[Token]) -> bool {
-        let is_else = self.interner.text(name.text) == "else";
+        let directive = self.interner.text(name.text).to_owned();
+        let is_else = directive == "else";
         let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) else {
             return true;
         };
@@ -467,7 +477,11 @@ impl Preprocessor<'_> {
         if taken {
             return false;
         }
-        let chosen = is_else || self.condition(span, rest);
+        let chosen = match directive.as_str() {
+            "else" => true,
+            "elifdef" | "elifndef" => self.condition_defined(span, rest) == Some(directive == "elifdef"),
+            _ => self.condition(span, rest),
+        };
         if let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) {
             conditional.taken = chosen;
         }

@@ -132,6 +132,7 @@ fn mistakes_are_reported() {
     assert_eq!(codes_of("#endif\n"), ["E0009"]);
     assert_eq!(codes_of("#if 1\n#else\n#else\n#endif\n"), ["E0009"]);
     assert_eq!(codes_of("#inclde \"x\"\n"), ["E0008"]);
+    assert_eq!(codes_of("# a comment of another language\n"), ["W0004"]);
     assert_eq!(codes_of("#include \"x\"\n"), ["E0005"]);
     assert_eq!(
         codes_of("#define\n#define F(1) x\n#include\n"),
@@ -143,6 +144,24 @@ fn mistakes_are_reported() {
     assert_eq!(codes_of("#error \"stop\"\n#warning careful\n"), ["E0014", "W0001"]);
     assert_eq!(codes_of("#define A ## x\n"), ["E0013"]);
     assert_eq!(codes_of("\u{201c} \"abc"), ["E0003", "E0002"]);
+}
+
+#[test]
+fn branches_may_depend_on_macros() {
+    let branches = "#ifdef A\na\n#elifdef B\nb\n#elifndef C\nc\n#else\nd\n#endif\n";
+    assert_eq!(expand(&format!("#define A\n#define B\n{branches}")), "a");
+    assert_eq!(expand(&format!("#define B\n{branches}")), "b");
+    assert_eq!(expand(branches), "c");
+    assert_eq!(expand(&format!("#define C\n{branches}")), "d");
+    assert_eq!(codes_of("#ifdef A\n#elifdef\n#endif\n"), ["E0007"]);
+}
+
+#[test]
+fn lines_are_joined_before_they_are_read() {
+    assert_eq!(
+        expand("#define LONG_\\\nNAME \\\n 8w\\\n3\nLONG_NAME LONG\\\n_NAME"),
+        "8w3 8w3"
+    );
 }
 
 #[test]
