@@ -76,7 +76,9 @@ impl Checker {
             ExprKind::Ternary(condition, left, right) => [condition, left, right]
                 .into_iter()
                 .find_map(|part| self.why_not_constant(part)),
-            ExprKind::Aggregate(elements) => elements.iter().find_map(|element| self.why_not_constant(element)),
+            ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
+                elements.iter().find_map(|element| self.why_not_constant(element))
+            }
             ExprKind::Call(_) => Some("calls are evaluated at run time".to_string()),
             _ => None,
         }

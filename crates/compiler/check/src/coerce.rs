@@ -218,6 +218,7 @@ impl Checker {
             .map(|field| field.name.clone())
             .collect();
         let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
+        let mut written = Vec::new();
         let mut dots = None;
         for (name, element) in names.iter().zip(elements) {
             if name == "..." {
@@ -225,7 +226,10 @@ impl Checker {
                 continue;
             }
             match fields.iter().position(|field| field == name) {
-                Some(index) => values[index] = Some(self.coerce(element, &types[index])),
+                Some(index) => {
+                    written.push(index);
+                    values[index] = Some(self.coerce(element, &types[index]));
+                }
                 None => {
                     let message = format!("{} has no field `{name}`", self.show(wanted));
                     let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, element.span, message)
@@ -257,13 +261,19 @@ impl Checker {
             ty: ty.clone(),
             span,
         };
-        let elements = values
+        let absent: Vec<usize> = (0..values.len()).filter(|index| values[*index].is_none()).collect();
+        written.extend(absent);
+        let elements: Vec<Expr> = values
             .into_iter()
             .zip(&types)
             .map(|(value, ty)| value.unwrap_or_else(|| default(ty)))
             .collect();
+        let is_in_order = written.is_sorted() || elements.iter().all(|element| self.is_constant(element));
         Expr {
-            kind: ExprKind::Aggregate(elements),
+            kind: match is_in_order {
+                true => ExprKind::Aggregate(elements),
+                false => ExprKind::Reordered(elements, written),
+            },
             ty: wanted.clone(),
             span,
         }

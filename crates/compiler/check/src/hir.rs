@@ -11,6 +11,7 @@
 use forebay_syntax::ast::{Annotation, BinaryOp, CompositeKind, Direction, UnaryOp};
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 macro_rules! ids {
@@ -791,6 +792,9 @@ pub enum ExprKind {
     /// A value of a struct, header, tuple, list or stack, element by element in order of declaration. For a header it is
     /// valid.
     Aggregate(Vec<Expr>),
+    /// As [`ExprKind::Aggregate`], with elements whose values are not all constant, and which are written in another order:
+    /// in this one, as indices of elements. They are evaluated in this order (§8).
+    Reordered(Vec<Expr>, Vec<usize>),
     /// `{#}`: an invalid header, or a union without a valid member.
     InvalidHeader,
     /// `...`: the default value of the type (zero, false, invalid, `NoError`, first member).
@@ -816,6 +820,23 @@ pub struct Call {
     pub type_args: Vec<Type>,
     /// One for each parameter, in order.
     pub args: Vec<Argument>,
+    /// The order in which the arguments are written, as indices into `args`; empty when it is the order of the parameters.
+    pub written: Vec<usize>,
+}
+
+impl Call {
+    /// Parameters and arguments in the order in which the arguments are written. Arguments are evaluated and copied back
+    /// in this order (§6.8).
+    pub fn in_written_order<'a>(&'a self, params: &'a [Param]) -> (Cow<'a, [Param]>, Cow<'a, [Argument]>) {
+        if self.written.is_empty() {
+            return (params.into(), (&self.args[..]).into());
+        }
+        let written = || self.written.iter();
+        (
+            written().map(|index| params[*index].clone()).collect(),
+            written().map(|index| self.args[*index].clone()).collect(),
+        )
+    }
 }
 
 /// What is called.

@@ -292,7 +292,7 @@ impl Verifier<'_> {
                 self.same(&expr.ty, &left.ty, left.span, "value of ?:");
                 self.same(&expr.ty, &right.ty, right.span, "value of ?:");
             }
-            ExprKind::Aggregate(elements) => self.aggregate(elements, expr),
+            ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => self.aggregate(elements, expr),
             ExprKind::Call(call) => self.call(call, expr.span),
             ExprKind::Construct(instance) => self.instance(instance),
             _ => {}

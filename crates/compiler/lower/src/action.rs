@@ -85,7 +85,7 @@ fn lower(cx: &mut Context, owner: ObjectId, id: hir::ActionId, args: &[hir::Expr
             actuals.push(Actual::Nothing);
         }
     }
-    call::inline_action(cx, id, actuals, span);
+    call::inline_action(cx, id, &action.params, actuals, span);
     let body = graph::end(cx, interrupted);
     cx.location = location;
     add(cx, name, params, body)

@@ -66,7 +66,8 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
     let hir = cx.hir;
     let function = &hir.functions[id.index()];
     let Some(body) = &function.body else { return Value::Void };
-    let actuals = binding::evaluate(cx, &function.params, &call.args);
+    let (params, args) = call.in_written_order(&function.params);
+    let actuals = binding::evaluate(cx, &params, &args);
     let type_args: Vec<Type> = call.type_args.iter().map(|ty| types::resolve(cx, ty)).collect();
     for (var, ty) in function.type_params.iter().zip(type_args) {
         cx.environment.bind_type(*var, ty);
@@ -76,7 +77,7 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
         let name = format!("{}.{}.$result", cx.body.scope(), function.name);
         storage::local(cx, &result_type, &name, span)
     });
-    let bound = binding::bind(cx, &function.params, actuals, Policy::MayShare, &[], span);
+    let bound = binding::bind(cx, &params, actuals, Policy::MayShare, &[], span);
     let block = result.clone();
     inline(cx, bound, block, |cx| statement::block(cx, body));
     result.map_or(Value::Void, |storage| storage.read())
@@ -85,12 +86,13 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
 /// An action called like a function: all its parameters are arguments.
 fn direct_action(cx: &mut Context, id: hir::ActionId, call: &Call, span: Span) {
     let action = &cx.hir.actions[id.index()];
-    let actuals = binding::evaluate(cx, &action.params, &call.args);
-    inline_action(cx, id, actuals, span);
+    let (params, args) = call.in_written_order(&action.params);
+    let actuals = binding::evaluate(cx, &params, &args);
+    inline_action(cx, id, &params, actuals, span);
 }
 
 /// Inlines an action's body. An action of a control can reach the control's variables, so its arguments are copied.
-pub fn inline_action(cx: &mut Context, id: hir::ActionId, actuals: Vec<Actual>, span: Span) {
+pub fn inline_action(cx: &mut Context, id: hir::ActionId, params: &[hir::Param], actuals: Vec<Actual>, span: Span) {
     let hir = cx.hir;
     let action = &hir.actions[id.index()];
     let policy = if action.control.is_some() {
@@ -98,7 +100,7 @@ pub fn inline_action(cx: &mut Context, id: hir::ActionId, actuals: Vec<Actual>, 
     } else {
         Policy::MayShare
     };
-    let (params, actuals, data) = split_data(action, actuals);
+    let (params, actuals, data) = split_data(params, actuals);
     let bound = binding::bind(cx, &params, actuals, policy, &[], span);
     for (var, value) in data {
         cx.environment.bind(var, Binding::Value(value));
@@ -107,22 +109,22 @@ pub fn inline_action(cx: &mut Context, id: hir::ActionId, actuals: Vec<Actual>, 
 }
 
 /// Constants and action data need no storage even where other arguments are copied.
-fn split_data(action: &hir::Action, actuals: Vec<Actual>) -> (Vec<hir::Param>, Vec<Actual>, Vec<(hir::VarId, Value)>) {
-    let mut params = Vec::new();
+fn split_data(params: &[hir::Param], actuals: Vec<Actual>) -> (Vec<hir::Param>, Vec<Actual>, Vec<(hir::VarId, Value)>) {
+    let mut kept = Vec::new();
     let mut stored = Vec::new();
     let mut data = Vec::new();
-    for (param, actual) in action.params.iter().zip(actuals) {
+    for (param, actual) in params.iter().zip(actuals) {
         match actual {
             Actual::Value(Value::Scalar(leaf @ (Expr::Const(_) | Expr::Param { .. }))) => {
                 data.push((param.var, Value::Scalar(leaf)));
             }
             actual => {
-                params.push(param.clone());
+                kept.push(param.clone());
                 stored.push(actual);
             }
         }
     }
-    (params, stored, data)
+    (kept, stored, data)
 }
 
 /// Appends a callee's body between the binding of its parameters and the copying out.
@@ -153,10 +155,10 @@ fn apply(cx: &mut Context, receiver: &hir::Expr, call: &Call, span: Span) {
     };
     match cx.object(id) {
         Object::Control(_) => {
-            limits::inlined(cx, span, |cx| control::inline(cx, id, &call.args, span));
+            limits::inlined(cx, span, |cx| control::inline(cx, id, call, span));
         }
         Object::Parser(_) => {
-            limits::inlined(cx, span, |cx| parser::inline(cx, id, &call.args, span));
+            limits::inlined(cx, span, |cx| parser::inline(cx, id, call, span));
         }
         _ => cx.error(
             codes::UNSUPPORTED_EXPRESSION,

@@ -8,7 +8,7 @@ use crate::environment::Binding;
 use crate::graph;
 use crate::object::{ControlInstance, Object, ObjectId};
 use crate::statement;
-use forebay_check::hir::{self, Argument, ControlBody, Local};
+use forebay_check::hir::{self, Call, ControlBody, Local};
 use forebay_ir::{Body, BodyKind};
 use forebay_syntax::source::Span;
 
@@ -44,18 +44,19 @@ pub fn lower_top(cx: &mut Context, id: ObjectId, params: Vec<Binding>, kind: Bod
 }
 
 /// Inlines the application of a sub-control.
-pub fn inline(cx: &mut Context, id: ObjectId, args: &[Argument], span: Span) {
+pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
     let Some(instance) = instance(cx, id) else { return };
     let (declaration, scope) = (instance.control, instance.scope.clone());
     let (is_bound, sites) = (instance.is_bound, instance.apply_sites);
     let control = &cx.hir.controls[declaration.index()];
     let Some(body) = &control.body else { return };
-    let actuals = binding::evaluate(cx, &control.params, args);
+    let (params, args) = call.in_written_order(&control.params);
+    let actuals = binding::evaluate(cx, &params, &args);
     elaborate::install(cx, &scope);
     let policy = if sites > 1 { Policy::Copy } else { Policy::MayShare };
     let previous = if is_bound { scope.vars.as_slice() } else { &[] };
     let outer_scope = cx.body.enter_scope(scope.path.clone());
-    let bound = binding::bind(cx, &control.params, actuals, policy, previous, span);
+    let bound = binding::bind(cx, &params, actuals, policy, previous, span);
     if !is_bound {
         binding::install(cx, &bound.vars);
         remember(cx, id, &bound.vars, body);

@@ -97,6 +97,7 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
             cast::cast(cx, value, &operand.ty, &expr.ty, expr.span)
         }
         ExprKind::Aggregate(elements) => aggregate(cx, elements, &expr.ty),
+        ExprKind::Reordered(elements, written) => reordered(cx, elements, written, &expr.ty),
         ExprKind::InvalidHeader | ExprKind::DefaultValue => {
             let ty = types::resolve(cx, &expr.ty);
             value::zero(cx, &ty)
@@ -226,6 +227,15 @@ fn aggregate(cx: &mut Context, elements: &[hir::Expr], ty: &Type) -> Value {
     shaped(cx, values, ty)
 }
 
+/// An aggregate whose elements are evaluated in another order.
+fn reordered(cx: &mut Context, elements: &[hir::Expr], written: &[usize], ty: &Type) -> Value {
+    let in_written_order: Vec<&hir::Expr> = written.iter().map(|index| &elements[*index]).collect();
+    let values = in_order(cx, &in_written_order);
+    let mut placed: Vec<(usize, Value)> = written.iter().copied().zip(values).collect();
+    placed.sort_by_key(|(index, _)| *index);
+    shaped(cx, placed.into_iter().map(|(_, value)| value).collect(), ty)
+}
+
 /// Components as a value of a type; a header is valid.
 pub fn shaped(cx: &Context, values: Vec<Value>, ty: &Type) -> Value {
     use forebay_syntax::ast::CompositeKind;
@@ -311,7 +321,7 @@ pub fn has_effects(expr: &hir::Expr) -> bool {
             has_effects(left) || has_effects(right)
         }
         ExprKind::Ternary(condition, left, right) => has_effects(condition) || has_effects(left) || has_effects(right),
-        ExprKind::Aggregate(elements) => elements.iter().any(has_effects),
+        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => elements.iter().any(has_effects),
         ExprKind::Int(_)
         | ExprKind::Bool(_)
         | ExprKind::String(_)

@@ -11,7 +11,7 @@ use crate::object::{Object, ObjectId, ParserInstance};
 use crate::select;
 use crate::statement;
 use crate::types::NAME_WIDTH;
-use forebay_check::hir::{Argument, Local, ParserBody, StateTarget, Transition};
+use forebay_check::hir::{Call, Local, ParserBody, StateTarget, Transition};
 use forebay_ir::{BlockId, Body, BodyKind, Expr, Terminator};
 use forebay_syntax::source::Span;
 
@@ -50,15 +50,16 @@ pub fn lower_top(cx: &mut Context, id: ObjectId, params: Vec<Binding>) -> Option
 }
 
 /// Inlines the application of a sub-parser. When it rejects, so does the parser around it.
-pub fn inline(cx: &mut Context, id: ObjectId, args: &[Argument], span: Span) {
+pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
     let Some(instance) = instance(cx, id) else { return };
     let parser = &cx.hir.parsers[instance.parser.index()];
     let Some(body) = &parser.body else { return };
-    let actuals = binding::evaluate(cx, &parser.params, args);
+    let (params, args) = call.in_written_order(&parser.params);
+    let actuals = binding::evaluate(cx, &params, &args);
     install(cx, &instance);
     let path = instance.scope.path.clone();
     let outer_scope = cx.body.enter_scope(path.clone());
-    let Bound { vars, copy_outs } = binding::bind(cx, &parser.params, actuals, Policy::MayShare, &[], span);
+    let Bound { vars, copy_outs } = binding::bind(cx, &params, actuals, Policy::MayShare, &[], span);
     call::inline(cx, Bound { vars, copy_outs }, None, |cx| {
         let Some(accept) = cx.body.calls.last().map(|call| call.return_block) else {
             return;

@@ -100,7 +100,9 @@ pub fn expr<'a>(expression: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
             expr(left, visit);
             expr(right, visit);
         }
-        ExprKind::Aggregate(elements) => elements.iter().for_each(|element| expr(element, visit)),
+        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
+            elements.iter().for_each(|element| expr(element, visit))
+        }
         ExprKind::Call(call) => {
             visit(Node::Call(call, expression.span));
             inside_call(call, visit);

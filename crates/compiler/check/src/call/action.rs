@@ -73,7 +73,7 @@ fn contains_apply(expr: &Expr) -> bool {
         ExprKind::Ternary(condition, left, right) => {
             contains_apply(condition) || contains_apply(left) || contains_apply(right)
         }
-        ExprKind::Aggregate(elements) => elements.iter().any(contains_apply),
+        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => elements.iter().any(contains_apply),
         _ => false,
     }
 }

@@ -47,6 +47,7 @@ impl Checker {
             callee: Callee::TableApply(Box::new(table)),
             type_args: Vec::new(),
             args: Vec::new(),
+            written: Vec::new(),
         };
         Expr {
             kind: ExprKind::Call(Box::new(call)),
@@ -108,6 +109,7 @@ impl Checker {
             callee: Callee::Apply(Box::new(receiver)),
             type_args: Vec::new(),
             args: bound.args,
+            written: bound.written,
         };
         Expr {
             kind: ExprKind::Call(Box::new(call)),

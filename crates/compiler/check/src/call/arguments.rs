@@ -63,10 +63,23 @@ impl Misfit {
 pub(crate) struct BoundCall {
     /// One for each parameter.
     pub(crate) args: Vec<Argument>,
+    /// See [`Call::written`].
+    pub(crate) written: Vec<usize>,
     /// One for each type parameter.
     pub(crate) type_args: Vec<Type>,
     /// The result's type.
     pub(crate) result: Type,
+}
+
+/// The order in which arguments are written, given the index of each parameter's argument; parameters without one come last.
+/// Empty when it is the order of the parameters.
+fn written_order(assigned: &[Option<usize>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..assigned.len()).collect();
+    order.sort_by_key(|param| assigned[*param].unwrap_or(usize::MAX));
+    match order.is_sorted() {
+        true => Vec::new(),
+        false => order,
+    }
 }
 
 impl BoundCall {
@@ -76,6 +89,7 @@ impl BoundCall {
             callee,
             type_args: self.type_args,
             args: self.args,
+            written: self.written,
         };
         Expr {
             kind: ExprKind::Call(Box::new(call)),
@@ -246,6 +260,7 @@ impl Checker {
         let result = found.apply(&callable.outer.apply(&callable.result));
         Some(BoundCall {
             args: bound,
+            written: written_order(&assigned),
             type_args,
             result,
         })

@@ -171,6 +171,7 @@ fn built_in(callee: Callee, ty: Type, span: Span) -> Expr {
         callee,
         type_args: Vec::new(),
         args: Vec::new(),
+        written: Vec::new(),
     };
     Expr {
         kind: ExprKind::Call(Box::new(call)),

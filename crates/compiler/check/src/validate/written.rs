@@ -210,7 +210,9 @@ fn expr(value: &Expr, written: &mut HashSet<VarId>) {
             expr(left, written);
             expr(right, written);
         }
-        ExprKind::Aggregate(elements) => elements.iter().for_each(|element| expr(element, written)),
+        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
+            elements.iter().for_each(|element| expr(element, written))
+        }
         _ => {}
     }
 }

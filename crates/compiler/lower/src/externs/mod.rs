@@ -42,10 +42,17 @@ pub struct Args<'a> {
 }
 
 impl Args<'_> {
-    fn evaluate<'a>(cx: &mut Context, params: &'a [Param], exprs: &'a [Argument]) -> Args<'a> {
+    fn evaluate<'a>(cx: &mut Context, params: &'a [Param], call: &'a Call) -> Args<'a> {
+        let (written_params, written_args) = call.in_written_order(params);
+        let mut actuals = binding::evaluate(cx, &written_params, &written_args);
+        if !call.written.is_empty() {
+            let mut placed: Vec<(usize, Actual)> = call.written.iter().copied().zip(actuals).collect();
+            placed.sort_by_key(|(param, _)| *param);
+            actuals = placed.into_iter().map(|(_, actual)| actual).collect();
+        }
         Args {
-            actuals: binding::evaluate(cx, params, exprs),
-            exprs,
+            actuals,
+            exprs: &call.args,
             params,
         }
     }
@@ -208,7 +215,7 @@ fn unsupported(cx: &mut Context, what: &str, name: &str, known: &[&str], span: S
 pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> Value {
     let hir = cx.hir;
     let function = &hir.functions[id.index()];
-    let args = Args::evaluate(cx, &function.params, &call.args);
+    let args = Args::evaluate(cx, &function.params, call);
     bind_types(cx, &function.type_params, &call.type_args);
     let known = known::functions(cx.program.architecture);
     if !known.contains(&function.name.as_str()) {
@@ -334,7 +341,7 @@ pub fn method(
         (Object::PacketIn, "length") => return packet::length(cx),
         _ => {}
     }
-    let args = Args::evaluate(cx, &method.params, &call.args);
+    let args = Args::evaluate(cx, &method.params, call);
     dispatch(cx, id, &method.name, &args, span).unwrap_or_else(|| result_of(cx, &method.result))
 }
 

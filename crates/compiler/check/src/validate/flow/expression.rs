@@ -37,6 +37,7 @@ impl<'a> Flow<'a> {
                 self.state = super::State::joined(self.state.take(), after);
             }
             ExprKind::Aggregate(elements) => elements.iter().for_each(|element| self.read(element)),
+            ExprKind::Reordered(elements, written) => written.iter().for_each(|index| self.read(&elements[*index])),
             _ => {
                 self.read_indices(expr);
                 if let Some(place) = self.place(expr) {
