@@ -25,6 +25,7 @@ pub(crate) mod flow;
 pub(crate) mod flow_keys;
 pub(crate) mod indexed_stores;
 mod jump_threading;
+mod known;
 mod limits;
 pub(crate) mod live_sets;
 pub(crate) mod look_up_hoisting;

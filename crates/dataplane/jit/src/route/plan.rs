@@ -14,6 +14,7 @@ use super::coalescing::coalesce;
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::{Threading, in_case};
+use super::known::Known;
 use super::limits::Limits;
 use super::live_sets::{Crossings, crossings, written_before};
 use super::look_up_hoisting::Early;
@@ -146,7 +147,7 @@ pub(crate) struct Leaf {
 /// What is known on a way.
 #[derive(Clone)]
 struct Way {
-    known: BTreeMap<SlotId, Bits>,
+    known: Known,
     /// What the parser's decisions say of fields. They stay in the packet.
     facts: Facts,
     cursor: CursorFact,
@@ -224,6 +225,8 @@ struct Planner<'a> {
     step_limit: u64,
     /// Ways that are to be in the plan, and which ones before others.
     wanted: BTreeMap<WayId, usize>,
+    /// How many nodes have been looked at.
+    looked_at: usize,
     /// Nodes that have not been looked at, each with the block where it begins.
     pending: VecDeque<(NodeId, BlockId, Way)>,
     /// Nodes at which the parser accepts.
@@ -244,6 +247,7 @@ impl<'a> Planner<'a> {
             notes: Notes::default(),
             step_limit,
             wanted: BTreeMap::new(),
+            looked_at: 0,
             pending: VecDeque::new(),
             accepting: Vec::new(),
             statements: 0,
@@ -259,7 +263,7 @@ impl<'a> Planner<'a> {
 
     fn plan(mut self) -> Plan {
         let way = Way {
-            known: self.route.known(self.program),
+            known: Known::new(self.route.known(self.program)),
             facts: Facts::default(),
             cursor: CursorFact::At(0),
             extracted: Vec::new(),
@@ -269,37 +273,36 @@ impl<'a> Planner<'a> {
             id: WayId::START,
         };
         self.node(BlockId(0), way, 0);
-        let mut looked_at = 0;
         while let Some((id, block, way)) = self.pending.pop_front() {
-            let is_beyond = looked_at >= NODES_MAX && !self.wanted.contains_key(&way.id);
-            self.plan.nodes[id.0] = if is_beyond {
-                self.plan.limits.nodes_left_out += 1;
-                Node {
-                    statements: Vec::new(),
-                    next: self.left_out(&way),
-                }
-            } else {
-                looked_at += 1;
-                self.tree(id, block, way)
-            };
+            self.looked_at += 1;
+            self.plan.nodes[id.0] = self.tree(id, block, way);
         }
         self.leaves();
         self.plan
     }
 
-    /// A node for the tree from a block on, which a branch with this number leads to.
+    /// A node for the tree from a block on, which a branch with this number leads to. Nodes are looked at in the order in which
+    /// they are made, so it is known here whether this one is beyond the limit.
     fn node(&mut self, block: BlockId, way: Way, branch: usize) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
-        let next = Next::BailOut(BailOut::TooLarge);
-        self.plan.nodes.push(Node {
-            statements: Vec::new(),
-            next,
-        });
         let way = Way {
             id: way.id.then(branch),
             ..way
         };
-        self.pending.push_back((id, block, way));
+        let is_within = self.looked_at + self.pending.len() < NODES_MAX || self.wanted.contains_key(&way.id);
+        let next = if is_within {
+            Next::BailOut(BailOut::TooLarge)
+        } else {
+            self.plan.limits.nodes_left_out += 1;
+            self.left_out(&way)
+        };
+        self.plan.nodes.push(Node {
+            statements: Vec::new(),
+            next,
+        });
+        if is_within {
+            self.pending.push_back((id, block, way));
+        }
         id
     }
 
@@ -424,22 +427,22 @@ impl<'a> Planner<'a> {
                 slot,
                 value: Expr::Const(value),
             } => {
-                way.known.insert(*slot, value.clone());
+                way.known.set(*slot, Some(value.clone()));
                 return None;
             }
             Op::Extract { header, .. } => {
                 for slot in self.program.headers[header.index()].slots() {
-                    way.known.remove(&slot);
+                    way.known.set(slot, None);
                     way.changed.remove(&slot);
                 }
-                way.known
-                    .insert(self.program.headers[header.index()].valid, Bits::from_bool(true));
+                let valid = self.program.headers[header.index()].valid;
+                way.known.set(valid, Some(Bits::from_bool(true)));
                 way.extracted.push(*header);
             }
             Op::Advance { .. } => way.contiguous = false,
             other => {
                 if let Some(slot) = other.target() {
-                    way.known.remove(&slot);
+                    way.known.set(slot, None);
                 }
             }
         }
@@ -456,7 +459,8 @@ impl<'a> Planner<'a> {
             self.plan.limits.ways_without_statements += 1;
             return self.left_out(way);
         }
-        let mut special = specialise(self.program, self.route, &way.known);
+        let known = way.known.values();
+        let mut special = specialise(self.program, self.route, &known);
         self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
@@ -464,7 +468,7 @@ impl<'a> Planner<'a> {
             self.plan.limits.ways += 1;
             return Next::BailOut(BailOut::TooLarge);
         }
-        let Some(mut flow) = self.flow(&special, way, replicates) else {
+        let Some(mut flow) = self.flow(&special, way, &known, replicates) else {
             return Next::BailOut(BailOut::Copies);
         };
         let misses = flow.may_set(self.route.misses);
@@ -482,7 +486,7 @@ impl<'a> Planner<'a> {
         let program = &special.program;
         let written_before = written_before(program, self.route, &flow);
         self.plan.leaves.push(Leaf {
-            known: way.known.clone(),
+            known,
             cursor: way.cursor,
             emitted: special.emitted,
             extracted: way.extracted.clone(),
@@ -506,7 +510,7 @@ impl<'a> Planner<'a> {
 
     /// What follows the parser on this way. Where packets cannot be copied, those that would have to be give up behind
     /// ingress; nothing when that is too late.
-    fn flow(&mut self, special: &Special, way: &Way, replicates: bool) -> Option<Flow> {
+    fn flow(&mut self, special: &Special, way: &Way, known: &BTreeMap<SlotId, Bits>, replicates: bool) -> Option<Flow> {
         let (program, route) = (&special.program, self.route);
         let plain = Flow::of_bodies(program, route);
         let threading = Threading {
@@ -516,7 +520,7 @@ impl<'a> Planner<'a> {
             blocks_max: plain.blocks.len() + self.blocks_left,
         };
         let mut facts = way.facts.clone();
-        facts.extend(&way.known);
+        facts.extend(known);
         if !replicates {
             return Some(threading.thread(&plain, facts));
         }
@@ -546,7 +550,7 @@ impl<'a> Planner<'a> {
             .iter()
             .filter(|block| block.copies.is_some() && block.joint == Some(Joint::Deparse));
         let is_known = |block: &FlowBlock, valid: SlotId| {
-            let stays = !special.written.contains(&valid) && way.known.contains_key(&valid);
+            let stays = !special.written.contains(&valid) && way.known.get(valid).is_some();
             stays || block.facts.value(valid).is_some()
         };
         let are_known = |block: &FlowBlock| {

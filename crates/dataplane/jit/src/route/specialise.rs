@@ -1,6 +1,7 @@
 //! A program as it is when some slots have known values behind the parser.
 
 use super::Route;
+use super::known::Known;
 use forebay_bits::Bits;
 use forebay_exec::{State, eval};
 use forebay_ir::{Block, Body, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
@@ -47,23 +48,23 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
 }
 
 /// An expression with known values in it, computed when all of it is known.
-pub(super) fn fold(expr: &Expr, known: &BTreeMap<SlotId, Bits>, program: &Program) -> Expr {
+pub(super) fn fold(expr: &Expr, known: &Known, program: &Program) -> Expr {
     let mut expr = expr.clone();
-    substitute_expr(&mut expr, known);
+    substitute_expr(&mut expr, &|slot| known.get(slot));
     fold_expr(&mut expr, &State::new(&Program::new(program.architecture)));
     expr
 }
 
 /// The same for all expressions of an operation.
-pub(super) fn substitute_op(op: &mut Op, known: &BTreeMap<SlotId, Bits>, program: &Program) {
+pub(super) fn substitute_op(op: &mut Op, known: &Known, program: &Program) {
     for expr in op.exprs_mut() {
         *expr = fold(expr, known, program);
     }
 }
 
-fn substitute_expr(expr: &mut Expr, known: &BTreeMap<SlotId, Bits>) {
+fn substitute_expr<'k>(expr: &mut Expr, known: &impl Fn(SlotId) -> Option<&'k Bits>) {
     if let Expr::Slot(slot) = expr {
-        if let Some(value) = known.get(slot) {
+        if let Some(value) = known(*slot) {
             *expr = Expr::Const(value.clone());
         }
         return;
@@ -84,8 +85,9 @@ fn fold_expr(expr: &mut Expr, nothing: &State) {
 }
 
 fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
+    let value = |slot| known.get(&slot);
     for key in program.tables.iter_mut().flat_map(|table| &mut table.keys) {
-        substitute_expr(&mut key.expr, known);
+        substitute_expr(&mut key.expr, &value);
     }
     let headers = &program.headers;
     let is_invalid = |header: &HeaderId| known.get(&headers[header.index()].valid).is_some_and(Bits::is_zero);
@@ -98,13 +100,13 @@ fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
                 .op
                 .exprs_mut()
                 .into_iter()
-                .for_each(|expr| substitute_expr(expr, known));
+                .for_each(|expr| substitute_expr(expr, &value));
         }
         block
             .terminator
             .exprs_mut()
             .into_iter()
-            .for_each(|expr| substitute_expr(expr, known));
+            .for_each(|expr| substitute_expr(expr, &value));
     }
 }
 

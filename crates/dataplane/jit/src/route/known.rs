@@ -1,0 +1,78 @@
+//! What is known of slots on a way through the parser.
+
+use forebay_bits::Bits;
+use forebay_ir::SlotId;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Values that slots certainly have.
+///
+/// A program may have many thousands of slots, and a plan many ways. So all ways share the values before the parser, and each way
+/// holds only what differs from these.
+#[derive(Clone)]
+pub(super) struct Known {
+    before: Rc<BTreeMap<SlotId, Bits>>,
+    /// Slots with another value, or with one that is not known.
+    since: BTreeMap<SlotId, Option<Bits>>,
+}
+
+impl Known {
+    /// What is known before the parser.
+    pub(super) fn new(before: BTreeMap<SlotId, Bits>) -> Known {
+        Known {
+            before: Rc::new(before),
+            since: BTreeMap::new(),
+        }
+    }
+
+    /// The value of a slot.
+    pub(super) fn get(&self, slot: SlotId) -> Option<&Bits> {
+        match self.since.get(&slot) {
+            Some(value) => value.as_ref(),
+            None => self.before.get(&slot),
+        }
+    }
+
+    /// A slot gets a value that is known, or one that is not.
+    pub(super) fn set(&mut self, slot: SlotId, value: Option<Bits>) {
+        if self.before.get(&slot) == value.as_ref() {
+            self.since.remove(&slot);
+        } else {
+            self.since.insert(slot, value);
+        }
+    }
+
+    /// All values that are known.
+    pub(super) fn values(&self) -> BTreeMap<SlotId, Bits> {
+        let mut values = (*self.before).clone();
+        for (slot, value) in &self.since {
+            match value {
+                Some(value) => values.insert(*slot, value.clone()),
+                None => values.remove(slot),
+            };
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLAG: SlotId = SlotId(0);
+    const COUNT: SlotId = SlotId(1);
+
+    #[test]
+    fn a_way_holds_what_differs() {
+        let zero = Bits::zero(8);
+        let mut known = Known::new([(FLAG, Bits::zero(1))].into());
+        known.set(COUNT, Some(zero.clone()));
+        known.set(FLAG, None);
+        assert_eq!((known.get(COUNT), known.get(FLAG)), (Some(&zero), None));
+        assert_eq!(known.values(), [(COUNT, zero)].into());
+        known.set(FLAG, Some(Bits::zero(1)));
+        known.set(COUNT, None);
+        assert!(known.since.is_empty());
+        assert_eq!(known.get(FLAG), Some(&Bits::zero(1)));
+    }
+}
