@@ -314,8 +314,18 @@ impl Checker {
                 let text = "it is declared here, but P4 names are declared before they are used";
                 diagnostic.secondary(*place, text).hint("move the declaration up")
             }
+            None if diagnostic.hint.is_none() && may_be_a_macro(&name.name) => {
+                let hint = "if this is a macro that the program's Makefile defines, define it: -D";
+                diagnostic.hint(format!("{hint} {}=VALUE", name.name))
+            }
             None => diagnostic,
         };
         self.report(diagnostic);
     }
+}
+
+/// Whether a name is written as macros are: in capital letters.
+fn may_be_a_macro(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    name.len() > 1 && name.bytes().all(is_part)
 }

@@ -8,6 +8,7 @@ use crate::types::{self, Scalar};
 use crate::value::Value;
 use forebay_ir::{Role, SlotKind};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// The package of PNA.
@@ -21,7 +22,7 @@ pub fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
     };
     let blocks: Option<Vec<ObjectId>> = args.iter().map(block).collect();
     let Some([parser, pre, main, deparser]) = blocks.as_deref() else {
-        return cx.error(codes::UNSUPPORTED_ARCHITECTURE, span, "`PNA_NIC` needs four blocks");
+        return report_blocks(cx, args.len(), span);
     };
     for (name, width) in [("pna.fate", 2), ("pna.port", 32)] {
         request(cx, name, width);
@@ -30,6 +31,18 @@ pub fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
         let message = "the blocks of `PNA_NIC` do not have the parameters of the architecture";
         cx.error(codes::UNSUPPORTED_ARCHITECTURE, span, message);
     }
+}
+
+/// Says which blocks are wanted. The PNA specification of 2024 on has no pre control; the one that is executed is p4c's.
+fn report_blocks(cx: &mut Context, count: usize, span: Span) {
+    let message = "`PNA_NIC` needs four blocks: a main parser, a pre control, a main control and a main deparser";
+    let diagnostic = Diagnostic::error(codes::UNSUPPORTED_ARCHITECTURE, span, message);
+    cx.diagnostics.push(match count {
+        3 => diagnostic
+            .note("a PNA without a pre control, as in newer versions of its specification, is not supported")
+            .hint("use the built-in `#include <pna.p4>`, and add a pre control whose apply block is empty"),
+        _ => diagnostic,
+    });
 }
 
 /// A slot of intrinsic metadata that programs change by calling functions; made when it is used first.

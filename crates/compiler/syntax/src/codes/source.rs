@@ -77,6 +77,8 @@ codes! {
         "A parser has at least one state, and execution begins in the state named start.";
     E0118 STATEMENT_AFTER_TRANSITION: "statement after transition",
         "A transition ends its state: no statement can follow it.";
+    E0119 OLDER_LANGUAGE: "program of P4_14",
+        "P4_14 is the language before P4_16: it has `header_type`, `reads` and `modify_field`. Only P4_16 is compiled. p4c translates most programs: p4test --std p4-14 --pp NEW.p4 OLD.p4.";
     E0901 TOO_MANY_TOKENS: "program too large after macro expansion",
         "The preprocessor stopped because its output grew beyond the limit. The usual cause is macros, or files that include themselves, that double at each step.";
     E0902 NESTING_TOO_DEEP: "nesting too deep",

@@ -1,0 +1,1 @@
+const bit<9> TO_CONTROLLER = CPU_PORT;
