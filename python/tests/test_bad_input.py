@@ -28,7 +28,7 @@ DOCUMENTED = (
     AttributeError,
 )
 
-# What hardly any parameter takes.
+# Values that nearly every parameter refuses.
 ODD: list[Any] = [
     None,
     -1,

@@ -223,7 +223,7 @@ fn stream(message_bytes: usize) -> Result<Stream, String> {
     })
 }
 
-/// Both switches, one behind the other.
+/// Aggregation, which leads to disaggregation.
 fn switches(method: Method, messages: u32, message_bytes: usize) -> Result<Device, String> {
     let defines = |method: Option<Method>| {
         let mut defines = vec![format!("N={messages}"), format!("S={message_bytes}")];

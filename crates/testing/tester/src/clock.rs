@@ -51,7 +51,7 @@ impl Clock {
 /// Of so long an interval between two readings, the system is asked how much was this thread's.
 const LONG_NS: u64 = 20_000;
 
-/// After so much time the system is asked anyway, so that the time of short interruptions does not add up.
+/// The system is asked at least once in this time. Short interruptions count as work, and their errors must not add up.
 const ASKED_EACH_NS: u64 = 1_000_000;
 
 /// The time that a processor works for one thread.

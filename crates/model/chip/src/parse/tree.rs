@@ -57,7 +57,7 @@ struct FrameBits {
     /// The bytes in which they are.
     first: usize,
     end: usize,
-    /// Bits behind them in the last byte.
+    /// How many bits of the last byte come after them.
     behind: u32,
     mask: u64,
 }

@@ -48,7 +48,9 @@ pub fn run_worker(arguments: &WorkerArguments) -> Result<ExitCode> {
     Ok(match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
-            println!("{reason}");
+            // A record is the same wherever the checkout is.
+            let folder = arguments.p4c.join("").display().to_string();
+            println!("{}", reason.replace(&folder, ""));
             ExitCode::from(NOT_FINE)
         }
     })
