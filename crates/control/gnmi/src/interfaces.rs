@@ -112,6 +112,15 @@ impl Interfaces {
         }
     }
 
+    /// The ports, and whether each carries packets.
+    pub fn ports(&self) -> Vec<(PortInfo, bool)> {
+        let with_state = |interface: Interface| {
+            let is_up = interface.oper_status() == "UP";
+            (interface.info, is_up)
+        };
+        self.all().into_iter().map(with_state).collect()
+    }
+
     /// All of them as they are now.
     pub(crate) fn all(&self) -> Vec<Interface> {
         let interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);

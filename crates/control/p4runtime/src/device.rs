@@ -9,7 +9,7 @@ use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
 use crate::save;
-use crate::status::{Error, Rejection};
+use crate::status::{Code, Error, Rejection};
 use crate::stream::digests::{Digests, Times};
 use crate::stream::idle;
 use forebay_p4info::Version;
@@ -104,6 +104,8 @@ pub struct Device {
     outputs: Vec<Output>,
     /// Packets for controllers that were shorter than their header.
     short_packets: u64,
+    /// Programs that have run so far.
+    programs: u64,
 }
 
 impl Device {
@@ -121,6 +123,7 @@ impl Device {
             digests: Digests::default(),
             outputs: Vec::new(),
             short_packets: 0,
+            programs: 0,
         }
     }
 
@@ -135,6 +138,7 @@ impl Device {
             cookie: None,
         };
         self.running = Some(Forwarding::adopt(config, pipeline)?);
+        self.programs += 1;
         Ok(())
     }
 
@@ -340,11 +344,65 @@ impl Device {
         if is_running {
             self.digests.forget_deleted(&request.updates, &results);
         }
-        if self.settings.keeps_state && results.iter().any(Result::is_ok) {
-            let batch = save::batch(forwarding, &request.updates, &results);
+        self.keep_batch(&request.updates, &results);
+        Rejection::of_batch(&results)
+    }
+
+    /// Says that what was written is to be kept.
+    fn keep_batch(&mut self, updates: &[Update], results: &[Result<(), Error>]) {
+        if !self.settings.keeps_state || !results.iter().any(Result::is_ok) {
+            return;
+        }
+        if let Some(forwarding) = self.saved.as_ref().or(self.running.as_ref()) {
+            let batch = save::batch(forwarding, updates, results);
             self.outputs.push(Output::Keep(batch));
         }
-        Rejection::of_batch(&results)
+    }
+
+    /// Writes for an operator within the process, whom no arbitration binds: all of it or nothing.
+    ///
+    /// # Errors
+    /// That of the first update that is refused.
+    pub fn write_locally(&mut self, updates: &[Update], now: Now) -> Result<(), Error> {
+        let forwarding = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
+        let writer = Writer {
+            role: &RoleConfig::default(),
+            ports: &self.ports,
+            now_ns: now.switch_ns,
+            writes_again: false,
+        };
+        let results = forwarding.write(updates, Atomicity::RollbackOnError, writer);
+        self.keep_batch(updates, &results);
+        let errors = results.into_iter().filter_map(Result::err);
+        let mut own = errors.filter(|error| error.code != Code::Aborted);
+        own.next().map_or(Ok(()), Err)
+    }
+
+    /// Reads for an operator within the process.
+    ///
+    /// # Errors
+    /// When something that is asked for cannot be read.
+    pub fn read_locally(&self, wanted: &[Entity], now: Now) -> Result<Vec<Entity>, Error> {
+        let forwarding = self.current().ok_or_else(no_program)?;
+        let mut entities = Vec::new();
+        let mut sink = |entity| entities.push(Entity { entity: Some(entity) });
+        wanted.iter().try_for_each(|wanted| forwarding.read(wanted, now.switch_ns, &mut sink))?;
+        Ok(entities)
+    }
+
+    /// The program that reads and writes are about, as it was pushed.
+    pub fn program(&self) -> Option<&ForwardingPipelineConfig> {
+        self.current().map(|forwarding| &forwarding.config)
+    }
+
+    /// A number that changes when another program runs.
+    pub fn program_number(&self) -> u64 {
+        self.programs
+    }
+
+    /// The number of the device in requests.
+    pub fn device_id(&self) -> u64 {
+        self.settings.device_id
     }
 
     /// Writes what is to be there from the beginning, before any controller: all of it or nothing.
@@ -403,6 +461,7 @@ impl Device {
     /// Runs another program; what was gathered for controllers of the old one is forgotten.
     pub(crate) fn run(&mut self, forwarding: Forwarding) {
         self.outputs.push(Output::Install(Arc::clone(&forwarding.pipeline)));
+        self.programs += 1;
         if let Some(old) = self.running.replace(forwarding) {
             self.retire(old);
         }

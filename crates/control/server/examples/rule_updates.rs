@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         enable_port: Box::new(|_, _| ()),
     };
     let options = forebay_server::Options {
-        address: "127.0.0.1:0".parse()?,
+        address: Some("127.0.0.1:0".parse()?),
         tls: None,
         keep_period: std::time::Duration::from_secs(60),
         limits: forebay_server::Limits::default(),
@@ -89,7 +89,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::thread::spawn(move || forward(pipeline, &observed))
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let measured = runtime.block_on(measure(format!("http://{}", server.address()), &p4info, &observed));
+    let address = server.address().ok_or("the server does not listen")?;
+    let measured = runtime.block_on(measure(format!("http://{address}"), &p4info, &observed));
     observed.stop.store(true, Ordering::Relaxed);
     traffic.join().map_err(|_| "the switch has panicked")?;
     let (sent, lost) = (

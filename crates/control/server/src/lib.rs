@@ -11,7 +11,7 @@
 //!   for either: what has no room is dropped and counted.
 //! * gNMI (`forebay-gnmi`) tells of ports and disables them, on the same address; beside both stand health checks
 //!   (`grpc.health.v1`) and reflection, by which tools such as grpcurl find the calls.
-//! * `forebay-client` is the other end.
+//! * `forebay-client` is the other end; [`Local`] is one within the process, for other interfaces to the same state.
 //! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never takes.
 
 mod access;
@@ -23,6 +23,7 @@ mod connections;
 mod limits;
 mod link;
 mod listen;
+mod local;
 mod outbox;
 mod ports;
 mod push;
@@ -42,6 +43,7 @@ pub use forebay_gnmi::{PortInfo, PortStatus};
 pub use forebay_protocol::{Address, AddressError, DEFAULT_PORT};
 pub use limits::Limits;
 pub use link::{CpuPort, DigestSender, Link, link};
+pub use local::{Local, LocalPort};
 pub use shared::Environment;
 pub use tls::Tls;
 
@@ -77,8 +79,8 @@ const HEADER_BYTES_MAX: u32 = 16 << 10;
 /// Where and how to listen.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address; port 0 for any that is free.
-    pub address: Address,
+    /// The address; port 0 for any that is free. None to serve callers of this process alone ([`Running::local`]).
+    pub address: Option<Address>,
     /// Certificates, if the connection is to be encrypted.
     pub tls: Option<Tls>,
     /// How often all of the state is kept anew, for what packets have changed.
@@ -103,7 +105,7 @@ impl std::error::Error for StartError {}
 
 /// A server that listens. Dropping it ends all connections.
 pub struct Running {
-    address: Address,
+    address: Option<Address>,
     shared: Arc<Shared>,
     counts: Arc<CallCounts>,
     _file: Option<SocketFile>,
@@ -112,9 +114,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where it listens.
-    pub fn address(&self) -> &Address {
-        &self.address
+    /// Where it listens, if it does.
+    pub fn address(&self) -> Option<&Address> {
+        self.address.as_ref()
+    }
+
+    /// The switch for callers of this process.
+    pub fn local(&self) -> Local {
+        Local::new(Arc::clone(&self.shared))
     }
 
     /// Keeps all of the state, as it is now.
@@ -178,9 +185,11 @@ pub fn start(
     mut environment: Environment,
 ) -> Result<Running, StartError> {
     let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
-    let listening = Listening::on(&options.address)
-        .map_err(|error| failed(&format!("cannot listen on {}", options.address), &error))?;
-    let address = listening.address().clone();
+    let listen = |address| {
+        Listening::on(address).map_err(|error| failed(&format!("cannot listen on {address}"), &error))
+    };
+    let listening = options.address.as_ref().map(listen).transpose()?;
+    let address = listening.as_ref().map(|listening| listening.address().clone());
     let confine = std::mem::replace(&mut environment.confine, Box::new(|| Ok(())));
     confine().map_err(StartError)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -194,13 +203,41 @@ pub fn start(
         .build()
         .map_err(|error| failed("cannot start threads for gRPC", &error))?;
     let (shared, inputs) = Shared::new(device, link, environment, options.limits);
+    let counts = Arc::new(CallCounts::default());
+    let (file, stop) = match listening {
+        Some(listening) => {
+            let (file, stop) = serve(options, &runtime, &shared, &counts, listening)?;
+            (file, Some(stop))
+        }
+        None => (None, None),
+    };
+    runtime.spawn(inputs.pump(Arc::clone(&shared)));
+    runtime.spawn(Arc::clone(&shared).keep_time());
+    runtime.spawn(Arc::clone(&shared).keep_fresh(options.keep_period));
+    Ok(Running {
+        address,
+        shared,
+        counts,
+        _file: file,
+        stop,
+        runtime: Some(runtime),
+    })
+}
+
+/// Serves who connects, until something is sent to what it gives, or that is dropped.
+fn serve(
+    options: &Options,
+    runtime: &Runtime,
+    shared: &Arc<Shared>,
+    counts: &Arc<CallCounts>,
+    listening: Listening,
+) -> Result<(Option<SocketFile>, oneshot::Sender<()>), StartError> {
     let access = Arc::new(options.access.clone());
-    let service = P4RuntimeServer::new(Service::new(Arc::clone(&shared), options.limits, Arc::clone(&access)))
+    let service = P4RuntimeServer::new(Service::new(Arc::clone(shared), options.limits, Arc::clone(&access)))
         .max_decoding_message_size(options.limits.message_bytes)
         .max_encoding_message_size(usize::MAX);
-    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(&shared), access))));
+    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(shared), access))));
     let limits = &options.limits;
-    let counts = Arc::new(CallCounts::default());
     let mut builder = tonic::transport::Server::builder()
         .max_concurrent_streams(limits.calls_per_connection)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -208,22 +245,20 @@ pub fn start(
         .http2_max_header_list_size(HEADER_BYTES_MAX)
         .http2_keepalive_interval(Some(limits.keepalive))
         .http2_keepalive_timeout(Some(limits.keepalive))
-        .layer(CallLimits::new(limits, Arc::clone(&counts)));
+        .layer(CallLimits::new(limits, Arc::clone(counts)));
     if let Some(tls) = &options.tls {
         let config = tls.config().timeout(limits.handshake_time);
         builder = builder
             .tls_config(config)
-            .map_err(|error| failed("the certificates cannot be used", &error))?;
+            .map_err(|error| StartError(format!("the certificates cannot be used: {error}")))?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let (incoming, file) = {
         let _inside = runtime.enter();
-        let (incoming, file) = listening.accept().map_err(|error| failed("cannot listen", &error))?;
+        let accepted = listening.accept();
+        let (incoming, file) = accepted.map_err(|error| StartError(format!("cannot listen: {error}")))?;
         (connections::limited(incoming, options.limits), file)
     };
-    runtime.spawn(inputs.pump(Arc::clone(&shared)));
-    runtime.spawn(Arc::clone(&shared).keep_time());
-    runtime.spawn(Arc::clone(&shared).keep_fresh(options.keep_period));
     runtime.spawn(async move {
         let routes = about_itself(Routes::new(service).add_service(management)).await;
         let served = builder
@@ -234,14 +269,7 @@ pub fn start(
             });
         served.await
     });
-    Ok(Running {
-        address,
-        shared,
-        counts,
-        _file: file,
-        stop: Some(stop),
-        runtime: Some(runtime),
-    })
+    Ok((file, stop))
 }
 
 /// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each other, and wait for a

@@ -235,6 +235,11 @@ impl Shared {
         self.interfaces.enable(port, is_enabled, self.epoch_ns());
     }
 
+    /// The time.
+    pub(crate) fn now(&self) -> Now {
+        (self.environment.now)()
+    }
+
     /// The time, in nanoseconds since 1970.
     pub(crate) fn epoch_ns(&self) -> i64 {
         (self.environment.now)().epoch_ns

@@ -26,7 +26,7 @@ fn serve(address: &str) -> Running {
         enable_port: Box::new(|_, _| ()),
     };
     let options = Options {
-        address: address.parse().unwrap(),
+        address: Some(address.parse().unwrap()),
         tls: None,
         keep_period: std::time::Duration::from_secs(60),
         limits: forebay_server::Limits::default(),
@@ -57,10 +57,10 @@ async fn every_form_of_address_is_served() {
     let socket = format!("unix://{}", socket().display());
     for address in ["127.0.0.1:0", "localhost:0", ":0", socket.as_str()] {
         let server = serve(address);
-        let mut client = P4RuntimeClient::new(connect(server.address()).await);
+        let mut client = P4RuntimeClient::new(connect(server.address().unwrap()).await);
         let answer = client.capabilities(CapabilitiesRequest::default()).await;
         assert_eq!(answer.unwrap().into_inner().p4runtime_api_version, "1.5.0", "{address}");
-        let address = server.address().clone();
+        let address = server.address().unwrap().clone();
         let asked = tokio::task::spawn_blocking(move || {
             let options = ClientOptions {
                 address,
@@ -79,7 +79,7 @@ async fn every_form_of_address_is_served() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_are_told_of_health_and_services() {
     let server = serve("127.0.0.1:0");
-    let channel = connect(server.address()).await;
+    let channel = connect(server.address().unwrap()).await;
     let mut health = HealthClient::new(channel.clone());
     for service in ["", "p4.v1.P4Runtime", "gnmi.gNMI"] {
         let service = service.to_string();

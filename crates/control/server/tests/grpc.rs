@@ -24,7 +24,7 @@ mod support;
 use support::{ELECTION, Full, PROGRAM, bed, bed_with};
 
 async fn connect(bed: &support::Bed) -> P4RuntimeClient<Channel> {
-    P4RuntimeClient::connect(format!("http://{}", bed.server.address()))
+    P4RuntimeClient::connect(format!("http://{}", bed.server.address().unwrap()))
         .await
         .unwrap()
 }

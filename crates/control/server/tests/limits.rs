@@ -43,7 +43,7 @@ fn bed(limits: Limits, grants: &[&str]) -> Bed {
         enable_port: Box::new(|_, _| ()),
     };
     let options = Options {
-        address: "127.0.0.1:0".parse().unwrap(),
+        address: Some("127.0.0.1:0".parse().unwrap()),
         tls: None,
         keep_period: Duration::from_secs(60),
         limits,
@@ -59,7 +59,7 @@ fn bed(limits: Limits, grants: &[&str]) -> Bed {
 }
 
 async fn connect(bed: &Bed) -> P4RuntimeClient<Channel> {
-    let address = format!("http://{}", bed.server.address());
+    let address = format!("http://{}", bed.server.address().unwrap());
     P4RuntimeClient::connect(address).await.unwrap()
 }
 

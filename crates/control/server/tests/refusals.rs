@@ -13,7 +13,7 @@ use support::{Bed, Full, PROGRAM, bed, bed_with};
 
 fn connect(bed: &Bed) -> Client {
     let mut client = Client::connect(ClientOptions {
-        address: bed.server.address().to_string().parse().unwrap(),
+        address: bed.server.address().unwrap().to_string().parse().unwrap(),
         device_id: 1,
         role: String::new(),
         election_id: None,

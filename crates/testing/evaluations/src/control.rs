@@ -94,7 +94,7 @@ impl P4Runtime {
         let ids = Ids::of(&router.p4info);
         let server = serve(router, pipeline)?;
         let options = ClientOptions {
-            address: server.address().clone(),
+            address: server.address().cloned().ok_or("the server does not listen")?,
             device_id: DEVICE,
             role: String::new(),
             election_id: Some(1),
@@ -152,7 +152,7 @@ fn serve(router: &Router, pipeline: Arc<Pipeline>) -> Result<Running, String> {
         enable_port: Box::new(|_, _| ()),
     };
     let options = Options {
-        address: "127.0.0.1:0".parse().map_err(|_| "no address")?,
+        address: Some("127.0.0.1:0".parse().map_err(|_| "no address")?),
         tls: None,
         keep_period: Duration::from_secs(60),
         limits: Limits::default(),

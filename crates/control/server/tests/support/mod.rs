@@ -45,7 +45,7 @@ pub fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
         enable_port: Box::new(|_, _| ()),
     };
     let options = Options {
-        address: "127.0.0.1:0".parse().unwrap(),
+        address: Some("127.0.0.1:0".parse().unwrap()),
         tls: None,
         keep_period: Duration::from_secs(60),
         limits: forebay_server::Limits::default(),

@@ -1,0 +1,71 @@
+//! The switch for callers of the same process: another interface for operators has the same state.
+
+use crate::shared::Shared;
+use forebay_gnmi::PortInfo;
+use forebay_p4runtime::{Error, Now};
+use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+use std::sync::Arc;
+
+/// A caller's end. Its calls are not arbitrated: it is as an operator who sits at the switch.
+#[derive(Clone)]
+pub struct Local {
+    shared: Arc<Shared>,
+}
+
+/// A port, and whether it carries packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalPort {
+    /// The port.
+    pub info: PortInfo,
+    /// Whether it carries packets.
+    pub is_up: bool,
+}
+
+impl Local {
+    pub(crate) fn new(shared: Arc<Shared>) -> Local {
+        Local { shared }
+    }
+
+    /// A number that changes when another program runs.
+    pub fn program_number(&self) -> u64 {
+        self.shared.call(|device, _| device.program_number())
+    }
+
+    /// The program that runs, if there is one.
+    pub fn program(&self) -> Option<ForwardingPipelineConfig> {
+        self.shared.call(|device, _| device.program().cloned())
+    }
+
+    /// Does all of the updates or none.
+    ///
+    /// # Errors
+    /// When an update is refused, or what it changes cannot be kept.
+    pub fn write(&self, updates: &[Update]) -> Result<(), Error> {
+        let (written, kept) = self.shared.change(|device, now| device.write_locally(updates, now))?;
+        written.and(kept)
+    }
+
+    /// Reads entities.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub fn read(&self, wanted: &[Entity]) -> Result<Vec<Entity>, Error> {
+        self.shared.call(|device, now| device.read_locally(wanted, now))
+    }
+
+    /// The ports.
+    pub fn ports(&self) -> Vec<LocalPort> {
+        let ports = self.shared.interfaces().ports();
+        ports.into_iter().map(|(info, is_up)| LocalPort { info, is_up }).collect()
+    }
+
+    /// The time.
+    pub fn now(&self) -> Now {
+        self.shared.now()
+    }
+
+    /// The number of the switch.
+    pub fn device_id(&self) -> u64 {
+        self.shared.call(|device, _| device.device_id())
+    }
+}

@@ -1,0 +1,130 @@
+//! Calls about the switch itself, and about its program.
+
+use super::Answer;
+use super::arguments::Arguments;
+use crate::codes::{Failure, Family, INVALID_CALCULATION_NAME, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE};
+use crate::runtime::Runtime;
+use crate::switch::Switch;
+use crate::wire::{Fields, Value};
+use forebay_p4runtime::{Code, Error};
+use forebay_shell::catalog::{Named, find};
+
+pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
+    let refused = |family, message: &str| Err(Failure::refused(family, &refusal(message)));
+    Some(match method {
+        "bm_get_config" => Ok(Some(Value::Bytes(runtime.program_json()))),
+        "bm_get_config_md5" => Ok(Some(Value::Bytes(runtime.program_md5()))),
+        "bm_get_id_from_name" => id(runtime, arguments),
+        "bm_mgmt_get_info" => Ok(Some(about(runtime))),
+        "bm_dev_mgr_show_ports" => Ok(Some(ports(runtime))),
+        "bm_dev_mgr_add_port" | "bm_dev_mgr_remove_port" => {
+            refused(Family::Device, "ports are given when the switch starts: -i PORT@INTERFACE")
+        }
+        "bm_reset_state" => runtime.reset().map(|()| None),
+        "bm_serialize_state" => Err(Failure::undeclared("the state is kept with --save-state DIR")),
+        "bm_load_new_config" | "bm_swap_configs" => {
+            refused(Family::Swap, "programs are pushed over P4Runtime, as `forebay ctl pipeline push` does")
+        }
+        "bm_learning_ack" | "bm_learning_ack_buffer" | "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
+            Err(INVALID_LIST_NAME.because("digests come over P4Runtime"))
+        }
+        "bm_set_crc16_custom_parameters" | "bm_set_crc32_custom_parameters" | "bm_set_toeplitz_hash_key" => {
+            Err(INVALID_CALCULATION_NAME.because("hashes have the parameters of their algorithm"))
+        }
+        "get_time_elapsed_us" => Ok(Some(Value::I64(runtime.switch.about().elapsed_us as i64))),
+        "get_time_since_epoch_us" => Ok(Some(Value::I64(runtime.switch.about().epoch_us as i64))),
+        "set_egress_queue_depth"
+        | "set_all_egress_queue_depths"
+        | "set_egress_priority_queue_depth"
+        | "set_egress_queue_rate"
+        | "set_all_egress_queue_rates"
+        | "set_egress_priority_queue_rate" => Err(Failure::undeclared(QUEUES)),
+        _ => return None,
+    })
+}
+
+/// Why queues cannot be changed.
+pub(crate) const QUEUES: &str =
+    "depths and rates of queues are given when the switch starts: `forebay run --queues N --queue-depth N --port-rate RATE`";
+
+fn refusal(message: &str) -> Error {
+    Error {
+        code: Code::FailedPrecondition,
+        message: message.to_string(),
+    }
+}
+
+/// `BmConfig`
+fn about<S: Switch>(runtime: &Runtime<S>) -> Value {
+    let about = runtime.switch.about();
+    let fields = Fields::default()
+        .with(1, Value::I64(about.device_id as i64))
+        .with(2, Value::I32(i32::from(about.thrift_port)));
+    Value::Struct(fields)
+}
+
+/// `list<DevMgrPortInfo>`
+fn ports<S: Switch>(runtime: &Runtime<S>) -> Value {
+    let ports = runtime.switch.about().ports.into_iter().map(|port| {
+        let fields = Fields::default()
+            .with(1, Value::I32(port.number as i32))
+            .with(2, Value::text(port.name))
+            .with(3, Value::Bool(port.is_up))
+            .with(4, Value::Map(Vec::new()));
+        Value::Struct(fields)
+    });
+    Value::List(ports.collect())
+}
+
+/// The number of an object in the program's JSON.
+fn id<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
+    fn place<T: Named>(name: &str, objects: &[T]) -> Option<usize> {
+        let id = find(name, objects).ok()?.id();
+        objects.iter().position(|object| object.id() == id)
+    }
+    let name = arguments.text(3)?;
+    let info = &runtime.catalog.info;
+    let place = match arguments.i32(2)? {
+        0 => place(name, &info.tables),
+        1 => place(name, &info.action_profiles),
+        2 => place(name, &info.counters),
+        3 => place(name, &info.meters),
+        4 => place(name, &info.registers),
+        5 => place(name, &info.digests).map(|place| place + 1),
+        other => return Err(INVALID_RESOURCE_TYPE.because(format!("there is no resource type {other}"))),
+    };
+    let none = || Failure::refused(Family::Lookup, &refusal(&format!("the program has no `{name}`")));
+    place.map(|place| Some(Value::I32(place as i32))).ok_or_else(none)
+}
+
+impl<S: Switch> Runtime<S> {
+    /// Takes away all that was written since the program began, but for entries of the program itself.
+    ///
+    /// # Errors
+    /// When something cannot be taken away.
+    pub fn reset(&mut self) -> Result<(), Failure> {
+        use crate::arrays::Count;
+        let info = self.catalog.info.clone();
+        info.tables.iter().try_for_each(|table| {
+            self.clear_entries(table.name(), table.const_default_action_id == 0)
+        })?;
+        for profile in &info.action_profiles {
+            let handles: Vec<u32> = self.groups(profile)?.iter().map(|group| group.group_id).collect();
+            for number in handles {
+                self.delete_group(profile.name(), crate::tables::handle_of(number))?;
+            }
+            let handles: Vec<u32> = self.members(profile)?.iter().map(|member| member.member_id).collect();
+            for number in handles {
+                self.delete_member(profile.name(), crate::tables::handle_of(number))?;
+            }
+        }
+        info.counters.iter().try_for_each(|counter| self.write_counter(counter.name(), None, Count::default()))?;
+        for register in &info.registers {
+            if crate::arrays::width(register).is_ok() {
+                self.write_register(register.name(), None, 0)?;
+            }
+        }
+        info.value_sets.iter().try_for_each(|set| self.clear_values(set.name()))?;
+        self.reset_replication()
+    }
+}

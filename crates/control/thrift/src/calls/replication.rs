@@ -1,0 +1,98 @@
+//! Calls about multicast and clone sessions.
+
+use super::Answer;
+use super::arguments::{Arguments, i32_in};
+use crate::codes::Failure;
+use crate::replication::Target;
+use crate::runtime::Runtime;
+use crate::switch::Switch;
+use crate::wire::{Fields, Value};
+
+pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
+    let nothing = |done: Result<(), Failure>| done.map(|()| None);
+    let two = |arguments: &Arguments| Ok((arguments.i32(2)?, arguments.i32(3)?));
+    Some(match method {
+        "bm_mc_mgrp_create" => create_group(runtime, arguments),
+        "bm_mc_mgrp_destroy" => nothing(arguments.i32(2).and_then(|group| runtime.destroy_group_of_nodes(group))),
+        "bm_mc_node_create" => create_node(runtime, arguments),
+        "bm_mc_node_update" => nothing(update_node(runtime, arguments)),
+        "bm_mc_node_destroy" => nothing(arguments.i32(2).and_then(|node| runtime.destroy_node(node))),
+        "bm_mc_node_associate" => {
+            nothing(two(arguments).and_then(|(group, node)| runtime.associate_node(group, node)))
+        }
+        "bm_mc_node_dissociate" => {
+            nothing(two(arguments).and_then(|(group, node)| runtime.dissociate_node(group, node)))
+        }
+        "bm_mc_set_lag_membership" => Err(Failure::undeclared("there are no link aggregation groups here")),
+        "bm_mc_get_entries" => Ok(Some(Value::text(runtime.replication_as_json().to_string()))),
+        "mirroring_session_add" => nothing(add_session(runtime, arguments)),
+        "mirroring_session_delete" => nothing(arguments.i32(1).and_then(|session| runtime.delete_session(session))),
+        "mirroring_session_get" => session(runtime, arguments),
+        "mirroring_mapping_add" => Ok(status(add_mapping(runtime, arguments))),
+        "mirroring_mapping_delete" => {
+            Ok(status(arguments.i32(1).and_then(|session| runtime.delete_session(session))))
+        }
+        "mirroring_mapping_get_egress_port" => mapped_port(runtime, arguments),
+        _ => return None,
+    })
+}
+
+/// What the older methods give: 0 when it is done.
+fn status(done: Result<(), Failure>) -> Option<Value> {
+    Some(Value::I32(i32::from(done.is_err())))
+}
+
+fn create_group<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Answer {
+    let group = arguments.i32(2)?;
+    runtime.create_group_of_nodes(group)?;
+    Ok(Some(Value::I32(group)))
+}
+
+/// Link aggregation groups, in argument 4, do not exist here.
+fn check_lags(arguments: &Arguments, number: i16) -> Result<(), Failure> {
+    match arguments.ports(number) {
+        Ok(lags) if !lags.is_empty() => Err(Failure::undeclared("there are no link aggregation groups here")),
+        _ => Ok(()),
+    }
+}
+
+fn create_node<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Answer {
+    check_lags(arguments, 4)?;
+    let handle = runtime.create_node(arguments.i32(2)?, &arguments.ports(3)?);
+    Ok(Some(Value::I32(handle)))
+}
+
+fn update_node<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
+    check_lags(arguments, 4)?;
+    runtime.update_node(arguments.i32(2)?, &arguments.ports(3)?)
+}
+
+fn add_session<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
+    let config = arguments.fields(2)?;
+    let target = match (i32_in(config, 1), i32_in(config, 2)) {
+        (Some(port), None) => Target::Port(port as u32),
+        (None, Some(group)) => Target::Group(group as u32),
+        _ => return Err(Failure::undeclared("a session has a port or a multicast group, and not both")),
+    };
+    runtime.set_session(arguments.i32(1)?, target)
+}
+
+fn add_mapping<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
+    runtime.set_session(arguments.i32(1)?, Target::Port(arguments.i32(2)? as u32))
+}
+
+/// `MirroringSessionConfig`
+fn session<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
+    let fields = match runtime.session(arguments.i32(1)?)? {
+        Target::Port(port) => Fields::default().with(1, Value::I32(port as i32)),
+        Target::Group(group) => Fields::default().with(2, Value::I32(group as i32)),
+    };
+    Ok(Some(Value::Struct(fields)))
+}
+
+fn mapped_port<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
+    Ok(Some(Value::I32(match runtime.session(arguments.i32(1)?) {
+        Ok(Target::Port(port)) => port as i32,
+        _ => -1,
+    })))
+}

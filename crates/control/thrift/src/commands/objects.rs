@@ -1,0 +1,326 @@
+//! Commands about counters, meters, registers, value sets, multicast, clone sessions, and the switch itself.
+
+use super::words::{Words, number};
+use super::{Form, Printed};
+use crate::arrays::{Count, Rate};
+use crate::codes::{BAD_RATES_LIST, Failure};
+use crate::replication::Target;
+use crate::runtime::Runtime;
+use crate::switch::Switch;
+use forebay_shell::catalog::Named;
+use std::fmt::Write;
+
+pub(super) const FORMS: &[Form] = &[
+    ("counter_read", "COUNTER INDEX", "an element, or for a direct counter the entry with this handle"),
+    ("counter_write", "COUNTER INDEX PACKETS BYTES", "sets it"),
+    ("counter_reset", "COUNTER", "sets all elements to 0"),
+    ("meter_get_rates", "METER INDEX", "the rates of an element, or for a direct meter of the entry with this handle"),
+    ("meter_set_rates", "METER INDEX RATE:BURST RATE:BURST", "sets them; packets or bytes in a microsecond, committed and peak"),
+    ("meter_array_set_rates", "METER RATE:BURST RATE:BURST", "sets the rates of all elements"),
+    ("register_read", "REGISTER [INDEX]", "an element, or all"),
+    ("register_write", "REGISTER INDEX VALUE", "sets an element"),
+    ("register_reset", "REGISTER", "sets all elements to 0"),
+    ("show_pvs", "", "value sets of parsers"),
+    ("pvs_add", "SET VALUE", "adds a value to a value set"),
+    ("pvs_remove", "SET VALUE", "removes a value"),
+    ("pvs_get", "SET", "the values of a value set"),
+    ("pvs_clear", "SET", "removes all values"),
+    ("mc_mgrp_create", "GROUP", "makes an empty multicast group"),
+    ("mc_mgrp_destroy", "GROUP", "deletes it"),
+    ("mc_node_create", "RID PORT...", "makes a node: copies for these ports; prints its handle"),
+    ("mc_node_update", "NODE PORT...", "changes its ports"),
+    ("mc_node_destroy", "NODE", "deletes it"),
+    ("mc_node_associate", "GROUP NODE", "adds a node to a group"),
+    ("mc_node_dissociate", "GROUP NODE", "takes it out"),
+    ("mc_dump", "", "groups and nodes"),
+    ("mirroring_add", "SESSION PORT", "clones of the session go to a port"),
+    ("mirroring_add_mc", "SESSION GROUP", "clones of the session go to a multicast group"),
+    ("mirroring_delete", "SESSION", "deletes the session"),
+    ("mirroring_get", "SESSION", "where its clones go"),
+    ("get_time_elapsed", "", "microseconds since the switch started"),
+    ("get_time_since_epoch", "", "microseconds since 1970"),
+    ("show_ports", "", "the ports"),
+    ("switch_info", "", "the switch"),
+    ("reset_state", "", "takes away all that was written since the program began"),
+];
+
+/// Does the command.
+pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let quietly = |done: Result<(), Failure>| done.map(|()| String::new());
+    match words.name {
+        "counter_read" => read_counter(runtime, words),
+        "counter_write" => write_counter(runtime, words),
+        "counter_reset" => reset_counter(runtime, words),
+        "meter_get_rates" => get_rates(runtime, words),
+        "meter_set_rates" => set_rates(runtime, words),
+        "meter_array_set_rates" => set_all_rates(runtime, words),
+        "register_read" => read_register(runtime, words),
+        "register_write" => write_register(runtime, words),
+        "register_reset" => quietly(words.exactly().and_then(|[name]| runtime.write_register(name, None, 0))),
+        "show_pvs" => Ok(value_sets(runtime)),
+        "pvs_add" => change_value(runtime, words, true),
+        "pvs_remove" => change_value(runtime, words, false),
+        "pvs_get" => values(runtime, words),
+        "pvs_clear" => quietly(words.exactly().and_then(|[name]| runtime.clear_values(name))),
+        "get_time_elapsed" => Ok(format!("{}\n", runtime.switch.about().elapsed_us)),
+        "get_time_since_epoch" => Ok(format!("{}\n", runtime.switch.about().epoch_us)),
+        "show_ports" => Ok(ports(runtime)),
+        "switch_info" => Ok(info(runtime)),
+        "reset_state" => quietly(runtime.reset()),
+        _ => replicate(runtime, words),
+    }
+}
+
+fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    match words.name {
+        "mc_mgrp_create" => {
+            let group = one(words, "multicast group")?;
+            runtime.create_group_of_nodes(group)?;
+            Ok(format!("Creating multicast group {group}\n"))
+        }
+        "mc_mgrp_destroy" => {
+            let group = one(words, "multicast group")?;
+            runtime.destroy_group_of_nodes(group)?;
+            Ok(format!("Destroying multicast group {group}\n"))
+        }
+        "mc_node_create" => create_node(runtime, words),
+        "mc_node_update" => update_node(runtime, words),
+        "mc_node_destroy" => {
+            let node = one(words, "node")?;
+            runtime.destroy_node(node)?;
+            Ok(format!("Destroying node {node}\n"))
+        }
+        "mc_node_associate" => {
+            let [group, node] = two(words, ["multicast group", "node"])?;
+            runtime.associate_node(group, node)?;
+            Ok(format!("Associating node {node} to multicast group {group}\n"))
+        }
+        "mc_node_dissociate" => {
+            let [group, node] = two(words, ["multicast group", "node"])?;
+            runtime.dissociate_node(group, node)?;
+            Ok(format!("Dissociating node {node} from multicast group {group}\n"))
+        }
+        "mc_dump" => Ok(groups(runtime)),
+        "mirroring_add" => {
+            let [session, port] = two(words, ["clone session", "port"])?;
+            runtime.set_session(session, Target::Port(port as u32)).map(|()| String::new())
+        }
+        "mirroring_add_mc" => {
+            let [session, group] = two(words, ["clone session", "multicast group"])?;
+            runtime.set_session(session, Target::Group(group as u32)).map(|()| String::new())
+        }
+        "mirroring_delete" => {
+            let session = one(words, "clone session")?;
+            runtime.delete_session(session).map(|()| String::new())
+        }
+        "mirroring_get" => match runtime.session(one(words, "clone session")?)? {
+            Target::Port(port) => Ok(format!("MirroringSessionConfig(port={port}, mgid=None)\n")),
+            Target::Group(group) => Ok(format!("MirroringSessionConfig(port=None, mgid={group})\n")),
+        },
+        _ => Err(words.usage()),
+    }
+}
+
+/// The only word, a number from 0 on.
+fn one(words: &Words, what: &str) -> Result<i32, Failure> {
+    let [word] = words.exactly()?;
+    whole(word, what)
+}
+
+fn two(words: &Words, what: [&str; 2]) -> Result<[i32; 2], Failure> {
+    let [first, second] = words.exactly()?;
+    Ok([whole(first, what[0])?, whole(second, what[1])?])
+}
+
+fn whole(word: &str, what: &str) -> Result<i32, Failure> {
+    number::<u32>(word, what).and_then(|number| {
+        let number = i32::try_from(number).ok();
+        number.ok_or_else(|| Failure::undeclared(format!("`{word}` is no {what}")))
+    })
+}
+
+fn read_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let [name, index] = words.exactly()?;
+    let index = whole(index, "index")?;
+    let table = runtime.table_of_direct_counter(name);
+    let (said, count) = match table {
+        Some(table) => {
+            let said = format!("this is the direct counter for table {}\n", table.name());
+            (said, runtime.read_direct_counter(table.name(), index)?)
+        }
+        None => (String::new(), runtime.read_counter(name, index)?),
+    };
+    Ok(format!("{said}{name}[{index}]= ({} bytes, {} packets)\n", count.bytes, count.packets))
+}
+
+fn write_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let [name, index, packets, bytes] = words.exactly()?;
+    let index = whole(index, "index")?;
+    let count = Count {
+        packets: number(packets, "number of packets")?,
+        bytes: number(bytes, "number of bytes")?,
+    };
+    match runtime.table_of_direct_counter(name) {
+        Some(table) => runtime.write_direct_counter(table.name(), index, count)?,
+        None => runtime.write_counter(name, Some(index), count)?,
+    }
+    Ok(format!("{name}[{index}] has been updated\n"))
+}
+
+fn reset_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let [name] = words.exactly()?;
+    match runtime.table_of_direct_counter(name) {
+        Some(table) => runtime.reset_direct_counters(table.name())?,
+        None => runtime.write_counter(name, None, Count::default())?,
+    }
+    Ok(String::new())
+}
+
+fn rates(words: &[&str]) -> Result<Vec<Rate>, Failure> {
+    let rate = |word: &&str| {
+        let wrong = || BAD_RATES_LIST.because(format!("`{word}` is no RATE:BURST, as in 0.001:100"));
+        let (rate, burst) = word.split_once(':').ok_or_else(wrong)?;
+        Ok(Rate {
+            per_microsecond: rate.parse().map_err(|_| wrong())?,
+            burst: burst.parse().map_err(|_| wrong())?,
+        })
+    };
+    words.iter().map(rate).collect()
+}
+
+fn get_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let [name, index] = words.exactly()?;
+    let index = whole(index, "index")?;
+    let rates = match runtime.table_of_direct_meter(name) {
+        Some(table) => runtime.direct_meter_rates(table.name(), index)?,
+        None => runtime.meter_rates(name, index)?,
+    };
+    let mut text = String::new();
+    for (number, rate) in rates.iter().enumerate() {
+        let _ = writeln!(text, "{number}: info rate = {}, burst size = {}", rate.per_microsecond, rate.burst);
+    }
+    Ok(text)
+}
+
+fn set_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let ([name, index], rest) = words.first()?;
+    let (index, rates) = (whole(index, "index")?, rates(&rest)?);
+    match runtime.table_of_direct_meter(name) {
+        Some(table) => runtime.set_direct_meter_rates(table.name(), index, &rates)?,
+        None => runtime.set_meter_rates(name, Some(index), &rates)?,
+    }
+    Ok(String::new())
+}
+
+fn set_all_rates<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
+    let ([name], rest) = words.first()?;
+    runtime.set_meter_rates(name, None, &rates(&rest)?).map(|()| String::new())
+}
+
+fn read_register<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
+    let ([name], rest) = words.first()?;
+    let index = rest.first().map(|word| whole(word, "index")).transpose()?;
+    let values = runtime.read_register(name, index)?;
+    let written: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let place = index.map_or(String::new(), |index| format!("[{index}]"));
+    Ok(format!("{name}{place}= {}\n", written.join(", ")))
+}
+
+fn write_register<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
+    let [name, index, value] = words.exactly()?;
+    let index = whole(index, "index")?;
+    let value = value.parse::<u64>().map(|value| value as i64);
+    let value = value.or_else(|_| number::<i64>(words.words[2].as_str(), "value"))?;
+    runtime.write_register(name, Some(index), value).map(|()| String::new())
+}
+
+fn value_sets<S: Switch>(runtime: &Runtime<S>) -> String {
+    let sets = runtime.catalog.info.value_sets.iter().map(|set| {
+        let width: i32 = set.r#match.iter().map(|field| field.bitwidth).sum();
+        format!("{:<30} [compressed bitwidth:{width}]\n", set.name())
+    });
+    sets.collect()
+}
+
+fn change_value<S: Switch>(runtime: &Runtime<S>, words: &Words, is_added: bool) -> Printed {
+    let [name, value] = words.exactly()?;
+    let set = runtime.value_set(name)?;
+    let [field] = &set.r#match[..] else {
+        return Err(Failure::undeclared(format!("`{name}` has more than one field: use P4Runtime")));
+    };
+    let read = runtime.catalog.match_field(field).read(value);
+    let value = read.map_err(|mistake| Failure::undeclared(mistake.to_string()))?;
+    runtime.change_value(name, &value, is_added).map(|()| String::new())
+}
+
+fn values<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
+    let [name] = words.exactly()?;
+    let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
+    Ok(runtime.values(name)?.into_iter().map(hex).collect())
+}
+
+fn port_numbers(words: &[&str]) -> Result<Vec<u32>, Failure> {
+    let ports = words.split(|word| *word == "|").collect::<Vec<_>>();
+    if ports.get(1).is_some_and(|lags| !lags.is_empty()) {
+        return Err(Failure::undeclared("there are no link aggregation groups here"));
+    }
+    ports[0].iter().map(|word| number::<u32>(word, "port")).collect()
+}
+
+fn create_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let ([rid], rest) = words.first()?;
+    let rid = i32::from(number::<u16>(rid, "replication id")?);
+    let ports = port_numbers(&rest)?;
+    let handle = runtime.create_node(rid, &ports);
+    Ok(format!(
+        "Creating node with rid {rid} , port map {} and lag map \nnode was created with handle {handle}\n",
+        port_map(&ports)
+    ))
+}
+
+/// A digit for each port, the last one for port 0.
+fn port_map(ports: &[u32]) -> String {
+    let last = ports.iter().max().map_or(0, |port| port + 1);
+    let digits = (0..last.min(1024)).rev().map(|port| if ports.contains(&port) { '1' } else { '0' });
+    digits.collect()
+}
+
+fn update_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let ([node], rest) = words.first()?;
+    let (node, ports) = (whole(node, "node")?, port_numbers(&rest)?);
+    runtime.update_node(node, &ports)?;
+    Ok(format!("Updating node {node} with port map {} and lag map \n", port_map(&ports)))
+}
+
+fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
+    let mut text = String::from("==========\nMC ENTRIES\n");
+    for (group, nodes) in runtime.groups_and_nodes() {
+        let _ = writeln!(text, "**********\nmgrp({group})");
+        for (handle, rid, ports) in nodes {
+            let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+            let _ = writeln!(text, "  -> (L1h={handle}, rid={rid}) -> (ports=[{}], lags=[])", ports.join(", "));
+        }
+    }
+    text + "==========\nLAGS\n==========\n"
+}
+
+fn ports<S: Switch>(runtime: &Runtime<S>) -> String {
+    let mut text = format!("{:^10}{:^20}{:^10}extra info\n{}\n", "port #", "iface name", "status", "=".repeat(50));
+    for port in runtime.switch.about().ports {
+        let status = if port.is_up { "UP" } else { "DOWN" };
+        let _ = writeln!(text, "{:^10}{:^20}{status:^10}", port.number, port.name);
+    }
+    text
+}
+
+fn info<S: Switch>(runtime: &Runtime<S>) -> String {
+    let about = runtime.switch.about();
+    let rows = [
+        ("device_id", about.device_id.to_string()),
+        ("thrift_port", about.thrift_port.to_string()),
+        ("notifications_socket", "None".to_string()),
+        ("elogger_socket", "None".to_string()),
+        ("debugger_socket", "None".to_string()),
+    ];
+    rows.iter().map(|(name, value)| format!("{name:<25}: {value}\n")).collect()
+}

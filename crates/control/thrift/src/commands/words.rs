@@ -1,0 +1,135 @@
+//! The words behind a command.
+
+use crate::codes::{BAD_ACTION_DATA, BAD_MATCH_KEY, Failure};
+use crate::key::{Said, long, match_type};
+use crate::runtime::Runtime;
+use crate::switch::Switch;
+use forebay_protocol::p4::config::v1::match_field::MatchType;
+use forebay_protocol::p4::config::v1::{Action, MatchField, Table};
+
+/// A command with its words.
+pub(super) struct Words<'a> {
+    pub(super) name: &'a str,
+    pub(super) usage: &'a str,
+    pub(super) words: Vec<String>,
+}
+
+impl Words<'_> {
+    /// How the command is written.
+    pub(super) fn usage(&self) -> Failure {
+        Failure::undeclared(format!("wrong number of arguments; expected: {} {}", self.name, self.usage))
+    }
+
+    pub(super) fn exactly<const N: usize>(&self) -> Result<[&str; N], Failure> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        words.try_into().map_err(|_| self.usage())
+    }
+
+    /// The first words, and the rest.
+    pub(super) fn first<const N: usize>(&self) -> Result<([&str; N], Vec<&str>), Failure> {
+        if self.words.len() < N {
+            return Err(self.usage());
+        }
+        let mut words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        let rest = words.split_off(N);
+        Ok((words.try_into().map_err(|_| self.usage())?, rest))
+    }
+}
+
+/// A number in decimal notation, or with 0x in front.
+pub(super) fn number<T: TryFrom<i64>>(text: &str, what: &str) -> Result<T, Failure> {
+    let read = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse::<i64>().ok(),
+    };
+    let read = read.and_then(|number| T::try_from(number).ok());
+    read.ok_or_else(|| Failure::undeclared(format!("`{text}` is no {what}")))
+}
+
+/// A key, its action's data, and a priority, as they stand behind table and action.
+pub(super) struct Entry {
+    pub(super) key: Vec<Said>,
+    pub(super) data: Vec<String>,
+    pub(super) priority: i32,
+}
+
+impl<S: Switch> Runtime<S> {
+    /// Reads `KEY... => DATA... [PRIORITY]`.
+    pub(super) fn read_entry(&self, table: &Table, mut words: Vec<&str>) -> Result<Entry, Failure> {
+        let priority = match crate::key::has_priorities(table) {
+            true => words.pop().ok_or_else(|| {
+                Failure::undeclared("entries of the table have a priority, behind all other words; the lowest wins")
+            })?,
+            false => "0",
+        };
+        let priority = number(priority, "priority (which stands behind all other words; the lowest wins)")?;
+        let arrow = words.iter().position(|word| *word == "=>");
+        let arrow = arrow.ok_or_else(|| Failure::undeclared("`=>` is missing between the key and what the entry does"))?;
+        let data = words.split_off(arrow);
+        Ok(Entry {
+            key: self.read_key(table, &words)?,
+            data: data[1..].iter().map(ToString::to_string).collect(),
+            priority,
+        })
+    }
+
+    /// Reads a key, a word for each field.
+    pub(super) fn read_key(&self, table: &Table, words: &[&str]) -> Result<Vec<Said>, Failure> {
+        let fields = &table.match_fields;
+        if words.len() != fields.len() {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let message = format!("the key has {} fields ({}), not {}", fields.len(), names.join(", "), words.len());
+            return Err(BAD_MATCH_KEY.because(message));
+        }
+        let said = fields.iter().zip(words).map(|(field, word)| self.read_field(field, word));
+        said.collect()
+    }
+
+    fn read_field(&self, field: &MatchField, word: &str) -> Result<Said, Failure> {
+        let value = |text: &str| {
+            let read = self.catalog.match_field(field).read(text);
+            let read = read.map_err(|mistake| BAD_MATCH_KEY.because(mistake))?;
+            Ok(long(&read, field.bitwidth))
+        };
+        let pair = |separator: &str| {
+            let message = format!("`{word}` has no `{separator}`, which the values of `{}` need", field.name);
+            word.split_once(separator).ok_or_else(|| BAD_MATCH_KEY.because(message))
+        };
+        Ok(match match_type(field) {
+            MatchType::Lpm => {
+                let (prefix, length) = pair("/")?;
+                Said::Lpm(value(prefix)?, number(length, "length of a prefix")?)
+            }
+            MatchType::Ternary | MatchType::Optional => {
+                let (bits, mask) = pair("&&&")?;
+                Said::Ternary(value(bits)?, value(mask)?)
+            }
+            MatchType::Range => {
+                let (low, high) = pair("->")?;
+                Said::Range(value(low)?, value(high)?)
+            }
+            _ => Said::Exact(value(word)?),
+        })
+    }
+
+    /// Reads the data of an action, a word for each parameter.
+    pub(super) fn read_data<T: AsRef<str>>(&self, action: &Action, words: &[T]) -> Result<Vec<Vec<u8>>, Failure> {
+        let fields = self.catalog.parameters(action);
+        if words.len() != fields.len() {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let message = format!(
+                "the action has {} parameters ({}), not {}",
+                fields.len(),
+                names.join(", "),
+                words.len()
+            );
+            return Err(BAD_ACTION_DATA.because(message));
+        }
+        let data = fields.iter().zip(words).zip(&action.params).map(|((field, word), parameter)| {
+            let read = field.read(word.as_ref());
+            let read = read.map_err(|mistake| BAD_ACTION_DATA.because(mistake))?;
+            Ok(long(&read, parameter.bitwidth))
+        });
+        data.collect()
+    }
+}

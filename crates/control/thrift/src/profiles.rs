@@ -1,0 +1,215 @@
+//! Members and groups of action profiles.
+
+use crate::codes::{
+    Failure, Family, INVALID_ACTION_PROFILE_NAME, INVALID_GRP_HANDLE, INVALID_MBR_HANDLE, MBR_ALREADY_IN_GRP,
+    MBR_NOT_IN_GRP, MBR_STILL_USED, NO_ACTION_PROFILE_SELECTION,
+};
+use crate::key::to_action;
+use crate::runtime::Runtime;
+use crate::switch::Switch;
+use crate::tables::{handle_of, number_of};
+use forebay_p4runtime::Code;
+use forebay_protocol::p4::config::v1::ActionProfile;
+use forebay_protocol::p4::v1::action_profile_group::Member;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::{Action, ActionProfileGroup, ActionProfileMember};
+use forebay_shell::catalog::Named;
+use std::collections::BTreeSet;
+
+impl<S: Switch> Runtime<S> {
+    pub(crate) fn profile(&self, name: &str) -> Result<ActionProfile, Failure> {
+        self.named(name, &self.catalog.info.action_profiles, INVALID_ACTION_PROFILE_NAME)
+    }
+
+    fn selector(&self, name: &str) -> Result<ActionProfile, Failure> {
+        let profile = self.profile(name)?;
+        match profile.with_selector {
+            true => Ok(profile),
+            false => {
+                Err(NO_ACTION_PROFILE_SELECTION.because(format!("`{}` is no action selector", profile.name())))
+            }
+        }
+    }
+
+    fn profile_action(&self, profile: &ActionProfile, name: &str, data: &[Vec<u8>]) -> Result<Action, Failure> {
+        let info = self.action_among(&self.catalog.actions_of_profile(profile), name)?;
+        to_action(&info, info.id(), data)
+    }
+
+    /// Adds a member; gives its handle.
+    ///
+    /// # Errors
+    /// When there is no such profile or action, or the profile is full.
+    pub fn add_member(&mut self, profile: &str, action: &str, data: &[Vec<u8>]) -> Result<i32, Failure> {
+        let profile = self.profile(profile)?;
+        let action = self.profile_action(&profile, action, data)?;
+        let taken = self.members(&profile)?.into_iter().map(|member| member.member_id);
+        let member_id = lowest_free(&taken.collect());
+        let member = ActionProfileMember {
+            action_profile_id: profile.id(),
+            member_id,
+            action: Some(action),
+        };
+        self.write_one(Family::Table, Type::Insert, Kind::ActionProfileMember(member))?;
+        Ok(handle_of(member_id))
+    }
+
+    /// Changes what a member does.
+    ///
+    /// # Errors
+    /// When there is no such member or action.
+    pub fn modify_member(&mut self, profile: &str, handle: i32, action: &str, data: &[Vec<u8>]) -> Result<(), Failure> {
+        let profile = self.profile(profile)?;
+        let member = ActionProfileMember {
+            action_profile_id: profile.id(),
+            member_id: number_of(handle),
+            action: Some(self.profile_action(&profile, action, data)?),
+        };
+        self.write_member(Type::Modify, member)
+    }
+
+    /// Deletes a member.
+    ///
+    /// # Errors
+    /// When there is none, or an entry or a group uses it.
+    pub fn delete_member(&mut self, profile: &str, handle: i32) -> Result<(), Failure> {
+        let profile = self.profile(profile)?;
+        let member = ActionProfileMember {
+            action_profile_id: profile.id(),
+            member_id: number_of(handle),
+            action: None,
+        };
+        self.write_member(Type::Delete, member)
+    }
+
+    fn write_member(&self, how: Type, member: ActionProfileMember) -> Result<(), Failure> {
+        let updates = [crate::runtime::update(how, Kind::ActionProfileMember(member))];
+        self.switch.write(&updates).map_err(|error| match error.code {
+            Code::NotFound => INVALID_MBR_HANDLE.because(&error.message),
+            Code::FailedPrecondition => MBR_STILL_USED.because(&error.message),
+            _ => Failure::refused(Family::Table, &error),
+        })
+    }
+
+    pub(crate) fn members(&self, profile: &ActionProfile) -> Result<Vec<ActionProfileMember>, Failure> {
+        let wanted = ActionProfileMember {
+            action_profile_id: profile.id(),
+            ..ActionProfileMember::default()
+        };
+        let read = self.read(Family::Table, Kind::ActionProfileMember(wanted))?;
+        let members = read.into_iter().filter_map(|kind| match kind {
+            Kind::ActionProfileMember(member) => Some(member),
+            _ => None,
+        });
+        Ok(members.collect())
+    }
+
+    pub(crate) fn member(&self, profile: &ActionProfile, handle: i32) -> Result<ActionProfileMember, Failure> {
+        let members = self.members(profile)?;
+        let found = members.into_iter().find(|member| member.member_id == number_of(handle));
+        found.ok_or_else(|| INVALID_MBR_HANDLE.because(format!("no member has the handle {handle}")))
+    }
+
+    pub(crate) fn groups(&self, profile: &ActionProfile) -> Result<Vec<ActionProfileGroup>, Failure> {
+        let wanted = ActionProfileGroup {
+            action_profile_id: profile.id(),
+            ..ActionProfileGroup::default()
+        };
+        let read = self.read(Family::Table, Kind::ActionProfileGroup(wanted))?;
+        let groups = read.into_iter().filter_map(|kind| match kind {
+            Kind::ActionProfileGroup(group) => Some(group),
+            _ => None,
+        });
+        Ok(groups.collect())
+    }
+
+    pub(crate) fn group(&self, profile: &ActionProfile, handle: i32) -> Result<ActionProfileGroup, Failure> {
+        let groups = self.groups(profile)?;
+        let found = groups.into_iter().find(|group| group.group_id == number_of(handle));
+        found.ok_or_else(|| INVALID_GRP_HANDLE.because(format!("no group has the handle {handle}")))
+    }
+
+    /// Adds an empty group; gives its handle.
+    ///
+    /// # Errors
+    /// When there is no such selector.
+    pub fn create_group(&mut self, profile: &str) -> Result<i32, Failure> {
+        let profile = self.selector(profile)?;
+        let taken = self.groups(&profile)?.into_iter().map(|group| group.group_id);
+        let group_id = lowest_free(&taken.collect());
+        let group = ActionProfileGroup {
+            action_profile_id: profile.id(),
+            group_id,
+            ..ActionProfileGroup::default()
+        };
+        self.write_one(Family::Table, Type::Insert, Kind::ActionProfileGroup(group))?;
+        Ok(handle_of(group_id))
+    }
+
+    /// Deletes a group.
+    ///
+    /// # Errors
+    /// When there is none, or an entry uses it.
+    pub fn delete_group(&mut self, profile: &str, handle: i32) -> Result<(), Failure> {
+        let profile = self.selector(profile)?;
+        let group = self.group(&profile, handle)?;
+        self.write_one(Family::Table, Type::Delete, Kind::ActionProfileGroup(group))
+    }
+
+    /// Adds a member to a group.
+    ///
+    /// # Errors
+    /// When there is no such member or group, or it is in it already.
+    pub fn add_to_group(&mut self, profile: &str, member: i32, group: i32) -> Result<(), Failure> {
+        let profile = self.selector(profile)?;
+        let mut changed = self.group(&profile, group)?;
+        let member_id = number_of(member);
+        if changed.members.iter().any(|known| known.member_id == member_id) {
+            return Err(MBR_ALREADY_IN_GRP.because(format!("member {member} is in group {group}")));
+        }
+        if self.members(&profile)?.iter().all(|known| known.member_id != member_id) {
+            return Err(INVALID_MBR_HANDLE.because(format!("no member has the handle {member}")));
+        }
+        changed.members.push(Member {
+            member_id,
+            weight: 1,
+            watch_kind: None,
+        });
+        self.write_one(Family::Table, Type::Modify, Kind::ActionProfileGroup(changed))
+    }
+
+    /// Takes a member out of a group.
+    ///
+    /// # Errors
+    /// When it is not in it.
+    pub fn remove_from_group(&mut self, profile: &str, member: i32, group: i32) -> Result<(), Failure> {
+        let profile = self.selector(profile)?;
+        let mut changed = self.group(&profile, group)?;
+        let members = changed.members.len();
+        changed.members.retain(|known| known.member_id != number_of(member));
+        if changed.members.len() == members {
+            return Err(MBR_NOT_IN_GRP.because(format!("member {member} is not in group {group}")));
+        }
+        self.write_one(Family::Table, Type::Modify, Kind::ActionProfileGroup(changed))
+    }
+}
+
+/// The lowest number from 1 that is not taken.
+fn lowest_free(taken: &BTreeSet<u32>) -> u32 {
+    let free = (1..).zip(taken).find(|(number, taken)| number != *taken);
+    free.map_or(taken.len() as u32 + 1, |(number, _)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_number_is_taken() {
+        assert_eq!(lowest_free(&BTreeSet::new()), 1);
+        assert_eq!(lowest_free(&BTreeSet::from([1, 2, 4])), 3);
+        assert_eq!(lowest_free(&BTreeSet::from([2])), 1);
+        assert_eq!(lowest_free(&BTreeSet::from([1, 2])), 3);
+    }
+}

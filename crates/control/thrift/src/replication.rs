@@ -1,0 +1,300 @@
+//! Multicast nodes and groups, and clone sessions.
+//!
+//! A group of BMv2 is a list of nodes, each a replication id with ports, and a clone session may name a group. P4Runtime has
+//! finished lists of replicas, so whatever depends on a change is written again.
+
+use crate::codes::{Failure, Family, INVALID_L1_HANDLE, INVALID_MGID, SESSION_NOT_FOUND};
+use crate::runtime::{Runtime, update};
+use crate::switch::Switch;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Entry;
+use forebay_protocol::p4::v1::replica::PortKind;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::{
+    CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, Replica, Update,
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the clones of a session go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To a port.
+    Port(u32),
+    /// Where the packets of a multicast group go.
+    Group(u32),
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    rid: u32,
+    ports: BTreeSet<u32>,
+}
+
+/// What has been configured through this interface.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replication {
+    nodes: BTreeMap<u32, Node>,
+    /// Nodes of a group in the order of their association.
+    groups: BTreeMap<u32, Vec<u32>>,
+    sessions: BTreeMap<u32, Target>,
+}
+
+impl Replication {
+    fn node(&mut self, handle: i32) -> Result<&mut Node, Failure> {
+        let node = self.nodes.get_mut(&(handle as u32));
+        node.ok_or_else(|| INVALID_L1_HANDLE.because(format!("there is no node {handle}")))
+    }
+
+    fn group(&mut self, group: i32) -> Result<&mut Vec<u32>, Failure> {
+        let nodes = self.groups.get_mut(&(group as u32));
+        nodes.ok_or_else(|| INVALID_MGID.because(format!("there is no multicast group {group}")))
+    }
+
+    fn replicas(&self, group: u32) -> Vec<Replica> {
+        let nodes = self.groups.get(&group).into_iter().flatten();
+        let nodes = nodes.filter_map(|handle| self.nodes.get(handle));
+        nodes.flat_map(|node| node.ports.iter().map(|port| replica(*port, node.rid))).collect()
+    }
+
+    fn session_replicas(&self, target: Target) -> Vec<Replica> {
+        match target {
+            Target::Port(port) => vec![replica(port, 0)],
+            Target::Group(group) => self.replicas(group),
+        }
+    }
+
+    /// The updates that bring these groups, and the sessions that name them, up to date.
+    fn refreshed(&self, groups: &[u32]) -> Vec<Update> {
+        let of_groups = groups
+            .iter()
+            .map(|group| update(Type::Modify, group_entry(*group, self.replicas(*group))));
+        let depends = |target: &Target| matches!(target, Target::Group(group) if groups.contains(group));
+        let sessions = self.sessions.iter().filter(|(_, target)| depends(target));
+        let of_sessions =
+            sessions.map(|(id, target)| update(Type::Modify, session_entry(*id, self.session_replicas(*target))));
+        of_groups.chain(of_sessions).collect()
+    }
+
+    fn groups_with(&self, node: i32) -> Vec<u32> {
+        let groups = self.groups.iter().filter(|(_, nodes)| nodes.contains(&(node as u32)));
+        groups.map(|(group, _)| *group).collect()
+    }
+}
+
+fn replica(port: u32, instance: u32) -> Replica {
+    let bytes = port.to_be_bytes();
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(3);
+    Replica {
+        instance,
+        port_kind: Some(PortKind::Port(bytes[zeros..].to_vec())),
+        ..Replica::default()
+    }
+}
+
+fn group_entry(group: u32, replicas: Vec<Replica>) -> Kind {
+    entry(Entry::MulticastGroupEntry(MulticastGroupEntry {
+        multicast_group_id: group,
+        replicas,
+        ..MulticastGroupEntry::default()
+    }))
+}
+
+fn session_entry(session: u32, replicas: Vec<Replica>) -> Kind {
+    entry(Entry::CloneSessionEntry(CloneSessionEntry {
+        session_id: session,
+        replicas,
+        ..CloneSessionEntry::default()
+    }))
+}
+
+fn entry(entry: Entry) -> Kind {
+    Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(entry) })
+}
+
+impl<S: Switch> Runtime<S> {
+    /// Makes an empty multicast group.
+    ///
+    /// # Errors
+    /// When there is one of this number, or it is none.
+    pub fn create_group_of_nodes(&mut self, group: i32) -> Result<(), Failure> {
+        let kind = group_entry(group as u32, Vec::new());
+        self.write_one(Family::Replication, Type::Insert, kind)?;
+        self.replication.groups.insert(group as u32, Vec::new());
+        Ok(())
+    }
+
+    /// Deletes a multicast group.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn destroy_group_of_nodes(&mut self, group: i32) -> Result<(), Failure> {
+        let kind = group_entry(group as u32, Vec::new());
+        self.write_one(Family::Replication, Type::Delete, kind)?;
+        self.replication.groups.remove(&(group as u32));
+        let updates = self.replication.refreshed(&[group as u32]);
+        // The group itself is gone.
+        self.write(Family::Replication, &updates[1..])
+    }
+
+    /// Makes a node; gives its handle.
+    pub fn create_node(&mut self, rid: i32, ports: &[u32]) -> i32 {
+        let taken = (0..).zip(self.replication.nodes.keys()).find(|(free, taken)| free != *taken);
+        let handle = taken.map_or(self.replication.nodes.len() as u32, |(free, _)| free);
+        let node = Node {
+            rid: rid as u32 & 0xffff,
+            ports: ports.iter().copied().collect(),
+        };
+        self.replication.nodes.insert(handle, node);
+        handle as i32
+    }
+
+    /// Changes the ports of a node.
+    ///
+    /// # Errors
+    /// When there is none, or a port cannot be.
+    pub fn update_node(&mut self, handle: i32, ports: &[u32]) -> Result<(), Failure> {
+        let mut changed = self.replication.clone();
+        changed.node(handle)?.ports = ports.iter().copied().collect();
+        let groups = changed.groups_with(handle);
+        self.take_over(changed, &groups)
+    }
+
+    /// Deletes a node, out of all groups.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn destroy_node(&mut self, handle: i32) -> Result<(), Failure> {
+        let mut changed = self.replication.clone();
+        changed.node(handle)?;
+        let groups = changed.groups_with(handle);
+        changed.nodes.remove(&(handle as u32));
+        changed.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle as u32));
+        self.take_over(changed, &groups)
+    }
+
+    /// Adds a node to a group.
+    ///
+    /// # Errors
+    /// When there is no such node or group, or it is in it already.
+    pub fn associate_node(&mut self, group: i32, handle: i32) -> Result<(), Failure> {
+        let mut changed = self.replication.clone();
+        changed.node(handle)?;
+        let nodes = changed.group(group)?;
+        if nodes.contains(&(handle as u32)) {
+            return Err(INVALID_L1_HANDLE.because(format!("node {handle} is in group {group} already")));
+        }
+        nodes.push(handle as u32);
+        self.take_over(changed, &[group as u32])
+    }
+
+    /// Takes a node out of a group.
+    ///
+    /// # Errors
+    /// When it is not in it.
+    pub fn dissociate_node(&mut self, group: i32, handle: i32) -> Result<(), Failure> {
+        let mut changed = self.replication.clone();
+        changed.node(handle)?;
+        let nodes = changed.group(group)?;
+        let place = nodes.iter().position(|node| *node == handle as u32);
+        let place = place.ok_or_else(|| INVALID_L1_HANDLE.because(format!("node {handle} is not in group {group}")))?;
+        nodes.remove(place);
+        self.take_over(changed, &[group as u32])
+    }
+
+    fn take_over(&mut self, changed: Replication, groups: &[u32]) -> Result<(), Failure> {
+        self.write(Family::Replication, &changed.refreshed(groups))?;
+        self.replication = changed;
+        Ok(())
+    }
+
+    /// Makes a clone session, or changes where its clones go.
+    ///
+    /// # Errors
+    /// When it has no such number, or there is no such port.
+    pub fn set_session(&mut self, session: i32, target: Target) -> Result<(), Failure> {
+        let kind = session_entry(session as u32, self.replication.session_replicas(target));
+        let exists = self.session_replicas(session)?.is_some();
+        let how = if exists { Type::Modify } else { Type::Insert };
+        self.write_one(Family::Mirroring, how, kind)?;
+        self.replication.sessions.insert(session as u32, target);
+        Ok(())
+    }
+
+    /// Deletes a clone session.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn delete_session(&mut self, session: i32) -> Result<(), Failure> {
+        self.write_one(Family::Mirroring, Type::Delete, session_entry(session as u32, Vec::new()))?;
+        self.replication.sessions.remove(&(session as u32));
+        Ok(())
+    }
+
+    /// Where the clones of a session go.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn session(&self, session: i32) -> Result<Target, Failure> {
+        let none = || SESSION_NOT_FOUND.because(format!("there is no clone session {session}"));
+        let replicas = self.session_replicas(session)?.ok_or_else(none)?;
+        if let Some(target) = self.replication.sessions.get(&(session as u32)) {
+            return Ok(*target);
+        }
+        Ok(Target::Port(replicas.first().map_or(0, port_of)))
+    }
+
+    fn session_replicas(&self, session: i32) -> Result<Option<Vec<Replica>>, Failure> {
+        // Number 0 would mean all of them.
+        let read = self.read(Family::Mirroring, session_entry(0, Vec::new()))?;
+        Ok(read.into_iter().find_map(|kind| match kind {
+            Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
+                r#type: Some(Entry::CloneSessionEntry(found)),
+            }) if found.session_id == session as u32 => Some(found.replicas),
+            _ => None,
+        }))
+    }
+
+    /// Deletes all groups, nodes and sessions that were made through this interface.
+    pub(crate) fn reset_replication(&mut self) -> Result<(), Failure> {
+        let sessions: Vec<u32> = self.replication.sessions.keys().copied().collect();
+        sessions.into_iter().try_for_each(|session| self.delete_session(session as i32))?;
+        let groups: Vec<u32> = self.replication.groups.keys().copied().collect();
+        groups.into_iter().try_for_each(|group| self.destroy_group_of_nodes(group as i32))?;
+        self.replication = Replication::default();
+        Ok(())
+    }
+
+    /// Each group with its nodes: handle, replication id, ports.
+    pub(crate) fn groups_and_nodes(&self) -> Vec<(u32, Vec<(u32, u32, Vec<u32>)>)> {
+        let node = |handle: &u32| {
+            let node = self.replication.nodes.get(handle)?;
+            Some((*handle, node.rid, node.ports.iter().copied().collect()))
+        };
+        let groups = self.replication.groups.iter();
+        groups.map(|(group, nodes)| (*group, nodes.iter().filter_map(node).collect())).collect()
+    }
+
+    /// Nodes and groups, as BMv2 writes them down.
+    pub fn replication_as_json(&self) -> Value {
+        let Replication { nodes, groups, .. } = &self.replication;
+        let groups = groups.iter().map(|(id, nodes)| json!({"id": id, "l1_handles": nodes}));
+        let heads = nodes.iter().map(|(handle, node)| json!({"handle": handle, "rid": node.rid, "l2_handle": handle}));
+        let ports = nodes
+            .iter()
+            .map(|(handle, node)| json!({"handle": handle, "ports": node.ports, "lags": []}));
+        json!({
+            "mgrps": groups.collect::<Vec<_>>(),
+            "l1_handles": heads.collect::<Vec<_>>(),
+            "l2_handles": ports.collect::<Vec<_>>(),
+            "lags": [],
+        })
+    }
+}
+
+fn port_of(replica: &Replica) -> u32 {
+    match &replica.port_kind {
+        Some(PortKind::Port(bytes)) => bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)),
+        _ => 0,
+    }
+}

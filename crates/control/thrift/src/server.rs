@@ -1,0 +1,110 @@
+//! Answers calls on a port.
+
+use crate::runtime::Runtime;
+use crate::switch::Switch;
+use crate::wire::Message;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Connections at a time; one more is closed at once.
+const CONNECTIONS_MAX: usize = 32;
+
+/// Bytes of a call.
+const CALL_BYTES_MAX: u64 = 256 << 10;
+
+/// How long a client may take for a call that it has begun, and for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A port that is listened on. Dropping it ends that; connections end with their clients.
+#[derive(Debug)]
+pub struct Serving {
+    address: SocketAddr,
+    is_ended: Arc<AtomicBool>,
+}
+
+impl Serving {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::Relaxed);
+        // Wakes the thread that listens; when nobody can connect, it ends with the process.
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_millis(100));
+    }
+}
+
+/// Serves in threads of its own.
+///
+/// # Errors
+/// When there can be no thread.
+pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io::Result<Serving> {
+    let address = listener.local_addr()?;
+    let is_ended = Arc::new(AtomicBool::new(false));
+    let runtime = Arc::new(Mutex::new(Runtime::new(switch)));
+    let ended = Arc::clone(&is_ended);
+    let accept = move || {
+        let connections = Arc::new(AtomicUsize::new(0));
+        for stream in listener.incoming() {
+            if ended.load(Ordering::Relaxed) {
+                return;
+            }
+            match stream {
+                Ok(stream) => start(stream, &runtime, &connections),
+                // No descriptors are left, for example.
+                Err(_) => thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    };
+    thread::Builder::new().name("thrift".to_string()).spawn(accept)?;
+    Ok(Serving { address, is_ended })
+}
+
+fn start<S: Switch + Send + 'static>(
+    stream: TcpStream,
+    runtime: &Arc<Mutex<Runtime<S>>>,
+    connections: &Arc<AtomicUsize>,
+) {
+    if connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        connections.fetch_sub(1, Ordering::Relaxed);
+        return;
+    }
+    let (runtime, counted) = (Arc::clone(runtime), Arc::clone(connections));
+    let serve = move || {
+        // A client that breaks off, or speaks something else, is not told.
+        let _ = converse(&stream, &runtime);
+        counted.fetch_sub(1, Ordering::Relaxed);
+    };
+    if thread::Builder::new().name("thrift".to_string()).spawn(serve).is_err() {
+        connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn converse<S: Switch>(stream: &TcpStream, runtime: &Mutex<Runtime<S>>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new(stream);
+    let mut writer = stream;
+    loop {
+        // For a call to begin any time is fine.
+        stream.set_read_timeout(None)?;
+        if reader.fill_buf()?.is_empty() {
+            return Ok(());
+        }
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let Some(call) = Message::read(&mut reader, CALL_BYTES_MAX)? else {
+            return Ok(());
+        };
+        let answer = runtime.lock().unwrap_or_else(PoisonError::into_inner).call(&call);
+        if let Some(answer) = answer {
+            writer.write_all(&answer.write())?;
+        }
+    }
+}

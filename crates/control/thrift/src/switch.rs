@@ -1,0 +1,54 @@
+//! What the interface is to.
+
+use forebay_p4runtime::Error;
+use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+
+/// A switch that takes P4Runtime's messages from within its own process, as from an operator whom no arbitration binds.
+pub trait Switch {
+    /// A number that changes when another program runs.
+    fn program_number(&self) -> u64;
+
+    /// The program that runs; none while there is none.
+    fn program(&self) -> Option<ForwardingPipelineConfig>;
+
+    /// Does all of the updates or none.
+    ///
+    /// # Errors
+    /// That of the first that is refused.
+    fn write(&self, updates: &[Update]) -> Result<(), Error>;
+
+    /// Reads entities.
+    ///
+    /// # Errors
+    /// When one of them cannot be.
+    fn read(&self, wanted: &[Entity]) -> Result<Vec<Entity>, Error>;
+
+    /// Its number, ports and times.
+    fn about(&self) -> About;
+}
+
+/// A switch that is not running programs only, but stands somewhere.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Its number in P4Runtime.
+    pub device_id: u64,
+    /// The port of this interface.
+    pub thrift_port: u16,
+    /// Its ports.
+    pub ports: Vec<PortAbout>,
+    /// Microseconds since it started.
+    pub elapsed_us: u64,
+    /// Microseconds since 1970.
+    pub epoch_us: u64,
+}
+
+/// A port.
+#[derive(Clone, Debug)]
+pub struct PortAbout {
+    /// Its number.
+    pub number: u32,
+    /// The interface behind it.
+    pub name: String,
+    /// Whether it carries packets.
+    pub is_up: bool,
+}
