@@ -5,6 +5,7 @@ use crate::output;
 use crate::program::{self, CompileOptions};
 use crate::sandbox::SandboxOptions;
 use crate::saved_state::SaveOptions;
+use crate::thrift;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_daemon::{ControlPlane, Gates, ProgramSlot, ServeOptions, Start};
 use forebay_ir::{Architecture, Program};
@@ -16,6 +17,7 @@ use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::Update;
 use forebay_server::{Access, Address, AddressError, DEFAULT_PORT, Grant, Link, Options, Tls};
+use forebay_thrift::Serving;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,6 +45,10 @@ pub struct ControlOptions {
     /// program may then be left out, for a controller to push
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "9559")]
     pub grpc: Option<Served>,
+    /// Serve the control interface of BMv2 over Thrift, for simple_switch_CLI and p4-utils: PORT, HOST:PORT, or :PORT for all
+    /// interfaces; BMv2 has port 9090
+    #[arg(long, value_name = "ADDRESS")]
+    pub thrift: Option<Address>,
     /// The number by which controllers know the switch
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub device_id: u64,
@@ -150,6 +156,14 @@ fn p4info_of(path: &Path) -> Result<P4Info> {
     })
 }
 
+/// What serves controllers.
+pub struct Control {
+    /// P4Runtime and gNMI.
+    pub control_plane: ControlPlane,
+    /// The interface of BMv2, if it is wanted.
+    pub thrift: Option<Serving>,
+}
+
 /// Command lines without options of the server.
 #[derive(clap::Parser)]
 struct NoOptions {
@@ -164,7 +178,12 @@ impl Default for ControlOptions {
 }
 
 impl ControlOptions {
-    /// Where to serve, if anywhere.
+    /// Whether anybody from outside can change the switch.
+    pub fn is_served(&self) -> bool {
+        self.grpc.is_some() || self.thrift.is_some()
+    }
+
+    /// Where to serve P4Runtime, if anywhere.
     pub fn address(&self) -> Option<Address> {
         self.grpc.as_ref().map(|served| match served {
             Served::At(address) => address.clone(),
@@ -200,14 +219,12 @@ impl ControlOptions {
         clock: Clock,
         start_ns: u64,
         gates: Gates,
-    ) -> Result<ControlPlane> {
-        let Some(address) = self.address() else {
-            bail!("there is no address to serve P4Runtime on");
-        };
+    ) -> Result<Control> {
+        let listener = self.thrift.as_ref().map(thrift::listen).transpose()?;
         let sandbox = self.sandbox.clone();
         let options = ServeOptions {
             server: Options {
-                address,
+                address: self.address(),
                 tls: self.tls()?,
                 keep_period: self.save.period(),
                 limits: self.limits.limits(&self.memory),
@@ -219,7 +236,10 @@ impl ControlOptions {
             gates,
             confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
         };
-        Ok(forebay_daemon::serve(options, link, start, slot)?)
+        let control_plane = forebay_daemon::serve(options, link, start, slot)?;
+        let local = control_plane.server.local();
+        let thrift = listener.map(|listener| thrift::serve(listener, local)).transpose()?;
+        Ok(Control { control_plane, thrift })
     }
 
     /// Puts what was saved, if anything was, in the place of the program to begin with.
@@ -239,7 +259,7 @@ impl ControlOptions {
         self.cpu_port.unwrap_or(of_architecture)
     }
 
-    fn settings(&self, start: &Start) -> Settings {
+    pub(crate) fn settings(&self, start: &Start) -> Settings {
         Settings {
             device_id: self.device_id,
             options: *start.pipeline.options(),
@@ -265,6 +285,14 @@ impl ControlOptions {
         let access = Access::new(self.grant.clone());
         if access.needs_certificates() && self.grpc_client_ca.is_none() {
             bail!("--grant with the name of a certificate needs --grpc-client-ca, by which certificates are verified");
+        }
+        if self.thrift.is_some() && !access.is_open() {
+            bail!(
+                "--grant says who may do what, but whoever reaches the address of --thrift may do everything: give one of the two"
+            );
+        }
+        if self.thrift.as_ref().is_some_and(is_of_other_machines) {
+            output::warning("whoever reaches the address of --thrift may do everything");
         }
         let is_reachable = self.address().is_some_and(|address| is_of_other_machines(&address));
         if is_reachable && self.grpc_client_ca.is_none() && access.is_open() {

@@ -3,11 +3,12 @@
 //! | file | told by |
 //! |---|---|
 //! | STF commands | anything else |
+//! | commands of simple_switch_CLI | one of its lines is one: `table_add`, `mc_mgrp_create`, … |
 //! | text of a P4Runtime `WriteRequest` | `.txtpb`, `.textproto`, `.pbtxt` |
 //! | JSON as P4 tutorials have it: `table_entries`, `multicast_group_entries`, `clone_session_entries` | `.json`, or a `{` at its beginning |
 
 use crate::control_plane::ControlOptions;
-use crate::{files, output, runtime_json, stf_file};
+use crate::{files, output, runtime_json, stf_file, thrift};
 use anyhow::{Result, anyhow, bail};
 use forebay_daemon::Start;
 use forebay_protocol::p4::v1::{Update, WriteRequest};
@@ -24,6 +25,7 @@ enum Contents {
     Stf(forebay_entries::Test),
     Updates(Vec<Update>),
     Json(runtime_json::Document),
+    Commands(Vec<forebay_thrift::Line>),
 }
 
 impl Entries {
@@ -47,6 +49,10 @@ impl Entries {
                     output::note(&format!("{}: {ignored}", path.display()));
                 }
                 Contents::Json(document)
+            }
+            // STF has some of these commands too, and beside them others that tell the two apart.
+            _ if forebay_thrift::are_commands(&text) && forebay_entries::parse(&text).is_err() => {
+                Contents::Commands(forebay_thrift::lines(&text))
             }
             _ => {
                 if let Some(kind) = other_kind(&text) {
@@ -72,13 +78,18 @@ impl Entries {
         !matches!(self.contents, Contents::Stf(_))
     }
 
-    /// Writes them: all or, of a file that is no STF, none.
+    /// Writes them: all, or none unless it is a file of commands.
     ///
     /// # Errors
     /// When the program refuses one of them.
     pub fn apply(&self, options: &ControlOptions, start: &mut Start) -> Result<()> {
         let updates = match &self.contents {
             Contents::Stf(test) => return stf_file::apply(&self.path, test, &start.pipeline),
+            Contents::Commands(lines) => {
+                let file = self.path.display().to_string();
+                let done = start.edit(options.settings(start), |device| thrift::apply(&file, lines, device))?;
+                return done.map_err(|mistakes| anyhow!("{mistakes}"));
+            }
             Contents::Updates(updates) => updates.clone(),
             Contents::Json(document) => {
                 let Some((info, _)) = &start.known else {
@@ -96,8 +107,8 @@ impl Entries {
 }
 
 /// What may be given.
-const KINDS: &str = "  expected STF commands (add TABLE KEY:VALUE ACTION(PARAMETER:VALUE)), the text of a P4Runtime WriteRequest \
-                     (.txtpb), or JSON with table_entries";
+const KINDS: &str = "  expected STF commands (add TABLE KEY:VALUE ACTION(PARAMETER:VALUE)), commands of \
+                     simple_switch_CLI, the text of a P4Runtime WriteRequest (.txtpb), or JSON with table_entries";
 
 /// What a file without any STF command is, if it is one of the files that lie beside programs.
 fn other_kind(text: &str) -> Option<&'static str> {
@@ -105,9 +116,6 @@ fn other_kind(text: &str) -> Option<&'static str> {
     let begins = |words: &[&str]| lines().any(|line| words.iter().any(|word| line.starts_with(word)));
     if begins(&["#include <", "control ", "parser ", "header ", "table "]) {
         return Some("a P4 program");
-    }
-    if begins(&["table_add ", "table_set_default ", "table_clear "]) {
-        return Some("a list of commands for simple_switch_CLI");
     }
     if begins(&["pkg_info", "tables {", "actions {"]) {
         return Some("a P4Info");
@@ -125,10 +133,6 @@ mod tests {
     #[test]
     fn files_that_lie_beside_programs_are_known() {
         assert_eq!(other_kind("#include <core.p4>\n"), Some("a P4 program"));
-        assert_eq!(
-            other_kind("# routes\ntable_add ipv4_lpm forward 10.0.0.1/32 => 1\n"),
-            Some("a list of commands for simple_switch_CLI")
-        );
         assert_eq!(other_kind("pkg_info {\n}"), Some("a P4Info"));
         assert_eq!(other_kind("add t k:1 a()\n# table one\n"), None);
     }

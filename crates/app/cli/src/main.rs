@@ -3,7 +3,7 @@
 //! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`), waiting for interfaces (`interfaces`), what a host lacks (`doctor`), functions that run on their own (`vnf`) and tests (`test_suite`) and telling
 //! how they went (`test_report`, `junit`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
 //! speaking with switches (`ctl`),
-//! being BMv2's switches (`simple_switch`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells monitoring systems (`telemetry_options`), spends
+//! being BMv2's switches (`simple_switch`), serving their control interface (`thrift`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells monitoring systems (`telemetry_options`), spends
 //! at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
@@ -48,6 +48,7 @@ mod telemetry_options;
 mod test_report;
 mod test_suite;
 mod tester_progress;
+mod thrift;
 mod version;
 mod vnf;
 
@@ -110,8 +111,10 @@ fn main() -> ExitCode {
     sandbox::take_rights();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned());
-    let ended = match simple_switch::Kind::of_name(&name.unwrap_or_default()) {
+    let name = name.unwrap_or_default();
+    let ended = match simple_switch::Kind::of_name(&name) {
         Some(kind) => commands::simple_switch::run_under_name(kind),
+        None if commands::simple_switch_cli::is_name(&name) => commands::simple_switch_cli::run_under_name(),
         // Help was not asked for by name, but it is what is of use to a user who types nothing else.
         None if arguments.len() <= 1 => help(),
         None => run(arguments),

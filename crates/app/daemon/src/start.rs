@@ -58,6 +58,22 @@ impl Start {
         Ok(())
     }
 
+    /// Does something with what will serve the controllers, before they come.
+    ///
+    /// # Errors
+    /// When there is no program that it could be about.
+    pub fn edit<R>(&mut self, settings: Settings, edit: impl FnOnce(&mut Device) -> R) -> Result<R, Error> {
+        let mut device = match self.configured.take() {
+            Some(device) => device,
+            None => self.new_device(settings)?,
+        };
+        let result = edit(&mut device);
+        // All of the state is kept when the switch starts.
+        drop(device.take_outputs());
+        self.configured = Some(device);
+        Ok(result)
+    }
+
     /// What serves the controllers. When it is new, it is saved for the first time.
     pub(crate) fn device(&mut self, settings: Settings) -> Result<Device, Error> {
         if let Some(device) = self.restored.take() {

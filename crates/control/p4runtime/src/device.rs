@@ -353,7 +353,7 @@ impl Device {
         if !self.settings.keeps_state || !results.iter().any(Result::is_ok) {
             return;
         }
-        if let Some(forwarding) = self.saved.as_ref().or(self.running.as_ref()) {
+        if let Some(forwarding) = self.saved.as_mut().or(self.running.as_mut()) {
             let batch = save::batch(forwarding, updates, results);
             self.outputs.push(Output::Keep(batch));
         }
@@ -386,7 +386,9 @@ impl Device {
         let forwarding = self.current().ok_or_else(no_program)?;
         let mut entities = Vec::new();
         let mut sink = |entity| entities.push(Entity { entity: Some(entity) });
-        wanted.iter().try_for_each(|wanted| forwarding.read(wanted, now.switch_ns, &mut sink))?;
+        wanted
+            .iter()
+            .try_for_each(|wanted| forwarding.read(wanted, now.switch_ns, &mut sink))?;
         Ok(entities)
     }
 

@@ -185,9 +185,8 @@ pub fn start(
     mut environment: Environment,
 ) -> Result<Running, StartError> {
     let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
-    let listen = |address| {
-        Listening::on(address).map_err(|error| failed(&format!("cannot listen on {address}"), &error))
-    };
+    let listen =
+        |address| Listening::on(address).map_err(|error| failed(&format!("cannot listen on {address}"), &error));
     let listening = options.address.as_ref().map(listen).transpose()?;
     let address = listening.as_ref().map(|listening| listening.address().clone());
     let confine = std::mem::replace(&mut environment.confine, Box::new(|| Ok(())));

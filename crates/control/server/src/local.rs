@@ -56,7 +56,10 @@ impl Local {
     /// The ports.
     pub fn ports(&self) -> Vec<LocalPort> {
         let ports = self.shared.interfaces().ports();
-        ports.into_iter().map(|(info, is_up)| LocalPort { info, is_up }).collect()
+        ports
+            .into_iter()
+            .map(|(info, is_up)| LocalPort { info, is_up })
+            .collect()
     }
 
     /// The time.

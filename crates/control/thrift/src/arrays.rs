@@ -427,7 +427,10 @@ pub(crate) fn width(register: &Register) -> Result<ElementWidth, Failure> {
     match u32::try_from(bits) {
         Ok(bits) if bits > 0 => Ok(ElementWidth { bits, is_signed, kind }),
         _ => {
-            let message = format!("elements of register `{}` are no numbers: use P4Runtime", register.name());
+            let message = format!(
+                "elements of register `{}` are no numbers: use P4Runtime",
+                register.name()
+            );
             Err(Failure::undeclared(message))
         }
     }
@@ -464,19 +467,37 @@ mod tests {
     #[test]
     fn rates_go_there_and_back() {
         let rates = [
-            Rate { per_microsecond: 0.000_5, burst: 9 },
-            Rate { per_microsecond: 0.2, burst: 30 },
+            Rate {
+                per_microsecond: 0.000_5,
+                burst: 9,
+            },
+            Rate {
+                per_microsecond: 0.2,
+                burst: 30,
+            },
         ];
         let config = config_of(&rates).unwrap();
         assert_eq!((config.cir, config.pir, config.pburst), (500, 200_000, 30));
         assert_eq!(rates_of(&config), rates);
         assert!(config_of(&rates[..1]).is_err());
-        assert!(config_of(&[Rate { per_microsecond: f64::NAN, burst: 1 }; 2]).is_err());
+        assert!(
+            config_of(
+                &[Rate {
+                    per_microsecond: f64::NAN,
+                    burst: 1
+                }; 2]
+            )
+            .is_err()
+        );
     }
 
     #[test]
     fn values_are_cut_to_the_width() {
-        let width = |bits, is_signed| ElementWidth { bits, is_signed, kind: ElementKind::Number };
+        let width = |bits, is_signed| ElementWidth {
+            bits,
+            is_signed,
+            kind: ElementKind::Number,
+        };
         assert_eq!(width(8, false).bytes(0x1ff), [0xff]);
         assert_eq!(width(8, false).bytes(-1), [0xff]);
         assert_eq!(width(16, true).bytes(-2), [0xfe]);

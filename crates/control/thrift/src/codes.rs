@@ -171,7 +171,9 @@ impl Failure {
 
 /// An exception of the protocol.
 pub fn exception(message: &str, kind: i32) -> Fields {
-    Fields::default().with(1, Value::text(message)).with(2, Value::I32(kind))
+    Fields::default()
+        .with(1, Value::text(message))
+        .with(2, Value::I32(kind))
 }
 
 /// As simple_switch_CLI says it, and why.

@@ -26,9 +26,7 @@ impl<S: Switch> Runtime<S> {
         let profile = self.profile(name)?;
         match profile.with_selector {
             true => Ok(profile),
-            false => {
-                Err(NO_ACTION_PROFILE_SELECTION.because(format!("`{}` is no action selector", profile.name())))
-            }
+            false => Err(NO_ACTION_PROFILE_SELECTION.because(format!("`{}` is no action selector", profile.name()))),
         }
     }
 

@@ -44,7 +44,9 @@ impl<S: Switch> Runtime<S> {
             }
             described
         });
-        let tables = (0..).zip(&info.tables).map(|(id, table)| self.described_table(id, table));
+        let tables = (0..)
+            .zip(&info.tables)
+            .map(|(id, table)| self.described_table(id, table));
         let pipeline = json!({
             "name": "ingress",
             "id": 0,
@@ -61,7 +63,9 @@ impl<S: Switch> Runtime<S> {
             let width: i32 = set.r#match.iter().map(|field| field.bitwidth).sum();
             json!({"name": set.name(), "id": id, "compressed_bitwidth": width, "max_size": set.size})
         });
-        let lists = (1..).zip(&info.digests).map(|(id, digest): (u32, _)| json!({"name": digest.name(), "id": id, "elements": []}));
+        let lists = (1..)
+            .zip(&info.digests)
+            .map(|(id, digest): (u32, _)| json!({"name": digest.name(), "id": id, "elements": []}));
         json!({
             "program": info.pkg_info.as_ref().map_or("", |package| &package.name),
             "__meta__": {"version": [2, 24], "compiler": "forebay"},
@@ -207,7 +211,12 @@ pub(crate) fn match_name(kind: MatchType) -> &'static str {
 
 /// The kind of a table is that of its most general field.
 pub(crate) fn strongest(table: &Table) -> &'static str {
-    let has = |wanted: &str| table.match_fields.iter().any(|field| match_name(match_type(field)) == wanted);
+    let has = |wanted: &str| {
+        table
+            .match_fields
+            .iter()
+            .any(|field| match_name(match_type(field)) == wanted)
+    };
     let mut kinds = ["range", "ternary", "lpm"].into_iter();
     kinds.find(|kind| has(kind)).unwrap_or("exact")
 }

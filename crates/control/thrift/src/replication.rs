@@ -10,9 +10,7 @@ use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Entry;
 use forebay_protocol::p4::v1::replica::PortKind;
 use forebay_protocol::p4::v1::update::Type;
-use forebay_protocol::p4::v1::{
-    CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, Replica, Update,
-};
+use forebay_protocol::p4::v1::{CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, Replica, Update};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +52,9 @@ impl Replication {
     fn replicas(&self, group: u32) -> Vec<Replica> {
         let nodes = self.groups.get(&group).into_iter().flatten();
         let nodes = nodes.filter_map(|handle| self.nodes.get(handle));
-        nodes.flat_map(|node| node.ports.iter().map(|port| replica(*port, node.rid))).collect()
+        nodes
+            .flat_map(|node| node.ports.iter().map(|port| replica(*port, node.rid)))
+            .collect()
     }
 
     fn session_replicas(&self, target: Target) -> Vec<Replica> {
@@ -139,7 +139,9 @@ impl<S: Switch> Runtime<S> {
 
     /// Makes a node; gives its handle.
     pub fn create_node(&mut self, rid: i32, ports: &[u32]) -> i32 {
-        let taken = (0..).zip(self.replication.nodes.keys()).find(|(free, taken)| free != *taken);
+        let taken = (0..)
+            .zip(self.replication.nodes.keys())
+            .find(|(free, taken)| free != *taken);
         let handle = taken.map_or(self.replication.nodes.len() as u32, |(free, _)| free);
         let node = Node {
             rid: rid as u32 & 0xffff,
@@ -169,7 +171,10 @@ impl<S: Switch> Runtime<S> {
         changed.node(handle)?;
         let groups = changed.groups_with(handle);
         changed.nodes.remove(&(handle as u32));
-        changed.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle as u32));
+        changed
+            .groups
+            .values_mut()
+            .for_each(|nodes| nodes.retain(|node| *node != handle as u32));
         self.take_over(changed, &groups)
     }
 
@@ -226,7 +231,11 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When there is none.
     pub fn delete_session(&mut self, session: i32) -> Result<(), Failure> {
-        self.write_one(Family::Mirroring, Type::Delete, session_entry(session as u32, Vec::new()))?;
+        self.write_one(
+            Family::Mirroring,
+            Type::Delete,
+            session_entry(session as u32, Vec::new()),
+        )?;
         self.replication.sessions.remove(&(session as u32));
         Ok(())
     }
@@ -258,9 +267,13 @@ impl<S: Switch> Runtime<S> {
     /// Deletes all groups, nodes and sessions that were made through this interface.
     pub(crate) fn reset_replication(&mut self) -> Result<(), Failure> {
         let sessions: Vec<u32> = self.replication.sessions.keys().copied().collect();
-        sessions.into_iter().try_for_each(|session| self.delete_session(session as i32))?;
+        sessions
+            .into_iter()
+            .try_for_each(|session| self.delete_session(session as i32))?;
         let groups: Vec<u32> = self.replication.groups.keys().copied().collect();
-        groups.into_iter().try_for_each(|group| self.destroy_group_of_nodes(group as i32))?;
+        groups
+            .into_iter()
+            .try_for_each(|group| self.destroy_group_of_nodes(group as i32))?;
         self.replication = Replication::default();
         Ok(())
     }
@@ -272,14 +285,18 @@ impl<S: Switch> Runtime<S> {
             Some((*handle, node.rid, node.ports.iter().copied().collect()))
         };
         let groups = self.replication.groups.iter();
-        groups.map(|(group, nodes)| (*group, nodes.iter().filter_map(node).collect())).collect()
+        groups
+            .map(|(group, nodes)| (*group, nodes.iter().filter_map(node).collect()))
+            .collect()
     }
 
     /// Nodes and groups, as BMv2 writes them down.
     pub fn replication_as_json(&self) -> Value {
         let Replication { nodes, groups, .. } = &self.replication;
         let groups = groups.iter().map(|(id, nodes)| json!({"id": id, "l1_handles": nodes}));
-        let heads = nodes.iter().map(|(handle, node)| json!({"handle": handle, "rid": node.rid, "l2_handle": handle}));
+        let heads = nodes
+            .iter()
+            .map(|(handle, node)| json!({"handle": handle, "rid": node.rid, "l2_handle": handle}));
         let ports = nodes
             .iter()
             .map(|(handle, node)| json!({"handle": handle, "ports": node.ports, "lags": []}));

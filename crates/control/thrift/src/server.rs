@@ -3,9 +3,10 @@
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::wire::Message;
+use socket2::SockRef;
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Serving {
     address: SocketAddr,
-    is_ended: Arc<AtomicBool>,
+    listener: Arc<TcpListener>,
 }
 
 impl Serving {
@@ -35,9 +36,8 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.is_ended.store(true, Ordering::Relaxed);
-        // Wakes the thread that listens; when nobody can connect, it ends with the process.
-        let _ = TcpStream::connect_timeout(&self.address, Duration::from_millis(100));
+        // Ends what waits for the next connection; if the system refuses, it ends with the process.
+        let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
     }
 }
 
@@ -47,24 +47,23 @@ impl Drop for Serving {
 /// When there can be no thread.
 pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io::Result<Serving> {
     let address = listener.local_addr()?;
-    let is_ended = Arc::new(AtomicBool::new(false));
+    let listener = Arc::new(listener);
     let runtime = Arc::new(Mutex::new(Runtime::new(switch)));
-    let ended = Arc::clone(&is_ended);
+    let accepting = Arc::clone(&listener);
     let accept = move || {
         let connections = Arc::new(AtomicUsize::new(0));
-        for stream in listener.incoming() {
-            if ended.load(Ordering::Relaxed) {
-                return;
-            }
+        for stream in accepting.incoming() {
             match stream {
                 Ok(stream) => start(stream, &runtime, &connections),
+                // The listener is shut down.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
                 // No descriptors are left, for example.
                 Err(_) => thread::sleep(Duration::from_millis(100)),
             }
         }
     };
     thread::Builder::new().name("thrift".to_string()).spawn(accept)?;
-    Ok(Serving { address, is_ended })
+    Ok(Serving { address, listener })
 }
 
 fn start<S: Switch + Send + 'static>(

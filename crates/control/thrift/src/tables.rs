@@ -172,7 +172,10 @@ impl<S: Switch> Runtime<S> {
     pub(crate) fn entry_by_key(&mut self, key: TableEntry) -> Result<TableEntry, Failure> {
         let wanted = key_of(&key);
         // A key that mentions no field would mean all entries.
-        let found = self.entries_with(&wanted)?.into_iter().find(|entry| key_of(entry) == wanted);
+        let found = self
+            .entries_with(&wanted)?
+            .into_iter()
+            .find(|entry| key_of(entry) == wanted);
         found.ok_or_else(|| INVALID_HANDLE.because("there is no such entry"))
     }
 
@@ -228,7 +231,9 @@ impl<S: Switch> Runtime<S> {
             .filter(|entry| !entry.is_const && !table.is_const_table)
             .map(key_of)
             .collect();
-        let updates = deleted.iter().map(|key| update(Type::Delete, Kind::TableEntry(key.clone())));
+        let updates = deleted
+            .iter()
+            .map(|key| update(Type::Delete, Kind::TableEntry(key.clone())));
         self.write(Family::Table, &updates.collect::<Vec<_>>())?;
         let handles = self.handles.entry(table.id()).or_default();
         deleted.iter().for_each(|key| handles.forget(key));

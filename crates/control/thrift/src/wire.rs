@@ -238,7 +238,9 @@ impl<R: Read> Reader<R> {
     }
 
     fn value(&mut self, kind: u8, depth: u32) -> io::Result<Value> {
-        let depth = depth.checked_sub(1).ok_or_else(|| malformed("values are nested too deeply"))?;
+        let depth = depth
+            .checked_sub(1)
+            .ok_or_else(|| malformed("values are nested too deeply"))?;
         Ok(match kind {
             BOOL => Value::Bool(self.array::<1>()? != [0]),
             BYTE => Value::Byte(i8::from_be_bytes(self.array()?)),
@@ -272,7 +274,11 @@ mod tests {
     fn message() -> Message {
         let key = Fields::default().with(1, Value::I32(1)).with(
             3,
-            Value::Struct(Fields::default().with(1, Value::Bytes(vec![10, 0, 0, 0])).with(2, Value::I32(8))),
+            Value::Struct(
+                Fields::default()
+                    .with(1, Value::Bytes(vec![10, 0, 0, 0]))
+                    .with(2, Value::I32(8)),
+            ),
         );
         let fields = Fields::default()
             .with(1, Value::I32(0))
@@ -301,14 +307,21 @@ mod tests {
         let bytes = message().write();
         for length in 4..bytes.len() {
             assert!(Message::read(&bytes[..length], 1 << 20).is_err(), "{length} bytes");
-            assert!(Message::read(&bytes[..], length as u64).is_err(), "at most {length} bytes");
+            assert!(
+                Message::read(&bytes[..], length as u64).is_err(),
+                "at most {length} bytes"
+            );
         }
         assert!(Message::read(&b"GET / HTTP/1.1\r\n"[..], 1 << 20).is_err());
     }
 
     #[test]
     fn nothing_is_nested_without_end() {
-        let mut bytes = Message { fields: Fields::default(), ..message() }.write();
+        let mut bytes = Message {
+            fields: Fields::default(),
+            ..message()
+        }
+        .write();
         bytes.pop();
         bytes.extend([STRUCT, 0, 1].repeat(1000));
         let error = Message::read(&bytes[..], 1 << 20).unwrap_err();

@@ -16,6 +16,7 @@ mod man;
 mod run;
 mod sim;
 pub mod simple_switch;
+pub mod simple_switch_cli;
 mod state;
 mod test;
 mod tester;
@@ -63,6 +64,9 @@ pub enum Command {
     Run(Box<run::Arguments>),
     /// The same with the command line of BMv2's simple_switch_grpc, or of simple_switch with --no-grpc
     SimpleSwitch(Box<crate::simple_switch::Arguments>),
+    /// The commands of BMv2's simple_switch_CLI, to a switch that serves Thrift
+    #[command(name = "simple-switch-cli")]
+    SimpleSwitchCli(simple_switch_cli::Arguments),
     /// Control a running switch: tables, counters, registers, groups, packets
     Ctl(ctl::Arguments),
     /// Look at what --save-state has written, and repair it
@@ -110,6 +114,7 @@ impl Command {
             Command::Test(arguments) => test::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::SimpleSwitch(arguments) => simple_switch::run(&arguments),
+            Command::SimpleSwitchCli(arguments) => simple_switch_cli::run(&arguments),
             Command::Ctl(arguments) => ctl::run(&arguments),
             Command::State(arguments) => state::run(&arguments),
             Command::Tester(arguments) => tester::run(&arguments),

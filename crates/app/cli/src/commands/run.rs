@@ -1,7 +1,7 @@
 //! `forebay run`: a program as a switch between real interfaces.
 
 use super::Status;
-use crate::control_plane::{self, ControlOptions};
+use crate::control_plane::{self, Control, ControlOptions};
 use crate::entries::Entries;
 use crate::interfaces;
 use crate::numbers;
@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
     interfaces: Vec<String>,
     /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
-    /// WriteRequest (.txtpb, .textproto, .pbtxt), or JSON with table_entries (.json)
+    /// WriteRequest (.txtpb, .textproto, .pbtxt), JSON with table_entries (.json), or commands of simple_switch_CLI
     #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
     /// What executes the program
@@ -133,7 +133,7 @@ pub struct Extras {
 impl Arguments {
     /// Whether entries come from a file or from controllers.
     pub(super) fn is_configured(&self) -> bool {
-        self.entries.is_some() || self.control.grpc.is_some()
+        self.entries.is_some() || self.control.is_served()
     }
 
     /// Takes the entries of a file.
@@ -188,7 +188,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
             DROP_PORT - 1
         );
     }
-    let is_served = arguments.control.grpc.is_some();
+    let is_served = arguments.control.is_served();
     let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
     let program = control_plane::load(
         arguments.control.program(arguments.program.as_deref())?,
@@ -235,21 +235,22 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     daemon.configure(clock, config);
     daemon.busy_poll(arguments.busy_poll);
     let mut telemetry = arguments.telemetry.open(&mut daemon)?;
-    let control_plane = if is_served {
+    let control = if is_served {
         let join = Join::new()?;
         let (gated, gates) = Gates::before(ports, &means);
         ports = gated;
         ports.push((arguments.control.cpu_port(&start.pipeline), Box::new(join.port)));
         daemon.send_digests(join.digests);
-        let control = &arguments.control;
-        Some(control.start(join.link, start, daemon.slot(), clock, config.start_ns, gates)?)
+        let started = (arguments.control).start(join.link, start, daemon.slot(), clock, config.start_ns, gates);
+        Some(started?)
     } else {
         arguments.control.sandbox.enter()?;
         None
     };
-    if let Some(control_plane) = control_plane.as_ref().filter(|_| !arguments.json) {
-        output::info(&format!("P4Runtime: {}", control_plane.server.address()));
+    if let Some(control) = control.as_ref().filter(|_| !arguments.json) {
+        announce_control(control);
     }
+    let control_plane = control.as_ref().map(|control| &control.control_plane);
     if let Some(log) = log {
         let turns = Turns::new(ports.len());
         ports = logged(ports, &log, &turns);
@@ -276,25 +277,34 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
     };
     let state = control_plane
-        .as_ref()
         .map(|control_plane| -> Box<dyn Fn() -> KeepingStatus> { Box::new(control_plane.server.watch_keeping()) });
     let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means).with_state(state);
     wait(extras.delay, &until);
     statistics.note_slow_path(&daemon.slot().present());
     let running = daemon.start()?;
-    telemetry.start(&running, control_plane.as_ref())?;
+    telemetry.start(&running, control_plane)?;
     statistics.first(&running.last_report(), &running.program());
-    supervise(&running, control_plane.as_ref(), clock, &until, &mut statistics);
+    supervise(&running, control_plane, clock, &until, &mut statistics);
     let program = running.program();
     let stopped = running.stop()?;
     telemetry.finish();
     warn(&stopped.events, &mut statistics);
     statistics.note_slow_path(&program);
-    let kept = control_plane.as_ref().map(ControlPlane::keep_all);
+    let kept = control_plane.map(ControlPlane::keep_all);
     statistics.last(&stopped.report, &program);
     kept.transpose()?;
     check_ports(&stopped)?;
     Ok(Status::Good)
+}
+
+/// Says where controllers are served.
+fn announce_control(control: &Control) {
+    if let Some(address) = control.control_plane.server.address() {
+        output::info(&format!("P4Runtime: {address}"));
+    }
+    if let Some(thrift) = &control.thrift {
+        output::info(&format!("Thrift: {}", thrift.address()));
+    }
 }
 
 /// When a switch ends, and when its statistics are shown.

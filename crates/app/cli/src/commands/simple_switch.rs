@@ -3,9 +3,11 @@
 
 use super::{Status, run};
 use crate::output;
-use crate::simple_switch::{Arguments, Kind, Plan, Task, read, refuse_on};
+use crate::simple_switch::{Arguments, Kind, Plan, Task, read};
 use anyhow::Result;
 use clap::{Args, Command, FromArgMatches, Parser};
+use forebay_thrift::DEFAULT_PORT;
+use std::net::TcpListener;
 
 /// A command line of `forebay run`, as the program itself would read it.
 #[derive(Parser)]
@@ -45,14 +47,22 @@ fn start(plan: Plan, kind: Kind) -> Result<Status> {
     for note in &plan.lines.notes {
         output::message(&format!("{}: {note}\n", kind.name()));
     }
-    if let Some(port) = plan.thrift_port {
-        refuse_on(port)?;
+    let mut words = plan.lines.words;
+    if plan.wants_thrift {
+        let usual = format!("0.0.0.0:{DEFAULT_PORT}");
+        match TcpListener::bind(&usual) {
+            Ok(_) => words.extend(["--thrift".to_string(), usual]),
+            Err(error) => output::message(&format!(
+                "{}: no Thrift is served on port {DEFAULT_PORT} ({error}); --thrift-port names another\n",
+                kind.name()
+            )),
+        }
     }
     let extras = run::Extras {
         log: plan.log,
         captures: plan.captures,
         delay: plan.delay,
     };
-    let run = Run::try_parse_from(&plan.lines.words).map_err(output::first_line)?;
+    let run = Run::try_parse_from(&words).map_err(output::first_line)?;
     run::run_with(&run.arguments, &extras)
 }

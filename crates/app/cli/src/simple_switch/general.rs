@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Serve no P4Runtime, as simple_switch
     #[arg(long)]
     pub no_grpc: bool,
-    /// Answer calls of Thrift with an exception
+    /// Where to serve Thrift, for simple_switch_CLI [default of simple_switch: 9090, if it is free]
     #[arg(long, value_name = "PORT")]
     pub thrift_port: Option<u16>,
     /// Write what each interface receives and sends to DIR/INTERFACE_in.pcap and DIR/INTERFACE_out.pcap
@@ -161,6 +161,9 @@ impl Arguments {
     /// # Errors
     /// When an option is refused.
     pub fn write(&self, lines: &mut Lines) -> Result<()> {
+        if let Some(port) = self.thrift_port {
+            lines.word("--thrift", format_args!("0.0.0.0:{port}"));
+        }
         if let Some(entries) = &self.entries {
             lines.word("--entries", entries.display());
         }
@@ -200,11 +203,6 @@ impl Arguments {
                 "--max-port-count",
                 self.max_port_count.is_some(),
                 "there may be any number of ports",
-            ),
-            (
-                "--thrift-port",
-                self.thrift_port.is_some(),
-                "there is no Thrift server; a call is answered with an exception that says so",
             ),
             (
                 "--log-flush",

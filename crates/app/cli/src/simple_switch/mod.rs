@@ -5,10 +5,8 @@
 
 mod general;
 mod target;
-mod thrift;
 
 pub use general::Arguments;
-pub use thrift::refuse_on;
 
 use crate::packet_log::{Destination, FileOptions, Level, LogOptions};
 use anyhow::{Result, anyhow, bail};
@@ -94,8 +92,8 @@ pub struct Plan {
     pub captures: Option<PathBuf>,
     /// How long to wait before the first packet.
     pub delay: Duration,
-    /// Where to refuse calls of Thrift.
-    pub thrift_port: Option<u16>,
+    /// Whether Thrift is to be served on its usual port, if that is free: nobody has said where.
+    pub wants_thrift: bool,
 }
 
 /// What to do.
@@ -149,7 +147,7 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
         log: log(arguments, &mut lines)?,
         captures: places.captures,
         delay: Duration::from_secs(arguments.use_files.map_or(0, |seconds| seconds.max(0) as u64)),
-        thrift_port: arguments.thrift_port,
+        wants_thrift: arguments.thrift_port.is_none() && kind == Kind::Plain,
         lines,
     })))
 }

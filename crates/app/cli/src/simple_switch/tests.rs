@@ -46,12 +46,12 @@ fn a_line_of_mininet() {
     assert_eq!(
         plan.lines.words.join(" "),
         "forebay run --grpc 0.0.0.0:50051 --device-id 1 --stats-interval 0 -i 1@s1-eth1 -i 2@s1-eth2 --cpu-port 255 \
-         --queues 3 program.json"
+         --queues 3 --thrift 0.0.0.0:9091 program.json"
     );
     assert_eq!(plan.captures, Some(PathBuf::from("pcaps")));
-    assert_eq!(plan.thrift_port, Some(9091));
+    assert!(!plan.wants_thrift);
     assert!(plan.log.is_some());
-    assert_eq!(plan.lines.notes.len(), 3, "{:?}", plan.lines.notes);
+    assert_eq!(plan.lines.notes.len(), 2, "{:?}", plan.lines.notes);
 }
 
 #[test]

@@ -39,7 +39,10 @@ impl Arguments<'_> {
     }
 
     pub(super) fn text(&self, number: i16) -> Result<&str, Failure> {
-        let text = self.bytes(number).ok().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let text = self
+            .bytes(number)
+            .ok()
+            .and_then(|bytes| std::str::from_utf8(bytes).ok());
         text.ok_or_else(|| missing(number, "string"))
     }
 
@@ -69,7 +72,9 @@ impl Arguments<'_> {
     /// `BmMatchParams`
     pub(super) fn key(&self, number: i16) -> Result<Vec<Said>, Failure> {
         let said = self.list(number)?.iter().map(|value| match value {
-            Value::Struct(fields) => said(fields).ok_or_else(|| BAD_MATCH_KEY.because("a field of the key is incomplete")),
+            Value::Struct(fields) => {
+                said(fields).ok_or_else(|| BAD_MATCH_KEY.because("a field of the key is incomplete"))
+            }
             _ => Err(missing(number, "list of match parameters")),
         });
         said.collect()
@@ -102,13 +107,18 @@ impl Arguments<'_> {
             })
         };
         let rates = self.list(number)?.iter().map(rate);
-        rates.collect::<Option<_>>().ok_or_else(|| missing(number, "list of rates"))
+        rates
+            .collect::<Option<_>>()
+            .ok_or_else(|| missing(number, "list of rates"))
     }
 
     /// `BmMcPortMap`: a digit for each port, the last one for port 0.
     pub(super) fn ports(&self, number: i16) -> Result<Vec<u32>, Failure> {
         let digits = (0..).zip(self.text(number)?.chars().rev());
-        Ok(digits.filter(|(_, digit)| *digit == '1').map(|(port, _)| port).collect())
+        Ok(digits
+            .filter(|(_, digit)| *digit == '1')
+            .map(|(port, _)| port)
+            .collect())
     }
 }
 
@@ -148,12 +158,20 @@ pub(super) fn parameter(said: &Said) -> Value {
     let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
     let (kind, number, part) = match said {
         Said::Exact(value) => (0, 2, Fields::default().with(1, bytes(value))),
-        Said::Lpm(value, length) => (1, 3, Fields::default().with(1, bytes(value)).with(2, Value::I32(*length))),
+        Said::Lpm(value, length) => (
+            1,
+            3,
+            Fields::default().with(1, bytes(value)).with(2, Value::I32(*length)),
+        ),
         Said::Ternary(value, mask) => (2, 4, Fields::default().with(1, bytes(value)).with(2, bytes(mask))),
         Said::Valid(flag) => (3, 5, Fields::default().with(1, Value::Bool(*flag))),
         Said::Range(low, high) => (4, 6, Fields::default().with(1, bytes(low)).with(2, bytes(high))),
     };
-    Value::Struct(Fields::default().with(1, Value::I32(kind)).with(number, Value::Struct(part)))
+    Value::Struct(
+        Fields::default()
+            .with(1, Value::I32(kind))
+            .with(number, Value::Struct(part)),
+    )
 }
 
 #[cfg(test)]

@@ -14,9 +14,11 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
     Some(match method {
         "bm_counter_read" => read_counter(runtime, arguments),
         "bm_counter_write" => nothing(write_counter(runtime, arguments)),
-        "bm_counter_reset_all" => {
-            nothing(arguments.text(2).and_then(|name| runtime.write_counter(name, None, Count::default())))
-        }
+        "bm_counter_reset_all" => nothing(
+            arguments
+                .text(2)
+                .and_then(|name| runtime.write_counter(name, None, Count::default())),
+        ),
         "bm_mt_read_counter" => read_direct_counter(runtime, arguments),
         "bm_mt_write_counter" => nothing(write_direct_counter(runtime, arguments)),
         "bm_mt_reset_counters" => nothing(arguments.text(2).and_then(|table| runtime.reset_direct_counters(table))),

@@ -17,9 +17,13 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
     Some(match method {
         "bm_mt_act_prof_add_member" => add_member(runtime, arguments),
         "bm_mt_act_prof_modify_member" => nothing(modify_member(runtime, arguments)),
-        "bm_mt_act_prof_delete_member" => nothing(with_two(arguments, |name, handle| runtime.delete_member(name, handle))),
+        "bm_mt_act_prof_delete_member" => {
+            nothing(with_two(arguments, |name, handle| runtime.delete_member(name, handle)))
+        }
         "bm_mt_act_prof_create_group" => create_group(runtime, arguments),
-        "bm_mt_act_prof_delete_group" => nothing(with_two(arguments, |name, handle| runtime.delete_group(name, handle))),
+        "bm_mt_act_prof_delete_group" => {
+            nothing(with_two(arguments, |name, handle| runtime.delete_group(name, handle)))
+        }
         "bm_mt_act_prof_add_member_to_group" => nothing(add_to_group(runtime, arguments)),
         "bm_mt_act_prof_remove_member_from_group" => nothing(remove_from_group(runtime, arguments)),
         "bm_mt_act_prof_get_members" => members(runtime, arguments),
@@ -95,7 +99,10 @@ fn written_member<S: Switch>(runtime: &Runtime<S>, member: &ActionProfileMember)
 
 /// `BmMtActProfGroup`
 fn written_group(group: &ActionProfileGroup) -> Value {
-    let members = group.members.iter().map(|member| Value::I32(handle_of(member.member_id)));
+    let members = group
+        .members
+        .iter()
+        .map(|member| Value::I32(handle_of(member.member_id)));
     let fields = Fields::default()
         .with(1, Value::I32(handle_of(group.group_id)))
         .with(2, Value::List(members.collect()));

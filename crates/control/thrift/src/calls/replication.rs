@@ -17,9 +17,7 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         "bm_mc_node_create" => create_node(runtime, arguments),
         "bm_mc_node_update" => nothing(update_node(runtime, arguments)),
         "bm_mc_node_destroy" => nothing(arguments.i32(2).and_then(|node| runtime.destroy_node(node))),
-        "bm_mc_node_associate" => {
-            nothing(two(arguments).and_then(|(group, node)| runtime.associate_node(group, node)))
-        }
+        "bm_mc_node_associate" => nothing(two(arguments).and_then(|(group, node)| runtime.associate_node(group, node))),
         "bm_mc_node_dissociate" => {
             nothing(two(arguments).and_then(|(group, node)| runtime.dissociate_node(group, node)))
         }
@@ -29,9 +27,9 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         "mirroring_session_delete" => nothing(arguments.i32(1).and_then(|session| runtime.delete_session(session))),
         "mirroring_session_get" => session(runtime, arguments),
         "mirroring_mapping_add" => Ok(status(add_mapping(runtime, arguments))),
-        "mirroring_mapping_delete" => {
-            Ok(status(arguments.i32(1).and_then(|session| runtime.delete_session(session))))
-        }
+        "mirroring_mapping_delete" => Ok(status(
+            arguments.i32(1).and_then(|session| runtime.delete_session(session)),
+        )),
         "mirroring_mapping_get_egress_port" => mapped_port(runtime, arguments),
         _ => return None,
     })
@@ -72,7 +70,11 @@ fn add_session<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Re
     let target = match (i32_in(config, 1), i32_in(config, 2)) {
         (Some(port), None) => Target::Port(port as u32),
         (None, Some(group)) => Target::Group(group as u32),
-        _ => return Err(Failure::undeclared("a session has a port or a multicast group, and not both")),
+        _ => {
+            return Err(Failure::undeclared(
+                "a session has a port or a multicast group, and not both",
+            ));
+        }
     };
     runtime.set_session(arguments.i32(1)?, target)
 }

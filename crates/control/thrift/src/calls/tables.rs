@@ -40,7 +40,10 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
 }
 
 fn action(arguments: &Arguments, number: i16) -> Result<Does, Failure> {
-    Ok(Does::Action(arguments.text(number)?.to_string(), arguments.data(number + 1)?))
+    Ok(Does::Action(
+        arguments.text(number)?.to_string(),
+        arguments.data(number + 1)?,
+    ))
 }
 
 fn member(arguments: &Arguments, number: i16) -> Result<Does, Failure> {
@@ -142,10 +145,12 @@ fn default_entry<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> 
 /// `BmMtEntry`
 fn written<S: Switch>(runtime: &mut Runtime<S>, table: &Table, entry: &TableEntry) -> Result<Value, Failure> {
     let key = from_match(table, &entry.r#match);
-    let mut options = Fields::default();
-    if has_priorities(table) {
-        options = options.with(1, Value::I32(turned(entry.priority)));
-    }
+    let priority = if has_priorities(table) {
+        turned(entry.priority)
+    } else {
+        -1
+    };
+    let options = Fields::default().with(1, Value::I32(priority));
     let mut fields = Fields::default()
         .with(1, Value::List(key.iter().map(parameter).collect()))
         .with(2, Value::Struct(options))

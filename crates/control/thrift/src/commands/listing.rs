@@ -1,12 +1,14 @@
 //! Tables, entries and actions as simple_switch_CLI prints them.
 
 use crate::key::{Said, from_action, from_match, has_priorities, match_type, turned};
-use crate::program::{match_name, strongest};
+use crate::program::match_name;
 use crate::tables::handle_of;
 use forebay_protocol::p4::config::v1::{Action as ActionInfo, Table};
-use forebay_protocol::p4::v1::{Action, ActionProfileGroup, ActionProfileMember, TableAction, TableEntry, table_action};
+use forebay_protocol::p4::v1::{
+    Action, ActionProfileGroup, ActionProfileMember, TableAction, TableEntry, table_action,
+};
 use forebay_shell::Catalog;
-use forebay_shell::catalog::Named;
+use forebay_shell::catalog::{Named, by_id};
 use std::fmt::Write;
 
 fn hex(bytes: &[u8], separator: &str) -> String {
@@ -22,7 +24,10 @@ pub(super) fn data_of(data: &[Vec<u8>]) -> String {
 
 /// A key: `LPM-0a:00:01:01/32`
 pub(super) fn key_of(key: &[Said]) -> String {
-    let written: Vec<String> = key.iter().map(|said| format!("{}-{}", kind(said), value(said, ":"))).collect();
+    let written: Vec<String> = key
+        .iter()
+        .map(|said| format!("{}-{}", kind(said), value(said, ":")))
+        .collect();
     written.join("\t")
 }
 
@@ -49,27 +54,34 @@ fn value(said: &Said, separator: &str) -> String {
 
 /// All tables, by name.
 pub(super) fn tables(catalog: &Catalog) -> String {
-    let mut lines: Vec<String> = catalog.info.tables.iter().map(table).collect();
+    let mut lines: Vec<String> = catalog.info.tables.iter().map(|info| table(catalog, info)).collect();
     lines.sort();
     lines.concat()
 }
 
 /// A table's line: `ingress.ipv4_lpm [implementation=None, mk=hdr.ipv4.dst_addr(lpm, 32)]`
-pub(super) fn table(table: &Table) -> String {
+pub(super) fn table(catalog: &Catalog, table: &Table) -> String {
+    let profile = by_id(table.implementation_id, &catalog.info.action_profiles);
     let key = table.match_fields.iter().map(|field| {
         let kind = match_name(match_type(field));
         format!("{}({kind}, {})", field.name, field.bitwidth)
     });
     let key: Vec<String> = key.collect();
-    let mut line = format!("{:<30} [{}, mk=", table.name(), strongest(table));
-    let _ = writeln!(line, "{}]", key.join(",\t"));
-    line
+    let profile = profile.map_or("None", Named::name);
+    format!(
+        "{:<30} [implementation={profile}, mk={}]\n",
+        table.name(),
+        key.join(",\t")
+    )
 }
 
 /// Actions, by name, with parameters: `ingress.forward [port(9)]`
 pub(super) fn actions<'a>(actions: impl Iterator<Item = &'a ActionInfo>) -> String {
     let line = |action: &ActionInfo| {
-        let data = action.params.iter().map(|field| format!("{}({})", field.name, field.bitwidth));
+        let data = action
+            .params
+            .iter()
+            .map(|field| format!("{}({})", field.name, field.bitwidth));
         format!("{:<30} [{}]\n", action.name(), data.collect::<Vec<_>>().join(",\t"))
     };
     let mut lines: Vec<String> = actions.map(line).collect();
@@ -83,7 +95,13 @@ pub(super) fn entry(catalog: &Catalog, table: &Table, entry: &TableEntry, handle
     let width = names.max().unwrap_or(0).max(20);
     let mut text = format!("Dumping entry {handle:#x}\nMatch key:\n");
     for (field, said) in table.match_fields.iter().zip(from_match(table, &entry.r#match)) {
-        let _ = writeln!(text, "* {:<width$}: {:<10}{}", field.name, kind(&said), value(&said, ""));
+        let _ = writeln!(
+            text,
+            "* {:<width$}: {:<10}{}",
+            field.name,
+            kind(&said),
+            value(&said, "")
+        );
     }
     if has_priorities(table) {
         let _ = writeln!(text, "Priority: {}", turned(entry.priority));
@@ -122,7 +140,11 @@ fn action_and_data(catalog: &Catalog, action: &Action) -> String {
 /// A member of an action profile.
 pub(super) fn member(catalog: &Catalog, member: &ActionProfileMember) -> String {
     let action = member.action.as_ref().map(|action| action_and_data(catalog, action));
-    format!("Dumping member {}\n{}", handle_of(member.member_id), action.unwrap_or_default())
+    format!(
+        "Dumping member {}\n{}",
+        handle_of(member.member_id),
+        action.unwrap_or_default()
+    )
 }
 
 /// A group of an action profile.
@@ -130,5 +152,9 @@ pub(super) fn group(group: &ActionProfileGroup) -> String {
     let members: Vec<String> = (group.members.iter())
         .map(|member| handle_of(member.member_id).to_string())
         .collect();
-    format!("Dumping group {}\nMembers: [{}]\n", handle_of(group.group_id), members.join(", "))
+    format!(
+        "Dumping group {}\nMembers: [{}]\n",
+        handle_of(group.group_id),
+        members.join(", ")
+    )
 }

@@ -51,9 +51,17 @@ pub fn are_commands(text: &str) -> bool {
 /// Whether a command changes nothing.
 pub fn only_shows(line: &str) -> bool {
     let name = line.split_whitespace().next().unwrap_or_default();
-    ["show_", "table_dump", "table_info", "act_prof_dump", "get_time", "switch_info", "help"]
-        .iter()
-        .any(|begin| name.starts_with(begin))
+    [
+        "show_",
+        "table_dump",
+        "table_info",
+        "act_prof_dump",
+        "get_time",
+        "switch_info",
+        "help",
+    ]
+    .iter()
+    .any(|begin| name.starts_with(begin))
         || ["_read", "_get", "_get_rates", "_dump", "_num_entries", "_show_actions"]
             .iter()
             .any(|end| name.ends_with(end))
@@ -64,15 +72,27 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("set_queue_depth", QUEUES),
     ("set_queue_rate", QUEUES),
     ("port_add", "ports are given when the switch starts: -i PORT@INTERFACE"),
-    ("port_remove", "ports are given when the switch starts; gNMI disables one"),
-    ("load_new_config_file", "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM"),
-    ("swap_configs", "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM"),
+    (
+        "port_remove",
+        "ports are given when the switch starts; gNMI disables one",
+    ),
+    (
+        "load_new_config_file",
+        "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM",
+    ),
+    (
+        "swap_configs",
+        "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM",
+    ),
     ("serialize_state", "the state is kept with --save-state DIR"),
     ("set_crc16_parameters", "hashes have the parameters of their algorithm"),
     ("set_crc32_parameters", "hashes have the parameters of their algorithm"),
     ("set_toeplitz_hash_key", "hashes have the parameters of their algorithm"),
     ("mc_set_lag_membership", "there are no link aggregation groups here"),
-    ("write_config_to_file", "the program is what `forebay ctl pipeline get FILE` writes"),
+    (
+        "write_config_to_file",
+        "the program is what `forebay ctl pipeline get FILE` writes",
+    ),
 ];
 
 /// Commands about the action profile of a table, and those that name the profile itself.
@@ -83,7 +103,10 @@ const BY_TABLE: &[(&str, &str)] = &[
     ("table_indirect_create_group", "act_prof_create_group"),
     ("table_indirect_delete_group", "act_prof_delete_group"),
     ("table_indirect_add_member_to_group", "act_prof_add_member_to_group"),
-    ("table_indirect_remove_member_from_group", "act_prof_remove_member_from_group"),
+    (
+        "table_indirect_remove_member_from_group",
+        "act_prof_remove_member_from_group",
+    ),
     ("table_dump_member", "act_prof_dump_member"),
     ("table_dump_group", "act_prof_dump_group"),
 ];
@@ -163,7 +186,9 @@ mod tests {
 
     #[test]
     fn files_of_commands_are_known() {
-        assert!(are_commands("# routes\n\ntable_add ipv4_lpm forward 10.0.0.1/32 => 1\n"));
+        assert!(are_commands(
+            "# routes\n\ntable_add ipv4_lpm forward 10.0.0.1/32 => 1\n"
+        ));
         assert!(are_commands("set_queue_rate 100\n"));
         assert!(!are_commands("add ipv4_lpm ipv4.dst:1 forward(port:1)\n"));
         assert_eq!(lines("\n # a\n// b\n  x y \n").len(), 1);
@@ -172,10 +197,21 @@ mod tests {
 
     #[test]
     fn some_commands_only_show() {
-        for line in ["table_dump t", "register_read r 1", "mc_dump", "meter_get_rates m 1", "show_tables"] {
+        for line in [
+            "table_dump t",
+            "register_read r 1",
+            "mc_dump",
+            "meter_get_rates m 1",
+            "show_tables",
+        ] {
             assert!(only_shows(line), "{line}");
         }
-        for line in ["table_add t a 1 =>", "mirroring_add 1 2", "register_write r 1 2", "reset_state"] {
+        for line in [
+            "table_add t a 1 =>",
+            "mirroring_add 1 2",
+            "register_write r 1 2",
+            "reset_state",
+        ] {
             assert!(!only_shows(line), "{line}");
         }
     }

@@ -11,12 +11,28 @@ use forebay_shell::catalog::Named;
 use std::fmt::Write;
 
 pub(super) const FORMS: &[Form] = &[
-    ("counter_read", "COUNTER INDEX", "an element, or for a direct counter the entry with this handle"),
+    (
+        "counter_read",
+        "COUNTER INDEX",
+        "an element, or for a direct counter the entry with this handle",
+    ),
     ("counter_write", "COUNTER INDEX PACKETS BYTES", "sets it"),
     ("counter_reset", "COUNTER", "sets all elements to 0"),
-    ("meter_get_rates", "METER INDEX", "the rates of an element, or for a direct meter of the entry with this handle"),
-    ("meter_set_rates", "METER INDEX RATE:BURST RATE:BURST", "sets them; packets or bytes in a microsecond, committed and peak"),
-    ("meter_array_set_rates", "METER RATE:BURST RATE:BURST", "sets the rates of all elements"),
+    (
+        "meter_get_rates",
+        "METER INDEX",
+        "the rates of an element, or for a direct meter of the entry with this handle",
+    ),
+    (
+        "meter_set_rates",
+        "METER INDEX RATE:BURST RATE:BURST",
+        "sets them; packets or bytes in a microsecond, committed and peak",
+    ),
+    (
+        "meter_array_set_rates",
+        "METER RATE:BURST RATE:BURST",
+        "sets the rates of all elements",
+    ),
     ("register_read", "REGISTER [INDEX]", "an element, or all"),
     ("register_write", "REGISTER INDEX VALUE", "sets an element"),
     ("register_reset", "REGISTER", "sets all elements to 0"),
@@ -27,21 +43,33 @@ pub(super) const FORMS: &[Form] = &[
     ("pvs_clear", "SET", "removes all values"),
     ("mc_mgrp_create", "GROUP", "makes an empty multicast group"),
     ("mc_mgrp_destroy", "GROUP", "deletes it"),
-    ("mc_node_create", "RID PORT...", "makes a node: copies for these ports; prints its handle"),
+    (
+        "mc_node_create",
+        "RID PORT...",
+        "makes a node: copies for these ports; prints its handle",
+    ),
     ("mc_node_update", "NODE PORT...", "changes its ports"),
     ("mc_node_destroy", "NODE", "deletes it"),
     ("mc_node_associate", "GROUP NODE", "adds a node to a group"),
     ("mc_node_dissociate", "GROUP NODE", "takes it out"),
     ("mc_dump", "", "groups and nodes"),
     ("mirroring_add", "SESSION PORT", "clones of the session go to a port"),
-    ("mirroring_add_mc", "SESSION GROUP", "clones of the session go to a multicast group"),
+    (
+        "mirroring_add_mc",
+        "SESSION GROUP",
+        "clones of the session go to a multicast group",
+    ),
     ("mirroring_delete", "SESSION", "deletes the session"),
     ("mirroring_get", "SESSION", "where its clones go"),
     ("get_time_elapsed", "", "microseconds since the switch started"),
     ("get_time_since_epoch", "", "microseconds since 1970"),
     ("show_ports", "", "the ports"),
     ("switch_info", "", "the switch"),
-    ("reset_state", "", "takes away all that was written since the program began"),
+    (
+        "reset_state",
+        "",
+        "takes away all that was written since the program began",
+    ),
 ];
 
 /// Does the command.
@@ -103,11 +131,15 @@ fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
         "mc_dump" => Ok(groups(runtime)),
         "mirroring_add" => {
             let [session, port] = two(words, ["clone session", "port"])?;
-            runtime.set_session(session, Target::Port(port as u32)).map(|()| String::new())
+            runtime
+                .set_session(session, Target::Port(port as u32))
+                .map(|()| String::new())
         }
         "mirroring_add_mc" => {
             let [session, group] = two(words, ["clone session", "multicast group"])?;
-            runtime.set_session(session, Target::Group(group as u32)).map(|()| String::new())
+            runtime
+                .set_session(session, Target::Group(group as u32))
+                .map(|()| String::new())
         }
         "mirroring_delete" => {
             let session = one(words, "clone session")?;
@@ -150,7 +182,10 @@ fn read_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
         }
         None => (String::new(), runtime.read_counter(name, index)?),
     };
-    Ok(format!("{said}{name}[{index}]= ({} bytes, {} packets)\n", count.bytes, count.packets))
+    Ok(format!(
+        "{said}{name}[{index}]= ({} bytes, {} packets)\n",
+        count.bytes, count.packets
+    ))
 }
 
 fn write_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
@@ -197,7 +232,11 @@ fn get_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     };
     let mut text = String::new();
     for (number, rate) in rates.iter().enumerate() {
-        let _ = writeln!(text, "{number}: info rate = {}, burst size = {}", rate.per_microsecond, rate.burst);
+        let _ = writeln!(
+            text,
+            "{number}: info rate = {}, burst size = {}",
+            rate.per_microsecond, rate.burst
+        );
     }
     Ok(text)
 }
@@ -214,7 +253,9 @@ fn set_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
 
 fn set_all_rates<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
     let ([name], rest) = words.first()?;
-    runtime.set_meter_rates(name, None, &rates(&rest)?).map(|()| String::new())
+    runtime
+        .set_meter_rates(name, None, &rates(&rest)?)
+        .map(|()| String::new())
 }
 
 fn read_register<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
@@ -246,7 +287,9 @@ fn change_value<S: Switch>(runtime: &Runtime<S>, words: &Words, is_added: bool) 
     let [name, value] = words.exactly()?;
     let set = runtime.value_set(name)?;
     let [field] = &set.r#match[..] else {
-        return Err(Failure::undeclared(format!("`{name}` has more than one field: use P4Runtime")));
+        return Err(Failure::undeclared(format!(
+            "`{name}` has more than one field: use P4Runtime"
+        )));
     };
     let read = runtime.catalog.match_field(field).read(value);
     let value = read.map_err(|mistake| Failure::undeclared(mistake.to_string()))?;
@@ -281,7 +324,9 @@ fn create_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
 /// A digit for each port, the last one for port 0.
 fn port_map(ports: &[u32]) -> String {
     let last = ports.iter().max().map_or(0, |port| port + 1);
-    let digits = (0..last.min(1024)).rev().map(|port| if ports.contains(&port) { '1' } else { '0' });
+    let digits = (0..last.min(1024))
+        .rev()
+        .map(|port| if ports.contains(&port) { '1' } else { '0' });
     digits.collect()
 }
 
@@ -289,7 +334,10 @@ fn update_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let ([node], rest) = words.first()?;
     let (node, ports) = (whole(node, "node")?, port_numbers(&rest)?);
     runtime.update_node(node, &ports)?;
-    Ok(format!("Updating node {node} with port map {} and lag map \n", port_map(&ports)))
+    Ok(format!(
+        "Updating node {node} with port map {} and lag map \n",
+        port_map(&ports)
+    ))
 }
 
 fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
@@ -298,14 +346,24 @@ fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
         let _ = writeln!(text, "**********\nmgrp({group})");
         for (handle, rid, ports) in nodes {
             let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
-            let _ = writeln!(text, "  -> (L1h={handle}, rid={rid}) -> (ports=[{}], lags=[])", ports.join(", "));
+            let _ = writeln!(
+                text,
+                "  -> (L1h={handle}, rid={rid}) -> (ports=[{}], lags=[])",
+                ports.join(", ")
+            );
         }
     }
     text + "==========\nLAGS\n==========\n"
 }
 
 fn ports<S: Switch>(runtime: &Runtime<S>) -> String {
-    let mut text = format!("{:^10}{:^20}{:^10}extra info\n{}\n", "port #", "iface name", "status", "=".repeat(50));
+    let mut text = format!(
+        "{:^10}{:^20}{:^10}extra info\n{}\n",
+        "port #",
+        "iface name",
+        "status",
+        "=".repeat(50)
+    );
     for port in runtime.switch.about().ports {
         let status = if port.is_up { "UP" } else { "DOWN" };
         let _ = writeln!(text, "{:^10}{:^20}{status:^10}", port.number, port.name);
@@ -322,5 +380,7 @@ fn info<S: Switch>(runtime: &Runtime<S>) -> String {
         ("elogger_socket", "None".to_string()),
         ("debugger_socket", "None".to_string()),
     ];
-    rows.iter().map(|(name, value)| format!("{name:<25}: {value}\n")).collect()
+    rows.iter()
+        .map(|(name, value)| format!("{name:<25}: {value}\n"))
+        .collect()
 }

@@ -20,30 +20,82 @@ pub(super) const FORMS: &[Form] = &[
     ("show_actions", "", "actions with their parameters"),
     ("table_info", "TABLE", "a table's key and actions"),
     ("table_show_actions", "TABLE", "a table's actions"),
-    ("table_add", "TABLE ACTION KEY... => DATA... [PRIORITY]", "adds an entry; prints its handle"),
-    ("table_modify", "TABLE ACTION HANDLE [DATA...]", "changes what an entry does"),
+    (
+        "table_add",
+        "TABLE ACTION KEY... => DATA... [PRIORITY]",
+        "adds an entry; prints its handle",
+    ),
+    (
+        "table_modify",
+        "TABLE ACTION HANDLE [DATA...]",
+        "changes what an entry does",
+    ),
     ("table_delete", "TABLE HANDLE", "deletes an entry"),
     ("table_clear", "TABLE", "deletes every entry that is not const"),
     ("table_num_entries", "TABLE", "how many entries a table has"),
     ("table_set_default", "TABLE ACTION [DATA...]", "sets the default action"),
-    ("table_reset_default", "TABLE", "makes the default action that of the program again"),
-    ("table_set_timeout", "TABLE HANDLE MILLISECONDS", "when an entry that no packet hits is reported"),
+    (
+        "table_reset_default",
+        "TABLE",
+        "makes the default action that of the program again",
+    ),
+    (
+        "table_set_timeout",
+        "TABLE HANDLE MILLISECONDS",
+        "when an entry that no packet hits is reported",
+    ),
     ("table_dump", "TABLE", "the entries of a table"),
     ("table_dump_entry", "TABLE HANDLE", "one entry"),
-    ("table_dump_entry_from_key", "TABLE KEY... [PRIORITY]", "one entry, by its key"),
-    ("table_indirect_add", "TABLE KEY... => MEMBER [PRIORITY]", "adds an entry with a member of the table's action profile"),
-    ("table_indirect_add_with_group", "TABLE KEY... => GROUP [PRIORITY]", "adds an entry with a group"),
+    (
+        "table_dump_entry_from_key",
+        "TABLE KEY... [PRIORITY]",
+        "one entry, by its key",
+    ),
+    (
+        "table_indirect_add",
+        "TABLE KEY... => MEMBER [PRIORITY]",
+        "adds an entry with a member of the table's action profile",
+    ),
+    (
+        "table_indirect_add_with_group",
+        "TABLE KEY... => GROUP [PRIORITY]",
+        "adds an entry with a group",
+    ),
     ("table_indirect_delete", "TABLE HANDLE", "deletes such an entry"),
     ("table_indirect_set_default", "TABLE MEMBER", "sets the default member"),
-    ("table_indirect_set_default_with_group", "TABLE GROUP", "sets the default group"),
-    ("table_indirect_reset_default", "TABLE", "makes the default that of the program again"),
-    ("act_prof_create_member", "PROFILE ACTION [DATA...]", "adds a member; prints its handle"),
-    ("act_prof_modify_member", "PROFILE ACTION MEMBER [DATA...]", "changes what a member does"),
+    (
+        "table_indirect_set_default_with_group",
+        "TABLE GROUP",
+        "sets the default group",
+    ),
+    (
+        "table_indirect_reset_default",
+        "TABLE",
+        "makes the default that of the program again",
+    ),
+    (
+        "act_prof_create_member",
+        "PROFILE ACTION [DATA...]",
+        "adds a member; prints its handle",
+    ),
+    (
+        "act_prof_modify_member",
+        "PROFILE ACTION MEMBER [DATA...]",
+        "changes what a member does",
+    ),
     ("act_prof_delete_member", "PROFILE MEMBER", "deletes a member"),
     ("act_prof_create_group", "PROFILE", "adds a group; prints its handle"),
     ("act_prof_delete_group", "PROFILE GROUP", "deletes a group"),
-    ("act_prof_add_member_to_group", "PROFILE MEMBER GROUP", "adds a member to a group"),
-    ("act_prof_remove_member_from_group", "PROFILE MEMBER GROUP", "takes a member out of a group"),
+    (
+        "act_prof_add_member_to_group",
+        "PROFILE MEMBER GROUP",
+        "adds a member to a group",
+    ),
+    (
+        "act_prof_remove_member_from_group",
+        "PROFILE MEMBER GROUP",
+        "takes a member out of a group",
+    ),
     ("act_prof_dump", "PROFILE", "members and groups"),
     ("act_prof_dump_member", "PROFILE MEMBER", "one member"),
     ("act_prof_dump_group", "PROFILE GROUP", "one group"),
@@ -76,17 +128,15 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Option<
         "table_indirect_set_default_with_group" => set_indirect_default(runtime, words, Does::Group),
         "act_prof_create_member" => create_member(runtime, words),
         "act_prof_modify_member" => modify_member(runtime, words),
-        "act_prof_delete_member" => {
-            with_handle(words, |profile, handle| runtime.delete_member(profile, handle))
-        }
+        "act_prof_delete_member" => with_handle(words, |profile, handle| runtime.delete_member(profile, handle)),
         "act_prof_create_group" => create_group(runtime, words),
         "act_prof_delete_group" => with_handle(words, |profile, handle| runtime.delete_group(profile, handle)),
-        "act_prof_add_member_to_group" => {
-            with_two_handles(words, |profile, member, group| runtime.add_to_group(profile, member, group))
-        }
-        "act_prof_remove_member_from_group" => {
-            with_two_handles(words, |profile, member, group| runtime.remove_from_group(profile, member, group))
-        }
+        "act_prof_add_member_to_group" => with_two_handles(words, |profile, member, group| {
+            runtime.add_to_group(profile, member, group)
+        }),
+        "act_prof_remove_member_from_group" => with_two_handles(words, |profile, member, group| {
+            runtime.remove_from_group(profile, member, group)
+        }),
         "act_prof_dump" => dump_profile(runtime, words),
         "act_prof_dump_member" => dump_member(runtime, words),
         "act_prof_dump_group" => dump_group(runtime, words),
@@ -115,7 +165,11 @@ fn table_info<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
     let [name] = words.exactly()?;
     let table = runtime.table(name)?;
     let actions = listing::actions(runtime.catalog.actions_of(&table).into_iter());
-    Ok(format!("{}{}\n{actions}", listing::table(&table), "*".repeat(80)))
+    Ok(format!(
+        "{}{}\n{actions}",
+        listing::table(&runtime.catalog, &table),
+        "*".repeat(80)
+    ))
 }
 
 fn table_actions<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
@@ -162,7 +216,10 @@ fn modify<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let (action, data) = read_action(runtime, &table, action, rest)?;
     let handle = handle(number)?;
     runtime.modify_entry(table.name(), handle, &Does::Action(action.name().to_string(), data))?;
-    Ok(format!("Modifying entry {handle} for {} match table {name}\n", strongest(&table)))
+    Ok(format!(
+        "Modifying entry {handle} for {} match table {name}\n",
+        strongest(&table)
+    ))
 }
 
 fn delete<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
@@ -204,15 +261,21 @@ fn add_indirect<S: Switch>(runtime: &mut Runtime<S>, words: &Words, does: fn(i32
     let ([name], rest) = words.first()?;
     let table = runtime.table(name)?;
     let entry = runtime.read_entry(&table, rest)?;
-    let [number] = &entry.data[..] else { return Err(words.usage()) };
+    let [number] = &entry.data[..] else {
+        return Err(words.usage());
+    };
     let handle = runtime.add_entry(table.name(), &entry.key, &does(handle(number)?), entry.priority)?;
     let name = table.name();
-    Ok(format!("Adding entry to indirect match table {name}\nEntry has been added with handle {handle}\n"))
+    Ok(format!(
+        "Adding entry to indirect match table {name}\nEntry has been added with handle {handle}\n"
+    ))
 }
 
 fn set_indirect_default<S: Switch>(runtime: &mut Runtime<S>, words: &Words, does: fn(i32) -> Does) -> Printed {
     let [name, number] = words.exactly()?;
-    runtime.set_default(name, &does(handle(number)?)).map(|()| String::new())
+    runtime
+        .set_default(name, &does(handle(number)?))
+        .map(|()| String::new())
 }
 
 fn create_member<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {

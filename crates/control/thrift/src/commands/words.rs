@@ -17,7 +17,10 @@ pub(super) struct Words<'a> {
 impl Words<'_> {
     /// How the command is written.
     pub(super) fn usage(&self) -> Failure {
-        Failure::undeclared(format!("wrong number of arguments; expected: {} {}", self.name, self.usage))
+        Failure::undeclared(format!(
+            "wrong number of arguments; expected: {} {}",
+            self.name, self.usage
+        ))
     }
 
     pub(super) fn exactly<const N: usize>(&self) -> Result<[&str; N], Failure> {
@@ -62,9 +65,13 @@ impl<S: Switch> Runtime<S> {
             })?,
             false => "0",
         };
-        let priority = number(priority, "priority (which stands behind all other words; the lowest wins)")?;
+        let priority = number(
+            priority,
+            "priority (which stands behind all other words; the lowest wins)",
+        )?;
         let arrow = words.iter().position(|word| *word == "=>");
-        let arrow = arrow.ok_or_else(|| Failure::undeclared("`=>` is missing between the key and what the entry does"))?;
+        let arrow =
+            arrow.ok_or_else(|| Failure::undeclared("`=>` is missing between the key and what the entry does"))?;
         let data = words.split_off(arrow);
         Ok(Entry {
             key: self.read_key(table, &words)?,
@@ -78,10 +85,18 @@ impl<S: Switch> Runtime<S> {
         let fields = &table.match_fields;
         if words.len() != fields.len() {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-            let message = format!("the key has {} fields ({}), not {}", fields.len(), names.join(", "), words.len());
+            let message = format!(
+                "the key has {} fields ({}), not {}",
+                fields.len(),
+                names.join(", "),
+                words.len()
+            );
             return Err(BAD_MATCH_KEY.because(message));
         }
-        let said = fields.iter().zip(words).map(|(field, word)| self.read_field(field, word));
+        let said = fields
+            .iter()
+            .zip(words)
+            .map(|(field, word)| self.read_field(field, word));
         said.collect()
     }
 
@@ -92,7 +107,10 @@ impl<S: Switch> Runtime<S> {
             Ok(long(&read, field.bitwidth))
         };
         let pair = |separator: &str| {
-            let message = format!("`{word}` has no `{separator}`, which the values of `{}` need", field.name);
+            let message = format!(
+                "`{word}` has no `{separator}`, which the values of `{}` need",
+                field.name
+            );
             word.split_once(separator).ok_or_else(|| BAD_MATCH_KEY.because(message))
         };
         Ok(match match_type(field) {
@@ -125,11 +143,15 @@ impl<S: Switch> Runtime<S> {
             );
             return Err(BAD_ACTION_DATA.because(message));
         }
-        let data = fields.iter().zip(words).zip(&action.params).map(|((field, word), parameter)| {
-            let read = field.read(word.as_ref());
-            let read = read.map_err(|mistake| BAD_ACTION_DATA.because(mistake))?;
-            Ok(long(&read, parameter.bitwidth))
-        });
+        let data = fields
+            .iter()
+            .zip(words)
+            .zip(&action.params)
+            .map(|((field, word), parameter)| {
+                let read = field.read(word.as_ref());
+                let read = read.map_err(|mistake| BAD_ACTION_DATA.because(mistake))?;
+                Ok(long(&read, parameter.bitwidth))
+            });
         data.collect()
     }
 }

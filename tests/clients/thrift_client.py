@@ -1,0 +1,151 @@
+"""BMv2's control interface over Thrift, by a client that knows nothing of Forebay: thriftpy2.
+
+Beside it the commands of simple_switch_CLI: from a file before the switch starts, and by `simple_switch_CLI` while it runs.
+"""
+
+import hashlib
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import thriftpy2
+from testbed import FOREBAY, HERE, Wire, command, ethernet, expect, wait_for
+from thriftpy2.protocol import TBinaryProtocolFactory, TMultiplexedProtocolFactory
+from thriftpy2.rpc import make_client
+from thriftpy2.transport import TBufferedTransportFactory
+
+bmv2 = thriftpy2.load(str(HERE / "bmv2.thrift"), module_name="bmv2_thrift")
+PORT = 9090
+FORWARDING = "EntityIngress.forwarding"
+
+COMMANDS = """
+# What a file beside a program may have.
+table_add forwarding forward 00:00:00:00:00:01 => 2
+mc_mgrp_create 5
+mc_node_create 0 1 2
+mc_node_associate 5 0
+// a comment
+table_add forwarding flood 00:00:00:00:00:02 => 5
+table_dump forwarding
+"""
+
+
+def connect(service, name):
+    protocol = TMultiplexedProtocolFactory(TBinaryProtocolFactory(), name)
+    return make_client(service, "127.0.0.1", PORT, proto_factory=protocol, trans_factory=TBufferedTransportFactory())
+
+
+def exact(*octets):
+    return bmv2.Param(type=bmv2.Compare.EXACT, exact=bmv2.Exact(bytes(octets)))
+
+
+def tables(client, wires):
+    config = json.loads(client.bm_get_config())
+    names = [table["name"] for table in config["pipelines"][0]["tables"]]
+    expect(FORWARDING in names, "the program is described")
+    expect(client.bm_get_config_md5() == hashlib.md5(client.bm_get_config().encode()).digest(), "and has a digest")
+    expect(client.bm_mt_get_num_entries(0, FORWARDING) == 2, "the file of commands has added entries")
+    wires[1].send(ethernet(1, 9))
+    expect(wires[2].receive(timeout=10), "a packet is forwarded by one of them")
+    count = client.bm_mt_read_counter(0, FORWARDING, 0)
+    expect((count.packets, count.bytes) == (1, 60), "and counted")
+    wires[1].send(ethernet(2, 9))
+    expect(wires[1].receive(timeout=10) and wires[2].receive(timeout=10), "the multicast group sends to both ports")
+    handle = client.bm_mt_add_entry(0, FORWARDING, [exact(0, 0, 0, 0, 0, 3)], "EntityIngress.forward", [b"\0\1"], bmv2.Options())
+    expect(handle == 2, "an entry has a handle")
+    client.bm_mt_modify_entry(0, FORWARDING, handle, "EntityIngress.forward", [b"\0\2"])
+    wires[1].send(ethernet(3, 9))
+    expect(wires[2].receive(timeout=10), "what it does is changed by it")
+    entry = next(entry for entry in client.bm_mt_get_entries(0, FORWARDING) if entry.entry_handle == handle)
+    expect(entry.match_key[0].exact.key == b"\0\0\0\0\0\3" and entry.action_entry.action_data == [b"\0\2"], "it is read")
+    try:
+        client.bm_mt_add_entry(0, FORWARDING, [exact(0, 0, 0, 0, 0, 3)], "EntityIngress.drop", [], bmv2.Options())
+        expect(False, "a second one with the key is refused")
+    except bmv2.Refused as refused:
+        expect(refused.code == 17, "a second one with the key is refused: DUPLICATE_ENTRY")
+    client.bm_mt_delete_entry(0, FORWARDING, handle)
+    try:
+        client.bm_mt_delete_entry(0, FORWARDING, handle)
+        expect(False, "what is deleted has no handle")
+    except bmv2.Refused as refused:
+        expect(refused.code == 2, "what is deleted has no handle: INVALID_HANDLE")
+    ternary = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(bytes([10, 0, 0, 1]), b"\xff" * 4))
+    every_length = bmv2.Param(type=bmv2.Compare.RANGE, range=bmv2.Range(b"\0\0", b"\xff\xff"))
+    every_port = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(b"\0\0", b"\0\0"))
+    key = [ternary, every_length, every_port]
+    client.bm_mt_add_entry(0, "EntityIngress.filter", key, "EntityIngress.drop", [], bmv2.Options(priority=7))
+    [entry] = client.bm_mt_get_entries(0, "EntityIngress.filter")
+    expect(entry.match_key == key and entry.options.priority == 7, "ternary, range and optional keys come back as they went")
+
+
+def profiles(client):
+    profile = "EntityIngress.next_hop_selector"
+    member = client.bm_mt_act_prof_add_member(0, profile, "EntityIngress.set_next_hop", [bytes([2] * 6), b"\0\2"])
+    group = client.bm_mt_act_prof_create_group(0, profile)
+    client.bm_mt_act_prof_add_member_to_group(0, profile, member, group)
+    prefix = bmv2.Param(type=bmv2.Compare.LPM, lpm=bmv2.Lpm(bytes([10, 0, 0, 0]), 8))
+    client.bm_mt_indirect_ws_add_entry(0, "EntityIngress.routing", [prefix], group, bmv2.Options())
+    [entry] = client.bm_mt_get_entries(0, "EntityIngress.routing")
+    expect((member, group, entry.action_entry.grp_handle) == (0, 0, 0), "members and groups have handles of their own")
+
+
+def arrays(client):
+    rates = [bmv2.Rate(0.001, 10), bmv2.Rate(0.002, 20)]
+    client.bm_meter_set_rates(0, "EntityIngress.port_meter", 1, rates)
+    expect(client.bm_meter_get_rates(0, "EntityIngress.port_meter", 1) == rates, "rates of meters")
+    expect(client.bm_counter_read(0, "EntityIngress.port_counter", 1).packets == 3, "counters")
+    client.bm_register_write(0, "EntityIngress.last_source", 3, 2**32 - 1)
+    expect(client.bm_register_read(0, "EntityIngress.last_source", 3) == 2**32 - 1, "registers")
+    expect(client.bm_register_read_all(0, "EntityIngress.last_source")[3] == 2**32 - 1, "all of a register")
+
+
+def others(client):
+    replication, switch = connect(bmv2.Replication, "simple_pre_lag"), connect(bmv2.SimpleSwitch, "simple_switch")
+    replication.bm_mc_mgrp_create(0, 6)
+    node = replication.bm_mc_node_create(0, 3, "110", "")
+    replication.bm_mc_node_associate(0, 6, node)
+    written = json.loads(replication.bm_mc_get_entries(0))
+    expect({"id": 6, "l1_handles": [node]} in written["mgrps"], "multicast groups")
+    switch.mirroring_session_add(4, bmv2.Session(mgid=6))
+    expect(switch.mirroring_session_get(4).mgid == 6, "clone sessions")
+    expect(switch.set_all_egress_queue_rates(5) != 0, "what cannot be done says so")
+    ports = {port.port_num: port.is_up for port in client.bm_dev_mgr_show_ports()}
+    expect(ports == {1: True, 2: True}, "ports")
+
+
+def by_command(folder):
+    link = folder / "simple_switch_CLI"
+    link.symlink_to(FOREBAY)
+    lines = "table_add forwarding drop 00:00:00:00:00:08 =>\nregister_read last_source 3\nnonsense\nmc_dump\n"
+    done = subprocess.run([str(link), "--thrift-port", str(PORT)], input=lines, capture_output=True, text=True)
+    for said in ("Entry has been added with handle", "last_source[3]= 4294967295", "there is no command `nonsense`", "mgrp(6)"):
+        expect(said in done.stdout, f"simple_switch_CLI says: {said}")
+    expect(done.returncode == 0, "and ends well")
+
+
+def main():
+    command("ip", "link", "set", "lo", "up")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        wires = {port: Wire(port) for port in (1, 2)}
+        link = folder / "simple_switch"
+        link.symlink_to(FOREBAY)
+        (folder / "s1-commands.txt").write_text(COMMANDS)
+        ports = [f"{port}@{wire.near}" for port, wire in wires.items()]
+        program, commands = str(HERE / "entities.p4"), str(folder / "s1-commands.txt")
+        process = subprocess.Popen([str(link), "-i", *ports, "--entries", commands, program])
+        try:
+            wait_for(f"127.0.0.1:{PORT}")
+            client = connect(bmv2.Standard, "standard")
+            tables(client, wires)
+            profiles(client)
+            arrays(client)
+            others(client)
+            by_command(folder)
+        finally:
+            process.terminate()
+            process.wait(timeout=10)
+
+
+main()
