@@ -132,6 +132,8 @@ pub fn compile_fast_path(
         headroom: environment.headroom,
         shape: environment.shape,
         copies: plan.makes_copies(),
+        clones: route.clones(program) && plan.leaves.iter().any(|leaf| leaf.notes.clones),
+        clones_first: !route.clones_commute(program),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),
         obstacles: plan.limits.obstacles(program, route),

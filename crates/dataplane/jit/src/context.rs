@@ -5,7 +5,7 @@
 //! is one for a burst, and what differs between its packets is in their lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
-use crate::fast_path::{CopyFate, Frame, Frames, NotedClone};
+use crate::fast_path::{CopyFate, Frame, Frames, NotedClones};
 use crate::flows::FlowCache;
 use crate::graph::GraphMemory;
 use crate::packet_context::{Copies, Lanes, fate};
@@ -275,8 +275,8 @@ pub struct Memory {
     pub(crate) flows: FlowCache,
     /// Digests that packets have sent on the fast path, with their places in the burst.
     pub(crate) digests: Vec<(usize, DigestRequest)>,
-    /// The same of clones.
-    pub(crate) clones: Vec<(usize, NotedClone)>,
+    /// Clones that are noted there.
+    pub(crate) clones: NotedClones,
     /// What goes with packets through a graph.
     pub(crate) graph: GraphMemory,
 }

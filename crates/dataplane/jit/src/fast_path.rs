@@ -9,9 +9,9 @@ use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, BailOut, Obstacle, Order, WayId};
 use crate::tables::TableObjects;
-use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, PacketFacts, Preserve, Requests};
-use forebay_ir::{SlotId, TableId};
+use forebay_ir::TableId;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fast path through a program in one of its forms, compiled; shared by all threads.
@@ -46,6 +46,9 @@ pub(crate) struct Needs {
     pub(crate) shape: Shape,
     /// Whether packets may become copies.
     pub(crate) copies: bool,
+    /// Whether clones may be noted, and whether each must be executed before the next packet.
+    pub(crate) clones: bool,
+    pub(crate) clones_first: bool,
     /// What arrays the program has.
     pub(crate) arrays: ArraysShape,
     /// Whether packets may be truncated.
@@ -122,6 +125,12 @@ impl ShortCode {
         self.needs.copies
     }
 
+    /// Whether clones of packets may be [noted](FastPath::take_clones).
+    #[inline]
+    pub fn notes_clones(&self) -> bool {
+        self.needs.clones
+    }
+
     /// Notes where its tables are: see [`Memory::locate`].
     fn locate(&self, memory: &mut Memory, objects: &dyn TableObjects) -> usize {
         memory.locate(self.number, &self.needs.searched, objects)
@@ -189,6 +198,8 @@ pub struct FastPath<'a> {
     /// The index of flows whose slots are fetched before packets need them, and for how many packets that has been done.
     far_slots: Option<Index>,
     packets_ahead: usize,
+    /// How many frames it has come to.
+    done: usize,
     context: Context<'a>,
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
@@ -198,14 +209,40 @@ pub struct FastPath<'a> {
 /// A clone from ingress that the fast path leaves to the architecture. The packet itself goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedClone {
+    /// The place of its packet among those that the [`FastPath`] has taken.
+    pub place: usize,
     /// The clone session.
     pub session: u32,
     /// Metadata that it keeps.
     pub preserve: Preserve,
-    /// The frame that entered ingress.
-    pub frame: Vec<u8>,
-    /// [`crate::route::Route::preserved`] with their values behind ingress.
-    pub kept: Vec<(SlotId, Bits)>,
+    /// See [`NotedClones::bytes_of`].
+    pub(crate) bytes: Range<usize>,
+}
+
+/// Clones of packets, in order.
+#[derive(Clone, Debug, Default)]
+pub struct NotedClones {
+    pub(crate) noted: Vec<NotedClone>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl NotedClones {
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, NotedClone> {
+        self.noted.iter()
+    }
+
+    /// The values of [`crate::route::Route::preserved`] behind ingress, each in whole bytes, and behind them the frame that entered
+    /// ingress.
+    pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
+        &self.bytes[clone.bytes.clone()]
+    }
+
+    /// Forgets them.
+    pub fn clear(&mut self) {
+        self.noted.clear();
+        self.bytes.clear();
+    }
 }
 
 /// Where a frame is in memory. Compiled code reads it, and says here where one is that leaves.
@@ -348,6 +385,7 @@ impl<'a> FastPath<'a> {
             wanted,
             far_slots,
             packets_ahead: 0,
+            done: 0,
             context,
             requests,
             output: &mut buffers.output,
@@ -385,7 +423,7 @@ impl<'a> FastPath<'a> {
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), the fast path, and says of how many they were to know what
     /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one bailed out, and those after it have
-    /// not been touched. Or the last one [is cloned](FastPath::has_clone).
+    /// not been touched. Or the last one is cloned, and the clone must be executed before the others.
     ///
     /// # Safety
     ///
@@ -425,7 +463,7 @@ impl<'a> FastPath<'a> {
     /// If the code looks at frames, the lanes refer to frames as [`FastPath::run`] is promised.
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
-        let noted = (self.memory.digests.len(), self.memory.clones.len());
+        let noted = (self.memory.digests.len(), self.memory.clones.noted.len());
         let context = &mut self.context;
         self.memory.lanes.describe(context);
         context.ingress_port.write(arguments.ingress_port.into());
@@ -451,6 +489,12 @@ impl<'a> FastPath<'a> {
         let count = unsafe { (self.code.entries.packets)(context) } as usize;
         self.packets_ahead = self.packets_ahead.saturating_sub(count);
         self.take_back(count, noted);
+        let clones = &mut self.memory.clones.noted[..];
+        clones
+            .iter_mut()
+            .skip(noted.1)
+            .for_each(|clone| clone.place += self.done);
+        self.done += count;
         count
     }
 
@@ -460,25 +504,36 @@ impl<'a> FastPath<'a> {
         let Memory {
             lanes, digests, clones, ..
         } = &mut *self.memory;
-        let is_noted = digests.len() > digests_before || clones.len() > clones_before;
+        let is_noted = digests.len() > digests_before || clones.noted.len() > clones_before;
         if !is_noted || lanes.fates()[count - 1] >> 32 != fate::BAILED_OUT {
             return;
         }
         let of_last = |(place, _): &&(usize, DigestRequest)| *place == count - 1;
         let taken_back = digests[digests_before..].iter().rev().take_while(of_last).count();
         digests.truncate(digests.len() - taken_back);
-        clones.truncate(clones_before);
+        if let [.., last] = &clones.noted[clones_before..]
+            && last.place == count - 1
+        {
+            clones.noted.pop();
+        }
     }
 
-    /// Whether the last packet that was come to is cloned.
+    /// Whether packets have been cloned since the clones were taken.
     #[inline]
-    pub fn has_clone(&self) -> bool {
-        !self.memory.clones.is_empty()
+    pub fn has_clones(&self) -> bool {
+        !self.memory.clones.noted.is_empty()
     }
 
-    /// The clone of the last packet that was come to, if it is cloned.
-    pub fn take_clone(&mut self) -> Option<NotedClone> {
-        Some(self.memory.clones.pop()?.1)
+    /// Whether a clone must be executed before the next packet.
+    #[inline]
+    pub fn is_clone_first(&self) -> bool {
+        self.code.needs.clones_first && self.has_clones()
+    }
+
+    /// The clones of packets that were noted, in exchange for others, of which nothing is left.
+    pub fn take_clones(&mut self, clones: &mut NotedClones) {
+        clones.clear();
+        std::mem::swap(&mut self.memory.clones, clones);
     }
 
     /// The digests that packets have sent since the last call, in the order of packets, without those of packets that bailed out.

@@ -15,9 +15,7 @@ use crate::tables::{Members, TableObjects};
 use forebay_bits::{Bits, read_bits};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::pipeline::Argument;
-use forebay_ir::{
-    BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, SlotId, TableId, UnaryOp, ValueSetId,
-};
+use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
 use forebay_tables::{Found, LookUp, OnePlace, Pin, Record, TOGETHER_MAX, TableView, ask_together, find_together};
 use smallvec::SmallVec;
 use std::mem::offset_of;
@@ -844,11 +842,12 @@ unsafe extern "C" fn note_digest(
 /// What a clone on the fast path may keep of its packet.
 #[derive(Clone, Debug)]
 pub(crate) struct CloneShape {
-    pub(crate) kept: Vec<SlotId>,
     pub(crate) widths: Vec<u32>,
+    /// Whether the burst ends behind the packet.
+    pub(crate) ends_burst: bool,
 }
 
-/// On the fast path: of the packet that the context describes, at a place of the burst, which ends behind it.
+/// On the fast path: of the packet that the context describes, at a place of the burst.
 unsafe extern "C" fn note_clone(
     context: *mut Context<'_>,
     shape: *const CloneShape,
@@ -860,17 +859,27 @@ unsafe extern "C" fn note_clone(
     // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has a place.
     unsafe {
         let (context, shape) = (&mut *context, &*shape);
-        let mut kept = Vec::with_capacity(shape.widths.len());
-        load_key(&mut kept, &shape.widths, values);
-        let clone = NotedClone {
+        let clones = &mut (*context.memory).clones;
+        let first = clones.bytes.len();
+        let mut next = values;
+        for width in &shape.widths {
+            let value = slice::from_raw_parts(next, words(*width));
+            let bytes = value.iter().rev().flat_map(|word| word.to_be_bytes());
+            let unused = 8 * value.len() - width.div_ceil(8) as usize;
+            clones.bytes.extend(bytes.skip(unused));
+            next = next.add(value.len());
+        }
+        clones.bytes.extend_from_slice(packet(context));
+        clones.noted.push(NotedClone {
+            place,
             session: session as u32,
             preserve: preserve(field_list),
-            frame: packet(context).to_vec(),
-            kept: shape.kept.iter().copied().zip(kept).collect(),
-        };
-        (*context.memory).clones.push((place, clone));
-        let end = context.fates.assume_init().add(place + 1);
-        context.fates_end.write(end);
+            bytes: first..clones.bytes.len(),
+        });
+        if shape.ends_burst {
+            let end = context.fates.assume_init().add(place + 1);
+            context.fates_end.write(end);
+        }
     }
 }
 

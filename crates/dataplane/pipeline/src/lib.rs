@@ -45,7 +45,6 @@ pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
 /// `egress_spec` of a v1model packet that is to be dropped.
 pub use forebay_arch::v1model::DROP_PORT;
 pub use forebay_exec::{Event, NoTrace, Tracer};
-pub use forebay_jit::NotedClone;
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
 pub use forebay_tables::{ColorCounts, CounterValue};
 pub use frame_buffer::FrameBuffer;
@@ -55,4 +54,4 @@ pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecisi
 pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
 pub use paths::{FastForm, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
-pub use worker::{Arrival, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Session, Worker};
+pub use worker::{Arrival, Cloned, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Session, Worker};

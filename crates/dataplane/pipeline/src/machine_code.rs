@@ -17,6 +17,7 @@
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
+use crate::straight::clones::{self, Head};
 use crate::straight::{self, Straight, straight};
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
@@ -36,6 +37,10 @@ pub(crate) struct MachineCode {
     takes_bursts: bool,
     /// The fast path, if there is one.
     fast_path: Option<Arc<Generations>>,
+    /// That of clones, if they may go it together; compiled when there are clones.
+    clones: Option<Arc<Generations>>,
+    /// What stands before the frames of clones that have been noted.
+    head: Head,
     /// What keeps packets off it, as far as it is known before it is compiled.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
@@ -122,8 +127,12 @@ impl MachineCode {
         if options.fast_path == FastPath::Planned && !is_blocked {
             obstacles.extend(route.limits(unrolled, options.step_limit));
         }
+        let head = Head::of(unrolled, &route);
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
+        let of_clones = layout.filter(|_| is_wanted);
+        let of_clones = of_clones.and_then(|layout| clones::straight(unrolled, layout, &route));
+        let of_clones = of_clones.filter(|way| !way.route.is_blocked(&way.program, options.step_limit));
         let fast_path = is_wanted.then(|| Arc::new(Generations::new(unrolled, route, options.step_limit)));
         let compiling = fast_path.as_ref().map(|generations| {
             let generations = Arc::clone(generations);
@@ -138,6 +147,8 @@ impl MachineCode {
             general: general(program, options)?,
             takes_bursts: options.fast_path != FastPath::Never,
             fast_path,
+            clones: of_clones.map(|way| Arc::new(Generations::new(&way.program, way.route, options.step_limit))),
+            head,
             obstacles,
             beside_packets: options.fast_path == FastPath::BesidePackets,
             threads: Mutex::new(compiling.into_iter().collect()),
@@ -154,6 +165,8 @@ impl MachineCode {
             general: general(program, options)?,
             takes_bursts: options.fast_path != FastPath::Never,
             fast_path: None,
+            clones: None,
+            head: Head::default(),
             obstacles: vec![obstacle],
             beside_packets: false,
             threads: Mutex::default(),
@@ -181,18 +194,39 @@ impl MachineCode {
     /// The fast path in all forms that are ready, if the first one is.
     #[inline]
     pub(crate) fn forms(&self) -> Option<Forms<'_>> {
-        let compiled = self.fast_path.as_ref()?.present();
-        Some(Forms {
-            first: compiled.cached.code()?,
-            straight: compiled.straight.code(),
-            staged: compiled.staged.code(),
-        })
+        self.fast_path.as_ref()?.present().forms()
+    }
+
+    /// The same of the fast path of clones, which is compiled when it is asked for first.
+    #[inline]
+    pub(crate) fn forms_of_clones(&self) -> Option<Forms<'_>> {
+        let clones = self.clones.as_ref()?;
+        self.want_of(clones, Order::Cached);
+        clones.present().forms()
+    }
+
+    /// What stands before the frames of clones.
+    pub(crate) fn head(&self) -> &Head {
+        &self.head
     }
 
     /// Says that another form would be of use.
     #[inline]
     pub(crate) fn want(&self, order: Order) {
-        let Some(generations) = &self.fast_path else { return };
+        if let Some(generations) = &self.fast_path {
+            self.want_of(generations, order);
+        }
+    }
+
+    /// The same of the fast path of clones.
+    pub(crate) fn want_for_clones(&self, order: Order) {
+        if let Some(generations) = &self.clones {
+            self.want_of(generations, order);
+        }
+    }
+
+    #[inline]
+    fn want_of(&self, generations: &Arc<Generations>, order: Order) {
         if !generations.present().form(order).settled.load(Ordering::Relaxed) {
             self.compile(generations, order);
         }
@@ -337,6 +371,16 @@ impl Compiled {
             staged,
             ..Compiled::default()
         }
+    }
+
+    /// All forms that are ready, if the first one is.
+    #[inline]
+    fn forms(&self) -> Option<Forms<'_>> {
+        Some(Forms {
+            first: self.cached.code()?,
+            straight: self.straight.code(),
+            staged: self.staged.code(),
+        })
     }
 
     fn form(&self, order: Order) -> &Form {

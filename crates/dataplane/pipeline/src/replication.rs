@@ -40,6 +40,8 @@ pub(crate) struct ReplicationEngine {
     pub(crate) clone_sessions: BTreeMap<u32, CloneSession>,
     /// Members of the largest group.
     largest_group: usize,
+    /// Ports of the largest session.
+    largest_session: usize,
     /// Whether a group has a member with PSA's port for recirculation.
     recirculates: bool,
 }
@@ -64,6 +66,21 @@ impl ReplicationEngine {
     /// Whether copies may have PSA's port for recirculation.
     pub(crate) fn recirculates(&self) -> bool {
         self.recirculates
+    }
+
+    /// Adds, replaces or, without a session given, removes one.
+    pub(crate) fn change_session(&mut self, number: u32, session: Option<CloneSession>) {
+        match session {
+            Some(session) => self.clone_sessions.insert(number, session),
+            None => self.clone_sessions.remove(&number),
+        };
+        let sizes = self.clone_sessions.values().map(|session| session.replicas.len());
+        self.largest_session = sizes.max().unwrap_or(0);
+    }
+
+    /// The most clones that a packet may have.
+    pub(crate) fn largest_session(&self) -> usize {
+        self.largest_session
     }
 
     /// The most copies that a packet may become.

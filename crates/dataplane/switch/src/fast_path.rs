@@ -7,9 +7,8 @@
 use crate::switch::{Activity, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{
-    Arrival, DropReason, IngressArguments, Leaving, NotedClone, Passage, Passed, SlowReason, Tracer,
-};
+use forebay_pipeline::{Arrival, Cloned, DropReason, IngressArguments, Leaving, Passage, Passed, SlowReason, Tracer};
+use std::ops::Range;
 
 impl Switch {
     /// Receives a burst from every port, and lets it take the fast path as far as possible. `room` is how many packets every port
@@ -129,33 +128,126 @@ impl Switch {
                     packets: 1,
                 });
             }
-            packets = match self.worker.take_clone() {
-                None => self.settle_runs(packets, passed, arrival, now_ns, tracer, activity),
-                Some(clone) => self.settle_cloned(clone, packets, passed, arrival, now_ns, tracer, activity),
-            };
+            if !self.worker.clones().is_empty() {
+                packets = self.settle_clones(packets, passed, arrival, now_ns, tracer, activity);
+            }
+            packets = self.settle_runs(packets, passed, arrival, now_ns, tracer, activity);
         }
     }
 
-    /// The same when the last of the packets is cloned: the clone goes before it leaves, as on the slow path.
-    #[allow(clippy::too_many_arguments)]
-    fn settle_cloned<'p, T: Tracer>(
+    /// Acts on what became of clones, and of the packets before the last of theirs; returns the packets after them. A clone goes
+    /// before its packet, unless no port can tell.
+    fn settle_clones<'p, T: Tracer>(
         &mut self,
-        clone: NotedClone,
-        packets: &'p mut [Packet],
+        mut packets: &'p mut [Packet],
         passed: &mut Vec<Passed>,
         arrival: Arrival,
         now_ns: u64,
         tracer: &mut T,
         activity: &mut Activity,
     ) -> &'p mut [Packet] {
-        let last = passed.last_mut().expect("a packet was cloned");
-        let passage = last.passage;
-        last.packets -= 1;
-        let packets = self.settle_runs(packets, passed, arrival, now_ns, tracer, activity);
-        let tag = self.next_tag();
-        activity.egress += self.run_clone(clone, (arrival.ingress_port, tag), now_ns, tracer);
-        passed.push(Passed { passage, packets: 1 });
-        self.settle_runs(packets, passed, arrival, now_ns, tracer, activity)
+        let count = self.worker.clones().len();
+        if let Some(port) = port_of_all(self.worker.clones(), passed) {
+            self.hand_over_clones(port, 0..count, 0, arrival.ingress_port, now_ns, activity);
+        } else {
+            let mut done = 0;
+            for index in 0..count {
+                let clone = self.worker.clones()[index];
+                let before = clone.place - done;
+                packets = self.settle_first(before, packets, passed, arrival, now_ns, tracer, activity);
+                done = clone.place;
+                self.settle_clone(clone, index, done, arrival, now_ns, tracer, activity);
+            }
+        }
+        self.worker.forget_clones();
+        packets
+    }
+
+    /// Acts on what became of the first `count` packets, and returns the packets after them.
+    #[allow(clippy::too_many_arguments)]
+    fn settle_first<'p, T: Tracer>(
+        &mut self,
+        mut count: usize,
+        mut packets: &'p mut [Packet],
+        passed: &mut Vec<Passed>,
+        arrival: Arrival,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) -> &'p mut [Packet] {
+        while count > 0 {
+            let run = &mut passed[0];
+            let (passage, first) = (run.passage, run.packets.min(count));
+            run.packets -= first;
+            count -= first;
+            if run.packets == 0 {
+                passed.remove(0);
+            }
+            let (these, behind) = packets.split_at_mut(first);
+            packets = behind;
+            self.settle_run(passage, these, arrival, now_ns, tracer, activity);
+        }
+        packets
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn settle_clone<T: Tracer>(
+        &mut self,
+        clone: Cloned,
+        index: usize,
+        done: usize,
+        arrival: Arrival,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) {
+        let from = arrival.ingress_port;
+        match clone.passage {
+            Passage::Transmit(port) => {
+                self.hand_over_clones(port, index..index + 1, done, from, now_ns, activity);
+            }
+            Passage::Drop(reason) => {
+                self.counters.copies += 1;
+                activity.egress += 1;
+                let port = if self.ports.place(clone.port).is_some() {
+                    clone.port
+                } else {
+                    from
+                };
+                self.book_drops(port, reason, 1);
+            }
+            _ => {
+                let frame = &mut self.worker.frames_of_clones(index, index + 1)[0];
+                let frame = std::mem::take(frame);
+                let tag = self.next_tag();
+                activity.egress += self.run_clone((clone, frame.data()), (from, tag), now_ns, tracer);
+                self.worker.frames_of_clones(index, index + 1)[0] = frame;
+            }
+        }
+    }
+
+    /// Clones, out of a port. So many packets have got their tags.
+    fn hand_over_clones(
+        &mut self,
+        port: u32,
+        clones: Range<usize>,
+        done: usize,
+        from: u32,
+        now_ns: u64,
+        activity: &mut Activity,
+    ) {
+        let count = clones.len() as u64;
+        self.counters.copies += count;
+        activity.egress += count;
+        let Some(place) = self.ports.place(port) else {
+            return (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort));
+        };
+        self.delays.hand_over(count);
+        let first_tag = self.next_tag() - done as u64;
+        let (frames, clones) = self.worker.clones_with_frames(clones);
+        let tags = clones.iter().map(|clone| first_tag + clone.place as u64);
+        let sent = self.ports.exchange_at(place, frames, tags, now_ns);
+        self.count_sent(sent);
     }
 
     /// Acts on the verdicts of packets, and returns the packets after them, which have none yet.
@@ -335,4 +427,14 @@ impl Switch {
             None => self.leave_by_no_port(port, packets, (from, first_tag), now_ns),
         }
     }
+}
+
+/// The port by which all clones leave, if none of the packets does: then they need not go one before the other.
+fn port_of_all(clones: &[Cloned], packets: &[Passed]) -> Option<u32> {
+    let passage = clones.first()?.passage;
+    let Passage::Transmit(port) = passage else { return None };
+    let is_apart =
+        |run: &Passed| matches!(run.passage, Passage::Drop(_) | Passage::Transmit(_)) && run.passage != passage;
+    let is_one = clones.iter().all(|clone| clone.passage == passage);
+    (is_one && packets.iter().all(is_apart)).then_some(port)
 }

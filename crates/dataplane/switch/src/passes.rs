@@ -20,8 +20,8 @@ use crate::port_table::{PortTable, Sent};
 use crate::switch::Config;
 use crate::traffic_manager::TrafficManager;
 use forebay_pipeline::{
-    DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, GoingOn, IngressArguments,
-    IngressDecision, IngressPacket, NotedClone, QueuedPacket, Session, Tracer,
+    Cloned, DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, GoingOn,
+    IngressArguments, IngressDecision, IngressPacket, QueuedPacket, Session, Tracer,
 };
 use std::collections::VecDeque;
 
@@ -127,11 +127,11 @@ impl Around<'_> {
         self.buffers.ingress = decisions;
     }
 
-    /// A clone that the fast path has noted of the packet with this tag. Each of its fates is that of a copy.
+    /// A clone of the packet with this tag, made on the fast path, that takes the slow path. Each of its fates is that of a copy.
     pub(crate) fn clone<T: Tracer>(
         &mut self,
         session: &mut Session<'_>,
-        clone: NotedClone,
+        clone: (Cloned, &[u8]),
         arguments: IngressArguments,
         tag: u64,
         tracer: &mut T,

@@ -8,7 +8,7 @@ use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
 use forebay_histogram::Histogram;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
-    DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, NotedClone, Passed, PathCounters, Pipeline,
+    Cloned, DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, Passed, PathCounters, Pipeline,
     QueuedPacket, SlowReason, Tracer, Worker,
 };
 use std::collections::VecDeque;
@@ -363,7 +363,7 @@ impl Switch {
     /// egress.
     pub(crate) fn run_clone<T: Tracer>(
         &mut self,
-        clone: NotedClone,
+        clone: (Cloned, &[u8]),
         (ingress_port, tag): (u32, u64),
         now_ns: u64,
         tracer: &mut T,

@@ -263,8 +263,8 @@ impl Route {
         sources.any(|(slot, source)| *source == Source::NewLength && read.contains(slot))
     }
 
-    /// Whether packets draw random numbers before egress, and behind it.
-    pub(crate) fn draws_random_numbers(&self, program: &Program) -> [bool; 2] {
+    /// Whether packets draw random numbers before egress, and in it.
+    pub fn draws_random_numbers(&self, program: &Program) -> [bool; 2] {
         let before = [self.verify_checksum, self.ingress];
         let behind = [self.egress, self.compute_checksum, self.deparser];
         [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).random)
@@ -319,6 +319,13 @@ impl Route {
         let before = Use::of(program, &[self.verify_checksum, self.ingress]);
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         before.clones && !behind.clones && !behind.changes_state
+    }
+
+    /// Whether clones that are noted may be executed after the packets behind theirs: nobody can tell.
+    pub fn clones_commute(&self, program: &Program) -> bool {
+        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+        let finds_changes = !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
+        self.notes_clones(program) && !finds_changes && behind.digests == 0 && !behind.requests
     }
 
     /// Whether packets may be cloned before egress.

@@ -363,6 +363,9 @@ impl<'p> Finder<'p> {
                 continue;
             }
             if notes_clones && matches!(place.deed, Deed::Op(Op::Clone { .. })) {
+                if route.clones_commute(self.program) {
+                    continue;
+                }
                 let text = "clones the packet; only the clone takes the slow path".to_owned();
                 self.add(ObstacleKind::Leaves, Stops::Some, place.location, text);
                 continue;

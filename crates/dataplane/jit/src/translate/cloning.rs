@@ -1,5 +1,5 @@
 //! The fast path: clones from ingress. The packet itself goes on; where ingress has ended its frame, as it came, is noted with what the
-//! clone keeps, and the burst ends behind the packet, so that the clone is executed before the next one.
+//! clone keeps. The burst ends behind the packet if the next one could tell that the clone has not been executed before it.
 
 use super::Translator;
 use super::value::{ActionData, Value};
@@ -63,8 +63,8 @@ impl Translator<'_, '_, '_> {
         self.when_rarely(wanted, |translator| {
             let kept: Vec<Value> = route.preserved.iter().map(|slot| translator.read_slot(*slot)).collect();
             let shape = CloneShape {
-                kept: route.preserved.clone(),
                 widths: kept.iter().map(|value| value.width).collect(),
+                ends_burst: !route.clones_commute(translator.program),
             };
             let shape = translator.environment.pool.keep(shape);
             let shape = translator.pointer(shape);

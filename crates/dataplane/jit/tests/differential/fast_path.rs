@@ -7,8 +7,10 @@ use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, Pac
 use forebay_interp::Execution;
 use forebay_ir::{BodyId, Program, text, verify};
 use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source};
-use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, Seed, ShortCode, TableObjects};
+use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
 
+/// Bytes of the value that clones preserve.
+const KEPT_BYTES: usize = 2;
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
 const INGRESS_PORT: u32 = 3;
@@ -246,7 +248,15 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
         // SAFETY: each frame is a vector of its own, with so much room.
         let ran = unsafe { way.run(described(&mut places), arguments) };
         digests.extend(way.digests());
-        clones.extend(way.take_clone().map(|clone| (clone.session, clone.kept[0].1.to_u64())));
+        let mut noted = NotedClones::default();
+        way.take_clones(&mut noted);
+        clones.extend(noted.iter().map(|clone| {
+            let kept = &noted.bytes_of(clone)[..KEPT_BYTES];
+            (
+                clone.session,
+                kept.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)),
+            )
+        }));
         // SAFETY: compiled code has written what it says of copies, and is through.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {

@@ -95,7 +95,7 @@ impl Batch<'_> {
     /// See [`Pipeline::set_clone_session`].
     pub fn set_clone_session(&mut self, session: u32, config: CloneSession) -> Result<(), ControlError> {
         self.check_ports(&config.replicas)?;
-        self.change_replication(|engine| engine.clone_sessions.insert(session, config));
+        self.change_replication(|engine| engine.change_session(session, Some(config)));
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl Batch<'_> {
             let known = sessions.keys().map(u32::to_string).collect();
             return Err(unknown(ObjectKind::CloneSession, session, known));
         }
-        self.change_replication(|engine| engine.clone_sessions.remove(&session));
+        self.change_replication(|engine| engine.change_session(session, None));
         Ok(())
     }
 

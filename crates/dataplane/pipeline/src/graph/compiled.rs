@@ -85,7 +85,7 @@ pub(super) fn stop_of(graph: &Graph, stop: GraphStop) -> (Stop<'_>, Option<At>) 
 /// Says what is known of a packet.
 fn say(pass: &mut GraphPass<'_>, packet: &Contents, told: &Told<'_>) {
     let egress = told.egress.unwrap_or_default();
-    let (number, session) = told.session.unzip();
+    let (number, session) = told.session.map(|(number, session, _)| (number, session)).unzip();
     let said = [
         (Argument::IngressPort, packet.arguments.ingress_port.into()),
         (Argument::TimeUs, told.time_us(packet)),

@@ -192,9 +192,11 @@ fn argument_value<T: Tracer>(
         Argument::DequeueDepth => egress.deq_qdepth.into(),
         Argument::ReplicaPort => told.replica.map_or(0, |replica| replica.egress_port.into()),
         Argument::ReplicaInstance => told.replica.map_or(0, |replica| replica.instance.into()),
-        Argument::Session => told.session.map_or(0, |(number, _)| number.into()),
-        Argument::SessionClass => told.session.map_or(0, |(_, session)| session.class_of_service.into()),
-        Argument::SessionLimit => limit(told.session.and_then(|(_, session)| session.packet_length_bytes)),
+        Argument::Session => told.session.map_or(0, |(number, ..)| number.into()),
+        Argument::SessionClass => told
+            .session
+            .map_or(0, |(_, session, _)| session.class_of_service.into()),
+        Argument::SessionLimit => limit(told.session.and_then(|(_, session, _)| session.packet_length_bytes)),
         request => pass.requests().argument(request),
     }
 }

@@ -33,7 +33,8 @@ struct Told<'a> {
     /// Behind a queue.
     egress: Option<EgressArguments>,
     replica: Option<Replica>,
-    session: Option<(u32, &'a CloneSession)>,
+    /// Its number, the session, and those of its ports that are meant.
+    session: Option<(u32, &'a CloneSession, &'a [Replica])>,
     /// What it is called when it goes to a queue.
     instance_type: InstanceType,
     /// With which the last parser ended.
@@ -108,10 +109,13 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.follow(packet, told, entry);
     }
 
-    /// The way of a clone that the fast path has noted of a packet, whose frame as received and values these are.
-    pub(crate) fn clone_noted(mut self, frame: IngressPacket, number: u32, preserved: Preserved) {
+    /// The way of a clone that the fast path has noted of a packet, whose frame as received and values these are, to one of the
+    /// ports of its session.
+    pub(crate) fn clone_noted(mut self, frame: IngressPacket, (number, replica): (u32, usize), preserved: Preserved) {
         let mut clone = frame.0;
-        let Some(session) = self.session(number) else {
+        let session = self.session(number);
+        let replica = session.and_then(|session| session.replicas.get(replica..=replica));
+        let (Some(session), Some(replicas)) = (session, replica) else {
             return self.scratch.pool.recycle_packet(clone);
         };
         let told = Told {
@@ -126,7 +130,12 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         clone.payload_bit = 0;
         clone.ingress_length = clone.frame().len() as u32;
         self.give_state(&mut clone);
-        self.follow_mirrored(clone, (Entry::CloneIngress, preserved), (number, session), &told);
+        self.follow_mirrored(
+            clone,
+            (Entry::CloneIngress, preserved),
+            (number, session, replicas),
+            &told,
+        );
     }
 
     /// A session of the replication engine; without one, the loss is counted.
@@ -286,7 +295,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let preserved = taken(packet.state(), &mirror.preserve);
         let clone = self.copy(mirror.frame, packet);
         let (requests, output) = self.put_aside();
-        self.follow_mirrored(clone, (mirror.to, preserved), (number, session), told);
+        let to = (number, session, session.replicas.as_slice());
+        self.follow_mirrored(clone, (mirror.to, preserved), to, told);
         self.scratch.scratch.requests = requests;
         self.scratch.scratch.buffers.output = output;
     }
@@ -305,14 +315,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         &mut self,
         mut clone: Box<Contents>,
         (to, preserved): (Entry, Preserved),
-        (number, session): (u32, &'a CloneSession),
+        session: (u32, &'a CloneSession, &'a [Replica]),
         told: &Told<'a>,
     ) {
         let from_egress = to == Entry::CloneEgress;
         clone.preserved = preserved;
         clone.passes.egress_clones += u32::from(from_egress);
         let told = Told {
-            session: Some((number, session)),
+            session: Some(session),
             replica: None,
             instance_type: match from_egress {
                 true => InstanceType::EgressClone,
@@ -383,8 +393,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 (members, InstanceType::Replicated)
             }
             Target::Session => {
-                let session = told.session.map(|(_, session)| session.replicas.as_slice());
-                (session.unwrap_or_default(), told.instance_type)
+                let replicas = told.session.map(|(_, _, replicas)| replicas);
+                (replicas.unwrap_or_default(), told.instance_type)
             }
         }
     }

@@ -4,6 +4,7 @@
 //! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
+use super::clones;
 use super::copies::{Copied, Copies, packets_together};
 use super::frames::{all_fit, frames, length_bits};
 use super::left_out::LeftOut;
@@ -16,7 +17,7 @@ use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::{BitBuffer, DigestRequest};
 use forebay_jit::route::{Arguments, BailOut, Obstacle};
-use forebay_jit::{FastPath, Fate, NotedClone, Seed, ShortCode};
+use forebay_jit::{FastPath, Fate, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -99,10 +100,11 @@ impl Worker {
         self.pipeline.has_fast_path()
     }
 
-    /// Whether packets may become copies on the fast path.
+    /// Whether packets may become copies on the fast path, or have clones there.
     #[inline]
     pub fn makes_copies(&self) -> bool {
-        self.pipeline.first_form().is_some_and(ShortCode::makes_copies)
+        let form = self.pipeline.first_form();
+        form.is_some_and(|form| form.makes_copies() || form.notes_clones())
     }
 
     /// Takes, of a range of the copies that the last [`Worker::pass`] has made, those at its beginning that go the same way.
@@ -121,13 +123,6 @@ impl Worker {
     #[inline]
     pub fn take_digests(&mut self) -> impl Iterator<Item = DigestMessage> {
         self.digests.drain(..)
-    }
-
-    /// The clone of the last packet that the last [`Worker::pass`] has taken, if it is cloned: it is to go its way
-    /// when the packets before that one have gone theirs, and before that one leaves.
-    #[inline]
-    pub fn take_clone(&mut self) -> Option<NotedClone> {
-        self.cloned.take()
     }
 
     /// The queues that packets have passed in general code since the last call.
@@ -149,7 +144,7 @@ impl Worker {
 
     /// Takes packets the fast path and says in `passed`, which is empty before, what became of them. All of a burst go together;
     /// or so many that the last one has to take the slow path before the next may follow; or so many that there are no more
-    /// than `room` copies. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
+    /// than `room` copies and clones. [Clones](Worker::clones) go before their packets. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
     /// [`Worker::egress`].
     ///
     /// When packets are ready to leave by one port, and all others of the burst were dropped, that is the result: those that leave
@@ -192,9 +187,22 @@ impl Worker {
             rewritten,
         } = &mut self.bench.scratch;
         let all = packets.len();
+        let replication = &view.snapshot.replication;
+        let packets = if forms.first.notes_clones() {
+            let copies = if forms.first.makes_copies() {
+                replication.largest_group()
+            } else {
+                0
+            };
+            let together = clones::packets_together(copies, replication.largest_session(), room);
+            &mut packets[..together.min(all)]
+        } else {
+            packets
+        };
         let packets = if forms.first.makes_copies() {
-            let members = view.snapshot.replication.largest_group();
-            let packets = &mut packets[..packets_together(members, room).min(all)];
+            let members = replication.largest_group();
+            let together = packets_together(members, room).min(packets.len());
+            let packets = &mut packets[..together];
             self.copies.prepare(memory, members * packets.len(), bits);
             packets
         } else {
@@ -233,7 +241,10 @@ impl Worker {
             .digests()
             .map(|DigestRequest { digest, values }| DigestMessage { digest, values });
         self.digests.extend(messages);
-        self.cloned = fast_path.take_clone();
+        let is_cloned = fast_path.has_clones();
+        if is_cloned {
+            fast_path.take_clones(&mut self.clones.noted);
+        }
         let mut bailed_out = 0;
         for run in &passed[..] {
             match run.passage {
@@ -250,6 +261,12 @@ impl Worker {
         self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
         if let Some(ways) = self.left_out.in_use(fast_path.code()) {
             code.want_ways(&ways);
+        }
+        if is_cloned {
+            let count_drop = |reason| self.pipeline.drops().count(self.bench.shard, reason);
+            let scratch = &mut self.bench.scratch;
+            self.clones
+                .run(code, &view, (&arrival, length_max), scratch, count_drop);
         }
         drop(view);
         end_burst(pin, self.stays_pinned);
@@ -330,7 +347,7 @@ impl Pass<'_, '_> {
         let mut done = 0;
         let goes_on = |pass: &Self| {
             let bailed_out = pass.passed.last().is_some_and(|run| run.passage == Passage::SlowPath);
-            !bailed_out && !pass.fast_path.has_clone()
+            !bailed_out && !pass.fast_path.is_clone_first()
         };
         while done < packets.len() && goes_on(self) {
             let rest = &mut packets[done..];
@@ -340,7 +357,7 @@ impl Pass<'_, '_> {
             };
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
             let ran = unsafe { self.fast_path.run(frames(rest), arguments) };
-            let is_cloned = self.fast_path.has_clone();
+            let is_cloned = self.fast_path.has_clones();
             if !is_cloned && let Some((port, each)) = self.copies_together(done, ran) {
                 let passage = Passage::CopiesTogether { port, each };
                 self.passed.push(Passed { passage, packets: ran });
@@ -481,7 +498,7 @@ impl Pipeline {
 
 /// Brings the packet into its final form.
 #[inline]
-fn finish(
+pub(super) fn finish(
     length_max: usize,
     fast_path: &mut FastPath<'_>,
     rewritten: &mut BitBuffer,

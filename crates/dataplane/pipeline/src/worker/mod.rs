@@ -4,6 +4,7 @@
 //! [`Worker::pass`] is both for packets of a burst that meet nobody in a queue: the fast path, in specialised code (`fast_path.rs`)
 //! or in general code. They decide and count; queues, ports and time are the switch's.
 
+mod clones;
 mod copies;
 mod fast_path;
 mod flow;
@@ -15,7 +16,6 @@ mod usefulness;
 use crate::control::learning::Learned;
 use crate::frame_buffer::FrameBuffer;
 use crate::graph::{Continued, Outcome, Walk};
-use crate::layout::field_list;
 use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
 use crate::objects::View;
@@ -26,6 +26,8 @@ use crate::packet::{
 use crate::paths::{PathCounters, SlowReason};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
+pub use clones::Cloned;
+use clones::Clones;
 pub use copies::Copied;
 use copies::Copies;
 pub use fast_path::{Arrival, Leaving, Passage, Passed, PassedQueue};
@@ -33,7 +35,7 @@ pub use flow::FlowKey;
 use forebay_exec::{DigestRequest, Event, Tracer};
 use forebay_ir::Recipient;
 use forebay_jit::graph::GraphSite;
-use forebay_jit::{Arrays, Locations, NotedClone};
+use forebay_jit::{Arrays, Locations};
 use forebay_tables::{Pin, Reader};
 use left_out::LeftOut;
 use std::sync::Arc;
@@ -58,8 +60,8 @@ pub struct Worker {
     copies: Copies,
     /// What they have sent there to the control plane.
     digests: Vec<DigestMessage>,
-    /// See [`Worker::take_clone`].
-    cloned: Option<NotedClone>,
+    /// And what became of their clones.
+    clones: Clones,
     /// See [`Worker::take_continued`].
     pub(crate) continued: Option<Continued>,
     /// See [`Worker::take_passed_queues`].
@@ -111,34 +113,6 @@ impl Session<'_> {
         self.bench.now_ns = packet.arguments.timestamp_us * 1_000;
         self.bench.enter(self.burst, packet, &mut decide, tracer);
         self.burst.view.section.leave();
-    }
-
-    /// The way of a clone from ingress that the fast path has noted, up to its queue, of the packet with this tag; says what was decided
-    /// of it.
-    pub fn clone<T: Tracer>(
-        &mut self,
-        clone: NotedClone,
-        arguments: IngressArguments,
-        tag: u64,
-        mut decide: impl FnMut(IngressDecision),
-        tracer: &mut T,
-    ) {
-        let NotedClone {
-            session,
-            preserve,
-            frame,
-            kept,
-        } = clone;
-        // With room for headers before it.
-        let mut bytes = self.bench.pool.buffer();
-        bytes.extend_from_slice(&frame);
-        let mut packet = self.bench.packet(bytes, arguments);
-        packet.tag = tag;
-        let listed = field_list(&self.burst.pipeline.program, preserve);
-        let kept = kept.into_iter().filter(|(slot, _)| listed.contains(slot)).collect();
-        let mut sink = |outcome: Outcome| decide(outcome.before_queue());
-        let walk = self.bench.walk(self.burst, &mut sink, tracer);
-        walk.clone_noted(packet, session, Preserved(kept));
     }
 
     /// The rest of the way of a packet that goes on by itself ([`Passage::GoesOn`]), up to a queue or its end; says what was decided of
@@ -226,7 +200,7 @@ impl Worker {
             },
             copies: Copies::default(),
             digests: Vec::new(),
-            cloned: None,
+            clones: Clones::default(),
             continued: None,
             passed_queues: Vec::new(),
             steady: SteadyPorts::default(),

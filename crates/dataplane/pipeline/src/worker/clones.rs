@@ -1,0 +1,193 @@
+//! Clones of packets on the fast path. Those of a burst are noted, and then go their own way together, in buffers of their own,
+//! along [specialised code](crate::straight::clones). Until that is compiled, or where it gives up, they take the slow path.
+
+use super::fast_path::{Arrival, Passage, finish};
+use super::frames::frames;
+use super::{Session, Worker};
+use crate::graph::Outcome;
+use crate::machine_code::MachineCode;
+use crate::objects::View;
+use crate::outcome::{DropReason, IngressDecision};
+use crate::packet::{IngressArguments, Preserved};
+use crate::scratch::Scratch;
+use crate::straight::clones::Head;
+use forebay_exec::Tracer;
+use forebay_jit::route::Arguments;
+use forebay_jit::{BURST_MAX, FastPath, NotedClones};
+use forebay_packet::{Burst, Packet};
+use std::ops::Range;
+
+/// Clones that are made together at most, and packets beside them.
+const CLONES_MAX: usize = 1024;
+
+/// What became of a clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cloned {
+    /// The place of its packet in the burst. It goes before that.
+    pub place: usize,
+    /// Where its session sends it.
+    pub port: u32,
+    /// Whether it leaves, was dropped, which is counted, or takes the slow path: see [`Session::clone`].
+    pub passage: Passage,
+    /// Its session, and the place of the port there.
+    session: (u32, usize),
+}
+
+/// The clones of a burst.
+#[derive(Debug)]
+pub(super) struct Clones {
+    pub(super) noted: NotedClones,
+    made: Vec<Cloned>,
+    /// Their frames are its spares.
+    burst: Burst,
+    /// Of the code that takes them.
+    memory: forebay_jit::Memory,
+}
+
+impl Default for Clones {
+    fn default() -> Clones {
+        Clones {
+            noted: NotedClones::default(),
+            made: Vec::new(),
+            burst: Burst::new(CLONES_MAX),
+            memory: forebay_jit::Memory::default(),
+        }
+    }
+}
+
+/// Packets that may be taken together when each may become so many copies, and have so many clones, and there is room for so many.
+pub(super) fn packets_together(copies: usize, clones: usize, room: usize) -> usize {
+    room.min(CLONES_MAX) / (copies.max(1) + clones)
+}
+
+impl Clones {
+    /// Has the clones that are noted go their way. The frames that entered ingress have at most so many bytes.
+    pub(super) fn run(
+        &mut self,
+        code: &MachineCode,
+        view: &View<'_>,
+        (arrival, length_max): (&Arrival, usize),
+        scratch: &mut Scratch,
+        count_drop: impl Fn(DropReason),
+    ) {
+        self.make(code, view, &count_drop);
+        let Some(forms) = code.forms_of_clones() else { return };
+        if self.made.is_empty() {
+            return;
+        }
+        let Scratch {
+            requests,
+            buffers,
+            rewritten,
+            ..
+        } = scratch;
+        let arguments = Arguments {
+            ingress_port: arrival.ingress_port,
+            timestamp_us: arrival.timestamp_us,
+            last_queue: arrival.last_queue,
+            random_seed: 0,
+        };
+        let packets = self.burst.spares_mut(self.made.len());
+        let mut fast_path = FastPath::new(forms, view, requests, buffers, &mut self.memory);
+        if let Some(order) = fast_path.wanted() {
+            code.want_for_clones(order);
+        }
+        Packet::make_headroom_in_all(packets, fast_path.headroom());
+        let mut done = 0;
+        while done < packets.len() {
+            let behind = packets.len().min(done + BURST_MAX);
+            let rest = &mut packets[done..behind];
+            // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
+            let ran = unsafe { fast_path.run(frames(rest), arguments) };
+            for (index, packet) in rest[..ran].iter_mut().enumerate() {
+                let fate = fast_path.fate(index);
+                let passage = finish(length_max, &mut fast_path, rewritten, packet, fate);
+                if let Passage::Drop(reason) = passage {
+                    count_drop(reason);
+                }
+                self.made[done + index].passage = passage;
+            }
+            done += ran;
+        }
+    }
+
+    /// Puts their frames together, as they enter.
+    fn make(&mut self, code: &MachineCode, view: &View<'_>, count_drop: &impl Fn(DropReason)) {
+        self.made.clear();
+        let head = code.head();
+        let program = view.program;
+        let sessions = &view.snapshot.replication.clone_sessions;
+        for clone in self.noted.iter() {
+            let Some(session) = sessions.get(&clone.session) else {
+                count_drop(DropReason::NoCloneSession);
+                continue;
+            };
+            let noted = self.noted.bytes_of(clone);
+            let length = Head::FIXED_BYTES + noted.len();
+            for (index, replica) in session.replicas.iter().enumerate() {
+                let place = self.made.len();
+                let packet = &mut self.burst.spares_mut(place + 1)[place];
+                packet.reset();
+                let target = packet.receive_room_behind(0, length);
+                head.write(program, (noted, clone.preserve), (session, *replica), target);
+                packet.set_received(length);
+                self.made.push(Cloned {
+                    place: clone.place,
+                    port: replica.egress_port,
+                    passage: Passage::SlowPath,
+                    session: (clone.session, index),
+                });
+            }
+        }
+        self.noted.clear();
+    }
+}
+
+impl Worker {
+    /// The clones of the packets that the last [`Worker::pass`] has taken, in the order of these.
+    #[inline]
+    pub fn clones(&self) -> &[Cloned] {
+        &self.clones.made
+    }
+
+    /// The frames of clones from `start` to before `end`. They may be exchanged for others.
+    pub fn frames_of_clones(&mut self, start: usize, end: usize) -> &mut [Packet] {
+        &mut self.clones.burst.spares_mut(end)[start..]
+    }
+
+    /// Some of the clones, with their frames.
+    pub fn clones_with_frames(&mut self, clones: Range<usize>) -> (&mut [Packet], &[Cloned]) {
+        let Clones { made, burst, .. } = &mut self.clones;
+        let frames = &mut burst.spares_mut(clones.end)[clones.start..];
+        (frames, &made[clones])
+    }
+
+    /// Forgets them.
+    pub fn forget_clones(&mut self) {
+        self.clones.made.clear();
+    }
+}
+
+impl Session<'_> {
+    /// The way of a clone of the packet with this tag that takes the slow path, up to its queue; says what was decided of it. `frame` is
+    /// what [`Worker::frames_of_clones`] has of it.
+    pub fn clone<T: Tracer>(
+        &mut self,
+        (clone, frame): (Cloned, &[u8]),
+        arguments: IngressArguments,
+        tag: u64,
+        mut decide: impl FnMut(IngressDecision),
+        tracer: &mut T,
+    ) {
+        let code = self.burst.pipeline.code.as_ref().expect("the fast path has cloned it");
+        // With room for headers before it.
+        let mut bytes = self.bench.pool.buffer();
+        bytes.extend_from_slice(&frame[code.head().bytes()..]);
+        let mut packet = self.bench.packet(bytes, arguments);
+        packet.tag = tag;
+        let kept = code.head().kept_by(frame);
+        let mut sink = |outcome: Outcome| decide(outcome.before_queue());
+        let walk = self.bench.walk(self.burst, &mut sink, tracer);
+        walk.clone_noted(packet, clone.session, Preserved(kept));
+    }
+}
