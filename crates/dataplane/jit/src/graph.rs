@@ -486,9 +486,11 @@ impl<'a> GraphPass<'a> {
         context.random = packet.random;
         context.random_seed.write(packet.seed);
         context.entrance = entrance as u64;
-        context.wants_copies = 0;
         // SAFETY: the requests are lent to us.
-        context.asked = unsafe { (*context.requests).asked() };
+        let requests = unsafe { &*context.requests };
+        context.asked = requests.asked();
+        // What was asked for before the code stopped is still to be committed.
+        context.wants_copies = u64::from(requests.has_digests() || requests.clone.is_some());
         context.state = state.words_mut().as_mut_ptr();
         // SAFETY: the output is lent to us.
         if unsafe { (*context.output).len_bits() } == 0 {

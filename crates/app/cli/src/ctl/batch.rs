@@ -29,6 +29,11 @@ impl Gathered {
         }
     }
 
+    /// How many changes there are.
+    pub(super) fn changes(&self) -> usize {
+        self.updates.len()
+    }
+
     /// Adds what a line changes.
     pub(super) fn add(&mut self, line: &str, updates: Vec<Update>) {
         self.lines.extend(updates.iter().map(|_| line.to_string()));

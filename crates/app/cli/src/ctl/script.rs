@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::io::BufRead;
 
 /// Does the commands of the standard input. A line that fails is told with its number; the script ends there unless it is
-/// to keep going.
+/// to keep going. What is gathered at its end is not done, which is a mistake too.
 ///
 /// # Errors
 /// When the switch is gone.
@@ -27,6 +27,12 @@ pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
             }
             Err(error) => return Err(error),
         }
+    }
+    if let Some(changes) = session.gathered_changes() {
+        output::error(&format!(
+            "`begin` has no `commit`: {changes} changes behind it were not made; end them with `commit`, or with `abort`"
+        ));
+        status = Status::Bad;
     }
     Ok(status)
 }

@@ -111,6 +111,11 @@ impl Session {
         Ok(command.map_err(|mistake| self.without_program(mistake))?)
     }
 
+    /// How many changes wait for a `commit`; none when no `begin` has come.
+    pub(super) fn gathered_changes(&self) -> Option<usize> {
+        self.gathered.as_ref().map(Gathered::changes)
+    }
+
     fn take_gathered(&mut self) -> Result<Gathered> {
         let gathered = self.gathered.take();
         Ok(gathered.ok_or_else(|| Mistake::new("nothing is gathered").help("`begin` comes before the changes"))?)

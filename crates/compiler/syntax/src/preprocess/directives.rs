@@ -58,6 +58,14 @@ impl Preprocessor<'_> {
         }
     }
 
+    /// A line that begins with `##`, as banners of comments in other languages do.
+    pub(super) fn ignored_line(&mut self, hashes: &Token) {
+        drop(self.rest_of_line());
+        let message = "no preprocessor directive begins with `##`, so this line is ignored";
+        self.diagnostics
+            .push(Diagnostic::warning(codes::IGNORED_DIRECTIVE, hashes.span, message).hint("write comments with `//`"));
+    }
+
     /// A line that begins with `#` and is no directive. p4c takes it for a comment; what looks like a misspelt directive is
     /// an error.
     fn unknown_directive(&mut self, span: Span, name: &Token) {

@@ -395,6 +395,7 @@ impl<'a> Preprocessor<'a> {
             };
             match token.kind {
                 TokenKind::Hash if token.starts_line => self.directive(token),
+                TokenKind::HashHash if token.starts_line => self.ignored_line(&token),
                 TokenKind::StringLiteral if self.has_lines(&token) => return self.read_lines(token),
                 TokenKind::EndOfFile => {
                     self.close_frame();
