@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """NAT between two veth pairs: nat44.p4 beside the kernel's own masquerading (nftables), in one run.
 
-    sudo functions/nat44/beside_nftables.py [--rounds 5] [--seconds 1] [--sessions 1000] [--record FILE.json] [--nice]
+    sudo benches/nat_beside_nftables.py [--rounds 5] [--seconds 1] [--sessions 1000] [--record FILE.json] [--nice]
 
     source ── e0 ═ s0 ── 10/8 inside [NAT] outside 203.0.113/24 ── s1 ═ e1 ── counted and dropped by the kernel
 
@@ -24,10 +24,10 @@ import sys
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "benches"))
-import veth  # noqa: E402
+import veth
+
+ROOT = Path(__file__).resolve().parent.parent
+FUNCTION = ROOT / "functions/nat44"
 
 veth.SOURCE, veth.SWITCH, veth.SINK = (f"nat-bench-{part}" for part in ("source", "switch", "sink"))
 INSIDE_MAC, OUTSIDE_MAC, NEXT_HOP_MAC = "02:00:00:00:00:01", "02:00:00:00:01:01", "02:00:00:00:01:02"
@@ -35,7 +35,7 @@ NEXT_HOP = "192.0.2.2"
 POOL = "203.0.113."
 OUT = ROOT / "target/nat44"
 REPETITIONS = 4
-CLONES_SEEN = 200
+FRAMES_SEEN = 200
 RULES = """
 table ip nat {
   chain postrouting {
@@ -47,8 +47,8 @@ table ip nat {
 
 
 def function_measure():
-    """`measure.py` of this function: its frames and entries."""
-    spec = importlib.util.spec_from_file_location("nat44_measure", HERE / "measure.py")
+    """`measure.py` of the function: its frames and entries."""
+    spec = importlib.util.spec_from_file_location("nat44_measure", FUNCTION / "measure.py")
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
@@ -62,7 +62,7 @@ class Forebay:
 
     def start(self):
         ports = [f"-i1@{self.kind}:s0", f"-i2@{self.kind}:s1"]
-        words = [self.binary, "run", HERE / "nat44.p4", *self.options, *ports, "--entries", OUT / "entries.stf"]
+        words = [self.binary, "run", FUNCTION / "nat44.p4", *self.options, *ports, "--entries", OUT / "entries.stf"]
         process = veth.pinned(veth.inside(veth.SWITCH, *words, "--stats-interval", "0"), veth.SWITCH_PROCESSOR)
         # Compiling it takes a second or two.
         time.sleep(3)
@@ -106,7 +106,7 @@ def look():
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as port:
         port.bind(("e1", 0x0800))
         port.settimeout(5)
-        sources = {port.recv(2048)[26:30] for _ in range(CLONES_SEEN)}
+        sources = {port.recv(2048)[26:30] for _ in range(FRAMES_SEEN)}
     own = {socket.inet_aton("192.0.2.1")} | {socket.inet_aton(f"{POOL}{number}") for number in range(1, 255)}
     sys.exit(0 if sources <= own else f"not translated: {[socket.inet_ntoa(one) for one in sources - own][:3]}")
 
