@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Port forwarding over memory that processes share: forebay beside DPDK's testpmd, in one run.
 
-    sudo benches/shared_memory.py [--forebay target/release/forebay] [--rounds 5] [--seconds 2] [--size 64] [--packed] [--json]
+    sudo benches/shared_memory.py [--forebay target/release/forebay] [--rounds 5] [--seconds 2] [--size 64] [--packed] [--json] [--record FILE]
 
     peer: testpmd, two ports ═ shared memory ═ the switch, two ports
 
@@ -19,8 +19,10 @@ a switch between them. Needs dpdk-testpmd (Debian: dpdk) and two processors.
 """
 
 import argparse
+import datetime
 import json
 import os
+import platform
 import re
 import statistics
 import subprocess
@@ -215,7 +217,12 @@ def main():
     parser.add_argument("--packed", action="store_true", help="packed rings, in place of split ones, for vhost-user")
     parser.add_argument("--only", default="", help="contenders whose names begin with this")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--record", type=Path, help="add the run to this file, a list in JSON")
+    parser.add_argument("--nice", action="store_true", help="before other programs on this machine")
     arguments = parser.parse_args()
+    if arguments.nice:
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    load = [os.getloadavg()[0]]
     chosen = [name for name in CONTENDERS if name.startswith(arguments.only)]
     rounds = []
     for number in range(arguments.rounds):
@@ -225,26 +232,40 @@ def main():
                 rates[name] = CONTENDERS[name](arguments, folder)
             print(f"round {number + 1}: {name}: {rates[name][0]:,.0f} packets/s", file=sys.stderr)
         rounds.append(rates)
-    report(arguments, chosen, rounds)
+    load.append(os.getloadavg()[0])
+    rows = summary(chosen, rounds)
+    record = {"date": f"{datetime.date.today()}", "kernel": platform.release(), "load": [round(one, 1) for one in load]}
+    record |= {"packed": arguments.packed, "size": arguments.size, "rounds": arguments.rounds, "rows": rows}
+    if arguments.record:
+        runs = json.loads(arguments.record.read_text()) if arguments.record.exists() else []
+        arguments.record.write_text(json.dumps([*runs, record], indent=1) + "\n")
+    if arguments.json:
+        print(json.dumps(record))
+    else:
+        report(rows)
 
 
-def report(arguments, chosen, rounds):
+def summary(chosen, rounds):
+    """A row for each contender: medians of its rates, and of its ratios round by round."""
     rows = []
     for name in chosen:
         other = RATIOS.get(name)
         own = lambda rates, which: min(rates[which][1])
         row = {
             "name": name,
-            "packets_per_second": statistics.median(rates[name][0] for rates in rounds),
-            "per_processor_second": statistics.median(own(rates, name) for rates in rounds),
+            "packets_per_second": round(statistics.median(rates[name][0] for rates in rounds)),
+            "per_processor_second": round(statistics.median(own(rates, name) for rates in rounds)),
         }
         if other in chosen:
-            row["ratio"] = statistics.median(rates[name][0] / rates[other][0] for rates in rounds)
-            row["processor_ratio"] = statistics.median(own(rates, name) / own(rates, other) for rates in rounds)
+            row["ratio"] = round(statistics.median(rates[name][0] / rates[other][0] for rates in rounds), 3)
+            processor_ratios = [own(rates, name) / own(rates, other) for rates in rounds]
+            row["processor_ratio"] = round(statistics.median(processor_ratios), 3)
         rows.append(row)
-    if arguments.json:
-        print(json.dumps({"size": arguments.size, "rounds": arguments.rounds, "rows": rows}))
-        return
+    return rows
+
+
+def report(rows):
+    """The rows as a table."""
     print("| switch | packets/s | ratio | packets/s of its processor time | ratio |\n|---|---|---|---|---|")
     for row in rows:
         ratio = [f"{row[key]:.2f}" if key in row else "–" for key in ("ratio", "processor_ratio")]

@@ -135,15 +135,14 @@ def pinned(words, processor):
     )
 
 
-def measure(contender, source_processor, seconds, size):
-    """Packets a second that a contender carries."""
+def measure(contender, source_processor, seconds, source_words, warm_up=0.5):
+    """Packets a second that a contender carries of what a source sends, once it has sent for `warm_up` seconds."""
     with Network() as network:
         switch = contender.start()
         time.sleep(1)
-        words = [sys.executable, __file__, "--source", "e0", "--size", size]
-        source = pinned(inside(SOURCE, *words), source_processor)
+        source = pinned(inside(SOURCE, *source_words), source_processor)
         try:
-            time.sleep(0.5)
+            time.sleep(warm_up)
             device = "s0" if isinstance(contender, Nothing) else None
             first, started = received(device) if device else network.arrived()
             time.sleep(seconds)
@@ -183,8 +182,8 @@ def bpf(command, attributes):
     return result
 
 
-def send(interface, size):
-    """Sends frames by an interface until it is interrupted."""
+def source_program(interface):
+    """A program of the kernel's virtual machine that sends the frame it is given by an interface, CLONES times."""
 
     def instruction(opcode, registers, immediate=0):
         return struct.pack("<BBhi", opcode, registers, 0, immediate)
@@ -199,19 +198,28 @@ def send(interface, size):
     words = [instruction(0xBF, 0x16), *clone * CLONES, instruction(0xB7, 0x00), instruction(0x95, 0x00)]
     program, license = ctypes.create_string_buffer(b"".join(words)), ctypes.create_string_buffer(b"GPL")
     addresses = ctypes.addressof(program), ctypes.addressof(license)
-    loaded = bpf(
+    return bpf(
         BPF_PROGRAM_LOAD, struct.pack("<IIQQIIQII16s", BPF_TYPE_SCHEDULER, len(words), *addresses, 0, 0, 0, 0, 0, b"source")
     )
-    # The size of a frame counts its check sequence, which the kernel does not see.
-    payload = bytes(size - 4 - 14)
-    frame = bytes.fromhex(DESTINATION.replace(":", "")) + b"\x02\0\0\0\0\x01\x88\xb5" + payload
-    data = ctypes.create_string_buffer(frame, len(frame))
-    attributes = struct.pack(
-        "<IIIIQQIIIIQQIII4x", loaded, 0, len(frame), 0, ctypes.addressof(data), 0, REPETITIONS, *[0] * 8
-    )
+
+
+def send(interface, frames, repetitions=REPETITIONS):
+    """Sends frames by an interface until it is interrupted: each CLONES * `repetitions` times, then the next."""
+    program = source_program(interface)
+    buffers = [ctypes.create_string_buffer(frame, len(frame)) for frame in frames]
+    runs = [
+        struct.pack("<IIIIQQIIIIQQIII4x", program, 0, len(data), 0, ctypes.addressof(data), 0, repetitions, *[0] * 8)
+        for data in buffers
+    ]
     signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
     while True:
-        bpf(BPF_PROGRAM_TEST_RUN, attributes)
+        for attributes in runs:
+            bpf(BPF_PROGRAM_TEST_RUN, attributes)
+
+
+def frame_of(size):
+    """A frame for the sink. Its size counts the check sequence, which the kernel does not see."""
+    return bytes.fromhex(DESTINATION.replace(":", "")) + b"\x02\0\0\0\0\x01\x88\xb5" + bytes(size - 4 - 14)
 
 
 @contextlib.contextmanager
@@ -256,25 +264,27 @@ def main():
     parser.add_argument("--source", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.source:
-        send(arguments.source, arguments.size)
+        send(arguments.source, [frame_of(arguments.size)])
     if os.geteuid() != 0 or (os.cpu_count() or 1) < 2:
         sys.exit("this needs root and two processors")
     if not arguments.forebay.exists():
         sys.exit(f"{arguments.forebay} is missing: cargo build --release -p forebay-cli")
     first = precedence(-20) if arguments.nice else contextlib.nullcontext()
     with first:
-        report(measure_all(contenders(arguments.forebay), arguments), arguments)
+        words = [sys.executable, __file__, "--source", "e0", "--size", arguments.size]
+        figures = measure_all(contenders(arguments.forebay), arguments.rounds, arguments.seconds, words)
+        report(figures, arguments)
 
 
-def measure_all(found, arguments):
+def measure_all(found, rounds, seconds, source_words, warm_up=0.5):
     """Rounds of every contender on two processors, then on one."""
     two, one = {}, {}
-    for _ in range(arguments.rounds):
+    for _ in range(rounds):
         for contender in found:
-            pps = measure(contender, SOURCE_PROCESSOR, arguments.seconds, arguments.size)
+            pps = measure(contender, SOURCE_PROCESSOR, seconds, source_words, warm_up)
             two.setdefault(contender.name, []).append(pps)
         for contender in [Nothing(), *found]:
-            pps = measure(contender, SWITCH_PROCESSOR, arguments.seconds, arguments.size)
+            pps = measure(contender, SWITCH_PROCESSOR, seconds, source_words, warm_up)
             one.setdefault(contender.name, []).append(pps)
     return two, one
 

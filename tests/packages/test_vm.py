@@ -123,6 +123,8 @@ def cards(bed, vhost):
             words += ["-netdev", f"vhost-user,id={name},chardev=c-{name}"]
             # QEMU 7.2 ends when vhost-user has interrupts by messages (MSI-X) and no KVM.
             device += ",vectors=0"
+            # The function loads an XDP program, before which the guest turns super-frames off. QEMU keeps that from vhost-user.
+            device += ",guest_tso4=off,guest_tso6=off"
         else:
             words += ["-netdev", f"tap,id={name},ifname=tap-{name},script=no,downscript=no"]
         words += ["-device", device]
