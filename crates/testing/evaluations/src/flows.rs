@@ -8,7 +8,8 @@
 //! | RmaxFmax | all | as many as are asked for |
 //!
 //! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR); latency is
-//! then measured at that load, which is the condition of the paper, and at nine tenths of it.
+//! then measured at that load, which is the condition of the paper, and at nine tenths of it. Cases take turns there, so that a
+//! machine whose speed changes does not favour one of them; of several trials the one with the middle median counts.
 
 use crate::frames::stream;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
@@ -18,7 +19,7 @@ use forebay_ports::PortSpec;
 use forebay_tester::clock::Clock;
 use forebay_tester::device::{self, Device};
 use forebay_tester::search::LimitedBy;
-use forebay_tester::stream::Rate;
+use forebay_tester::stream::{Rate, Stream};
 use serde::{Deserialize, Serialize};
 
 /// Packets that a port in memory holds.
@@ -40,14 +41,21 @@ pub struct FlowSetting {
     pub flows: u32,
     /// Lengths of frames, with check sequence.
     pub frame_bytes: Vec<usize>,
-    /// How long latency is measured.
+    /// How long latency is measured in a trial.
     pub seconds: f64,
+    /// Trials of latency for each case and load.
+    #[serde(default = "one")]
+    pub turns: u32,
     /// Trials of a search: their length, and how much of them decides.
     pub trial_s: f64,
     /// See `trial_s`.
     pub trials_s: f64,
     /// The highest load that is tried.
     pub pps_max: f64,
+}
+
+pub(crate) fn one() -> u32 {
+    1
 }
 
 /// A kind of key, and how many rules a full table has.
@@ -133,26 +141,26 @@ pub fn measure(
     place: &Place,
     told: &mut dyn FnMut(&FlowResult),
 ) -> Result<Vec<FlowResult>, String> {
-    let mut results = Vec::new();
-    for rules in [1, table.rules] {
-        let cases: Vec<Case> = setting
-            .cases(table.rules)
-            .into_iter()
-            .filter(|case| case.rules == rules)
-            .collect();
+    let mut counts = vec![1, table.rules];
+    counts.dedup();
+    let mut routers = Vec::new();
+    for rules in counts {
         if matches!(place, Place::Interfaces { rules: own, .. } if *own != rules) {
             continue;
         }
         let device = device_with(table.kind, rules, place)?;
-        let mut trials = Trials::new(device, clock(place), PORTS, setting.effort());
-        for case in cases {
-            for frame_bytes in &setting.frame_bytes {
-                let result = measure_case(&mut trials, table.kind, &case, *frame_bytes)?;
-                told(&result);
-                results.push(result);
-            }
-        }
+        routers.push((rules, Trials::new(device, clock(place), PORTS, setting.effort())));
     }
+    let mut cases = setting.cases(table.rules);
+    cases.retain(|case| routers.iter().any(|(rules, _)| *rules == case.rules));
+    let mut results = Vec::new();
+    for frame_bytes in &setting.frame_bytes {
+        let found = measure_size(&mut routers, table.kind, &cases, *frame_bytes, setting.turns)?;
+        found.iter().for_each(&mut *told);
+        results.extend(found);
+    }
+    // All lengths of a case together.
+    results.sort_by_key(|result| cases.iter().position(|case| *case == result.case));
     Ok(results)
 }
 
@@ -178,24 +186,45 @@ fn clock(place: &Place) -> Clock {
     }
 }
 
-/// Measures a case with frames of one length.
-fn measure_case(trials: &mut Trials, kind: Kind, case: &Case, frame_bytes: usize) -> Result<FlowResult, String> {
-    let rate = Rate::Frames(UNIT_PPS);
-    let found = trials.highest(stream(kind, case.rules, case.flows, frame_bytes, rate))?;
-    let mut loads = Vec::new();
+/// Measures cases with frames of one length. `routers` has the device for each number of rules.
+fn measure_size(
+    routers: &mut [(u32, Trials)],
+    kind: Kind,
+    cases: &[Case],
+    frame_bytes: usize,
+    turns: u32,
+) -> Result<Vec<FlowResult>, String> {
+    let mut found: Vec<(usize, Stream, FlowResult)> = Vec::new();
+    for case in cases {
+        let Some(router) = routers.iter().position(|(rules, _)| *rules == case.rules) else {
+            continue;
+        };
+        let stream = stream(kind, case.rules, case.flows, frame_bytes, Rate::Frames(UNIT_PPS));
+        let highest = routers[router].1.highest(stream.clone())?;
+        let result = FlowResult {
+            kind,
+            case: case.clone(),
+            frame_bytes,
+            ndr_pps: highest.pps,
+            limited_by: highest.limited_by,
+            loads: Vec::new(),
+        };
+        found.push((router, stream, result));
+    }
     for share in LOADS {
-        if let Some(highest_pps) = found.pps {
-            loads.push(trials.load(share, highest_pps)?);
+        let mut trials = vec![Vec::new(); found.len()];
+        for _ in 0..turns {
+            for ((router, stream, result), trials) in found.iter().zip(&mut trials) {
+                if let Some(pps) = result.ndr_pps {
+                    trials.push(routers[*router].1.load(stream.clone(), share, pps)?);
+                }
+            }
+        }
+        for ((.., result), trials) in found.iter_mut().zip(trials) {
+            result.loads.extend(LoadResult::middle(trials));
         }
     }
-    Ok(FlowResult {
-        kind,
-        case: case.clone(),
-        frame_bytes,
-        ndr_pps: found.pps,
-        limited_by: found.limited_by,
-        loads,
-    })
+    Ok(found.into_iter().map(|(.., result)| result).collect())
 }
 
 #[cfg(test)]
@@ -209,6 +238,7 @@ mod tests {
             flows: 200,
             frame_bytes: vec![64],
             seconds: 0.01,
+            turns: 2,
             trial_s: 0.002,
             trials_s: 0.01,
             pps_max: 200_000.0,

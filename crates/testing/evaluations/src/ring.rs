@@ -78,8 +78,11 @@ pub struct RingSetting {
     pub messages: Vec<u32>,
     /// S: bytes of a message behind its UDP header.
     pub message_bytes: Vec<usize>,
-    /// How long latency is measured.
+    /// How long latency is measured in a trial.
     pub seconds: f64,
+    /// Trials of latency.
+    #[serde(default = "crate::flows::one")]
+    pub turns: u32,
     /// Trials of a search: their length, and how much of them decides.
     pub trial_s: f64,
     /// See `trial_s`.
@@ -184,8 +187,15 @@ fn one(
         inside: u64::from(messages - 1),
     };
     let mut trials = Trials::new(device, Clock::thread(), [1, 2], effort);
-    let found = trials.highest(stream(message_bytes)?)?;
-    let load = found.pps.map(|pps| trials.load(SHARE, pps)).transpose()?;
+    let stream = stream(message_bytes)?;
+    let found = trials.highest(stream.clone())?;
+    let mut loads = Vec::new();
+    if let Some(pps) = found.pps {
+        for _ in 0..setting.turns {
+            loads.push(trials.load(stream.clone(), SHARE, pps)?);
+        }
+    }
+    let load = LoadResult::middle(loads);
     let bits = wire_bits(frame_bytes(message_bytes));
     let elsewhere = chip.of(method, messages, message_bytes);
     Ok(RingResult {

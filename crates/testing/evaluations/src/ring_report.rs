@@ -59,16 +59,17 @@ impl RingFound {
         }
         out.push_str("## The ring: the highest load of messages of which none is lost\n\n");
         out.push_str(
-            "| disaggregation | N | S | published (Gbps) | timed chip (Gbps) | Forebay (Gbps) | messages/s (millions) | of the tester alone | latency at 90 % of it: 50 % (µs) | 99 % | lost | disturbed |\n",
+            "| disaggregation | N | S | published (Gbps) | timed chip (Gbps) | Forebay (Gbps) | messages/s (millions) | of the tester alone | latency at 90 % of it: 50 % (µs) | 99 % | lost | sender late | disturbed |\n",
         );
-        out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+        out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
         for result in &self.rings {
             self.row(result, out);
         }
         out.push_str(
             "\nGbps are those of an Ethernet wire, 24 bytes more than a frame. Published and timed chip: a switch chip with ports of 100 Gbps. \
              *Forebay*: one processor sends, aggregates, disaggregates, receives and checks. The first row of each S is the tester alone, between two \
-             ends of a wire in memory. *Disturbed*: the share of the time in which the machine disturbed the measurement of latency.\n\n",
+             ends of a wire in memory. Latency is that of the trial with the middle median; *sender late*: trials whose load was not reached, which \
+             do not count unless all are. *Disturbed*: the share of the time in which the machine disturbed the measurement of latency.\n\n",
         );
         self.socket_table(out);
     }
@@ -85,7 +86,7 @@ impl RingFound {
         let us = |ns: Option<u64>| number(ns.map(|ns| ns as f64 / 1e3));
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             result.method.map_or("none: a wire", Method::name),
             result.messages,
             result.message_bytes,
@@ -97,6 +98,7 @@ impl RingFound {
             us(latency.map(|latency| latency.p50_ns)),
             us(latency.map(|latency| latency.p99_ns)),
             load.map(|load| load.lost.to_string()).unwrap_or_default(),
+            load.map(LoadResult::late).unwrap_or_default(),
             load.map(|load| format!("{:.1} %", 100.0 * load.disturbed_share))
                 .unwrap_or_default(),
         );

@@ -20,6 +20,13 @@ const DISTURBANCE_NS: u64 = 100_000;
 /// The rate of a stream that scales are factors of.
 pub(crate) const UNIT_PPS: f64 = 1e6;
 
+/// The distance of the bounds of the highest load, as a share of it.
+const WIDTH: f64 = 0.02;
+
+/// The share of a trial's packets by which the device may hold more at its end than at its beginning. A queue that fills hides
+/// for a while that the load is too high.
+const GROWTH_SHARE: f64 = WIDTH / 4.0;
+
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -61,9 +68,45 @@ pub struct LoadResult {
     pub latency_all: Distribution,
     /// The share of the time that the machine disturbed.
     pub disturbed_share: f64,
+    /// Whether the sender was late: the load was not reached, and latency is its lateness.
+    #[serde(default)]
+    pub is_late: bool,
+    /// Trials of which this is the one with the middle median.
+    #[serde(default)]
+    pub trials: u64,
+    /// Those in which the sender was late. They are left out unless all are.
+    #[serde(default)]
+    pub late_trials: u64,
+    /// The least and the largest median of the trials that count.
+    #[serde(default)]
+    pub medians_ns: (u64, u64),
 }
 
 impl LoadResult {
+    /// The trial with the middle median, of those whose sender was on time and that have packets that the machine did not disturb;
+    /// of all when there are none. None of nothing.
+    pub fn middle(all: Vec<LoadResult>) -> Option<LoadResult> {
+        let trials = all.len() as u64;
+        let late_trials = all.iter().filter(|load| load.is_late).count() as u64;
+        let counts = |load: &LoadResult| !load.is_late && load.undisturbed().is_some();
+        let has_good = all.iter().any(counts);
+        let mut chosen: Vec<LoadResult> = all.into_iter().filter(|load| !has_good || counts(load)).collect();
+        chosen.sort_by_key(|load| load.latency.p50_ns);
+        let medians_ns = (chosen.first()?.latency.p50_ns, chosen.last()?.latency.p50_ns);
+        let middle = chosen.swap_remove((chosen.len() - 1) / 2);
+        Some(LoadResult {
+            trials,
+            late_trials,
+            medians_ns,
+            ..middle
+        })
+    }
+
+    /// How many of the trials had a late sender, in words.
+    pub(crate) fn late(&self) -> String {
+        format!("{} of {}", self.late_trials, self.trials)
+    }
+
     /// Latency of the packets that the machine did not disturb; none when it disturbed all.
     pub fn undisturbed(&self) -> Option<&Distribution> {
         (self.latency.count > 0).then_some(&self.latency)
@@ -152,8 +195,9 @@ impl Trials {
         })
     }
 
-    /// Latency of the last stream at a share of its highest load.
-    pub(crate) fn load(&mut self, share: f64, highest_pps: f64) -> Result<LoadResult, String> {
+    /// Latency of a stream at a share of its highest load.
+    pub(crate) fn load(&mut self, stream: Stream, share: f64, highest_pps: f64) -> Result<LoadResult, String> {
+        self.streams = vec![stream];
         let pps = share * highest_pps;
         let trial = self
             .trial(pps, self.effort.seconds)
@@ -169,11 +213,23 @@ impl Trials {
             box_plot: BoxPlot::of(&path.latency.to_histogram()),
             latency_all: path.latency_all.clone(),
             disturbed_share: trial.polling.disturbed_share,
+            is_late: trial.is_late(),
+            trials: 1,
+            late_trials: u64::from(trial.is_late()),
+            medians_ns: (path.latency.p50_ns, path.latency.p50_ns),
         })
     }
 
     fn lost(&self, trial: &TrialResults) -> u64 {
         trial.lost().saturating_sub(self.effort.inside)
+    }
+
+    /// Packets by which a queue of the device grew in a trial, when they are more than may be.
+    fn queued(&self, trial: &TrialResults) -> u64 {
+        let [before, after] = trial.held;
+        let growth = after.saturating_sub(before);
+        let may_be = (GROWTH_SHARE * trial.sent() as f64) as u64 + self.effort.inside + BURST as u64;
+        if growth > may_be { growth } else { 0 }
     }
 
     fn trial(&mut self, pps: f64, seconds: f64) -> Result<TrialResults, PortError> {
@@ -203,8 +259,9 @@ impl Measurer for Trials {
         Ok(Measured {
             intended: trial.expected() + trial.unsent(),
             sent: trial.expected(),
-            lost: self.lost(&trial),
+            lost: self.lost(&trial).max(self.queued(&trial)),
             is_disturbed: trial.is_disturbed(),
+            is_late: trial.is_late(),
         })
     }
 }
@@ -218,13 +275,81 @@ fn goal(effort: &Effort) -> Result<Goal, String> {
         initial_trial_s: effort.trial_s,
         final_trial_s: effort.trial_s,
         duration_sum_s: effort.trials_s,
-        width: 0.02,
+        width: WIDTH,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_tester::clock::ModelTime;
+    use forebay_tester::device::{Processor, slow};
+
+    const QUEUE_PACKETS: usize = 4096;
+
+    /// A search with a switch that needs a microsecond for a packet.
+    fn found(clock: Clock, processor: Processor) -> Highest {
+        let effort = Effort {
+            seconds: 0.02,
+            trial_s: 0.02,
+            trials_s: 0.04,
+            pps_max: 4e6,
+            drain_ns: 20_000_000,
+            inside: 0,
+        };
+        let device = slow([1, 2], QUEUE_PACKETS, 1_000, processor);
+        let mut trials = Trials::new(device, clock, [1, 2], effort);
+        let kind = crate::rules::Kind::Exact;
+        let stream = crate::frames::stream(kind, 1, 1, 64, forebay_tester::stream::Rate::Frames(UNIT_PPS));
+        trials.highest(stream).expect("trials")
+    }
+
+    /// A queue of 4,096 packets is a fifth of what a trial of 20 ms sends: it must not hide an overload.
+    #[test]
+    fn the_capacity_of_a_switch_is_found_though_its_queue_is_long() {
+        let time = ModelTime::default();
+        let pps = found(Clock::Modelled(time), Processor::Own).pps.expect("a load");
+        assert!((0.97e6..1.02e6).contains(&pps), "{pps}");
+    }
+
+    /// The thread needs 8 µs for a burst of eight, and some readings of the clock.
+    #[test]
+    fn the_capacity_of_one_thread_is_found() {
+        let time = ModelTime::default();
+        let processor = Processor::Testers(time.clone());
+        let highest = found(Clock::Modelled(time), processor);
+        let pps = highest.pps.expect("a load");
+        assert!((0.96e6..1.01e6).contains(&pps), "{pps}");
+        assert_eq!(highest.limited_by, LimitedBy::Tester);
+    }
+
+    #[test]
+    fn late_trials_do_not_count_where_others_do() {
+        let of = |p50_ns, is_late| {
+            let mut found = Histogram::default();
+            found.record(p50_ns);
+            LoadResult {
+                share: 0.9,
+                pps: 1e6,
+                sent: 1,
+                unsent: 0,
+                lost: 0,
+                latency: found.summary(),
+                box_plot: BoxPlot::of(&found),
+                latency_all: found.summary(),
+                disturbed_share: 0.0,
+                is_late,
+                trials: 1,
+                late_trials: 0,
+                medians_ns: (0, 0),
+            }
+        };
+        let all = vec![of(5, false), of(100, true), of(3, false), of(4, false)];
+        let middle = LoadResult::middle(all).expect("some");
+        assert_eq!((middle.latency.p50_ns, middle.trials, middle.late_trials), (4, 4, 1));
+        assert_eq!(middle.medians_ns, (3, 5));
+        assert!(LoadResult::middle(vec![of(1, true)]).expect("one").is_late);
+    }
 
     #[test]
     fn a_box_has_its_quartiles_and_outliers() {

@@ -1,7 +1,9 @@
-//! Time: of the machine, of a processor's work for this thread, or simulated.
+//! Time: of the machine, of a processor's work for this thread, simulated, or modelled.
 
 use forebay_ports::{Clock as MachineClock, thread_time_ns};
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a trial gets the time from.
 pub enum Clock {
@@ -11,6 +13,22 @@ pub enum Clock {
     Thread(ThreadClock),
     /// A clock that goes on when it is told.
     Simulated(u64),
+    /// A model of one processor's time: reading it takes time, and so does what a device adds. Trials run as in real time.
+    Modelled(ModelTime),
+}
+
+/// Time that a modelled device and a [`Clock::Modelled`] share.
+#[derive(Clone, Debug, Default)]
+pub struct ModelTime(Arc<AtomicU64>);
+
+/// How long it takes to read modelled time.
+const READING_NS: u64 = 10;
+
+impl ModelTime {
+    /// Adds what some work takes; the time after it.
+    pub fn spend(&self, ns: u64) -> u64 {
+        self.0.fetch_add(ns, Ordering::Relaxed) + ns
+    }
 }
 
 impl Clock {
@@ -31,6 +49,7 @@ impl Clock {
             Clock::Machine(clock) => clock.now_ns(),
             Clock::Thread(clock) => clock.now_ns(),
             Clock::Simulated(now_ns) => *now_ns,
+            Clock::Modelled(time) => time.spend(READING_NS),
         }
     }
 

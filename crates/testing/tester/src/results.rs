@@ -20,6 +20,16 @@ const DISTURBED_MAX: f64 = 0.01;
 const LATENESS_NS_MAX: u64 = 1_000;
 const LATENESS_SHARE_MAX: f64 = 0.1;
 
+/// A sender is late when it needs more than this, or than a share of the trial if that is more, longer than intended, or when its
+/// least lateness grows by as much. The share is less than the width of any search.
+const LATE_NS_MIN: u64 = 10_000;
+const LATE_SHARE: f64 = 1e-3;
+
+/// What [`TrialResults::is_late`] tolerates in a trial of so many seconds.
+pub fn late_ns_max(seconds: f64) -> u64 {
+    LATE_NS_MIN.max((LATE_SHARE * seconds * 1e9) as u64)
+}
+
 /// Wrong frames that are shown.
 const EXAMPLES_SHOWN: usize = 8;
 
@@ -73,6 +83,9 @@ pub struct TrialResults {
     pub foreign: u64,
     pub polling: PollingResults,
     pub was_stopped: bool,
+    /// Frames inside the device when the measured time began and ended, where it gives back one for each.
+    #[serde(default)]
+    pub held: [u64; 2],
     /// Why figures of this trial should not be relied on; empty when they may be.
     pub doubts: Vec<String>,
 }
@@ -103,6 +116,12 @@ pub struct StreamResults {
     pub refused: u64,
     /// How much later than intended frames were sent.
     pub lateness: Distribution,
+    /// How much longer than intended the sender needs.
+    #[serde(default)]
+    pub late_ns: u64,
+    /// By how much its least lateness grew from the first quarter of the trial to the last.
+    #[serde(default)]
+    pub lateness_growth_ns: u64,
     /// Frames that came out by a port where they were not expected.
     pub misdirected: u64,
     pub paths: Vec<PathResults>,
@@ -214,6 +233,7 @@ impl TrialResults {
                 disturbed_share: (trial.polling.disturbed_ns as f64 / trial.measured_ns as f64).min(1.0),
             },
             was_stopped: trial.was_stopped,
+            held: trial.held,
             doubts: Vec::new(),
         };
         results.doubts = results.doubts_of();
@@ -234,12 +254,31 @@ impl TrialResults {
             ));
         }
         doubts.extend(self.streams.iter().flat_map(StreamResults::doubts));
+        if self.is_late() {
+            let late = |pick: fn(&StreamResults) -> u64| {
+                crate::report::time(self.streams.iter().map(pick).max().unwrap_or(0))
+            };
+            doubts.push(format!(
+                "sender late: it needs {} longer than the trial, and its least lateness grew by {}; the load was not reached",
+                late(|stream| stream.late_ns),
+                late(|stream| stream.lateness_growth_ns)
+            ));
+        }
         doubts
     }
 
     /// Whether the machine disturbed more of it than may be.
     pub fn is_disturbed(&self) -> bool {
         self.polling.disturbed_share > DISTURBED_MAX
+    }
+
+    /// Whether the load was not reached: a sender was late at the end, or ever later. Nothing need be lost then, when the device
+    /// keeps the tester from sending: where both share a thread, or when the port has no room.
+    pub fn is_late(&self) -> bool {
+        let most = late_ns_max(self.measured_s);
+        self.streams
+            .iter()
+            .any(|stream| stream.late_ns > most || stream.lateness_growth_ns > most)
     }
 
     /// Frames sent by all streams.
@@ -317,6 +356,8 @@ impl StreamResults {
             unsent: result.unsent,
             refused: result.refused,
             lateness: result.lateness.summary(),
+            late_ns: result.late_ns,
+            lateness_growth_ns: result.lateness_growth_ns,
             misdirected: result.misdirected,
             paths: paths
                 .map(|(port, expected, path)| PathResults::new(*port, *expected, path, seconds))

@@ -314,6 +314,7 @@ impl Measurer for SessionMeasurer<'_, '_> {
             sent: expected,
             lost: trial.lost(),
             is_disturbed: trial.is_disturbed(),
+            is_late: trial.is_late(),
         })
     }
 }

@@ -30,6 +30,47 @@ pub struct Sender<'a> {
     /// What was sent in all.
     pub(crate) all: Sent,
     pub(crate) lateness: Histogram,
+    quarters: Quarters,
+}
+
+/// The least lateness in each quarter of the measured time. A sender that is on time now and then has a small one; that of a sender
+/// that is asked for more than it can send grows.
+#[derive(Clone, Copy, Debug)]
+struct Quarters {
+    length_ns: u64,
+    /// When the present quarter ends.
+    until_ns: u64,
+    present: usize,
+    least_ns: [Option<u64>; 4],
+}
+
+impl Quarters {
+    fn new(window: Window) -> Quarters {
+        let length_ns = (window.end_ns.saturating_sub(window.from_ns) / 4).max(1);
+        Quarters {
+            length_ns,
+            until_ns: window.from_ns + length_ns,
+            present: 0,
+            least_ns: [None; 4],
+        }
+    }
+
+    /// Notes how late a frame was that was due then.
+    #[inline]
+    fn note(&mut self, due_ns: u64, lateness_ns: u64) {
+        while due_ns >= self.until_ns && self.present + 1 < self.least_ns.len() {
+            self.present += 1;
+            self.until_ns += self.length_ns;
+        }
+        let least_ns = &mut self.least_ns[self.present];
+        *least_ns = Some(least_ns.map_or(lateness_ns, |least_ns| least_ns.min(lateness_ns)));
+    }
+
+    /// By how much it grew from the first quarter to the last; 0 when frames were not sent in both.
+    fn growth_ns(&self) -> u64 {
+        let ends = self.least_ns[0].zip(self.least_ns[3]);
+        ends.map_or(0, |(first, last)| last.saturating_sub(first))
+    }
 }
 
 /// Frames that were sent.
@@ -73,6 +114,7 @@ impl<'a> Sender<'a> {
             measured: Sent::default(),
             all: Sent::default(),
             lateness: Histogram::default(),
+            quarters: Quarters::new(window),
         };
         sender.due_ns = sender.schedule.as_mut().map_or(0, Schedule::due_ns);
         sender
@@ -150,8 +192,22 @@ impl<'a> Sender<'a> {
         }
         self.measured.frames += 1;
         self.measured.bytes += bytes as u64;
-        self.lateness.record(now_ns - self.due_ns);
+        let lateness_ns = now_ns - self.due_ns;
+        self.lateness.record(lateness_ns);
+        self.quarters.note(self.due_ns, lateness_ns);
         each();
+    }
+
+    /// How much longer than intended it needs: how far behind its schedule it is at the end.
+    pub fn late_ns(&self) -> u64 {
+        self.schedule
+            .as_ref()
+            .map_or(0, |_| self.end_ns.saturating_sub(self.due_ns))
+    }
+
+    /// By how much its least lateness grew from the first quarter of the measured time to the last.
+    pub fn lateness_growth_ns(&self) -> u64 {
+        self.quarters.growth_ns()
     }
 
     /// Frames that were due before the end and have not been sent.

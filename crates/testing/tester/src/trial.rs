@@ -88,6 +88,8 @@ pub struct Trial {
     pub drops: Vec<(String, u64)>,
     /// Whether it was stopped before its end.
     pub was_stopped: bool,
+    /// Frames inside the device when the measured time began and ended: those sent less those received.
+    pub held: [u64; 2],
 }
 
 /// Ports where a stream comes out, each with the frames that should, and what was measured.
@@ -103,6 +105,10 @@ pub struct StreamTrial {
     pub unsent: u64,
     /// How much later than intended frames were sent.
     pub lateness: crate::histogram::Histogram,
+    /// How much longer than intended the sender needs.
+    pub late_ns: u64,
+    /// By how much its least lateness grew from the first quarter of the measured time to the last.
+    pub lateness_growth_ns: u64,
     /// What came out where: the port, frames that should come out there, and what was measured.
     pub paths: Paths,
     /// Frames that came out elsewhere.
@@ -172,6 +178,7 @@ struct Run<'a> {
     has_messages: bool,
     was_stopped: bool,
     ended_ns: u64,
+    held: [Option<u64>; 2],
 }
 
 impl<'a> Run<'a> {
@@ -227,7 +234,14 @@ impl<'a> Run<'a> {
             has_messages: streams.iter().any(|stream| stream.messages.is_some()),
             was_stopped: false,
             ended_ns: 0,
+            held: [None; 2],
         }
+    }
+
+    /// Frames that were sent and have not come back.
+    fn inside(&self) -> u64 {
+        let sent: u64 = self.senders.iter().map(|sender| sender.all.frames).sum();
+        sent.saturating_sub(self.received)
     }
 
     fn send_and_receive(
@@ -239,8 +253,12 @@ impl<'a> Run<'a> {
         let mut rounds = 0u64;
         loop {
             let now_ns = clock.now_ns() - self.start_ns;
+            if now_ns >= self.window.from_ns && self.held[0].is_none() {
+                self.held[0] = Some(self.inside());
+            }
             if now_ns >= self.window.end_ns {
                 self.ended_ns = now_ns;
+                self.held[1] = Some(self.inside());
                 return Ok(());
             }
             self.round(now_ns, device, clock)?;
@@ -463,7 +481,12 @@ impl<'a> Run<'a> {
             result.sent = sender.measured;
             result.sent.frames -= result.refused.min(result.sent.frames);
             result.lateness = std::mem::take(&mut sender.lateness);
-            result.unsent = if self.was_stopped { 0 } else { sender.unsent() };
+            if !self.was_stopped {
+                // Before frames that were not sent are counted, which moves the schedule on.
+                result.late_ns = sender.late_ns();
+                result.lateness_growth_ns = sender.lateness_growth_ns();
+                result.unsent = sender.unsent();
+            }
             if self.reference.is_none() {
                 result
                     .paths
@@ -483,6 +506,7 @@ impl<'a> Run<'a> {
             foreign: self.foreign,
             drops: Vec::new(),
             was_stopped: self.was_stopped,
+            held: self.held.map(Option::unwrap_or_default),
         }
     }
 }
@@ -525,6 +549,8 @@ impl StreamTrial {
             refused: 0,
             unsent: 0,
             lateness: crate::histogram::Histogram::default(),
+            late_ns: 0,
+            lateness_growth_ns: 0,
             paths,
             misdirected: 0,
             checked: Checked::default(),

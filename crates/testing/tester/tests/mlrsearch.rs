@@ -34,7 +34,7 @@ impl Measurer for Device {
             intended: sent,
             sent,
             lost: lost.min(sent),
-            is_disturbed: false,
+            ..Measured::default()
         })
     }
 }

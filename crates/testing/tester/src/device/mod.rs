@@ -4,17 +4,20 @@
 //! |---|---|---|---|
 //! | [mod@wire] | memory | real | nothing: the self test |
 //! | [mod@program], [chain] | memory | real | a switch with a P4 program, polled by the tester's thread; several of them |
+//! | [mod@slow] | memory | modelled | a switch of known capacity, for tests of searches |
 //! | [mod@interfaces] | AF_XDP, AF_PACKET, TAP | real | anything |
 //! | [mod@chip] | memory | simulated | a chip of the timed model |
 
 mod chip;
 mod interfaces;
 mod program;
+mod slow;
 mod wire;
 
 pub use chip::chip;
 pub use interfaces::interfaces;
 pub use program::{chain, program};
+pub use slow::{Processor, slow};
 pub use wire::wire;
 
 use crate::impairment::{Impaired, Impairment, Injected, SharedInjected};

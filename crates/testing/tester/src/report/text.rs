@@ -66,6 +66,7 @@ fn bridge(found: &BridgeResults, out: &mut String) {
 fn search(found: &SearchResults, out: &mut String) {
     let seconds: f64 = found.trials.iter().map(|trial| trial.seconds).sum();
     let disturbed = found.trials.iter().filter(|trial| trial.is_disturbed).count();
+    let late = found.trials.iter().filter(|trial| trial.is_late).count();
     let load = |pps: Option<f64>| pps.map_or("none".to_string(), rate);
     let _ = writeln!(
         out,
@@ -79,7 +80,7 @@ fn search(found: &SearchResults, out: &mut String) {
     );
     let _ = writeln!(
         out,
-        "  {}; {} trials of {seconds:.1} s in all, {disturbed} of them disturbed by the machine",
+        "  {}; {} trials of {seconds:.1} s in all, {disturbed} of them disturbed by the machine, {late} with the sender late",
         limit(found.limited_by),
         found.trials.len()
     );
@@ -109,10 +110,12 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
             at.map_or("-".to_string(), |found| time(pick(found)))
         };
         let burst = &size.back_to_back;
-        let more = if burst.at_least { "≥ " } else { "" };
+        let more = if burst.at_least || burst.is_late { "≥ " } else { "" };
+        let is_late = burst.is_late || at.is_some_and(|found| found.is_late);
+        let late = if is_late { "; sender late" } else { "" };
         let _ = writeln!(
             out,
-            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}",
+            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}",
             size.frame_bytes,
             size.throughput_pps.map_or("none".to_string(), rate),
             ns(|found| found.typical_ns),

@@ -4,6 +4,9 @@
 //! 2. Each goal nominates a load ([`super::selector`]); the lowest is tried. Each trial counts for all goals.
 //! 3. It ends when no goal nominates a load, or when the time is over.
 //!
+//! A load at which the sender is late was not reached. It is too high for every goal, whatever share it lets through: where the
+//! device keeps the tester from sending, overload loses nothing.
+//!
 //! The highest load is tried first with a *warm-up* whose result is forgotten.
 
 use super::bounds::{Bounds, Outcome, Target, Trials};
@@ -11,9 +14,8 @@ use super::goal::Goal;
 use super::grid::Grid;
 use super::selector::{Nomination, Selector, keep_clear};
 use super::{LimitedBy, SearchResults, SearchTrial};
+use crate::results::late_ns_max;
 
-/// Frames for so many seconds may be unsent at the end of a trial: what a generator always has on its way.
-const UNSENT_S: f64 = 10e-6;
 
 /// What a trial has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Measured {
     pub lost: u64,
     /// Whether the machine disturbed the trial.
     pub is_disturbed: bool,
+    /// Whether the sender was late ([`crate::results::TrialResults::is_late`]).
+    pub is_late: bool,
 }
 
 /// Runs trials.
@@ -100,20 +104,26 @@ impl<'a> Search<'a> {
         let measured = self.measurer.measure(pps, seconds)?;
         self.seconds += seconds;
         let unsent = measured.intended.saturating_sub(measured.sent);
-        if unsent as f64 > UNSENT_S * pps + 1.0 {
+        // Some frames are always on their way.
+        let is_late = measured.is_late || unsent as f64 > late_ns_max(seconds) as f64 / 1e9 * pps + 1.0;
+        if is_late {
             self.tester_limit = Some(self.tester_limit.map_or(pps, |limit| limit.min(pps)));
         }
         // A load that cannot be sent is not reached: the search goes on below. The result names the tester as its limit.
-        let allowed = (UNSENT_S * pps + 1.0) as u64;
         let all = measured.intended.max(measured.sent).max(1) as f64;
-        let loss_ratio = (measured.lost + if unsent > allowed { unsent } else { 0 }) as f64 / all;
-        self.trials.add(level, Outcome { seconds, loss_ratio });
+        let loss_ratio = (measured.lost + if is_late { unsent } else { 0 }) as f64 / all;
+        let outcome = Outcome {
+            seconds,
+            loss_ratio: if is_late { 1.0 } else { loss_ratio },
+        };
+        self.trials.add(level, outcome);
         self.log.push(SearchTrial {
             pps,
             seconds,
             loss_ratio: measured.lost as f64 / measured.sent.max(1) as f64,
             unsent_ratio: unsent as f64 / all,
             is_disturbed: measured.is_disturbed,
+            is_late,
         });
         Ok(loss_ratio)
     }
@@ -262,7 +272,7 @@ mod tests {
                 intended: sent,
                 sent,
                 lost: sent.saturating_sub((self.0 * seconds) as u64),
-                is_disturbed: false,
+                ..Measured::default()
             })
         }
     }
@@ -326,8 +336,7 @@ mod tests {
             Ok(Measured {
                 intended: (pps * seconds) as u64,
                 sent: (pps.min(self.0) * seconds) as u64,
-                lost: 0,
-                is_disturbed: false,
+                ..Measured::default()
             })
         }
     }
@@ -339,7 +348,41 @@ mod tests {
         assert_eq!(found[0].limited_by, LimitedBy::Tester);
         assert!(found[0].trials.iter().all(|trial| trial.loss_ratio == 0.0));
         let lower = found[0].lower_bound_pps.expect("found");
-        assert!((0.99e6..1.0e6 + 100.0).contains(&lower), "{lower}");
+        assert!((0.99e6..1.002e6).contains(&lower), "{lower}");
+    }
+
+    /// Goals that allow some loss do not allow that less is sent than the load says.
+    #[test]
+    fn a_late_sender_is_too_slow_for_every_goal() {
+        let found = search(&goals(&["pdr"]), limits(), &mut SlowTester(1e6)).expect("trials");
+        let lower = found[0].lower_bound_pps.expect("found");
+        assert!((0.99e6..1.002e6).contains(&lower), "{lower}");
+        assert!(found[0].trials.iter().any(|trial| trial.is_late));
+    }
+
+    /// Sends all, but ever later: only the sender knows.
+    struct Later(f64);
+
+    impl Measurer for Later {
+        fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+            let sent = (pps * seconds) as u64;
+            Ok(Measured {
+                intended: sent,
+                sent,
+                is_late: pps > self.0,
+                ..Measured::default()
+            })
+        }
+    }
+
+    #[test]
+    fn a_sender_that_is_ever_later_has_not_reached_the_load() {
+        let found = search(&goals(&["ndr", "pdr"]), limits(), &mut Later(1e6)).expect("trials");
+        for result in found {
+            let lower = result.lower_bound_pps.expect("found");
+            assert!((0.99e6..=1e6).contains(&lower), "{}: {lower}", result.goal);
+            assert_eq!(result.limited_by, LimitedBy::Tester);
+        }
     }
 
     #[test]

@@ -66,4 +66,7 @@ pub struct SearchTrial {
     pub unsent_ratio: f64,
     /// Whether the machine disturbed it.
     pub is_disturbed: bool,
+    /// Whether the sender was late: the load was not reached, and counts as too high.
+    #[serde(default)]
+    pub is_late: bool,
 }

@@ -41,6 +41,9 @@ pub struct SizeResults {
     pub latency: Vec<LatencyResults>,
     /// Loads with their loss ratios, from the highest on.
     pub loss: Vec<(f64, f64)>,
+    /// Those of these loads at which the sender was late: less was sent, so the device may lose more.
+    #[serde(default)]
+    pub loss_late: Vec<f64>,
     pub back_to_back: BackToBack,
     pub search: SearchResults,
 }
@@ -52,6 +55,9 @@ pub struct LatencyResults {
     /// The share of the throughput.
     pub share: f64,
     pub pps: f64,
+    /// Whether the sender was late: its lateness is part of the latency.
+    #[serde(default)]
+    pub is_late: bool,
     /// RFC 8219: the median.
     pub typical_ns: u64,
     /// RFC 8219: 99.9 %.
@@ -71,6 +77,9 @@ pub struct BackToBack {
     pub standard_deviation: f64,
     /// The longest burst that was tried lost nothing: the buffer is at least as long.
     pub at_least: bool,
+    /// A burst counts as too long only because the tester could not send all of it in time.
+    #[serde(default)]
+    pub is_late: bool,
     /// RFC 9004 §6.4: how long the highest load is needed to fill the buffer.
     pub implied_buffer_s: f64,
     /// The same without the frames that were forwarded meanwhile.
@@ -102,6 +111,7 @@ pub fn test_size(
         limited_by: found.limited_by,
         latency: Vec::new(),
         loss: Vec::new(),
+        loss_late: Vec::new(),
         back_to_back: BackToBack::default(),
         search: found,
     };
@@ -112,7 +122,11 @@ pub fn test_size(
             results.latency.push(latency(share, share * throughput, &trial));
         }
     }
-    results.loss = loss_rates(session, limits.max_pps, seconds, progress)?;
+    (results.loss, results.loss_late) = loss_rates(limits.max_pps, |pps| {
+        let trial = at_load(session, pps, seconds, progress)?;
+        let ratio = trial.lost() as f64 / trial.expected().max(1) as f64;
+        Ok((ratio, trial.is_late()))
+    })?;
     let throughput = results.throughput_pps.unwrap_or(0.0);
     results.back_to_back = back_to_back(session, limits.max_pps, throughput, scale, progress)?;
     Ok(results)
@@ -142,6 +156,7 @@ fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
     LatencyResults {
         share,
         pps,
+        is_late: trial.is_late(),
         typical_ns: all.quantile(0.5),
         worst_case_ns: all.quantile(0.999),
         pdv_ns: all.quantile(0.999) - all.min(),
@@ -149,25 +164,27 @@ fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
     }
 }
 
+/// Loads with their loss ratios from the highest on, until two in a row lose nothing; and those at which the sender was late. A load
+/// that was not reached loses nothing, and says nothing.
 fn loss_rates(
-    session: &mut Session<'_>,
     max_pps: f64,
-    seconds: f64,
-    progress: &mut dyn Progress,
-) -> Result<Vec<(f64, f64)>, String> {
-    let mut rates = Vec::new();
+    mut measure: impl FnMut(f64) -> Result<(f64, bool), String>,
+) -> Result<(Vec<(f64, f64)>, Vec<f64>), String> {
+    let (mut rates, mut late) = (Vec::new(), Vec::new());
+    let mut without_loss = 0;
     for tenths in (1..=10).rev() {
         let pps = max_pps * f64::from(tenths) / 10.0;
-        let trial = at_load(session, pps, seconds, progress)?;
-        rates.push((pps, trial.lost() as f64 / trial.expected().max(1) as f64));
-        if let [.., (_, before), (_, last)] = rates[..]
-            && before == 0.0
-            && last == 0.0
-        {
+        let (ratio, is_late) = measure(pps)?;
+        rates.push((pps, ratio));
+        if is_late {
+            late.push(pps);
+        }
+        without_loss = if ratio == 0.0 && !is_late { without_loss + 1 } else { 0 };
+        if without_loss == 2 {
             break;
         }
     }
-    Ok(rates)
+    Ok((rates, late))
 }
 
 fn back_to_back(
@@ -181,7 +198,12 @@ fn back_to_back(
     let searches = (BURST_SEARCHES * scale).ceil().clamp(1.0, BURST_SEARCHES) as usize;
     let mut result = BackToBack::default();
     for _ in 0..searches {
-        let frames = longest_burst(longest, |frames| burst_is_good(session, max_pps, frames, progress))?;
+        let is_late = &mut result.is_late;
+        let frames = longest_burst(longest, |frames| {
+            let (is_sent, is_whole) = burst(session, max_pps, frames, progress)?;
+            *is_late |= is_whole && !is_sent;
+            Ok(is_whole && is_sent)
+        })?;
         result.at_least |= frames == longest;
         result.frames.push(frames);
     }
@@ -213,12 +235,13 @@ fn longest_burst(longest: u64, mut is_good: impl FnMut(u64) -> Result<bool, Stri
     Ok(good)
 }
 
-fn burst_is_good(
+/// Whether all of a burst was sent in time, and whether all that was sent came back.
+fn burst(
     session: &mut Session<'_>,
     pps: f64,
     frames: u64,
     progress: &mut dyn Progress,
-) -> Result<bool, String> {
+) -> Result<(bool, bool), String> {
     let plan = session.plan_at(pps, frames as f64 / pps)?;
     let plan = Plan {
         warm_up_ns: 0,
@@ -226,12 +249,20 @@ fn burst_is_good(
         ..plan
     };
     let trial = session.trial(plan, progress)?;
-    Ok(trial.lost() + trial.unsent() == 0)
+    Ok((trial.unsent() == 0, trial.lost() == 0))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::longest_burst;
+    use super::{longest_burst, loss_rates};
+
+    /// Where switch and tester share a thread, overload loses nothing; the series must not end there.
+    #[test]
+    fn a_load_that_was_not_reached_is_not_without_loss() {
+        let (rates, late) = loss_rates(1000.0, |pps| Ok((0.0, pps > 650.0))).expect("trials");
+        assert_eq!(late, [1000.0, 900.0, 800.0, 700.0]);
+        assert_eq!(rates.iter().map(|(pps, _)| *pps).collect::<Vec<_>>()[4..], [600.0, 500.0]);
+    }
 
     #[test]
     fn the_longest_burst_is_found_exactly() {

@@ -62,7 +62,7 @@ pub struct Attempt {
     pub lost: u64,
     /// Test frames that came out elsewhere, too or instead.
     pub flooded: u64,
-    /// Learning frames that the tester could not send.
+    /// Learning frames that the tester could not send, and addresses to which it could send no test frame.
     pub unsent: u64,
 }
 
@@ -154,7 +154,7 @@ fn attempt(
         |index| (FIRST + index, STATION),
         entry,
     );
-    let unsent = send(session, learning, addresses, learning_pps, progress)?.2;
+    let learning = send(session, learning, addresses, learning_pps, progress)?;
     let to = Some(entry.learning_port);
     let test = stream(
         "test",
@@ -164,24 +164,33 @@ fn attempt(
         |index| (STATION, FIRST + index),
         entry,
     );
-    let (lost, flooded, _) = send(session, test, addresses, entry.learning_pps, progress)?;
+    let test = send(session, test, addresses, entry.learning_pps, progress)?;
     Ok(Attempt {
         addresses,
         learning_pps,
-        lost,
-        flooded,
-        unsent,
+        lost: test.lost,
+        flooded: test.misdirected,
+        // An address without a test frame is not known to be learned.
+        unsent: learning.unsent + addresses.saturating_sub(test.sent),
     })
 }
 
-/// Sends each frame of a stream at least once; how many were lost, came out elsewhere, and were not sent.
+/// What became of frames.
+struct Fate {
+    sent: u64,
+    lost: u64,
+    misdirected: u64,
+    unsent: u64,
+}
+
+/// Sends each frame of a stream at least once, unless the tester is late.
 fn send(
     session: &mut Session<'_>,
     stream: Stream,
     frames: u64,
     pps: f64,
     progress: &mut dyn Progress,
-) -> Result<(u64, u64, u64), String> {
+) -> Result<Fate, String> {
     session.set_streams(vec![stream]);
     let seconds = (frames as f64 * MARGIN + 2.0) / pps;
     let plan = Plan {
@@ -193,8 +202,12 @@ fn send(
     if trial.was_stopped {
         return Err("the test was stopped".to_string());
     }
-    let stream = &trial.streams[0];
-    Ok((trial.lost(), stream.misdirected, trial.unsent()))
+    Ok(Fate {
+        sent: trial.sent(),
+        lost: trial.lost(),
+        misdirected: trial.streams[0].misdirected,
+        unsent: trial.unsent(),
+    })
 }
 
 /// The highest load of broadcast frames that all other ports give back.
@@ -250,6 +263,7 @@ impl Measurer for Broadcast<'_, '_, '_> {
             sent: expected,
             lost: trial.lost().max(missing).min(expected),
             is_disturbed: trial.is_disturbed(),
+            is_late: trial.is_late(),
         })
     }
 }
