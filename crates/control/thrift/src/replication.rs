@@ -29,6 +29,13 @@ struct Node {
     ports: BTreeSet<u32>,
 }
 
+/// A node as it is shown.
+pub(crate) struct NodeAbout {
+    pub(crate) handle: u32,
+    pub(crate) rid: u32,
+    pub(crate) ports: Vec<u32>,
+}
+
 /// What has been configured through this interface.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replication {
@@ -278,11 +285,15 @@ impl<S: Switch> Runtime<S> {
         Ok(())
     }
 
-    /// Each group with its nodes: handle, replication id, ports.
-    pub(crate) fn groups_and_nodes(&self) -> Vec<(u32, Vec<(u32, u32, Vec<u32>)>)> {
+    /// Each group with its nodes.
+    pub(crate) fn groups_and_nodes(&self) -> Vec<(u32, Vec<NodeAbout>)> {
         let node = |handle: &u32| {
             let node = self.replication.nodes.get(handle)?;
-            Some((*handle, node.rid, node.ports.iter().copied().collect()))
+            Some(NodeAbout {
+                handle: *handle,
+                rid: node.rid,
+                ports: node.ports.iter().copied().collect(),
+            })
         };
         let groups = self.replication.groups.iter();
         groups

@@ -255,9 +255,8 @@ impl TrialResults {
         }
         doubts.extend(self.streams.iter().flat_map(StreamResults::doubts));
         if self.is_late() {
-            let late = |pick: fn(&StreamResults) -> u64| {
-                crate::report::time(self.streams.iter().map(pick).max().unwrap_or(0))
-            };
+            let late =
+                |pick: fn(&StreamResults) -> u64| crate::report::time(self.streams.iter().map(pick).max().unwrap_or(0));
             doubts.push(format!(
                 "sender late: it needs {} longer than the trial, and its least lateness grew by {}; the load was not reached",
                 late(|stream| stream.late_ns),

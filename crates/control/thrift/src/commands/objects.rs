@@ -344,13 +344,10 @@ fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
     let mut text = String::from("==========\nMC ENTRIES\n");
     for (group, nodes) in runtime.groups_and_nodes() {
         let _ = writeln!(text, "**********\nmgrp({group})");
-        for (handle, rid, ports) in nodes {
-            let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
-            let _ = writeln!(
-                text,
-                "  -> (L1h={handle}, rid={rid}) -> (ports=[{}], lags=[])",
-                ports.join(", ")
-            );
+        for node in nodes {
+            let ports: Vec<String> = node.ports.iter().map(ToString::to_string).collect();
+            let (handle, rid, ports) = (node.handle, node.rid, ports.join(", "));
+            let _ = writeln!(text, "  -> (L1h={handle}, rid={rid}) -> (ports=[{ports}], lags=[])");
         }
     }
     text + "==========\nLAGS\n==========\n"

@@ -16,7 +16,6 @@ use super::selector::{Nomination, Selector, keep_clear};
 use super::{LimitedBy, SearchResults, SearchTrial};
 use crate::results::late_ns_max;
 
-
 /// What a trial has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {

@@ -164,13 +164,16 @@ fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
     }
 }
 
+/// Packets a second, and the share of them that was lost at this load.
+type LossRates = Vec<(f64, f64)>;
+
 /// Loads with their loss ratios from the highest on, until two in a row lose nothing; and those at which the sender was late. A load
 /// that was not reached loses nothing, and says nothing.
 fn loss_rates(
     max_pps: f64,
     mut measure: impl FnMut(f64) -> Result<(f64, bool), String>,
-) -> Result<(Vec<(f64, f64)>, Vec<f64>), String> {
-    let (mut rates, mut late) = (Vec::new(), Vec::new());
+) -> Result<(LossRates, Vec<f64>), String> {
+    let (mut rates, mut late) = (LossRates::new(), Vec::new());
     let mut without_loss = 0;
     for tenths in (1..=10).rev() {
         let pps = max_pps * f64::from(tenths) / 10.0;
@@ -261,7 +264,10 @@ mod tests {
     fn a_load_that_was_not_reached_is_not_without_loss() {
         let (rates, late) = loss_rates(1000.0, |pps| Ok((0.0, pps > 650.0))).expect("trials");
         assert_eq!(late, [1000.0, 900.0, 800.0, 700.0]);
-        assert_eq!(rates.iter().map(|(pps, _)| *pps).collect::<Vec<_>>()[4..], [600.0, 500.0]);
+        assert_eq!(
+            rates.iter().map(|(pps, _)| *pps).collect::<Vec<_>>()[4..],
+            [600.0, 500.0]
+        );
     }
 
     #[test]
