@@ -147,7 +147,8 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
         log: log(arguments, &mut lines)?,
         captures: places.captures,
         delay: Duration::from_secs(arguments.use_files.map_or(0, |seconds| seconds.max(0) as u64)),
-        wants_thrift: arguments.thrift_port.is_none() && kind == Kind::Plain,
+        // A switch that reads files ends with them, and nobody comes.
+        wants_thrift: kind == Kind::Plain && arguments.thrift_port.is_none() && arguments.use_files.is_none(),
         lines,
     })))
 }
