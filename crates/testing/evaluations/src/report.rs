@@ -20,12 +20,11 @@ pub fn flow_line(result: &FlowResult) -> String {
     let load = |load: &LoadResult| {
         let latency = load
             .undisturbed()
-            .map_or("the machine disturbed every packet".to_string(), |latency| {
+            .map_or("none, the sender was late or every packet disturbed".to_string(), |latency| {
                 let (p50_us, p99_us) = (latency.p50_ns as f64 / US, latency.p99_ns as f64 / US);
                 format!("p50 {p50_us:.2} µs, p99 {p99_us:.2} µs")
             });
-        let late = if load.is_late { ", sender late" } else { "" };
-        format!("{:.0} % of it: {latency}{late}", 100.0 * load.share)
+        format!("{:.0} % of it: {latency}", 100.0 * load.share)
     };
     let loads: Vec<String> = result.loads.iter().map(load).collect();
     format!(
@@ -245,7 +244,7 @@ impl Found {
              Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
              and counted in *all packets*. Of several trials, in which the cases take turns, the one with the middle median is shown, with \
              the least and the largest median; those with a *late sender* (the load was not reached: it needed 0.1 % longer than intended, or its \
-             least lateness grew by as much) are left out unless all are late. Cells are empty where the machine disturbed all packets; *disturbed* is the share of the time.\n\n",
+             least lateness grew by as much) are left out; latency is not shown where all were late. Cells also are empty where the machine disturbed all packets; *disturbed* is the share of the time.\n\n",
         );
     }
 

@@ -88,7 +88,7 @@ impl LoadResult {
     pub fn middle(all: Vec<LoadResult>) -> Option<LoadResult> {
         let trials = all.len() as u64;
         let late_trials = all.iter().filter(|load| load.is_late).count() as u64;
-        let counts = |load: &LoadResult| !load.is_late && load.undisturbed().is_some();
+        let counts = |load: &LoadResult| load.undisturbed().is_some();
         let has_good = all.iter().any(counts);
         let mut chosen: Vec<LoadResult> = all.into_iter().filter(|load| !has_good || counts(load)).collect();
         chosen.sort_by_key(|load| load.latency.p50_ns);
@@ -107,9 +107,9 @@ impl LoadResult {
         format!("{} of {}", self.late_trials, self.trials)
     }
 
-    /// Latency of the packets that the machine did not disturb; none when it disturbed all.
+    /// Latency of the packets that the machine did not disturb; none when it disturbed all, or when the sender was late.
     pub fn undisturbed(&self) -> Option<&Distribution> {
-        (self.latency.count > 0).then_some(&self.latency)
+        (self.latency.count > 0 && !self.is_late).then_some(&self.latency)
     }
 }
 
