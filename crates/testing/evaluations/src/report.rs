@@ -18,12 +18,13 @@ const US: f64 = 1e3;
 /// A line that tells of a result.
 pub fn flow_line(result: &FlowResult) -> String {
     let load = |load: &LoadResult| {
-        let latency = load
-            .undisturbed()
-            .map_or("none, the sender was late or every packet disturbed".to_string(), |latency| {
+        let latency = load.undisturbed().map_or(
+            "none, the sender was late or every packet disturbed".to_string(),
+            |latency| {
                 let (p50_us, p99_us) = (latency.p50_ns as f64 / US, latency.p99_ns as f64 / US);
                 format!("p50 {p50_us:.2} µs, p99 {p99_us:.2} µs")
-            });
+            },
+        );
         format!("{:.0} % of it: {latency}", 100.0 * load.share)
     };
     let loads: Vec<String> = result.loads.iter().map(load).collect();
