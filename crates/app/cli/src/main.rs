@@ -98,7 +98,8 @@ fn help() -> anyhow::Result<commands::Status> {
 
 /// A command line from its words, with what a configuration file says. A wrong one ends the process with a message.
 fn parse(words: Vec<OsString>) -> anyhow::Result<CommandLine> {
-    Ok(CommandLine::parse_from(run_config::expand(words, &command_line())?))
+    let words = run_config::expand(words, &command_line())?;
+    Ok(CommandLine::try_parse_from(words).unwrap_or_else(|error| output::usage(error).exit()))
 }
 
 fn run(arguments: Vec<OsString>) -> anyhow::Result<commands::Status> {

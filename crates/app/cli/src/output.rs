@@ -2,6 +2,7 @@
 //! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with `--log-format json` as objects.
 
 use anyhow::{Context, Result};
+use clap::error::ContextKind;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,9 +30,27 @@ pub enum LogFormat {
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
+/// What clap says of a wrong command line, with a value that is no number named as such: the standard library's words
+/// ("invalid digit found in string") are about its parser.
+pub fn usage(error: clap::Error) -> clap::Error {
+    let source = std::error::Error::source(&error).map(ToString::to_string);
+    let reason = match source.as_deref() {
+        Some("invalid digit found in string" | "cannot parse integer from empty string") => "expected a whole number",
+        Some("number too large to fit in target type") => "the number is too large",
+        Some("number too small to fit in target type") => "the number is too small",
+        Some("invalid float literal" | "cannot parse float from empty string") => "expected a number",
+        _ => return error,
+    };
+    let said = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (argument, value) = (said(ContextKind::InvalidArg), said(ContextKind::InvalidValue));
+    let message =
+        format!("invalid value '{value}' for '{argument}': {reason}\n\nFor more information, try '--help'.\n");
+    clap::Error::raw(error.kind(), message)
+}
+
 /// What clap says, without its advice on usage.
 pub fn first_line(error: clap::Error) -> anyhow::Error {
-    let text = error.to_string();
+    let text = usage(error).to_string();
     let line = text.lines().next().unwrap_or_default();
     anyhow::Error::msg(line.trim_start_matches("error: ").to_string())
 }

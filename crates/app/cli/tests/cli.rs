@@ -227,6 +227,14 @@ fn what_cannot_be_done_is_said_plainly() {
         ),
         (vec!["test", &program(), "--engine", "nope"], "invalid value 'nope'"),
         (
+            vec!["simple-switch", "--device-id", "one"],
+            "invalid value 'one' for '--device-id <N>': expected a whole number",
+        ),
+        (
+            vec!["test", "nope.p4"],
+            "cannot read nope.p4: No such file or directory",
+        ),
+        (
             vec!["trace", &program(), "--hex", "00", "--port", "x"],
             "expected a whole number",
         ),

@@ -47,7 +47,11 @@ impl fmt::Display for Error {
             Error::NotRegular(path) => write!(f, "{} is no regular file", path.display()),
             Error::Endless(path) => write!(f, "{} is a device, not a file: it does not end", path.display()),
             Error::Binary(path, wanted) => {
-                write!(f, "{} is a binary file, not the text of a {wanted}", path.display())
+                write!(
+                    f,
+                    "{} is a binary file; name the {wanted}, which is text",
+                    path.display()
+                )
             }
             Error::IsTest(path) => write!(
                 f,

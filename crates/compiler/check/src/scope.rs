@@ -64,6 +64,14 @@ impl Entity {
         )
     }
 
+    /// Whether its name may stand where a value does.
+    pub(crate) fn is_value(&self) -> bool {
+        matches!(
+            self,
+            Entity::Constant(_) | Entity::Var(_) | Entity::Instance(_) | Entity::Table(_) | Entity::ValueSet(_)
+        )
+    }
+
     /// What it is, for messages.
     pub(crate) fn describe(&self) -> &'static str {
         match self {

@@ -141,6 +141,11 @@ const SAMPLES: &[(&str, &str)] = &[
          entries = { priority = 1: 1: NoAction(); } } apply {} }",
     ),
     (
+        "E0608",
+        "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; }
+         entries = { priority = -1: 1: NoAction(); } } apply {} }",
+    ),
+    (
         "E0609",
         "control c(in bit<8> x) { apply { switch (x) { 1: {} 1: {} } } }",
     ),

@@ -8,7 +8,7 @@ use crate::data;
 use crate::entity::meter::counts_of;
 use crate::forwarding::Forwarding;
 use crate::ports::Ports;
-use crate::roles::RoleConfig;
+use crate::roles::{self, RoleConfig};
 use crate::schema::TableSchema;
 use crate::status::{Code, Error};
 use forebay_pipeline::{ColorCounts, Entry, EntryAction};
@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, now_ns: u64) -> Result<(), Error> {
     let updates = state(old);
     for update in &updates {
-        check_meaning(old, new, update)?;
+        check_meaning(old, new, update).map_err(|error| lost(old, update, &error))?;
     }
     let writer = Writer {
         role: &RoleConfig::default(),
@@ -49,9 +49,19 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
             update.r#type = Type::Modify as i32;
             done = write(&update);
         }
-        done.map_err(|error| Error::invalid(format!("the forwarding state cannot be kept: {error}")))?;
+        done.map_err(|error| lost(old, &update, &error))?;
     }
     Ok(())
+}
+
+/// What is said when the new program has no place for something.
+fn lost(old: &Forwarding, update: &Update, error: &Error) -> Error {
+    let id = update.entity.as_ref().and_then(roles::object);
+    let owner = id.and_then(|id| old.schema.describe(id));
+    let owner = owner.map_or(String::new(), |owner| {
+        format!("what {owner} holds has no place in the new program: ")
+    });
+    Error::invalid(format!("the forwarding state cannot be kept: {owner}{error}"))
 }
 
 /// A table that means something else in the new program cannot keep its entries, even if they would fit.
@@ -68,10 +78,7 @@ fn check_meaning(old: &Forwarding, new: &Forwarding, update: &Update) -> Result<
     };
     match key(before) == key(after) {
         true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "the forwarding state cannot be kept: the key of table `{}` has changed",
-            before.name
-        ))),
+        false => Err(Error::invalid("its key has changed")),
     }
 }
 

@@ -125,7 +125,7 @@ impl RoleConfig {
 }
 
 /// The object of the program that an entity belongs to; groups and sessions belong to none.
-fn object(entity: &Entity) -> Option<u32> {
+pub(crate) fn object(entity: &Entity) -> Option<u32> {
     let of_table = |entry: &Option<forebay_protocol::p4::v1::TableEntry>| entry.as_ref().map(|entry| entry.table_id);
     Some(match entity.entity.as_ref()? {
         Kind::TableEntry(entry) => entry.table_id,

@@ -72,11 +72,11 @@ impl<'a> Choices<'a> {
         if let Some(action) = self.actions.iter().find(|action| action.alias() == name) {
             return Ok(action);
         }
-        select(&format!("action of {}", self.owner), name, &names, aliases())
+        select("action", name, &names, aliases())
             .map(|chosen| self.actions[chosen])
             .map_err(|mistake| match find(name, &catalog.info.actions) {
                 Ok(other) => self.not_ours(other),
-                Err(_) => mistake,
+                Err(_) => mistake.within(&self.owner),
             })
     }
 

@@ -35,6 +35,14 @@ impl Mistake {
         }
     }
 
+    /// With the thing in which something is wrong, named before it.
+    pub fn within(self, place: &str) -> Mistake {
+        Mistake {
+            message: format!("{place}: {}", self.message),
+            ..self
+        }
+    }
+
     /// A name that is not there: the nearest one is proposed, or all that there are.
     pub fn unknown<'a>(what: &str, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
         let known: Vec<&str> = known.into_iter().collect();

@@ -2,7 +2,7 @@
 
 use super::Status;
 use crate::{files, output};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use forebay_allocation::{Chip, Hop, Plan, Problem, Solution, commands, first_fit, solve};
 use forebay_chip::ChipSpec;
 use forebay_stages::Machine;
@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 
 fn read(arguments: &Arguments) -> Result<Problem> {
     let path = &arguments.file;
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = files::text(path, "file of functions and flows")?;
     Problem::read(&text, chip).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 

@@ -48,8 +48,11 @@ pub fn is_name(name: &str) -> bool {
 /// As those of [`run`].
 pub fn run_under_name() -> Result<Status> {
     let command = Arguments::augment_args(Command::new("simple_switch_CLI"));
-    let matches = command.about("In the place of BMv2's simple_switch_CLI").get_matches();
-    run(&Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    let matches = command
+        .about("In the place of BMv2's simple_switch_CLI")
+        .try_get_matches();
+    let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    run(&arguments.unwrap_or_else(|error| output::usage(error).exit()))
 }
 
 /// Does the commands of the standard input.

@@ -109,7 +109,10 @@ fn suites(arguments: &Arguments) -> Result<Vec<Suite>> {
                 "{0} is a folder; for all tests below it: forebay test --all {0}",
                 program.display()
             ),
-            [] => test_suite::tests_beside(program)?,
+            [] => {
+                files::check_program(program)?;
+                test_suite::tests_beside(program)?
+            }
             named => named.to_vec(),
         };
         programs.push((program.clone(), tests));

@@ -8,6 +8,7 @@ mod target;
 
 pub use general::Arguments;
 
+use crate::output;
 use crate::packet_log::{Destination, FileOptions, Level, LogOptions};
 use anyhow::{Result, anyhow, bail};
 use clap::Parser;
@@ -113,7 +114,8 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
     if let Some(text) = arguments.about_itself(kind) {
         return Ok(Task::Print(text));
     }
-    let target = Target::try_parse_from(&arguments.target).map_err(|error| anyhow!("behind `--`: {error}"))?;
+    let target = Target::try_parse_from(&arguments.target)
+        .map_err(|error| anyhow!("behind `--`: {}", output::first_line(error)))?;
     let kind = if arguments.no_grpc { Kind::Plain } else { kind };
     let places = arguments.places()?;
     let mut lines = Lines {

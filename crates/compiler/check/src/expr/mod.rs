@@ -136,7 +136,7 @@ impl Checker {
                     span,
                 };
             }
-            self.unknown_name(&name.ident, "value", |entity| !entity.is_type());
+            self.unknown_name(&name.ident, "value", Entity::is_value);
             return self.invalid(span);
         };
         match entity {

@@ -105,6 +105,8 @@ impl Checker {
         let mut current = BigInt::zero();
         for (entry, checked) in entries.iter().zip(&table.entries) {
             match checked.priority.as_ref().map(|priority| &priority.kind) {
+                // A negative one was reported where it stands.
+                Some(ExprKind::Int(value)) if value.is_negative() => return,
                 Some(ExprKind::Int(value)) => current = value.clone(),
                 Some(_) => return,
                 None if largest_wins => current -= &step,

@@ -102,6 +102,7 @@ pub fn get_hash(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, args: &Ar
         _ => (args.value(cx, 0), None),
     };
     let data = checksum::data_items(cx, &data);
+    let data = whole_bytes(cx, data);
     let slot = storage::temporary(cx, width);
     graph::emit(
         cx,
@@ -113,6 +114,23 @@ pub fn get_hash(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, args: &Ar
         },
     );
     Value::Scalar(Expr::Slot(slot))
+}
+
+/// Data with zeros in front, so that it ends with a whole byte: as BMv2's `psa_switch` does (`build_buffer` in its
+/// `psa_hash.cpp`), where v1model's `hash` has them behind. Values of a varbit field count as whole bytes.
+fn whole_bytes(cx: &Context, mut data: Vec<DataItem>) -> Vec<DataItem> {
+    let bits: u32 = data
+        .iter()
+        .map(|item| match item {
+            DataItem::Value(value) => value.width(&cx.program),
+            DataItem::Varbit { .. } => 0,
+        })
+        .sum();
+    match bits.next_multiple_of(8) - bits {
+        0 => {}
+        missing => data.insert(0, DataItem::Value(build::constant(missing, 0))),
+    }
+    data
 }
 
 /// `update(data)` of a checksum: its values are kept until `get`.

@@ -108,6 +108,20 @@ impl Schema {
     pub(crate) fn action(&self, id: u32) -> Result<&ActionSchema, Error> {
         find(&self.actions, id, "action")
     }
+
+    /// What has this id, for messages: ``table `ingress.routes` ``.
+    pub(crate) fn describe(&self, id: u32) -> Option<String> {
+        fn named<T: Named>(what: &str, objects: &BTreeMap<u32, T>, id: u32) -> Option<String> {
+            objects.get(&id).map(|object| format!("{what} `{}`", object.name()))
+        }
+        named("table", &self.tables, id)
+            .or_else(|| named("action profile", &self.profiles, id))
+            .or_else(|| named("counter", &self.counters, id))
+            .or_else(|| named("meter", &self.meters, id))
+            .or_else(|| named("register", &self.registers, id))
+            .or_else(|| named("value set", &self.value_sets, id))
+            .or_else(|| named("digest", &self.digests, id))
+    }
 }
 
 /// The object with an id; the error says what there is.

@@ -113,6 +113,8 @@ fn reconcile_keeps_the_forwarding_state() {
         Code::InvalidArgument,
         "the address would fit the new field, but mean something else"
     );
+    let said = "the forwarding state cannot be kept: what table `EntityIngress.forwarding` holds has no place in the new program: its key has changed";
+    assert_eq!(error.message, said);
     switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
 }
 

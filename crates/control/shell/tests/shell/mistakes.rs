@@ -46,7 +46,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "table add forwarding dst_addr=* do drop",
         "needs a value\n  = help: write a MAC address as 00:11",
     ),
-    ("table add forwarding dst_addr=1 do dorp", "did you mean `drop`?"),
+    (
+        "table add forwarding dst_addr=1 do dorp",
+        "table `forwarding`: there is no action `dorp`\n  = help: did you mean `drop`?",
+    ),
     (
         "table add forwarding dst_addr=1 do set_tos 1",
         "is no action of table `forwarding`\n  = help: its actions are",

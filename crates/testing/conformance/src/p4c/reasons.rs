@@ -11,10 +11,6 @@ const REASONS: &[(&str, &str)] = &[
         "p4_16_samples/extern-funcs-bmv2.p4",
         "the function is in a C++ library that BMv2 loads",
     ),
-    (
-        "p4_16_samples/hash-extern-bmv2.p4",
-        "BMv2 puts zeros in front of a constant of 12 bits; LIMITATIONS.md",
-    ),
     ("p4_16_samples/minsize.p4", "a stack has at least one element"),
     (
         "p4_16_samples/issue2735-bmv2.p4",
