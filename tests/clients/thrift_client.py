@@ -109,7 +109,9 @@ def others(client):
     expect({"id": 6, "l1_handles": [node]} in written["mgrps"], "multicast groups")
     switch.mirroring_session_add(4, bmv2.Session(mgid=6))
     expect(switch.mirroring_session_get(4).mgid == 6, "clone sessions")
-    expect(switch.set_all_egress_queue_rates(5) != 0, "what cannot be done says so")
+    expect(switch.set_all_egress_queue_rates(5000) == 0, "rates of queues")
+    expect(switch.set_egress_priority_queue_depth(1, 7, 20) == 0, "depths of queues")
+    expect(switch.set_egress_priority_queue_depth(1, 8, 20) != 0, "queues that there are not")
     ports = {port.port_num: port.is_up for port in client.bm_dev_mgr_show_ports()}
     expect(ports == {1: True, 2: True}, "ports")
 
@@ -117,9 +119,9 @@ def others(client):
 def by_command(folder):
     link = folder / "simple_switch_CLI"
     link.symlink_to(FOREBAY)
-    lines = "table_add forwarding drop 00:00:00:00:00:08 =>\nregister_read last_source 3\nnonsense\nmc_dump\n"
+    lines = "table_add forwarding drop 00:00:00:00:00:08 =>\nregister_read last_source 3\nnonsense\nset_queue_rate 100 1 9\nmc_dump\n"
     done = subprocess.run([str(link), "--thrift-port", str(PORT)], input=lines, capture_output=True, text=True)
-    for said in ("Entry has been added with handle", "last_source[3]= 4294967295", "there is no command `nonsense`", "mgrp(6)"):
+    for said in ("Entry has been added with handle", "last_source[3]= 4294967295", "there is no command `nonsense`", "there is no queue 9", "mgrp(6)"):
         expect(said in done.stdout, f"simple_switch_CLI says: {said}")
     expect(done.returncode == 0, "and ends well")
 

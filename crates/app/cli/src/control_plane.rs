@@ -7,7 +7,7 @@ use crate::sandbox::SandboxOptions;
 use crate::saved_state::SaveOptions;
 use crate::thrift;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_daemon::{ControlPlane, Gates, ProgramSlot, ServeOptions, Start};
+use forebay_daemon::{ControlPlane, Gates, ProgramSlot, QueueControl, ServeOptions, Start};
 use forebay_ir::{Architecture, Program};
 use forebay_p4info::Version;
 use forebay_p4runtime::Settings;
@@ -215,9 +215,8 @@ impl ControlOptions {
         &self,
         link: Link,
         start: Start,
-        slot: &Arc<ProgramSlot>,
-        clock: Clock,
-        start_ns: u64,
+        (slot, queues): (&Arc<ProgramSlot>, Arc<QueueControl>),
+        (clock, start_ns): (Clock, u64),
         gates: Gates,
     ) -> Result<Control> {
         let listener = self.thrift.as_ref().map(thrift::listen).transpose()?;
@@ -238,7 +237,9 @@ impl ControlOptions {
         };
         let control_plane = forebay_daemon::serve(options, link, start, slot)?;
         let local = control_plane.server.local();
-        let thrift = listener.map(|listener| thrift::serve(listener, local)).transpose()?;
+        let thrift = listener
+            .map(|listener| thrift::serve(listener, local, queues))
+            .transpose()?;
         Ok(Control { control_plane, thrift })
     }
 

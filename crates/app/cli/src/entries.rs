@@ -10,7 +10,7 @@
 use crate::control_plane::ControlOptions;
 use crate::{files, output, runtime_json, stf_file, thrift};
 use anyhow::{Result, anyhow, bail};
-use forebay_daemon::Start;
+use forebay_daemon::{QueueControl, Start};
 use forebay_protocol::p4::v1::{Update, WriteRequest};
 use forebay_shell::Catalog;
 use std::path::{Path, PathBuf};
@@ -78,16 +78,17 @@ impl Entries {
         !matches!(self.contents, Contents::Stf(_))
     }
 
-    /// Writes them: all, or none unless it is a file of commands.
+    /// Writes them: all, or none unless it is a file of commands, which may have limits for queues too.
     ///
     /// # Errors
     /// When the program refuses one of them.
-    pub fn apply(&self, options: &ControlOptions, start: &mut Start) -> Result<()> {
+    pub fn apply(&self, options: &ControlOptions, start: &mut Start, queues: &QueueControl) -> Result<()> {
         let updates = match &self.contents {
             Contents::Stf(test) => return stf_file::apply(&self.path, test, &start.pipeline),
             Contents::Commands(lines) => {
                 let file = self.path.display().to_string();
-                let done = start.edit(options.settings(start), |device| thrift::apply(&file, lines, device))?;
+                let settings = options.settings(start);
+                let done = start.edit(settings, |device| thrift::apply(&file, lines, device, queues))?;
                 return done.map_err(|mistakes| anyhow!("{mistakes}"));
             }
             Contents::Updates(updates) => updates.clone(),

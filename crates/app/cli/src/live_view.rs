@@ -209,6 +209,7 @@ mod tests {
                 queue: 2,
                 depth: 3,
                 capacity: 4,
+                packets_per_second: None,
                 enqueued: 5,
                 dropped: 6,
             }],

@@ -250,6 +250,7 @@ fn queue_json(queue: &QueueReport) -> Value {
         "queue": queue.queue,
         "waiting_packets": queue.depth,
         "capacity_packets": queue.capacity,
+        "packets_per_second": queue.packets_per_second,
         "taken_packets": queue.enqueued,
         "dropped_packets": queue.dropped,
     })

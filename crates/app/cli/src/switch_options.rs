@@ -1,15 +1,15 @@
 //! What a user says about the switch around a program: workers and queues.
 
 use anyhow::{Context, Result, bail};
+use forebay_daemon::{QUEUE_DEPTH_MAX, QueueControl};
 use forebay_pipeline::Pipeline;
 use forebay_ports::Clock;
-use forebay_switch::{Config, LaneConfig, QUEUES_MAX, Service, Spread};
+use forebay_switch::{Config, LaneConfig, QUEUES_MAX, QueueChange, QueueLimit, Service, Spread};
+use std::num::NonZeroU64;
+use std::sync::Arc;
 
 /// The most workers.
 const WORKERS_MAX: u64 = 64;
-
-/// The most packets of a queue.
-const QUEUE_DEPTH_MAX: u64 = 1 << 20;
 
 /// Workers and queues.
 #[derive(clap::Args)]
@@ -27,8 +27,11 @@ pub struct SwitchOptions {
     #[arg(long, value_name = "WEIGHTS", value_delimiter = ',', value_parser = service)]
     queue_weights: Vec<Service>,
     /// Packets that a queue holds
-    #[arg(long, value_name = "PACKETS", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=QUEUE_DEPTH_MAX))]
+    #[arg(long, value_name = "PACKETS", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=QUEUE_DEPTH_MAX as u64))]
     queue_depth: u64,
+    /// Packets a second that a queue sends at most [default: as many as its port takes]
+    #[arg(long, value_name = "PACKETS")]
+    queue_rate: Option<NonZeroU64>,
 }
 
 fn service(text: &str) -> Result<Service, String> {
@@ -58,6 +61,22 @@ impl SwitchOptions {
             queue_capacity: self.queue_depth as usize,
             ..Config::default()
         })
+    }
+
+    /// Limits of queues that may be changed while the switch runs, with the rate that was given.
+    ///
+    /// # Errors
+    /// As those of [`SwitchOptions::config`].
+    pub fn queue_control(&self) -> Result<Arc<QueueControl>> {
+        let control = QueueControl::new(self.queues()?, self.workers as usize);
+        if self.queue_rate.is_some() {
+            control.set(QueueChange {
+                port: None,
+                queue: None,
+                limit: QueueLimit::PacketsPerSecond(self.queue_rate),
+            })?;
+        }
+        Ok(control)
     }
 
     /// How many queues a port has: as many as are asked for, else as there are weights, else all.

@@ -1,12 +1,15 @@
 //! BMv2's control interface: of a switch that runs, and of one that is about to.
 
 use anyhow::{Context, Result, bail};
+use forebay_daemon::QueueControl;
 use forebay_p4runtime::{Device, Error, Now};
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use forebay_server::{Address, Local};
-use forebay_thrift::{About, Line, PortAbout, Runtime, Serving, Switch, only_shows};
+use forebay_thrift::{About, Line, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows};
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::num::NonZeroU64;
+use std::sync::Arc;
 
 /// Most mistakes that a message lists.
 const LISTED_MAX: usize = 10;
@@ -29,14 +32,30 @@ pub fn listen(address: &Address) -> Result<TcpListener> {
 ///
 /// # Errors
 /// When there can be no thread.
-pub fn serve(listener: TcpListener, local: Local) -> Result<Serving> {
+pub fn serve(listener: TcpListener, local: Local, queues: Arc<QueueControl>) -> Result<Serving> {
     let port = listener.local_addr().map_or(0, |address| address.port());
-    forebay_thrift::serve(listener, OfServer { local, port }).context("--thrift: cannot start a thread")
+    let switch = OfServer { local, queues, port };
+    forebay_thrift::serve(listener, switch).context("--thrift: cannot start a thread")
+}
+
+/// Changes limits of queues.
+fn limit_queues(queues: &QueueControl, change: QueueChange) -> Result<(), String> {
+    let QueueChange { port, priority, limit } = change;
+    let change = forebay_switch::QueueChange {
+        port,
+        queue: priority.map(|priority| priority as usize),
+        limit: match limit {
+            QueueLimit::Packets(packets) => forebay_switch::QueueLimit::Packets(packets as usize),
+            QueueLimit::PacketsPerSecond(rate) => forebay_switch::QueueLimit::PacketsPerSecond(NonZeroU64::new(rate)),
+        },
+    };
+    queues.set(change).map_err(|error| error.to_string())
 }
 
 /// A switch that runs.
 struct OfServer {
     local: Local,
+    queues: Arc<QueueControl>,
     port: u16,
 }
 
@@ -72,33 +91,44 @@ impl Switch for OfServer {
             epoch_us: now.epoch_ns.max(0) as u64 / 1_000,
         }
     }
+
+    fn limit_queues(&self, change: QueueChange) -> Result<(), String> {
+        limit_queues(&self.queues, change)
+    }
 }
 
 /// A switch that is about to run.
-struct OfDevice<'a>(RefCell<&'a mut Device>);
+struct OfDevice<'a> {
+    device: RefCell<&'a mut Device>,
+    queues: &'a QueueControl,
+}
 
 impl Switch for OfDevice<'_> {
     fn program_number(&self) -> u64 {
-        self.0.borrow().program_number()
+        self.device.borrow().program_number()
     }
 
     fn program(&self) -> Option<ForwardingPipelineConfig> {
-        self.0.borrow().program().cloned()
+        self.device.borrow().program().cloned()
     }
 
     fn write(&self, updates: &[Update]) -> Result<(), Error> {
-        self.0.borrow_mut().write_locally(updates, Now::default())
+        self.device.borrow_mut().write_locally(updates, Now::default())
     }
 
     fn read(&self, wanted: &[Entity]) -> Result<Vec<Entity>, Error> {
-        self.0.borrow().read_locally(wanted, Now::default())
+        self.device.borrow().read_locally(wanted, Now::default())
     }
 
     fn about(&self) -> About {
         About {
-            device_id: self.0.borrow().device_id(),
+            device_id: self.device.borrow().device_id(),
             ..About::default()
         }
+    }
+
+    fn limit_queues(&self, change: QueueChange) -> Result<(), String> {
+        limit_queues(self.queues, change)
     }
 }
 
@@ -106,8 +136,9 @@ impl Switch for OfDevice<'_> {
 ///
 /// # Errors
 /// All commands that cannot be done, a line each, with their numbers in the file.
-pub fn apply(file: &str, lines: &[Line], device: &mut Device) -> Result<(), String> {
-    let mut runtime = Runtime::new(OfDevice(RefCell::new(device)));
+pub fn apply(file: &str, lines: &[Line], device: &mut Device, queues: &QueueControl) -> Result<(), String> {
+    let device = RefCell::new(device);
+    let mut runtime = Runtime::new(OfDevice { device, queues });
     let commands = lines.iter().filter(|line| !only_shows(&line.text));
     let mut mistakes: Vec<String> = commands
         .filter_map(|line| {

@@ -2,13 +2,14 @@
 
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
+use crate::queue_control::QueueControl;
 use crate::report::{Event, Report};
 use crate::worker::{OwnPoll, Shared, Worker};
 use forebay_packet::{Port, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, allowed_processors};
 use forebay_server::DigestSender;
-use forebay_switch::{Config, LaneConfig, LaneStatus, Switch, lanes};
+use forebay_switch::{Config, LaneConfig, LaneStatus, QUEUES_MAX, Switch, lanes};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,7 @@ const STOPPING_LOOK: Duration = Duration::from_millis(10);
 /// A switch that has not been started.
 pub struct Daemon {
     slot: Arc<ProgramSlot>,
+    queues: Arc<QueueControl>,
     workers: LaneConfig,
     ports: Vec<(u32, Box<dyn Port>)>,
     config: Config,
@@ -41,6 +43,7 @@ impl Daemon {
         let now_ns = clock.now_ns();
         Daemon {
             slot: ProgramSlot::new(pipeline, workers.workers.max(1)),
+            queues: QueueControl::new(QUEUES_MAX, workers.workers),
             workers,
             ports: Vec::new(),
             config: Config {
@@ -59,6 +62,11 @@ impl Daemon {
     /// The program of all workers, for a control plane that replaces it.
     pub fn slot(&self) -> &Arc<ProgramSlot> {
         &self.slot
+    }
+
+    /// Takes limits of queues from here, which is for as many workers.
+    pub fn control_queues(&mut self, queues: Arc<QueueControl>) {
+        self.queues = queues;
     }
 
     /// Attaches a port under its P4 number.
@@ -112,7 +120,15 @@ impl Daemon {
                 let clock = self.clock;
                 switch.sample_delays(every, Box::new(move || clock.now_ns()));
             }
-            let mut worker = Worker::new(index, switch, lane.status, self.clock, &shared, &self.slot);
+            let mut worker = Worker::new(
+                index,
+                switch,
+                lane.status,
+                self.clock,
+                &shared,
+                &self.slot,
+                &self.queues,
+            );
             worker.alone = count == 1;
             worker.busy_poll = self.busy_poll;
             worker.to_controllers = self.digests.clone();

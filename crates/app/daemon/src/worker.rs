@@ -1,10 +1,11 @@
 //! A worker: a thread that polls its switch until nothing can come any more or it is told to stop.
 //!
 //! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two polls a
-//! worker takes over a program that was installed, and answers when a report is asked for.
+//! worker takes over a program that was installed and limits of queues, and answers when a report is asked for.
 
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
+use crate::queue_control::QueueControl;
 use crate::report::{Event, Report};
 use forebay_histogram::Histogram;
 use forebay_packet::Readiness;
@@ -119,6 +120,8 @@ pub(crate) struct Worker {
     reports: u64,
     program: Arc<ProgramSlot>,
     version: u64,
+    queues: Arc<QueueControl>,
+    queues_version: u64,
     pub(crate) to_controllers: Option<DigestSender>,
     pub(crate) own_poll: Option<Box<dyn OwnPoll>>,
 }
@@ -131,6 +134,7 @@ impl Worker {
         clock: Clock,
         shared: &Arc<Shared>,
         program: &Arc<ProgramSlot>,
+        queues: &Arc<QueueControl>,
     ) -> Worker {
         Worker {
             index,
@@ -148,6 +152,8 @@ impl Worker {
             reports: 0,
             program: Arc::clone(program),
             version: 0,
+            queues: Arc::clone(queues),
+            queues_version: 0,
             to_controllers: None,
             own_poll: None,
         }
@@ -184,6 +190,9 @@ impl Worker {
                 }
                 self.switch.replace_pipeline(pipeline, now_ns);
                 self.program.arrive();
+            }
+            if let Some(changes) = self.queues.newer(&mut self.queues_version) {
+                changes.into_iter().for_each(|change| self.switch.change_queues(change));
             }
             let activity = match &mut self.own_poll {
                 None => self.switch.poll(now_ns, &mut NoTrace),

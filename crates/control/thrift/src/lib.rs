@@ -34,7 +34,7 @@ pub use codes::Failure;
 pub use commands::{Line, are_commands, lines, only_shows};
 pub use runtime::Runtime;
 pub use server::{Serving, serve};
-pub use switch::{About, PortAbout, Switch};
+pub use switch::{About, PortAbout, QueueChange, QueueLimit, Switch};
 
 /// The port on which BMv2 listens.
 pub const DEFAULT_PORT: u16 = 9090;

@@ -25,6 +25,32 @@ pub trait Switch {
 
     /// Its number, ports and times.
     fn about(&self) -> About;
+
+    /// Changes limits of queues.
+    ///
+    /// # Errors
+    /// When there are no such queues, or the limit is none.
+    fn limit_queues(&self, change: QueueChange) -> Result<(), String>;
+}
+
+/// Another limit for some queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueChange {
+    /// The port whose queues are meant; those of all ports when it is not said.
+    pub port: Option<u32>,
+    /// The priority of the queue; all of a port when it is not said.
+    pub priority: Option<u32>,
+    /// The limit.
+    pub limit: QueueLimit,
+}
+
+/// What limits a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Packets that it holds at most.
+    Packets(u32),
+    /// Packets a second that it sends at most; as many as its port takes when it is 0.
+    PacketsPerSecond(u64),
 }
 
 /// A switch that is not running programs only, but stands somewhere.

@@ -86,7 +86,7 @@ impl Switch {
         // For copies: what every port takes, and the queues would hold.
         let room = || {
             let of_ports = room.unwrap_or_else(|| self.ports.least_room());
-            of_ports.min(self.config.queue_capacity)
+            of_ports.min(self.queues.capacity_min())
         };
         let room = if self.worker.makes_copies() { room() } else { 0 };
         let arrival = Arrival {

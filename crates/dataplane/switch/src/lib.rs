@@ -44,4 +44,4 @@ pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
 pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};
 pub use switch::{Activity, Config, Settled, Switch};
-pub use traffic_manager::{QUEUES_MAX, QueueReport, Service};
+pub use traffic_manager::{QUEUES_MAX, QueueChange, QueueLimit, QueueReport, Service};

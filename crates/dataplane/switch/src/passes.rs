@@ -246,7 +246,7 @@ impl Around<'_> {
         let port = packet.egress_port;
         let to_same_port = |leaving: &&EgressPacket| leaving.packet.egress_port == port;
         let before = self.buffers.leaving.iter().filter(to_same_port).count();
-        if self.ports.room(port) > before && self.queues.pass(&mut packet) {
+        if self.ports.room(port) > before && self.queues.pass(&mut packet, self.now_us) {
             let arguments = EgressArguments {
                 timestamp_us: self.now_us,
                 enq_timestamp_us: self.now_us,

@@ -4,7 +4,7 @@ use crate::counters::{Counters, PortReport};
 use crate::delay::{DelayClock, Delays};
 use crate::passes::{Around, Buffers, Digests};
 use crate::port_table::{PortTable, Presence, Sent};
-use crate::traffic_manager::{QUEUES_MAX, QueueReport, Service, TrafficManager};
+use crate::traffic_manager::{QUEUES_MAX, QueueChange, QueueReport, Service, TrafficManager};
 use forebay_histogram::Histogram;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
@@ -137,6 +137,11 @@ impl Switch {
         self.queues.add_port(number);
     }
 
+    /// Changes limits of queues. A packet that waits keeps its place.
+    pub fn change_queues(&mut self, change: QueueChange) {
+        self.queues.change(change);
+    }
+
     /// Moves a burst through the switch: receive, ingress, traffic manager, egress, transmit.
     ///
     /// At most [`Config::burst`] packets from every port enter, one after the other, each to its end or its queue before the next. Of
@@ -182,11 +187,11 @@ impl Switch {
         activity
     }
 
-    /// How many packets every port accepts, if packets that arrive now may take the fast path: no packet waits in the switch, and
-    /// each port has room for all that may arrive. `None` otherwise.
+    /// How many packets every port accepts, if packets that arrive now may take the fast path: no packet waits in the switch, none has
+    /// to wait for a queue's rate, and each port has room for all that may arrive. `None` otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
-        if T::ON || !self.worker.has_fast_path() || !self.is_empty() {
+        if T::ON || !self.worker.has_fast_path() || !self.is_empty() || self.queues.has_rates() {
             return None;
         }
         let room = self.ports.least_room();
@@ -420,10 +425,9 @@ impl Switch {
 
     /// Drops what is inside, whatever it is.
     pub(crate) fn drop_all(&mut self, reason: DropReason) {
-        let mut waiting = Vec::new();
-        self.queues.dequeue(&mut waiting, self.queues.len(), 0, |_| usize::MAX);
+        let waiting: Vec<QueuedPacket> = self.queues.take_all().collect();
         for packet in waiting {
-            self.drop_here(booking_port(&self.ports, &packet.packet), reason);
+            self.drop_here(booking_port(&self.ports, &packet), reason);
         }
         let around: Vec<u32> = self
             .looping

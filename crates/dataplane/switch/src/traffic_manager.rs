@@ -9,6 +9,9 @@
 //! 1995). A queue whose turn it is gets `weight * QUANTUM_BYTES` more to send and sends as many of its packets as that
 //! pays for; what is left it keeps for its next turn, unless it is empty then.
 //!
+//! A queue with a rate sends its packets at least so far apart, and lets others of its port go first in between: as BMv2's
+//! simple_switch (`QueueingLogicPriRL`), but that a queue which could not be served in time catches up.
+//!
 //! A port takes packets as long as it has [room](forebay_packet::Port::room), so queues fill only before ports that know how
 //! much they can take, and between polls. A port that is not attached has queues too, which empty at once: egress runs for its
 //! packets, which are dropped when they would leave.
@@ -16,6 +19,7 @@
 use crate::port_table::LOW_NUMBERS;
 use forebay_pipeline::{EgressArguments, EgressPacket, PassedQueue, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU64;
 
 /// The most queues that a port has: `standard_metadata.priority` has three bits.
 pub const QUEUES_MAX: usize = 8;
@@ -33,6 +37,26 @@ pub enum Service {
     Weight(u32),
 }
 
+/// What limits a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Packets that it holds at most.
+    Packets(usize),
+    /// Packets a second that it sends at most; none for as many as its port takes.
+    PacketsPerSecond(Option<NonZeroU64>),
+}
+
+/// Another limit for some queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueChange {
+    /// The port; all ports, also those that are attached later, when it is not said.
+    pub port: Option<u32>,
+    /// The queue, as the priority of its packets; all of a port when it is not said.
+    pub queue: Option<usize>,
+    /// The limit.
+    pub limit: QueueLimit,
+}
+
 /// A queue as a user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueReport {
@@ -44,6 +68,8 @@ pub struct QueueReport {
     pub depth: usize,
     /// Packets that it can hold.
     pub capacity: usize,
+    /// Packets a second that it sends at most, if it is limited.
+    pub packets_per_second: Option<u64>,
     /// Packets that it has taken so far.
     pub enqueued: u64,
     /// Packets that it has refused because it was full.
@@ -55,6 +81,8 @@ impl QueueReport {
     pub fn merge(&mut self, other: &QueueReport) {
         self.depth += other.depth;
         self.capacity += other.capacity;
+        let rates = self.packets_per_second.zip(other.packets_per_second);
+        self.packets_per_second = rates.map(|(own, other)| own + other);
         self.enqueued += other.enqueued;
         self.dropped += other.dropped;
     }
@@ -68,14 +96,23 @@ struct Waiting {
     depth: u32,
 }
 
-#[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    service: Service,
+    settings: Settings,
     /// Bytes that its turn still pays for.
     deficit: u64,
+    /// When its next packet may leave, in nanoseconds; counts when it has a rate.
+    free_ns: u64,
     enqueued: u64,
     dropped: u64,
+}
+
+/// What a user says of a queue.
+#[derive(Clone, Copy)]
+struct Settings {
+    service: Service,
+    capacity: usize,
+    rate: Option<NonZeroU64>,
 }
 
 /// The queues of a port.
@@ -89,8 +126,12 @@ struct PortQueues {
 /// All queues of a switch.
 pub(crate) struct TrafficManager {
     ports: BTreeMap<u32, PortQueues>,
-    services: Vec<Service>,
-    capacity: usize,
+    /// Of the queues of a port that comes.
+    settings: Vec<Settings>,
+    /// That of the smallest queue.
+    capacity_min: usize,
+    /// Whether a queue has a rate.
+    has_rates: bool,
     len: usize,
 }
 
@@ -101,12 +142,48 @@ impl TrafficManager {
     /// For each port a queue for each service (one to [`QUEUES_MAX`]), of `capacity` packets each.
     pub(crate) fn new(services: &[Service], capacity: usize) -> TrafficManager {
         let count = services.len().clamp(1, QUEUES_MAX);
+        let settings = |service| Settings {
+            service,
+            capacity,
+            rate: None,
+        };
+        let services = services.iter().copied().chain([Service::Strict]).take(count);
         TrafficManager {
             ports: BTreeMap::new(),
-            services: services.iter().copied().chain([Service::Strict]).take(count).collect(),
-            capacity,
+            settings: services.map(settings).collect(),
+            capacity_min: capacity,
+            has_rates: false,
             len: 0,
         }
+    }
+
+    /// Changes queues. What waits in one that is smaller now goes its way.
+    pub(crate) fn change(&mut self, change: QueueChange) {
+        match change.port {
+            Some(port) => self.queues_of(port).change(change.queue, change.limit),
+            None => {
+                chosen(&mut self.settings, change.queue).for_each(|settings| settings.change(change.limit));
+                let ports = self.ports.values_mut();
+                ports.for_each(|port| port.change(change.queue, change.limit));
+            }
+        }
+        let all = || {
+            let queues = self.ports.values().flat_map(|port| &port.queues);
+            self.settings.iter().chain(queues.map(|queue| &queue.settings))
+        };
+        self.capacity_min = all().map(|settings| settings.capacity).min().unwrap_or(0);
+        self.has_rates = all().any(|settings| settings.rate.is_some());
+    }
+
+    /// Whether a queue has a rate, so that packets may have to wait whatever room ports have.
+    #[inline]
+    pub(crate) fn has_rates(&self) -> bool {
+        self.has_rates
+    }
+
+    /// Packets that every queue can hold.
+    pub(crate) fn capacity_min(&self) -> usize {
+        self.capacity_min
     }
 
     /// Packets in all queues.
@@ -116,25 +193,30 @@ impl TrafficManager {
 
     /// Makes the queues of a port.
     pub(crate) fn add_port(&mut self, port: u32) {
-        let services = &self.services;
-        self.ports.entry(port).or_insert_with(|| PortQueues::new(services));
+        self.queues_of(port);
+    }
+
+    fn queues_of(&mut self, port: u32) -> &mut PortQueues {
+        let settings = &self.settings;
+        self.ports.entry(port).or_insert_with(|| PortQueues::new(settings))
     }
 
     /// Appends the packet to its port's queue of its priority, or gives it back when that is full. A port that is not attached
     /// gets queues with its first packet, if its number is low; all others share queues, so that a program that names ports of
     /// 32 bits cannot fill the memory.
     pub(crate) fn enqueue(&mut self, mut packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
-        let services = &self.services;
         let is_own = packet.egress_port < LOW_NUMBERS || self.ports.contains_key(&packet.egress_port);
         let number = if is_own { packet.egress_port } else { SHARED };
-        let port = self.ports.entry(number);
-        let port = port.or_insert_with(|| PortQueues::new(services));
+        let port = self.queues_of(number);
         let index = usize::from(packet.priority).min(port.queues.len() - 1);
         packet.priority = index as u8;
         let queue = &mut port.queues[index];
-        if queue.waiting.len() >= self.capacity {
+        if queue.waiting.len() >= queue.settings.capacity {
             queue.dropped += 1;
             return Err(packet);
+        }
+        if queue.waiting.is_empty() {
+            queue.free_ns = queue.free_ns.max(now_us * 1_000);
         }
         let depth = queue.waiting.len() as u32;
         queue.enqueued += 1;
@@ -148,30 +230,30 @@ impl TrafficManager {
         Ok(())
     }
 
-    /// Whether a packet need not wait, since none does at its port: then it has passed its queue, which counts it.
-    pub(crate) fn pass(&mut self, packet: &mut QueuedPacket) -> bool {
-        let services = &self.services;
-        let port = self.ports.entry(packet.egress_port);
-        let port = port.or_insert_with(|| PortQueues::new(services));
-        if port.len > 0 || self.capacity == 0 {
+    /// Whether a packet need not wait, since none does at its port, and its queue's rate allows it: then it has passed its queue,
+    /// which counts it.
+    pub(crate) fn pass(&mut self, packet: &mut QueuedPacket, now_us: u64) -> bool {
+        let port = self.queues_of(packet.egress_port);
+        let index = usize::from(packet.priority).min(port.queues.len() - 1);
+        let queue = &mut port.queues[index];
+        if port.len > 0 || queue.settings.capacity == 0 || !queue.is_free(now_us) {
             return false;
         }
-        let index = usize::from(packet.priority).min(port.queues.len() - 1);
         packet.priority = index as u8;
-        port.queues[index].enqueued += 1;
+        queue.enqueued += 1;
+        queue.free_ns = queue.free_ns.max(now_us * 1_000);
+        queue.count_departure();
         true
     }
 
     /// Counts packets that have passed a queue.
     pub(crate) fn count_passed(&mut self, passed: PassedQueue) {
-        let services = &self.services;
-        let port = self.ports.entry(passed.port);
-        let port = port.or_insert_with(|| PortQueues::new(services));
+        let port = self.queues_of(passed.port);
         let index = usize::from(passed.class).min(port.queues.len() - 1);
         port.queues[index].enqueued += passed.packets;
     }
 
-    /// Moves up to `max` packets to the end of `burst`, port by port, of each no more than `room` says it can take.
+    /// Moves up to `max` packets to the end of `burst`, port by port, of each no more than `room` says it can take, and rates allow.
     pub(crate) fn dequeue(
         &mut self,
         burst: &mut Vec<EgressPacket>,
@@ -182,13 +264,25 @@ impl TrafficManager {
         let mut left = max;
         for (&number, port) in self.ports.iter_mut().filter(|(_, port)| port.len > 0) {
             let take = left.min(port.len).min(room(number));
+            let before = burst.len();
             burst.extend((0..take).map_while(|_| port.next(now_us)));
-            left -= take;
-            self.len -= take;
+            let taken = burst.len() - before;
+            left -= taken;
+            self.len -= taken;
             if left == 0 {
                 return;
             }
         }
+    }
+
+    /// Empties all queues.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = QueuedPacket> {
+        self.len = 0;
+        self.ports.values_mut().flat_map(|port| {
+            port.len = 0;
+            let queues = port.queues.iter_mut();
+            queues.flat_map(|queue| queue.waiting.drain(..).map(|waiting| waiting.packet))
+        })
     }
 
     /// All queues, in order of ports and priorities.
@@ -202,7 +296,8 @@ impl TrafficManager {
                 port,
                 queue: index,
                 depth: queue.waiting.len(),
-                capacity: self.capacity,
+                capacity: queue.settings.capacity,
+                packets_per_second: queue.settings.rate.map(NonZeroU64::get),
                 enqueued: queue.enqueued,
                 dropped: queue.dropped,
             })
@@ -210,45 +305,100 @@ impl TrafficManager {
     }
 }
 
+/// One of several, or all.
+fn chosen<T>(all: &mut [T], index: Option<usize>) -> impl Iterator<Item = &mut T> {
+    let is_meant = move |place: usize| index.is_none_or(|index| index == place);
+    let all = all.iter_mut().enumerate();
+    all.filter(move |(place, _)| is_meant(*place)).map(|(_, one)| one)
+}
+
+impl Settings {
+    fn change(&mut self, limit: QueueLimit) {
+        match limit {
+            QueueLimit::Packets(capacity) => self.capacity = capacity,
+            QueueLimit::PacketsPerSecond(rate) => self.rate = rate,
+        }
+    }
+}
+
+impl Queue {
+    fn new(settings: Settings) -> Queue {
+        Queue {
+            waiting: VecDeque::new(),
+            settings,
+            deficit: 0,
+            free_ns: 0,
+            enqueued: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Whether its rate lets a packet leave.
+    fn is_free(&self, now_us: u64) -> bool {
+        self.settings.rate.is_none() || self.free_ns <= now_us * 1_000
+    }
+
+    /// Whether a packet waits that may leave.
+    fn is_ready(&self, now_us: u64) -> bool {
+        !self.waiting.is_empty() && self.is_free(now_us)
+    }
+
+    /// A packet leaves: the next one has to wait for its time.
+    fn count_departure(&mut self) {
+        if let Some(rate) = self.settings.rate {
+            self.free_ns += 1_000_000_000 / rate;
+        }
+    }
+}
+
 impl PortQueues {
-    fn new(services: &[Service]) -> PortQueues {
-        let queue = |&service: &Service| Queue {
-            service,
-            ..Queue::default()
-        };
+    fn new(settings: &[Settings]) -> PortQueues {
         PortQueues {
-            queues: services.iter().map(queue).collect(),
+            queues: settings.iter().copied().map(Queue::new).collect(),
             turn: 0,
             len: 0,
         }
     }
 
-    /// The packet that goes next, if one waits.
+    fn change(&mut self, queue: Option<usize>, limit: QueueLimit) {
+        chosen(&mut self.queues, queue).for_each(|queue| {
+            queue.settings.change(limit);
+            queue.free_ns = 0;
+        });
+    }
+
+    /// The packet that goes next, if one waits that may.
     fn next(&mut self, now_us: u64) -> Option<EgressPacket> {
-        let index = self.next_queue()?;
+        let index = self.next_queue(now_us)?;
         let queue = &mut self.queues[index];
         let waiting = queue.waiting.pop_front()?;
+        queue.count_departure();
         self.len -= 1;
         Some(waiting.into_egress(queue.waiting.len() as u32, now_us))
     }
 
-    fn next_queue(&mut self) -> Option<usize> {
-        let strict = |queue: &Queue| queue.service == Service::Strict && !queue.waiting.is_empty();
+    fn next_queue(&mut self, now_us: u64) -> Option<usize> {
+        let strict = |queue: &Queue| queue.settings.service == Service::Strict && queue.is_ready(now_us);
         self.queues
             .iter()
             .rposition(strict)
-            .or_else(|| self.next_weighted_queue())
+            .or_else(|| self.next_weighted_queue(now_us))
     }
 
-    /// Ends: every round gives each queue that has a packet more to send, and some packet is first to be paid for.
-    fn next_weighted_queue(&mut self) -> Option<usize> {
-        if self.len == 0 {
+    /// Ends: every round gives each queue that has a packet to send more for it, and some packet is first to be paid for.
+    fn next_weighted_queue(&mut self, now_us: u64) -> Option<usize> {
+        let is_weighted = |queue: &Queue| queue.settings.service != Service::Strict;
+        if !self
+            .queues
+            .iter()
+            .any(|queue| is_weighted(queue) && queue.is_ready(now_us))
+        {
             return None;
         }
         loop {
             let queue = &mut self.queues[self.turn];
             match queue.waiting.front() {
-                Some(first) if u64::from(first.packet.length()) <= queue.deficit => {
+                Some(first) if queue.is_free(now_us) && u64::from(first.packet.length()) <= queue.deficit => {
                     queue.deficit -= u64::from(first.packet.length());
                     return Some(self.turn);
                 }
@@ -257,7 +407,7 @@ impl PortQueues {
             }
             self.turn = (self.turn + 1) % self.queues.len();
             let next = &mut self.queues[self.turn];
-            if let (Service::Weight(weight), false) = (next.service, next.waiting.is_empty()) {
+            if let (Service::Weight(weight), true) = (next.settings.service, next.is_ready(now_us)) {
                 next.deficit += u64::from(weight.max(1)) * QUANTUM_BYTES;
             }
         }

@@ -2,8 +2,9 @@
 
 use forebay_packet::{Burst, MemoryPort, Port, PortCounters, PortError, PortState};
 use forebay_pipeline::{CloneSession, DropReason, NoTrace, Options, Pipeline, Replica};
-use forebay_switch::{Config, QueueReport, Service, Settled, Switch};
+use forebay_switch::{Config, QueueChange, QueueLimit, QueueReport, Service, Settled, Switch};
 use proptest::prelude::*;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Ports of the switch under test: 0 to 3.
@@ -196,6 +197,65 @@ fn a_full_queue_drops_its_tail() {
     assert_eq!(sent, [0, 1, 2, 3, 4, 5], "the last are dropped");
 }
 
+fn limit(port: Option<u32>, queue: Option<usize>, limit: QueueLimit) -> QueueChange {
+    QueueChange { port, queue, limit }
+}
+
+#[test]
+fn a_queue_that_is_made_smaller_drops_what_comes() {
+    let mut bench = narrow(Config::default(), 2);
+    bench
+        .switch
+        .change_queues(limit(Some(1), Some(0), QueueLimit::Packets(3)));
+    for byte in 0..10 {
+        bench.send(0, &[0, 1, byte]);
+    }
+    bench.settle();
+    assert_eq!(bench.drops(DropReason::QueueFull), 5);
+    let capacities: Vec<usize> = bench.switch.queues().iter().map(|queue| queue.capacity).collect();
+    assert_eq!(
+        capacities.iter().filter(|capacity| **capacity == 3).count(),
+        1,
+        "{capacities:?}"
+    );
+}
+
+/// What leaves by port 1 until this time: the second byte of each frame.
+fn sent_until(bench: &mut Bench, now_us: u64) -> Vec<u8> {
+    while !bench.switch.poll(now_us * 1_000, &mut NoTrace).is_idle() {}
+    bench.sent_by(1).iter().map(|frame| frame[1]).collect()
+}
+
+/// Ten packets a millisecond of the clock: the first leaves at once, and one more after each tenth of a millisecond.
+#[test]
+fn a_queue_with_a_rate_sends_its_packets_apart() {
+    let mut bench = narrow(Config::default(), 100);
+    let rate = QueueLimit::PacketsPerSecond(NonZeroU64::new(10_000));
+    bench.switch.change_queues(limit(None, None, rate));
+    for byte in 0..6 {
+        bench.send(0, &[0, 1, byte]);
+    }
+    let sent = [0, 99, 100, 199, 350, 1_000].map(|now_us| sent_until(&mut bench, now_us).len());
+    assert_eq!(sent, [1, 0, 1, 0, 2, 2], "what was due and late leaves together");
+    bench.send(0, &[0, 1, 9]);
+    bench.send(0, &[0, 1, 9]);
+    let sent = [2_000, 2_099, 2_100].map(|now_us| sent_until(&mut bench, now_us).len());
+    assert_eq!(sent, [1, 0, 1], "time without packets is not saved");
+}
+
+/// Queue 7 waits for its rate, so queue 0 goes in between.
+#[test]
+fn others_go_while_an_urgent_queue_waits_for_its_rate() {
+    let mut bench = narrow(Config::default(), 100);
+    let rate = QueueLimit::PacketsPerSecond(NonZeroU64::new(1_000));
+    bench.switch.change_queues(limit(Some(1), Some(7), rate));
+    for priority in [7, 7, 0, 0, 7] {
+        bench.send(0, &[9, priority, 0]);
+    }
+    let sent = [0, 999, 2_000].map(|now_us| sent_until(&mut bench, now_us));
+    assert_eq!(sent, [vec![7, 0, 0], vec![], vec![7, 7]]);
+}
+
 #[test]
 fn packets_that_find_an_empty_queue_do_not_wait_for_more_urgent_ones() {
     let mut bench = Bench::new(Config::default());
@@ -280,6 +340,7 @@ fn packets_wait_for_room_in_bounded_queues() {
         queue: 2,
         depth: 3,
         capacity: 3,
+        packets_per_second: None,
         enqueued: 5,
         dropped: 2,
     };

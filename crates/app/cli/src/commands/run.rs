@@ -200,8 +200,9 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         return Ok(Status::Bad);
     };
     let mut start = arguments.control.restore(start)?;
+    let queues = arguments.switch.queue_control()?;
     match &entries {
-        Some(entries) if start.restored.is_none() => entries.apply(&arguments.control, &mut start)?,
+        Some(entries) if start.restored.is_none() => entries.apply(&arguments.control, &mut start, &queues)?,
         Some(entries) => output::note(&format!(
             "{}: the saved state takes its place",
             entries.path().display()
@@ -234,6 +235,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers.clone());
     daemon.configure(clock, config);
     daemon.busy_poll(arguments.busy_poll);
+    daemon.control_queues(Arc::clone(&queues));
     let mut telemetry = arguments.telemetry.open(&mut daemon)?;
     let control = if is_served {
         let join = Join::new()?;
@@ -241,8 +243,8 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         ports = gated;
         ports.push((arguments.control.cpu_port(&start.pipeline), Box::new(join.port)));
         daemon.send_digests(join.digests);
-        let started = (arguments.control).start(join.link, start, daemon.slot(), clock, config.start_ns, gates);
-        Some(started?)
+        let times = (clock, config.start_ns);
+        Some((arguments.control).start(join.link, start, (daemon.slot(), queues), times, gates)?)
     } else {
         arguments.control.sandbox.enter()?;
         None

@@ -7,8 +7,10 @@ use crate::entries::Entries;
 use crate::output;
 use crate::program::CompileOptions;
 use anyhow::{Context, Result, anyhow};
+use forebay_daemon::QueueControl;
 use forebay_otg::{Generator, Interfaces, Memory};
 use forebay_pipeline::{FastPath, Options};
+use forebay_switch::QUEUES_MAX;
 use forebay_tester::device;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -91,7 +93,11 @@ fn generator(arguments: &Arguments) -> Result<Option<Generator>> {
                 return Ok(None);
             };
             if let Some(entries) = &entries {
-                entries.apply(&ControlOptions::default(), &mut start)?;
+                entries.apply(
+                    &ControlOptions::default(),
+                    &mut start,
+                    &QueueControl::new(QUEUES_MAX, 1),
+                )?;
             }
             let pipeline = start.pipeline;
             let make = move |numbers: &[u32]| Ok(device::program(pipeline.clone(), numbers, QUEUE_PACKETS, 0));

@@ -8,9 +8,11 @@ use crate::numbers;
 use crate::output;
 use crate::program::ProgramArguments;
 use anyhow::{Context, Result, anyhow, bail};
+use forebay_daemon::QueueControl;
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
 use forebay_packet::pcap;
 use forebay_pipeline::Options;
+use forebay_switch::QUEUES_MAX;
 use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -55,7 +57,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     };
     let packets = packets(arguments)?;
     if let Some(entries) = &entries {
-        entries.apply(&ControlOptions::default(), &mut start)?;
+        entries.apply(
+            &ControlOptions::default(),
+            &mut start,
+            &QueueControl::new(QUEUES_MAX, 1),
+        )?;
     }
     let pipeline = start.pipeline;
     let mut printer = TracePrinter::new(pipeline.clone());

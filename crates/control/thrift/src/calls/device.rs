@@ -4,7 +4,7 @@ use super::Answer;
 use super::arguments::Arguments;
 use crate::codes::{Failure, Family, INVALID_CALCULATION_NAME, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE};
 use crate::runtime::Runtime;
-use crate::switch::Switch;
+use crate::switch::{QueueChange, QueueLimit, Switch};
 use crate::wire::{Fields, Value};
 use forebay_p4runtime::{Code, Error};
 use forebay_shell::catalog::{Named, find};
@@ -35,19 +35,35 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         }
         "get_time_elapsed_us" => Ok(Some(Value::I64(runtime.switch.about().elapsed_us as i64))),
         "get_time_since_epoch_us" => Ok(Some(Value::I64(runtime.switch.about().epoch_us as i64))),
-        // Clients that were made for BMv2 end at an exception; the status says that nothing was done.
         "set_egress_queue_depth"
         | "set_all_egress_queue_depths"
         | "set_egress_priority_queue_depth"
         | "set_egress_queue_rate"
         | "set_all_egress_queue_rates"
-        | "set_egress_priority_queue_rate" => Ok(Some(Value::I32(1))),
+        | "set_egress_priority_queue_rate" => limit_queues(runtime, method, arguments),
         _ => return None,
     })
 }
 
-/// Why queues cannot be changed.
-pub(crate) const QUEUES: &str = "queues are as the switch was started: `forebay run --queues N --queue-depth PACKETS`; a port is as fast as its interface";
+/// Changes limits of queues: of one of a port, all of a port, or all. The status is 0, or 1 when there are no such queues: the
+/// methods declare no exception.
+fn limit_queues<S: Switch>(runtime: &Runtime<S>, method: &str, arguments: &Arguments) -> Answer {
+    let number = |place: i16| {
+        let number = arguments.i32(place)?;
+        u32::try_from(number).map_err(|_| Failure::undeclared(format!("argument {place} is negative")))
+    };
+    let (port, priority, limit) = match method {
+        _ if method.starts_with("set_all_") => (None, None, 1),
+        _ if method.contains("_priority_") => (Some(number(1)?), Some(number(2)?), 3),
+        _ => (Some(number(1)?), None, 2),
+    };
+    let limit = match method.contains("_rate") {
+        true => QueueLimit::PacketsPerSecond(arguments.i64(limit)?.try_into().unwrap_or(0)),
+        false => QueueLimit::Packets(number(limit)?),
+    };
+    let done = runtime.switch.limit_queues(QueueChange { port, priority, limit });
+    Ok(Some(Value::I32(i32::from(done.is_err()))))
+}
 
 fn refusal(message: &str) -> Error {
     Error {

@@ -17,8 +17,6 @@ use crate::switch::Switch;
 use crate::wire::{self, Fields, Message, Value};
 use arguments::Arguments;
 
-pub(crate) use device::QUEUES;
-
 /// What a method gives; none when it gives nothing.
 type Answer = Result<Option<Value>, Failure>;
 

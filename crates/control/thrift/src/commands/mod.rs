@@ -7,7 +7,6 @@ mod objects;
 mod tables;
 mod words;
 
-use crate::calls::QUEUES;
 use crate::codes::Failure;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
@@ -69,8 +68,6 @@ pub fn only_shows(line: &str) -> bool {
 
 /// What cannot be done here, and what can be done in its place.
 const UNSUPPORTED: &[(&str, &str)] = &[
-    ("set_queue_depth", QUEUES),
-    ("set_queue_rate", QUEUES),
     ("port_add", "ports are given when the switch starts: -i PORT@INTERFACE"),
     (
         "port_remove",

@@ -6,7 +6,7 @@ use crate::arrays::{Count, Rate};
 use crate::codes::{BAD_RATES_LIST, Failure};
 use crate::replication::Target;
 use crate::runtime::Runtime;
-use crate::switch::Switch;
+use crate::switch::{QueueChange, QueueLimit, Switch};
 use forebay_shell::catalog::Named;
 use std::fmt::Write;
 
@@ -61,6 +61,16 @@ pub(super) const FORMS: &[Form] = &[
     ),
     ("mirroring_delete", "SESSION", "deletes the session"),
     ("mirroring_get", "SESSION", "where its clones go"),
+    (
+        "set_queue_depth",
+        "PACKETS [PORT [PRIORITY]]",
+        "how many packets a queue holds: one, all of a port, or all",
+    ),
+    (
+        "set_queue_rate",
+        "PACKETS_A_SECOND [PORT [PRIORITY]]",
+        "how many packets a second a queue sends; 0 for as many as the port takes",
+    ),
     ("get_time_elapsed", "", "microseconds since the switch started"),
     ("get_time_since_epoch", "", "microseconds since 1970"),
     ("show_ports", "", "the ports"),
@@ -90,6 +100,15 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed
         "pvs_remove" => change_value(runtime, words, false),
         "pvs_get" => values(runtime, words),
         "pvs_clear" => quietly(words.exactly().and_then(|[name]| runtime.clear_values(name))),
+        "set_queue_depth" => limit_queues(runtime, words, |packets| {
+            Ok(QueueLimit::Packets(number(packets, "number of packets")?))
+        }),
+        "set_queue_rate" => limit_queues(runtime, words, |rate| {
+            Ok(QueueLimit::PacketsPerSecond(number(
+                rate,
+                "number of packets a second",
+            )?))
+        }),
         "get_time_elapsed" => Ok(format!("{}\n", runtime.switch.about().elapsed_us)),
         "get_time_since_epoch" => Ok(format!("{}\n", runtime.switch.about().epoch_us)),
         "show_ports" => Ok(ports(runtime)),
@@ -97,6 +116,27 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed
         "reset_state" => quietly(runtime.reset()),
         _ => replicate(runtime, words),
     }
+}
+
+fn limit_queues<S: Switch>(
+    runtime: &Runtime<S>,
+    words: &Words,
+    limit: impl FnOnce(&str) -> Result<QueueLimit, Failure>,
+) -> Printed {
+    let ([value], queues) = words.first()?;
+    let (port, priority) = match queues[..] {
+        [] => (None, None),
+        [port] => (Some(number(port, "port")?), None),
+        [port, priority] => (Some(number(port, "port")?), Some(number(priority, "priority")?)),
+        _ => return Err(words.usage()),
+    };
+    let change = QueueChange {
+        port,
+        priority,
+        limit: limit(value)?,
+    };
+    let done = runtime.switch.limit_queues(change);
+    done.map(|()| String::new()).map_err(Failure::undeclared)
 }
 
 fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
