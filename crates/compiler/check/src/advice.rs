@@ -103,6 +103,7 @@ impl Checker {
             | ExprKind::Slice(base, _, _)
             | ExprKind::PlusSlice(base, _, _) => self.why_read_only(base),
             ExprKind::StackLastIndex(_) => Some("`lastIndex` is computed".to_string()),
+            ExprKind::StackLast(_) => Some("it is `last` of a stack".to_string()),
             _ => None,
         }
     }

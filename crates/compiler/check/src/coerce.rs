@@ -429,7 +429,6 @@ impl Checker {
             | ExprKind::TupleElement(base, _)
             | ExprKind::Index(base, _)
             | ExprKind::StackNext(base)
-            | ExprKind::StackLast(base)
             | ExprKind::Slice(base, _, _)
             | ExprKind::PlusSlice(base, _, _) => self.is_lvalue(base),
             ExprKind::Invalid => true,

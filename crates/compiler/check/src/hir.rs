@@ -537,6 +537,8 @@ pub struct TableAction {
     pub action: ActionId,
     /// Arguments bound to the directional parameters, in order.
     pub args: Vec<Expr>,
+    /// The arguments in the order in which they are written, as indices into `args`: that of their evaluation (§6.8).
+    pub written: Vec<usize>,
     /// Annotations.
     pub annotations: Annotations,
     /// Place.

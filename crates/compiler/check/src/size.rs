@@ -6,9 +6,9 @@ use forebay_syntax::ast::CompositeKind;
 /// The smallest and largest number of bits of a type's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// With empty varbits and invalid members of unions.
+    /// With empty varbits; of a union, that of the member for which it is largest, as in the table of §9.
     pub min: u64,
-    /// With full varbits and the largest member of unions.
+    /// With full varbits, and the largest member of unions.
     pub max: u64,
 }
 
@@ -67,7 +67,7 @@ fn union(program: &Program, types: &[Type]) -> Option<Size> {
         .iter()
         .map(|ty| size_in_bits(program, ty))
         .collect::<Option<_>>()?;
-    let min = sizes.iter().map(|size| size.min).min().unwrap_or(0);
+    let min = sizes.iter().map(|size| size.min).max().unwrap_or(0);
     let max = sizes.iter().map(|size| size.max).max().unwrap_or(0);
     Some(Size { min, max })
 }

@@ -146,6 +146,26 @@ const SAMPLES: &[(&str, &str)] = &[
          entries = { priority = -1: 1: NoAction(); } } apply {} }",
     ),
     (
+        "E0608",
+        "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; } priority_delta = 0;
+         entries = { priority = 1: 1: NoAction(); } } apply {} }",
+    ),
+    (
+        "E0608",
+        "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; } largest_priority_wins = 1;
+         entries = { priority = 1: 1: NoAction(); } } apply {} }",
+    ),
+    (
+        "W0602",
+        "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; }
+         entries = { priority = 5: 1: NoAction(); priority = 5: 2: NoAction(); } } apply {} }",
+    ),
+    (
+        "W0602",
+        "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; } largest_priority_wins = false;
+         entries = { priority = 5: 1: NoAction(); priority = 4: 2: NoAction(); } } apply {} }",
+    ),
+    (
         "E0609",
         "control c(in bit<8> x) { apply { switch (x) { 1: {} 1: {} } } }",
     ),

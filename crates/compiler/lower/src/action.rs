@@ -4,15 +4,13 @@
 //! disappear. So an action has one instance in the IR for each control instance, and one more for each table that binds
 //! arguments.
 
-use crate::binding::Actual;
+use crate::binding::{self, Actual};
 use crate::call;
 use crate::context::Context;
 use crate::control;
-use crate::expression;
 use crate::graph::{self, ExitMode};
 use crate::names;
 use crate::object::ObjectId;
-use crate::place;
 use crate::storage;
 use crate::types::{self, Scalar};
 use crate::value::Value;
@@ -21,7 +19,6 @@ use forebay_check::hir::{self, Callee, StatementKind};
 use forebay_ir::{self as ir, BodyId, BodyKind, Expr, SlotKind};
 use forebay_syntax::ast::Direction;
 use forebay_syntax::codes::lower as codes;
-use forebay_syntax::source::Span;
 use std::collections::HashSet;
 
 /// The IR action for an entry of a table's list.
@@ -31,7 +28,7 @@ pub fn for_table(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -
     if shared && let Some(known) = control::instance(cx, owner).and_then(|it| it.actions.get(&listed.action).copied()) {
         return known;
     }
-    let id = lower(cx, owner, listed.action, &listed.args, listed.span);
+    let id = lower(cx, owner, listed);
     if shared && let Some(instance) = control::instance(cx, owner) {
         instance.actions.insert(listed.action, id);
     }
@@ -63,7 +60,8 @@ pub fn name(scope: &str, action: &hir::Action) -> String {
     names::control_plane_name(scope, &action.name, &action.annotations)
 }
 
-fn lower(cx: &mut Context, owner: ObjectId, id: hir::ActionId, args: &[hir::Expr], span: Span) -> ir::ActionId {
+fn lower(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> ir::ActionId {
+    let id = listed.action;
     let action = &cx.hir.actions[id.index()];
     let scope = control::instance(cx, owner).map_or(String::new(), |instance| instance.scope.path.clone());
     let name = name(&scope, action);
@@ -73,29 +71,21 @@ fn lower(cx: &mut Context, owner: ObjectId, id: hir::ActionId, args: &[hir::Expr
     cx.location = cx.locate(action.span);
     cx.body.exit = mode;
     let mut params = Vec::new();
-    let mut actuals = Vec::new();
-    let mut bound = args.iter();
-    for param in &action.params {
-        if param.direction == Direction::None {
-            let value = data_param(cx, param, &mut params);
-            actuals.push(Actual::Value(value));
-        } else if let Some(arg) = bound.next() {
-            actuals.push(directional(cx, param.direction, arg));
-        } else {
-            actuals.push(Actual::Nothing);
-        }
-    }
-    call::inline_action(cx, id, &action.params, actuals, span);
+    let (data, bound): (Vec<_>, Vec<_>) =
+        (action.params.iter().cloned()).partition(|param| param.direction == Direction::None);
+    let data_values = data
+        .iter()
+        .map(|param| Actual::Value(data_param(cx, param, &mut params)));
+    let mut actuals: Vec<Actual> = data_values.collect();
+    let in_written_order = |index: &usize| Some((bound.get(*index)?.clone(), listed.args.get(*index)?.clone()));
+    let (bound, args): (Vec<_>, Vec<_>) = listed.written.iter().filter_map(in_written_order).unzip();
+    let args: Vec<_> = args.into_iter().map(hir::Argument::Value).collect();
+    actuals.extend(binding::evaluate(cx, &bound, &args));
+    let all: Vec<hir::Param> = data.into_iter().chain(bound).collect();
+    call::inline_action(cx, id, &all, actuals, listed.span);
     let body = graph::end(cx, interrupted);
     cx.location = location;
     add(cx, name, params, body)
-}
-
-fn directional(cx: &mut Context, direction: Direction, arg: &hir::Expr) -> Actual {
-    if direction == Direction::In && !place::is_stored(cx, arg) {
-        return Actual::Value(expression::expression(cx, arg));
-    }
-    Actual::Place(place::place(cx, arg))
 }
 
 /// A parameter that the control plane gives: it must fit one field of a table entry.

@@ -16,7 +16,7 @@ use crate::place;
 use crate::stack;
 use crate::storage;
 use crate::table;
-use crate::types::{self, NAME_WIDTH};
+use crate::types::{self, NAME_WIDTH, Scalar};
 use crate::value::{self, Value};
 use forebay_bits::Bits;
 use forebay_check::hir::{self, Callee, ExprKind, Type};
@@ -187,6 +187,7 @@ fn enum_member(cx: &Context, id: hir::EnumId, member: usize) -> Value {
 
 /// An element of a value that is not stored.
 fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Value {
+    let signed = types::scalar(cx, &index.ty).is_some_and(|scalar| scalar.signed);
     let mut values = in_order(cx, &[base, index]).into_iter();
     let (Some(base), Some(index)) = (values.next(), values.next()) else {
         return Value::Void;
@@ -199,7 +200,9 @@ fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Value {
         Value::Scalar(index) => {
             let index = graph::simple(cx, index);
             let width = index.width(&cx.program);
-            let guarded = base.components().iter().enumerate().map(|(number, element)| {
+            let elements = base.components().iter().enumerate();
+            let elements = elements.take_while(|(number, _)| place::is_value_of(*number, Scalar { width, signed }));
+            let guarded = elements.map(|(number, element)| {
                 let here = build::equal(index.clone(), build::constant(width, number as u128));
                 (Some(here), element.clone())
             });

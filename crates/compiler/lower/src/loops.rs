@@ -9,7 +9,7 @@ use crate::operator;
 use crate::place::Place;
 use crate::statement;
 use crate::storage::{self, Storage};
-use crate::types;
+use crate::types::{self, Scalar};
 use crate::value::Value;
 use forebay_check::hir::{self, Block, Statement, Type};
 use forebay_ir::{BlockId, Expr};
@@ -110,7 +110,11 @@ pub fn collection(cx: &mut Context, variable: hir::VarId, collection: &hir::Expr
     let more = build::binary(forebay_ir::BinaryOp::Lt, Expr::Slot(index), count);
     graph::branch(cx, more, round, targets.break_block);
     graph::start(cx, round);
-    let element = elements.element(&Expr::Slot(index), index_width);
+    let index_type = Scalar {
+        width: index_width,
+        signed: false,
+    };
+    let element = elements.element(&Expr::Slot(index), index_type);
     let current = crate::place::read(cx, &element, &element_type);
     assign::write_whole(cx, &storage, current);
     let inner = graph::new_block(cx);

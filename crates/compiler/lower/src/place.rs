@@ -12,6 +12,7 @@ use crate::limits;
 use crate::operator;
 use crate::stack;
 use crate::storage::Storage;
+use crate::types::{self, Scalar};
 use crate::value::{self, Value};
 use forebay_check::hir::{self, ExprKind, Type};
 use forebay_ir::{BinaryOp, Expr, SlotId};
@@ -121,14 +122,14 @@ impl Place {
     }
 
     /// The place of the element whose index is `index`, an expression that is cheap to repeat.
-    pub fn element(&self, index: &Expr, index_width: u32) -> Place {
+    pub fn element(&self, index: &Expr, index_type: Scalar) -> Place {
         let mut choices = Vec::new();
         for choice in &self.choices {
             for (number, element) in choice.storage.components().iter().enumerate() {
-                if index_width < 64 && number as u64 >> index_width != 0 {
+                if !is_value_of(number, index_type) {
                     break;
                 }
-                let here = build::equal(index.clone(), build::constant(index_width, number as u128));
+                let here = build::equal(index.clone(), build::constant(index_type.width, number as u128));
                 let guard = match &choice.guard {
                     Some(outer) => build::and(outer.clone(), here),
                     None => here,
@@ -144,6 +145,12 @@ impl Place {
         }
         Place { choices, part: None }
     }
+}
+
+/// Whether a number is one of a type's values: a signed index that is negative is out of range (§8.18).
+pub fn is_value_of(number: usize, Scalar { width, signed }: Scalar) -> bool {
+    let bits = width - u32::from(signed);
+    bits >= 64 || number as u64 >> bits == 0
 }
 
 fn siblings(members: &[Storage], index: usize) -> Vec<SlotId> {
@@ -229,13 +236,21 @@ pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
 
 fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Place {
     let base = place(cx, base);
+    let signed = types::scalar(cx, &index.ty).is_some_and(|scalar| scalar.signed);
     match expression::expression(cx, index) {
         Value::Integer(number) => base.component(number.to_usize().unwrap_or(usize::MAX)),
-        Value::Scalar(Expr::Const(bits)) => base.component(bits.to_u64_saturating() as usize),
+        Value::Scalar(Expr::Const(bits)) => {
+            let number = bits.to_u64_saturating() as usize;
+            let ty = Scalar {
+                width: bits.width(),
+                signed,
+            };
+            base.component(if is_value_of(number, ty) { number } else { usize::MAX })
+        }
         Value::Scalar(number) => {
             let number = graph::save_expr(cx, number);
             let width = number.width(&cx.program);
-            let place = base.element(&number, width);
+            let place = base.element(&number, Scalar { width, signed });
             if place.choices.len() > limits::MAX_CHOICES {
                 let message = format!("this index chooses among more than {} elements", limits::MAX_CHOICES);
                 cx.abort(codes::TOO_MANY_ALTERNATIVES, index.span, message);

@@ -9,13 +9,19 @@ use crate::context::Context;
 use crate::graph;
 use crate::place::{self, Place};
 use crate::storage::Storage;
-use crate::types::NAME_WIDTH;
+use crate::types::{NAME_WIDTH, Scalar};
 use crate::value::{self, Value};
 use forebay_check::hir::Type;
 use forebay_ir::{BinaryOp, BodyKind, Expr, Terminator};
 
 /// Width of `nextIndex` and of indices derived from it.
 const INDEX_WIDTH: u32 = 32;
+
+/// Their type.
+const INDEX: Scalar = Scalar {
+    width: INDEX_WIDTH,
+    signed: false,
+};
 
 fn index(value: usize) -> Expr {
     build::constant(INDEX_WIDTH, value as u128)
@@ -26,7 +32,7 @@ pub fn next(cx: &mut Context, base: &Place) -> Place {
     let next = graph::save_expr(cx, next_index(base));
     let in_range = build::binary(BinaryOp::Lt, next.clone(), index(size(base)));
     require(cx, in_range, "StackOutOfBounds");
-    base.element(&next, INDEX_WIDTH)
+    base.element(&next, INDEX)
 }
 
 /// `base.last` as a place.
@@ -38,7 +44,7 @@ pub fn last(cx: &mut Context, base: &Place) -> Place {
         "StackOutOfBounds",
     );
     let last = graph::save_expr(cx, build::binary(BinaryOp::Sub, next, index(1)));
-    base.element(&last, INDEX_WIDTH)
+    base.element(&last, INDEX)
 }
 
 /// `base.lastIndex`

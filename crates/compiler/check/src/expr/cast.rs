@@ -109,13 +109,13 @@ impl Checker {
             return true;
         }
         match (to, from) {
-            (Type::NewType(id), _) => {
-                let inner = &self.program.new_types[id.index()].ty;
-                from == inner || *from == Type::Int && self.cast_allowed(inner, from)
-            }
-            (_, Type::NewType(id)) => {
-                let inner = &self.program.new_types[id.index()].ty;
-                to == inner
+            (Type::NewType(_), _) | (_, Type::NewType(_)) => {
+                let made_from = |ty: &Type| match ty {
+                    Type::NewType(id) => Some(&self.program.new_types[id.index()].ty),
+                    _ => None,
+                };
+                let is_number = *from == Type::Int && made_from(to).is_some_and(|inner| self.cast_allowed(inner, from));
+                made_from(to) == Some(from) || made_from(from) == Some(to) || is_number
             }
             (Type::Bit(left), Type::Bit(right)) => left != right,
             (Type::Signed(left), Type::Signed(right)) => left != right,

@@ -91,7 +91,9 @@ impl Checker {
         self.report(diagnostic.secondary(earlier, "the first time"));
     }
 
+    /// The action's place in the table's list. `NoAction`, which a table without a default action has too, is the one behind them.
     fn action_label(&mut self, label: &ast::Expr, table: TableId) -> Option<usize> {
+        let has_default = self.program.tables[table.index()].default_action.is_some();
         let actions: Vec<ActionId> = self.program.tables[table.index()]
             .actions
             .iter()
@@ -103,7 +105,12 @@ impl Checker {
             .collect();
         if let ast::ExprKind::Name(name) = &label.kind {
             let index = match self.lookup(name) {
-                Some(Entity::Action(id)) => actions.iter().position(|action| *action == id),
+                Some(Entity::Action(id)) => {
+                    let action = &self.program.actions[id.index()];
+                    let stands_in = !has_default && action.control.is_none() && action.name == "NoAction";
+                    let listed = actions.iter().position(|action| *action == id);
+                    listed.or(stands_in.then_some(actions.len()))
+                }
                 _ => None,
             };
             if index.is_some() {

@@ -28,11 +28,12 @@ impl Checker {
                 self.report(diagnostic.secondary(earlier.span, "first listed here"));
                 continue;
             }
-            let args = self.bind_directional(action, reference);
+            let (args, written) = self.bind_directional(action, reference);
             let annotations = self.annotations(Place::ActionReference, &reference.annotations);
             table.actions.push(TableAction {
                 action,
                 args,
+                written,
                 annotations,
                 span: reference.span,
             });
@@ -55,11 +56,12 @@ impl Checker {
         }
     }
 
-    /// The arguments in the action list: one for each directional parameter.
-    fn bind_directional(&mut self, action: ActionId, reference: &ast::ActionRef) -> Vec<Expr> {
+    /// The arguments in the action list: one for each directional parameter; and in what order they are written, defaults first.
+    fn bind_directional(&mut self, action: ActionId, reference: &ast::ActionRef) -> (Vec<Expr>, Vec<usize>) {
         let params = self.program.actions[action.index()].params.clone();
         let args = reference.args.as_deref().unwrap_or(&[]);
         let mut bound = Vec::new();
+        let mut places = Vec::new();
         for arg in args {
             self.check_list_argument(&params, arg);
         }
@@ -69,9 +71,16 @@ impl Checker {
             }
             let name = self.param_name(param).to_string();
             match argument_for(args, index, &name) {
-                Some(arg) => bound.push(self.check_directional(param, arg)),
+                Some(arg) => {
+                    let place = args.iter().position(|other| std::ptr::eq(other, arg));
+                    places.push((place, bound.len()));
+                    bound.push(self.check_directional(param, arg));
+                }
                 None => match &param.default {
-                    Some(default) => bound.push(self.copy_constant(default, reference.span)),
+                    Some(default) => {
+                        places.push((None, bound.len()));
+                        bound.push(self.copy_constant(default, reference.span));
+                    }
                     None => {
                         let message = format!("the parameter `{name}` must be bound in the list of actions");
                         self.error(codes::INVALID_ACTION_LIST, reference.span, message);
@@ -84,7 +93,8 @@ impl Checker {
             let message = "only directional parameters are bound here: action data is set by the control plane";
             self.error(codes::INVALID_ACTION_LIST, reference.span, message);
         }
-        bound
+        places.sort();
+        (bound, places.into_iter().map(|(_, index)| index).collect())
     }
 
     fn check_list_argument(&mut self, params: &[Param], arg: &ast::Arg) {

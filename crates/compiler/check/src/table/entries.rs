@@ -10,6 +10,7 @@ use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
+use std::collections::HashMap;
 
 impl Checker {
     /// `entries = {..}`
@@ -80,6 +81,8 @@ impl Checker {
 
     /// When some entries have a priority, the first must have one; those without take steps from the one before.
     fn check_priority_order(&mut self, entries: &[ast::Entry], property: &ast::TableProperty, table: &Table) {
+        let step = self.priority_delta(table);
+        let largest_wins = self.largest_priority_wins(table);
         let Some(with) = entries.iter().find(|entry| entry.priority.is_some()) else {
             return;
         };
@@ -92,17 +95,9 @@ impl Checker {
             let message = "when some entries have a priority, the first one must have one";
             self.error(codes::INVALID_PRIORITY, entries[0].span, message);
         }
-        let number = |name: &str| {
-            let property = table.properties.iter().find(|property| property.name == name)?;
-            match &property.value.kind {
-                ExprKind::Int(value) => Some(value.clone()),
-                ExprKind::Bool(value) => Some(BigInt::from(u8::from(*value))),
-                _ => None,
-            }
-        };
-        let step = number("priority_delta").unwrap_or_else(BigInt::one);
-        let largest_wins = number("largest_priority_wins").is_none_or(|value| !value.is_zero());
         let mut current = BigInt::zero();
+        let mut before: Option<(BigInt, Span)> = None;
+        let mut seen = HashMap::new();
         for (entry, checked) in entries.iter().zip(&table.entries) {
             match checked.priority.as_ref().map(|priority| &priority.kind) {
                 // A negative one was reported where it stands.
@@ -117,6 +112,51 @@ impl Checker {
                 self.error(codes::INVALID_PRIORITY, entry.span, message);
                 return;
             }
+            if let Some(earlier) = seen.insert(current.clone(), entry.span) {
+                let message = format!("another entry has the priority {current} too: which one wins is not defined");
+                let warning = Diagnostic::warning(codes::DOUBTFUL_PRIORITY, entry.span, message);
+                self.report(warning.secondary(earlier, "the other entry"));
+            } else if let Some((earlier, place)) = before.filter(|(earlier, _)| match largest_wins {
+                true => *earlier < current,
+                false => *earlier > current,
+            }) {
+                let message =
+                    format!("this entry goes before the one above it: its priority is {current}, that one's {earlier}");
+                let warning = Diagnostic::warning(codes::DOUBTFUL_PRIORITY, entry.span, message);
+                self.report(warning.secondary(place, "the entry above"));
+            }
+            before = Some((current.clone(), entry.span));
+        }
+    }
+
+    /// What the priorities of entries that have none differ by: 1, unless `priority_delta` says it.
+    fn priority_delta(&mut self, table: &Table) -> BigInt {
+        let Some(property) = property_of(table, "priority_delta") else {
+            return BigInt::one();
+        };
+        match &property.value.kind {
+            ExprKind::Int(value) if value.is_positive() => value.clone(),
+            ExprKind::Invalid => BigInt::one(),
+            _ => {
+                let message = "`priority_delta` must be a positive number";
+                self.error(codes::INVALID_PRIORITY, property.value.span, message);
+                BigInt::one()
+            }
+        }
+    }
+
+    fn largest_priority_wins(&mut self, table: &Table) -> bool {
+        let Some(property) = property_of(table, "largest_priority_wins") else {
+            return true;
+        };
+        match &property.value.kind {
+            ExprKind::Bool(value) => *value,
+            ExprKind::Invalid => true,
+            _ => {
+                let message = "`largest_priority_wins` must be true or false";
+                self.error(codes::INVALID_PRIORITY, property.value.span, message);
+                true
+            }
         }
     }
 
@@ -125,7 +165,7 @@ impl Checker {
         if table.keys.iter().any(|key| key.match_kind != "exact") {
             return;
         }
-        let mut seen = std::collections::HashMap::new();
+        let mut seen = HashMap::new();
         let mut repeated = Vec::new();
         for entry in &table.entries {
             forebay_budget::check();
@@ -223,4 +263,8 @@ fn is_prefix(mask: &BigInt, width: u32) -> bool {
     let ones = crate::fold::mask(width);
     let rest = &ones - crate::fold::low_bits(mask, width);
     (&rest & (&rest + BigInt::one())).is_zero()
+}
+
+fn property_of<'a>(table: &'a Table, name: &str) -> Option<&'a TableProperty> {
+    table.properties.iter().find(|property| property.name == name)
 }

@@ -134,13 +134,15 @@ codes! {
     E0607 NO_ACTION_MISSING: "NoAction is not declared",
         "A table without default_action runs NoAction, which core.p4 declares. Include core.p4 or give a default_action.";
     E0608 INVALID_PRIORITY: "invalid priority",
-        "Priorities are compile-time constants, and only tables with a key that is neither exact nor lpm have them.";
+        "Priorities are compile-time constants, not negative, and only tables with a key that is neither exact nor lpm have them. `priority_delta` is a positive number, `largest_priority_wins` true or false.";
     E0609 INVALID_LABEL: "invalid label of a switch",
         "Labels are compile-time constants of the type switched on, each at most once; on action_run they name actions of the table. `default` comes last.";
     E0610 INVALID_PROPERTY: "invalid table property",
         "The value of this property must be a compile-time value of the right type.";
     W0601 CONSTANT_KEY: "constant table key",
         "The key has the same value for every packet, so it distinguishes nothing.";
+    W0602 DOUBTFUL_PRIORITY: "doubtful priority",
+        "Two entries have one priority, so that either may win where both match; or an entry goes before the one above it. Entries are easiest to read when the first of them wins.";
 
     E0701 NO_START_STATE: "parser without start state",
         "Every parser begins in the state named start.";
