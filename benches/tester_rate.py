@@ -29,7 +29,7 @@ CASES = {"wire": "wire = true", "program": PROGRAM, "checked": PROGRAM + "\nchec
 TEST = """description = "the tester's own rate"
 duration_s = {seconds}
 warm_up_s = 0.1
-burst = 32
+burst = 64
 sample_s = 0
 
 [device]

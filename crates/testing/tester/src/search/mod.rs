@@ -54,10 +54,10 @@ pub struct Confirmed {
 }
 
 impl Confirmed {
-    /// What is to be said of it, with a separator before; nothing when the first load held.
+    /// What is to be said of it, with a separator before; nothing when the first load held, or when there was none.
     pub fn remark(self) -> String {
         match (self.failed, self.is_confirmed) {
-            (0, true) => String::new(),
+            (0, _) => String::new(),
             (failed, true) => format!("; failed confirmations before: {failed}"),
             (failed, false) => format!("; not confirmed, failed confirmations: {failed}"),
         }
@@ -65,9 +65,10 @@ impl Confirmed {
 
     /// For a column of failed confirmations.
     pub fn cell(self) -> String {
-        match self.is_confirmed {
-            true => self.failed.to_string(),
-            false => format!("{}, not confirmed", self.failed),
+        match (self.failed, self.is_confirmed) {
+            (0, false) => String::new(),
+            (failed, true) => failed.to_string(),
+            (failed, false) => format!("{failed}, not confirmed"),
         }
     }
 }
