@@ -92,6 +92,7 @@ fn rule(address: u64, action: &str, note: u64) -> String {
 /// Updates as a controller without sense would write them: many name the same entries.
 fn senseless(switch: &Switch, random: &mut impl FnMut(u64) -> u64) -> Vec<Update> {
     let how = |number| [Type::Insert, Type::Modify, Type::Delete][number as usize];
+    let count = 1 + random(4);
     let mut update = |_| {
         let address = random(6);
         match random(10) {
@@ -111,7 +112,7 @@ fn senseless(switch: &Switch, random: &mut impl FnMut(u64) -> u64) -> Vec<Update
             }
         }
     };
-    (0..4).map(&mut update).collect()
+    (0..count).map(&mut update).collect()
 }
 
 /// Packets may see a part of one of them; whoever reads cannot tell them apart.
