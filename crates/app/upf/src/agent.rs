@@ -10,12 +10,14 @@ use forebay_client::ClientOptions;
 use forebay_journal::{Store, Sync};
 use forebay_pfcp::wire::truncated_ntp;
 use forebay_pfcp::{Limits, Node, PORT};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The longest datagram.
 const DATAGRAM_MAX: usize = 65_536;
+/// Datagrams that are kept by one write to the disk; the first is answered after the last.
+const DATAGRAMS_MAX: usize = 32;
 /// How long the socket is waited for before the switch is looked at.
 const PATIENCE: Duration = Duration::from_millis(2);
 /// Time between looks at what is due by time.
@@ -131,8 +133,8 @@ impl Agent {
         while !stop() {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, from)) => {
-                    let now = self.clock.now();
-                    self.node.receive(now, from, &buffer[..length], &mut self.plane);
+                    self.receive(from, &buffer[..length]);
+                    self.receive_waiting(&mut buffer)?;
                 }
                 Err(error) if is_nothing(&error) => {}
                 Err(error) => return Err(AgentError::Socket(error)),
@@ -142,6 +144,27 @@ impl Agent {
             self.flush(tell)?;
         }
         Ok(())
+    }
+
+    fn receive(&mut self, from: SocketAddr, datagram: &[u8]) {
+        let now = self.clock.now();
+        self.node.receive(now, from, datagram, &mut self.plane);
+    }
+
+    /// Takes datagrams that have come meanwhile, so that one write to the disk keeps what all of them change.
+    fn receive_waiting(&mut self, buffer: &mut [u8]) -> Result<(), AgentError> {
+        if self.store.is_none() {
+            return Ok(());
+        }
+        self.socket.set_nonblocking(true).map_err(AgentError::Socket)?;
+        for _ in 1..DATAGRAMS_MAX {
+            match self.socket.recv_from(buffer) {
+                Ok((length, from)) => self.receive(from, &buffer[..length]),
+                Err(error) if is_nothing(&error) => break,
+                Err(error) => return Err(AgentError::Socket(error)),
+            }
+        }
+        self.socket.set_nonblocking(false).map_err(AgentError::Socket)
     }
 
     /// Takes packets that the switch has sent.

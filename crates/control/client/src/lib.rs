@@ -31,7 +31,7 @@ use forebay_protocol::p4::v1::{
 };
 use std::time::Duration;
 use stream::Stream;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Runtime, RuntimeFlavor};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 /// How long a switch may take to accept a connection or to answer a claim.
@@ -242,7 +242,12 @@ impl Client {
         let Some(stream) = &mut self.stream else {
             return Ok(None);
         };
-        let next = self.runtime.block_on(stream.next(timeout));
+        // Where a thread receives, what has come is there already.
+        let has_thread = self.runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread;
+        let next = match timeout.is_zero() && has_thread {
+            true => stream.next_now(),
+            false => self.runtime.block_on(stream.next(timeout)),
+        };
         if next.is_err() {
             self.stream = None;
         }

@@ -90,11 +90,15 @@ impl Stream {
 
     /// The next message that is not about arbitration; none when nothing comes within the time.
     pub(crate) async fn next(&mut self, timeout: Duration) -> Result<Option<Response>, CallError> {
-        match tokio::time::timeout(timeout, self.messages.recv()).await {
-            Err(_) | Ok(Some(Ok(Response::Arbitration(_)))) => Ok(None),
-            Ok(Some(Ok(message))) => Ok(Some(message)),
-            Ok(Some(Err(status))) => Err(status.into()),
-            Ok(None) => Err(CallError::stream_ended()),
+        let next = tokio::time::timeout(timeout, self.messages.recv()).await;
+        next.map_or(Ok(None), taken_from_stream)
+    }
+
+    /// The next message that has come already. Even a time-out of 0 would take a millisecond, which is how exact timers are.
+    pub(crate) fn next_now(&mut self) -> Result<Option<Response>, CallError> {
+        match self.messages.try_recv() {
+            Err(mpsc::error::TryRecvError::Empty) => Ok(None),
+            next => taken_from_stream(next.ok()),
         }
     }
 
@@ -116,6 +120,16 @@ impl Stream {
 
     async fn send_message(&self, message: StreamMessageRequest) -> Result<(), CallError> {
         self.requests.send(message).await.map_err(|_| CallError::stream_ended())
+    }
+}
+
+/// What has come from the stream, if it is not about arbitration.
+fn taken_from_stream(next: Option<Result<Response, Status>>) -> Result<Option<Response>, CallError> {
+    match next {
+        Some(Ok(Response::Arbitration(_))) => Ok(None),
+        Some(Ok(message)) => Ok(Some(message)),
+        Some(Err(status)) => Err(status.into()),
+        None => Err(CallError::stream_ended()),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::program;
 use crate::schema::Schema;
 use crate::status::Error;
 use crate::stream::idle::IdleTimers;
+use crate::undo;
 use forebay_ir::Program;
 use forebay_pipeline::{Options, Pipeline};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -96,6 +97,9 @@ impl Forwarding {
             Atomicity::ContinueOnError => {
                 let each = updates.iter();
                 each.map(|update| self.write_one(update, writer)).collect()
+            }
+            Atomicity::RollbackOnError if undo::write(self, updates, writer) => {
+                updates.iter().map(|_| Ok(())).collect()
             }
             Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => self.write_atomically(updates, writer),
         };

@@ -45,6 +45,7 @@ mod schema;
 mod status;
 mod stream;
 mod summary;
+mod undo;
 
 pub use bundle::Bundle;
 pub use device::{Device, Now, Output, Retired, Settings, StreamId};

@@ -10,6 +10,7 @@ use crate::status::{of_error, of_rejection};
 use forebay_p4runtime::{Device, Rejection, StreamId};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse,
@@ -19,8 +20,9 @@ use std::sync::Arc;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Others are served by a further thread while a batch of more updates than this is written.
-const SMALL_BATCH: usize = 16;
+/// Others are served by a further thread while a batch of more updates than this is written: it takes longer than half a millisecond.
+/// To hand them over for a shorter one costs more than it helps.
+const SMALL_BATCH: usize = 64;
 
 /// Serves calls by a device.
 pub(crate) struct Service {
@@ -46,8 +48,10 @@ impl P4Runtime for Service {
         let request = request.into_inner();
         permissions.check_role(Right::Write, Some(&request.role))?;
         let write = |request: &WriteRequest| self.shared.change(|device, now| device.write(request, now));
-        // What is kept waits for a disk.
-        let is_short = request.updates.len() <= SMALL_BATCH && !self.shared.keeping().keeps_state;
+        // What is kept waits for a disk, what packets see at once for a copy of tables.
+        let is_short = request.updates.len() <= SMALL_BATCH
+            && request.atomicity() != Atomicity::DataplaneAtomic
+            && !self.shared.keeping().keeps_state;
         let changed = match is_short {
             true => write(&request),
             // With what it takes to free the message.

@@ -7,9 +7,10 @@
 //! | RmaxF1k | all | 1,000 |
 //! | RmaxFmax | all | as many as are asked for |
 //!
-//! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR); latency is
-//! then measured at that load, which is the condition of the paper, and at nine tenths of it. Cases take turns there, so that a
-//! machine whose speed changes does not favour one of them; of several trials the one with the middle median counts.
+//! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR), and confirmed by
+//! trials as long as those of latency. Latency is then measured at that load, which is the condition of the paper, and at nine
+//! tenths of it. Cases take turns there, so that a machine whose speed changes does not favour one of them; of several trials the
+//! one with the middle median counts.
 
 use crate::frames::stream;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
@@ -18,7 +19,7 @@ use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS};
 use forebay_ports::PortSpec;
 use forebay_tester::clock::Clock;
 use forebay_tester::device::{self, Device};
-use forebay_tester::search::LimitedBy;
+use forebay_tester::search::{Confirmed, LimitedBy};
 use forebay_tester::stream::{Rate, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,9 @@ pub struct FlowResult {
     /// The highest load without loss; none when even the least one loses packets.
     pub ndr_pps: Option<f64>,
     pub limited_by: LimitedBy,
+    /// Whether the load held when it was offered again, and how many did not.
+    #[serde(default)]
+    pub confirmed: Confirmed,
     pub loads: Vec<LoadResult>,
 }
 
@@ -207,6 +211,7 @@ fn measure_size(
             frame_bytes,
             ndr_pps: highest.pps,
             limited_by: highest.limited_by,
+            confirmed: highest.confirmed,
             loads: Vec::new(),
         };
         found.push((router, stream, result));

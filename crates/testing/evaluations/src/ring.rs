@@ -19,7 +19,7 @@ use forebay_tester::device::{self, Device};
 use forebay_tester::frames::Frames;
 use forebay_tester::messages::templates;
 use forebay_tester::schedule::{Arrivals, Shape};
-use forebay_tester::search::LimitedBy;
+use forebay_tester::search::{Confirmed, LimitedBy};
 use forebay_tester::stream::{Rate, Stream, wire_bits};
 use forebay_traffic::message::FLAG_HEADER;
 use forebay_traffic::{MessageFormat, message};
@@ -111,6 +111,9 @@ pub struct RingResult {
     /// The same as bits on the wire: 24 bytes more than the frame.
     pub ndr_gbps: Option<f64>,
     pub limited_by: LimitedBy,
+    /// Whether the load held when it was offered again, and how many did not.
+    #[serde(default)]
+    pub confirmed: Confirmed,
     /// At nine tenths of it.
     pub load: Option<LoadResult>,
     /// What the paper has measured, in Gbps.
@@ -205,6 +208,7 @@ fn one(
         ndr_pps: found.pps,
         ndr_gbps: found.pps.map(|pps| pps * bits / 1e9),
         limited_by: found.limited_by,
+        confirmed: found.confirmed,
         load,
         published_gbps: elsewhere.published,
         chip_gbps: elsewhere.chip,

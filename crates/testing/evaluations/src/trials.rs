@@ -5,7 +5,9 @@ use forebay_tester::clock::Clock;
 use forebay_tester::device::Device;
 use forebay_tester::histogram::{Distribution, Histogram};
 use forebay_tester::results::TrialResults;
-use forebay_tester::search::{Goal, LimitedBy, Limits, Measured, Measurer, search};
+use forebay_tester::search::{
+    Confirmation, Confirmed, Goal, LimitedBy, Limits, Measured, Measurer, search_and_confirm,
+};
 use forebay_tester::stream::Stream;
 use forebay_tester::test_file::CustomGoal;
 use forebay_tester::trial::{Plan, Silent, run_trial};
@@ -26,6 +28,12 @@ const WIDTH: f64 = 0.02;
 /// The share of a trial's packets by which the device may hold more at its end than at its beginning. A queue that fills hides
 /// for a while that the load is too high.
 const GROWTH_SHARE: f64 = WIDTH / 4.0;
+
+/// Trials in which the load that a search has found must hold. One of them may be disturbed by another process.
+const CONFIRMATIONS: u32 = 3;
+
+/// Trials of a search may take this many times as long as those that decide of a load.
+const SEARCH_SUMS: f64 = 40.0;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +57,8 @@ pub(crate) struct Highest {
     /// None when even the least load loses packets.
     pub(crate) pps: Option<f64>,
     pub(crate) limited_by: LimitedBy,
+    /// Whether it held in trials as long as those of latency, and how many loads did not.
+    pub(crate) confirmed: Confirmed,
 }
 
 /// Latency at a load.
@@ -177,7 +187,7 @@ impl Trials {
         }
     }
 
-    /// The highest load of this stream, whose rate is [`UNIT_PPS`], without loss.
+    /// The highest load of this stream, whose rate is [`UNIT_PPS`], without loss, which holds when it is offered again.
     pub(crate) fn highest(&mut self, stream: Stream) -> Result<Highest, String> {
         self.streams = vec![stream];
         let effort = self.effort;
@@ -185,13 +195,19 @@ impl Trials {
             min_pps: effort.pps_max / 1e3,
             max_pps: effort.pps_max,
             warm_up_s: effort.trial_s,
-            trials_s_max: 20.0 * effort.trials_s,
+            trials_s_max: SEARCH_SUMS * effort.trials_s.max(effort.seconds),
         };
-        let found = search(&[goal(&effort)?], limits, self)?.into_iter().next();
+        let confirmation = Confirmation {
+            trials: CONFIRMATIONS,
+            seconds: effort.seconds,
+        };
+        let found = search_and_confirm(&[goal(&effort)?], limits, confirmation, self)?;
+        let found = found.into_iter().next();
         let found = found.ok_or("the search has no result")?;
         Ok(Highest {
             pps: found.lower_bound_pps,
             limited_by: found.limited_by,
+            confirmed: found.confirmed.unwrap_or_default(),
         })
     }
 
@@ -287,18 +303,22 @@ mod tests {
 
     const QUEUE_PACKETS: usize = 4096;
 
+    const EFFORT: Effort = Effort {
+        seconds: 0.02,
+        trial_s: 0.02,
+        trials_s: 0.04,
+        pps_max: 4e6,
+        drain_ns: 20_000_000,
+        inside: 0,
+    };
+
     /// A search with a switch that needs a microsecond for a packet.
     fn found(clock: Clock, processor: Processor) -> Highest {
-        let effort = Effort {
-            seconds: 0.02,
-            trial_s: 0.02,
-            trials_s: 0.04,
-            pps_max: 4e6,
-            drain_ns: 20_000_000,
-            inside: 0,
-        };
-        let device = slow([1, 2], QUEUE_PACKETS, 1_000, processor);
-        let mut trials = Trials::new(device, clock, [1, 2], effort);
+        highest(slow([1, 2], QUEUE_PACKETS, |_| 1_000, processor), clock)
+    }
+
+    fn highest(device: Device, clock: Clock) -> Highest {
+        let mut trials = Trials::new(device, clock, [1, 2], EFFORT);
         let kind = crate::rules::Kind::Exact;
         let stream = crate::frames::stream(kind, 1, 1, 64, forebay_tester::stream::Rate::Frames(UNIT_PPS));
         trials.highest(stream).expect("trials")
@@ -321,6 +341,35 @@ mod tests {
         let pps = highest.pps.expect("a load");
         assert!((0.96e6..1.01e6).contains(&pps), "{pps}");
         assert_eq!(highest.limited_by, LimitedBy::Tester);
+    }
+
+    /// A switch on a processor of its own, or on the tester's, that becomes a fifth slower after so long.
+    fn slower_after(ns: u64, is_testers: bool) -> (Highest, u64) {
+        let time = ModelTime::default();
+        let processor = match is_testers {
+            true => Processor::Testers(time.clone()),
+            false => Processor::Own,
+        };
+        let packet_ns = move |now_ns: u64| if now_ns < ns { 1_000 } else { 1_250 };
+        let found = highest(
+            slow([1, 2], QUEUE_PACKETS, packet_ns, processor),
+            Clock::Modelled(time.clone()),
+        );
+        (found, time.spend(0))
+    }
+
+    /// The confirmation is the end of a search that needs none to be repeated: three trials with their warm-ups.
+    #[test]
+    fn a_load_that_does_not_hold_after_the_search_is_not_the_result() {
+        for is_testers in [false, true] {
+            let (before, ended_ns) = slower_after(u64::MAX, is_testers);
+            assert_eq!((before.confirmed.failed, before.confirmed.is_confirmed), (0, true));
+            let confirmation_ns = (f64::from(CONFIRMATIONS) * 1.1 * EFFORT.seconds * 1e9) as u64;
+            let (after, _) = slower_after(ended_ns - confirmation_ns, is_testers);
+            assert!(after.confirmed.failed > 0 && after.confirmed.is_confirmed, "{after:?}");
+            let (before, after) = (before.pps.expect("a load"), after.pps.expect("a load"));
+            assert!((0.76..0.82).contains(&(after / before)), "{before} {after}");
+        }
     }
 
     #[test]

@@ -75,6 +75,9 @@ pub struct SelfTest {
 pub struct TrialResults {
     pub number: u64,
     pub measured_s: f64,
+    /// Seconds of it in which a processor worked for the tester's thread; none in simulated time.
+    #[serde(default)]
+    pub processor_s: Option<f64>,
     pub sample_s: f64,
     pub streams: Vec<StreamResults>,
     /// What the device dropped meanwhile, by reason.
@@ -223,6 +226,7 @@ impl TrialResults {
         let mut results = TrialResults {
             number: trial.plan.number,
             measured_s: seconds,
+            processor_s: trial.processor_ns.map(|ns| ns as f64 / 1e9),
             sample_s: trial.plan.sample_ns as f64 / 1e9,
             streams,
             drops: std::mem::take(&mut trial.drops),

@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::histogram::Histogram;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
-use crate::search::{Goal, Limits, Measured, Measurer, rfc2544, rfc2889, search};
+use crate::search::{Confirmation, Goal, Limits, Measured, Measurer, rfc2544, rfc2889, search, search_and_confirm};
 use crate::setup::Test;
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
@@ -133,10 +133,33 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When the file does not say enough for a search, or a trial cannot be run, in words.
     pub fn search(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
+        self.search_with(None, progress)
+    }
+
+    /// The same, and each load that is found must hold in so many trials as long as those of [`Session::run`].
+    ///
+    /// # Errors
+    /// As those of [`Session::search`].
+    pub fn search_and_confirm(&mut self, trials: u32, progress: &mut dyn Progress) -> Result<Results, String> {
+        let seconds = *self.test.file.duration_s.get_ref();
+        self.search_with(Some(Confirmation { trials, seconds }), progress)
+    }
+
+    fn search_with(
+        &mut self,
+        confirmation: Option<Confirmation>,
+        progress: &mut dyn Progress,
+    ) -> Result<Results, String> {
         let goals = self.test.goals()?;
         let limits = self.limits(&goals)?;
         let mut results = self.results()?;
-        results.searches = search(&goals, limits, &mut self.measurer(progress)?)?;
+        results.searches = {
+            let mut measurer = self.measurer(progress)?;
+            match confirmation {
+                Some(confirmation) => search_and_confirm(&goals, limits, confirmation, &mut measurer)?,
+                None => search(&goals, limits, &mut measurer)?,
+            }
+        };
         results.injected = self.injected();
         Ok(results)
     }

@@ -17,6 +17,7 @@ use crate::sender::{Sender, Window};
 use crate::stream::Stream;
 use crate::tag::{TRIALS, Tag};
 use forebay_packet::{Burst, PortError};
+use forebay_ports::thread_time_ns;
 
 /// Packets that are taken from a port at once.
 const RECEIVE_BURST: usize = 64;
@@ -78,6 +79,8 @@ pub struct Trial {
     pub plan: Plan,
     /// How long it was measured, really.
     pub measured_ns: u64,
+    /// How long a processor worked for this thread meanwhile; none in simulated time.
+    pub processor_ns: Option<u64>,
     /// What became of each stream.
     pub streams: Vec<StreamTrial>,
     /// Gaps of the polling loop.
@@ -179,6 +182,9 @@ struct Run<'a> {
     was_stopped: bool,
     ended_ns: u64,
     held: [Option<u64>; 2],
+    /// What this thread has had of a processor, when the measured time begins and ends.
+    thread_ns: [u64; 2],
+    is_simulated: bool,
 }
 
 impl<'a> Run<'a> {
@@ -235,6 +241,8 @@ impl<'a> Run<'a> {
             was_stopped: false,
             ended_ns: 0,
             held: [None; 2],
+            thread_ns: [0; 2],
+            is_simulated: clock.is_simulated(),
         }
     }
 
@@ -255,10 +263,12 @@ impl<'a> Run<'a> {
             let now_ns = clock.now_ns() - self.start_ns;
             if now_ns >= self.window.from_ns && self.held[0].is_none() {
                 self.held[0] = Some(self.inside());
+                self.thread_ns[0] = thread_time_ns();
             }
             if now_ns >= self.window.end_ns {
                 self.ended_ns = now_ns;
                 self.held[1] = Some(self.inside());
+                self.thread_ns[1] = thread_time_ns();
                 return Ok(());
             }
             self.round(now_ns, device, clock)?;
@@ -476,6 +486,11 @@ impl<'a> Run<'a> {
         })
     }
 
+    fn processor_ns(&self) -> Option<u64> {
+        let [began_ns, ended_ns] = self.thread_ns;
+        (!self.is_simulated && !self.was_stopped).then(|| ended_ns.saturating_sub(began_ns))
+    }
+
     fn finish(mut self) -> Trial {
         for (result, sender) in self.results.iter_mut().zip(&mut self.senders) {
             result.sent = sender.measured;
@@ -501,6 +516,7 @@ impl<'a> Run<'a> {
                 .min(self.window.end_ns)
                 .saturating_sub(self.window.from_ns)
                 .max(1),
+            processor_ns: self.processor_ns(),
             streams: self.results,
             polling: self.polling,
             foreign: self.foreign,

@@ -276,8 +276,10 @@ fn row(size: &Size) -> String {
     };
     let ((idle, idle_most), (loaded, loaded_most)) = (latency(size.idle_ns), latency(size.loaded_ns));
     format!(
-        "{:>5} {rate:>9} {bits:>8}  {:<11} {idle:>18} {idle_most:>9} {loaded:>18} {loaded_most:>9}\n",
-        size.bytes, size.limited_by
+        "{:>5} {rate:>9} {bits:>8}  {:<11} {idle:>18} {idle_most:>9} {loaded:>18} {loaded_most:>9}{}\n",
+        size.bytes,
+        size.limited_by,
+        size.confirmed.remark()
     )
 }
 

@@ -1,11 +1,14 @@
 //! What a function between two interfaces carries, for each frame size: the measurement of `forebay vnf measure`.
 //!
 //! The traffic is a test file of the tester (docs/tester.md) with one stream, in which `${BYTES}` and `${PPS}` stand for frame size and rate.
-//! For each size it is searched how much passes; then latency is measured with hardly any load, and at nine tenths of what passes.
+//! For each size it is searched how much passes, which is confirmed by further trials; then latency is measured with hardly any load,
+//! and at nine tenths of what passes.
 
 use crate::files;
 use anyhow::{Result, anyhow};
 use forebay_files::Folder;
+use forebay_tester::results::Results;
+use forebay_tester::search::Confirmed;
 use forebay_tester::{Overrides, Progress, Session, Test};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -19,6 +22,9 @@ const HIGHEST_PPS: f64 = 10e6;
 /// The share of the highest rate at which latency under load is measured.
 const LOAD: f64 = 0.9;
 
+/// Trials in which the rate that a search has found must hold. One of them may be disturbed by another process.
+const CONFIRMATIONS: u32 = 3;
+
 /// Measured at a frame size.
 pub struct Size {
     /// Bytes of a frame, without check sequence.
@@ -27,6 +33,8 @@ pub struct Size {
     pub pps: Option<f64>,
     /// What keeps it from being higher, as the tester's results say: the device, or the tester itself.
     pub limited_by: String,
+    /// Whether the rate held when it was offered again, and how many did not.
+    pub confirmed: Confirmed,
     /// One-way latency with hardly any load: median, 99th percentile, in nanoseconds.
     pub idle_ns: Option<(f64, f64)>,
     /// The same at nine tenths of the rate that passes.
@@ -47,6 +55,7 @@ impl Size {
             "pps": self.pps,
             "mbps": self.mbps(),
             "limited_by": self.limited_by,
+            "confirmed": self.confirmed,
             "idle": latency(self.idle_ns),
             "loaded": latency(self.loaded_ns),
         })
@@ -76,31 +85,36 @@ impl<'a> Template<'a> {
     /// What is wrong with the file, or with the interfaces.
     pub fn measure(&self, bytes: u32, progress: &mut dyn Progress) -> Result<Size> {
         let found = self.results(bytes, HIGHEST_PPS, true, progress)?;
-        let pps = found["searches"][0]["lower_bound_pps"].as_f64();
+        let found = found
+            .searches
+            .first()
+            .ok_or_else(|| anyhow!("{}: nothing is searched", self.path.display()))?;
+        let pps = found.lower_bound_pps;
         let idle_ns = latency(&self.results(bytes, IDLE_PPS, false, progress)?);
         let loaded = pps.map(|pps| self.results(bytes, LOAD * pps, false, progress));
         let loaded_ns = loaded.transpose()?.and_then(|results| latency(&results));
         Ok(Size {
             bytes,
             pps,
-            limited_by: found["searches"][0]["limited_by"]
+            limited_by: serde_json::to_value(found.limited_by)?
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
+            confirmed: found.confirmed.unwrap_or_default(),
             idle_ns,
             loaded_ns,
         })
     }
 
-    fn results(&self, bytes: u32, pps: f64, search: bool, progress: &mut dyn Progress) -> Result<Value> {
+    fn results(&self, bytes: u32, pps: f64, search: bool, progress: &mut dyn Progress) -> Result<Results> {
         let in_file = |error: String| anyhow!("{}: {error}", self.path.display());
         let test = self.test(bytes, pps)?;
         let mut session = Session::open(&test).map_err(in_file)?;
         let results = match search {
-            true => session.search(progress),
+            true => session.search_and_confirm(CONFIRMATIONS, progress),
             false => session.run(progress),
         };
-        Ok(serde_json::to_value(results.map_err(in_file)?)?)
+        results.map_err(in_file)
     }
 
     fn test(&self, bytes: u32, pps: f64) -> Result<Test> {
@@ -124,9 +138,9 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
 }
 
 /// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds.
-fn latency(results: &Value) -> Option<(f64, f64)> {
-    let latency = &results["trials"][0]["streams"][0]["paths"][0]["latency"];
-    Some((latency["p50_ns"].as_f64()?, latency["p99_ns"].as_f64()?))
+fn latency(results: &Results) -> Option<(f64, f64)> {
+    let latency = &results.trials.first()?.streams.first()?.paths.first()?.latency;
+    Some((latency.p50_ns as f64, latency.p99_ns as f64))
 }
 
 #[cfg(test)]
@@ -147,6 +161,7 @@ mod tests {
             bytes: 1448,
             pps: Some(70_000.0),
             limited_by: "device".to_owned(),
+            confirmed: Confirmed::default(),
             idle_ns: None,
             loaded_ns: None,
         };

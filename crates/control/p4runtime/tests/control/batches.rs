@@ -81,8 +81,81 @@ fn atomic_batches_are_done_or_not() {
     }
 }
 
+/// An entry of a table without idle time-outs.
+fn rule(address: u64, action: &str, note: u64) -> String {
+    format!(
+        "table_entry {{ table_id: $filter match {{ field_id: 1 ternary {{ value: \"\\x{address:02x}\" mask: \"\\xff\" }} }} priority: 1
+         action {{ action {{ action_id: ${action} }} }} metadata: \"{note}\" }}"
+    )
+}
+
+/// Updates as a controller without sense would write them: many name the same entries.
+fn senseless(switch: &Switch, random: &mut impl FnMut(u64) -> u64) -> Vec<Update> {
+    let how = |number| [Type::Insert, Type::Modify, Type::Delete][number as usize];
+    let count = 1 + random(4);
+    let mut update = |_| {
+        let address = random(6);
+        match random(10) {
+            0 => switch.update(how(random(3)), &entry(address as u8)),
+            1 => switch.update(
+                Type::Modify,
+                "counter_entry { counter_id: $port_counter index {} data { packet_count: 5 } }",
+            ),
+            2 => {
+                let rule = rule(address, "drop", 0);
+                let meter = format!("direct_meter_entry {{ {rule} config {{ cir: 1 cburst: 2 pir: 3 pburst: 4 }} }}");
+                switch.update(Type::Modify, &meter)
+            }
+            _ => {
+                let action = ["allow", "drop"][random(2) as usize];
+                switch.update(how(random(3)), &rule(address, action, random(3)))
+            }
+        }
+    };
+    (0..count).map(&mut update).collect()
+}
+
+/// Packets may see a part of one of them; whoever reads cannot tell them apart.
+#[test]
+fn both_kinds_of_atomic_batches_leave_the_same() {
+    let (mut first, mut second) = (Switch::new(), Switch::new());
+    let mut state = 7u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let (mut done, mut refused) = (0, 0);
+    for _ in 0..600 {
+        let updates = senseless(&first, &mut random);
+        let results = [
+            first.batch(Atomicity::RollbackOnError, updates.clone()),
+            second.batch(Atomicity::DataplaneAtomic, updates.clone()),
+        ]
+        .map(|result| result.map_err(|rejection| codes(&rejection)));
+        assert_eq!(results[0], results[1], "{updates:?}");
+        match results[0] {
+            Ok(()) => done += 1,
+            Err(_) => refused += 1,
+        }
+        // The order in which a read gives entries is not said.
+        let sorted = |switch: &Switch| {
+            let mut all: Vec<String> = switch.everything().iter().map(|entity| format!("{entity:?}")).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(sorted(&first), sorted(&second), "{updates:?}");
+    }
+    assert!(done > 100 && refused > 100, "{done} done, {refused} refused");
+}
+
 #[test]
 fn counters_of_entries_that_an_atomic_batch_replaces() {
+    for atomicity in [Atomicity::RollbackOnError, Atomicity::DataplaneAtomic] {
+        counters_of_replaced_entries(atomicity);
+    }
+}
+
+fn counters_of_replaced_entries(atomicity: Atomicity) {
     let mut switch = Switch::new();
     let counted = |packets: u32| {
         entry(1).replace(
@@ -96,7 +169,7 @@ fn counters_of_entries_that_an_atomic_batch_replaces() {
         switch.update(Type::Delete, &entry(1)),
         switch.update(Type::Insert, &entry(1)),
     ];
-    switch.batch(Atomicity::DataplaneAtomic, updates).unwrap();
+    switch.batch(atomicity, updates).unwrap();
     let zero = entry(1).replace("metadata", "counter_data {} metadata");
     switch.expect("table_entry { table_id: $forwarding counter_data {} }", &[&zero]);
 }

@@ -149,9 +149,14 @@ impl Batch<'_> {
         self.watch(table, entry, timeout_ns, from_ns);
     }
 
+    /// The entry that goes with this one.
+    pub(super) fn partner(&self, entry: (TableId, EntryId)) -> Option<(TableId, EntryId)> {
+        self.control.book.partner(entry)
+    }
+
     /// Notes that an entry is gone. Returns its partner, which is to go with it.
     pub(super) fn note_removed(&mut self, entry: (TableId, EntryId)) -> Option<(TableId, EntryId)> {
-        let partner = self.control.book.partner(entry);
+        let partner = self.partner(entry);
         match &mut self.draft {
             Some(draft) => draft.removed.push(entry),
             None => self.control.book.forget(entry, &mut self.released),

@@ -194,6 +194,11 @@ impl Batch<'_> {
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
     }
 
+    /// Whether another entry goes when this one is deleted, by its [`Record::id`].
+    pub fn has_partner(&self, table: TableId, id: u64) -> bool {
+        self.partner((table, EntryId(id))).is_some()
+    }
+
     /// See [`Pipeline::default_slot`].
     pub fn default_slot(&self, table: TableId) -> u64 {
         self.pipeline.default_slot(table)

@@ -1,4 +1,4 @@
-//! A switch of known capacity: it needs the same time for each packet. What a search must find is known.
+//! A switch of known capacity: how long it needs for a packet is given. What a search must find is known.
 
 use super::{Device, Inside, memory_ports};
 use crate::clock::ModelTime;
@@ -18,19 +18,24 @@ pub enum Processor {
 
 struct Slow {
     ports: Vec<MemoryPort>,
-    packet_ns: u64,
+    packet_ns: Box<dyn Fn(u64) -> u64>,
     processor: Processor,
     /// When the switch's own processor takes the next packet.
     free_ns: u64,
     burst: Burst,
 }
 
-/// A switch that sends what enters by the first port out by the second, after so long for each packet.
-pub fn slow(numbers: [u32; 2], queue_packets: usize, packet_ns: u64, processor: Processor) -> Device {
+/// A switch that sends what enters by the first port out by the second. `packet_ns` is how long it works for a packet at a time.
+pub fn slow(
+    numbers: [u32; 2],
+    queue_packets: usize,
+    packet_ns: impl Fn(u64) -> u64 + 'static,
+    processor: Processor,
+) -> Device {
     let (outside, inside) = memory_ports(&numbers, queue_packets);
     let slow = Slow {
         ports: inside.into_iter().map(|(_, port)| port).collect(),
-        packet_ns,
+        packet_ns: Box::new(packet_ns),
         processor,
         free_ns: 0,
         burst: Burst::new(BURST),
@@ -51,7 +56,7 @@ impl Inside for Slow {
     fn work(&mut self, now_ns: u64) {
         if let Processor::Testers(time) = self.processor.clone() {
             let count = self.forward(BURST, now_ns);
-            time.spend(count as u64 * self.packet_ns);
+            time.spend(count as u64 * (self.packet_ns)(now_ns));
             return;
         }
         while self.free_ns <= now_ns {
@@ -59,7 +64,7 @@ impl Inside for Slow {
                 self.free_ns = now_ns;
                 return;
             }
-            self.free_ns += self.packet_ns;
+            self.free_ns += (self.packet_ns)(self.free_ns);
         }
     }
 

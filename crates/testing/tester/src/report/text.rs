@@ -5,7 +5,7 @@ use crate::histogram::Distribution;
 use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
 use crate::search::rfc2544::SizeResults;
 use crate::search::rfc2889::BridgeResults;
-use crate::search::{LimitedBy, SearchResults};
+use crate::search::{Confirmed, LimitedBy, SearchResults};
 use std::fmt::Write;
 
 /// Rows of a histogram.
@@ -80,8 +80,9 @@ fn search(found: &SearchResults, out: &mut String) {
     );
     let _ = writeln!(
         out,
-        "  {}; {} trials of {seconds:.1} s in all, {disturbed} of them disturbed by the machine, {late} with the sender late",
+        "  {}{}; {} trials of {seconds:.1} s in all, {disturbed} of them disturbed by the machine, {late} with the sender late",
         limit(found.limited_by),
+        found.confirmed.map(Confirmed::remark).unwrap_or_default(),
         found.trials.len()
     );
     if !found.is_complete {
@@ -113,9 +114,10 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
         let more = if burst.at_least || burst.is_late { "≥ " } else { "" };
         let is_late = burst.is_late || at.is_some_and(|found| found.is_late);
         let late = if is_late { "; sender late" } else { "" };
+        let confirmed = size.search.confirmed.map(Confirmed::remark).unwrap_or_default();
         let _ = writeln!(
             out,
-            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}",
+            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}{confirmed}",
             size.frame_bytes,
             size.throughput_pps.map_or("none".to_string(), rate),
             ns(|found| found.typical_ns),

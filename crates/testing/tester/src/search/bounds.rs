@@ -24,6 +24,9 @@ pub struct Target {
     pub trial_s: f64,
     /// Seconds of trials that decide of a load.
     pub sum_s: f64,
+    /// The lowest level that did not hold when it was confirmed ([`super::mlr::Confirmation`]): from it on loads are too high,
+    /// whatever earlier trials say.
+    pub ceiling: Option<i64>,
 }
 
 /// All trials, by level.
@@ -45,11 +48,21 @@ impl Trials {
         self.0.entry(level).or_default().push(outcome);
     }
 
+    /// The last trial of a load.
+    pub fn last(&self, level: i64) -> Option<Outcome> {
+        self.0.get(&level)?.last().copied()
+    }
+
     /// The bounds for a target.
     pub fn bounds(&self, target: &Target) -> Bounds {
         let mut bounds = Bounds::default();
         for (level, outcomes) in &self.0 {
-            match is_good(outcomes, target) {
+            let is_refuted = target.ceiling.is_some_and(|ceiling| *level >= ceiling);
+            let verdict = match is_refuted {
+                true => Some(false),
+                false => is_good(outcomes, target),
+            };
+            match verdict {
                 Some(true) => bounds.lower = Some(*level),
                 Some(false) => {
                     bounds.upper = Some(*level);
@@ -113,6 +126,7 @@ mod tests {
         width: 1,
         trial_s: 1.0,
         sum_s: 21.0,
+        ceiling: None,
     };
 
     fn outcomes(good: usize, bad: usize) -> Vec<Outcome> {
@@ -159,5 +173,15 @@ mod tests {
         let found = trials.bounds(&NDR);
         assert_eq!((found.lower, found.upper), (Some(5), Some(7)));
         assert_eq!(trials.loss_ratio(5, &NDR), 0.0);
+        let below = Target {
+            ceiling: Some(5),
+            ..NDR
+        };
+        let found = trials.bounds(&below);
+        assert_eq!(
+            (found.lower, found.upper),
+            (None, Some(5)),
+            "a load that was refuted is too high"
+        );
     }
 }

@@ -8,12 +8,15 @@
 //! device keeps the tester from sending, overload loses nothing.
 //!
 //! The highest load is tried first with a *warm-up* whose result is forgotten.
+//!
+//! A search tries many loads with short trials, so the one that it finds may have been lucky, or the device slower since.
+//! [`search_and_confirm`] offers it again ([`Confirmation`]); a load that does not hold is too high, and the search goes on below.
 
 use super::bounds::{Bounds, Outcome, Target, Trials};
 use super::goal::Goal;
 use super::grid::Grid;
 use super::selector::{Nomination, Selector, keep_clear};
-use super::{LimitedBy, SearchResults, SearchTrial};
+use super::{Confirmed, LimitedBy, SearchResults, SearchTrial};
 use crate::results::late_ns_max;
 
 /// What a trial has measured.
@@ -53,6 +56,15 @@ pub struct Limits {
     pub trials_s_max: f64,
 }
 
+/// Fresh trials that the load of a goal must pass after the search has found it. The share of them that may be bad is the goal's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Confirmation {
+    /// How many trials.
+    pub trials: u32,
+    /// How long each is: as long as what is then measured at that load.
+    pub seconds: f64,
+}
+
 /// Searches.
 ///
 /// # Errors
@@ -61,11 +73,49 @@ pub fn search(goals: &[Goal], limits: Limits, measurer: &mut dyn Measurer) -> Re
     let mut search = Search::new(goals, limits, measurer);
     let first = search.first_trials()?;
     let is_complete = search.main(first)?;
-    Ok(goals
-        .iter()
-        .enumerate()
-        .map(|(index, goal)| search.results(goal, index, is_complete))
-        .collect())
+    Ok(search.all_results(goals, is_complete))
+}
+
+/// Searches until the load of each goal holds in fresh trials. Those count for the limit of time; when it is over, a load may be
+/// unconfirmed, which the results say.
+///
+/// # Errors
+/// When a trial cannot be run.
+pub fn search_and_confirm(
+    goals: &[Goal],
+    limits: Limits,
+    confirmation: Confirmation,
+    measurer: &mut dyn Measurer,
+) -> Result<Vec<SearchResults>, String> {
+    let mut search = Search::new(goals, limits, measurer);
+    let first = search.first_trials()?;
+    let mut is_complete = search.main(first)?;
+    let mut confirmed = vec![Confirmed::default(); goals.len()];
+    let mut held = vec![None; goals.len()];
+    loop {
+        // Trials for one goal count for all, so a load that held may not be the one of its goal any more.
+        let open = (0..goals.len()).find_map(|index| {
+            let lower = search.bounds(index).lower.filter(|lower| held[index] != Some(*lower))?;
+            Some((index, lower))
+        });
+        let Some((index, level)) = open else { break };
+        if search.holds(index, level, confirmation)? {
+            held[index] = Some(level);
+            continue;
+        }
+        confirmed[index].failed += 1;
+        if search.seconds >= limits.trials_s_max {
+            break;
+        }
+        is_complete = search.main(first)?;
+    }
+    let mut results = search.all_results(goals, is_complete);
+    for (index, result) in results.iter_mut().enumerate() {
+        let lower = search.bounds(index).lower;
+        confirmed[index].is_confirmed = lower.is_some() && lower == held[index];
+        result.confirmed = Some(confirmed[index]);
+    }
+    Ok(results)
 }
 
 struct Search<'a> {
@@ -95,6 +145,27 @@ impl<'a> Search<'a> {
             seconds: 0.0,
             tester_limit: None,
         }
+    }
+
+    /// Whether a load passes fresh trials. If not, it and all above are too high for the goal.
+    fn holds(&mut self, index: usize, level: i64, confirmation: Confirmation) -> Result<bool, String> {
+        let Target {
+            loss_ratio,
+            exceed_ratio,
+            ..
+        } = self.targets[index][0];
+        let mut bad = 0u32;
+        for _ in 0..confirmation.trials {
+            self.measure(level, confirmation.seconds)?;
+            bad += u32::from(self.trials.last(level).is_some_and(|last| last.loss_ratio > loss_ratio));
+        }
+        let holds = f64::from(bad) <= exceed_ratio * f64::from(confirmation.trials);
+        if !holds {
+            self.targets[index]
+                .iter_mut()
+                .for_each(|target| target.ceiling = Some(level));
+        }
+        Ok(holds)
     }
 
     /// Runs a trial; its loss ratio.
@@ -202,9 +273,21 @@ impl<'a> Search<'a> {
         Ok(false)
     }
 
+    /// What is known of a goal's load.
+    fn bounds(&self, index: usize) -> Bounds {
+        self.trials.bounds(&self.targets[index][0])
+    }
+
+    fn all_results(&self, goals: &[Goal], is_complete: bool) -> Vec<SearchResults> {
+        let goals = goals.iter().enumerate();
+        goals
+            .map(|(index, goal)| self.results(goal, index, is_complete))
+            .collect()
+    }
+
     fn results(&self, goal: &Goal, index: usize, is_complete: bool) -> SearchResults {
         let target = self.targets[index][0];
-        let bounds = self.trials.bounds(&target);
+        let bounds = self.bounds(index);
         let lower = bounds.lower.map(|level| self.grid.load(level));
         let upper = bounds.upper.map(|level| self.grid.load(level));
         let conditional = bounds
@@ -228,6 +311,7 @@ impl<'a> Search<'a> {
                 _ => LimitedBy::Device,
             },
             is_complete,
+            confirmed: None,
             trials: self.log.clone(),
         }
     }
@@ -252,6 +336,7 @@ fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
             width: grid.width(goal.width) << step,
             trial_s: goal.final_trial_s.min(sum_s),
             sum_s,
+            ceiling: None,
         }
     };
     (0..=steps).map(target).collect()
@@ -382,6 +467,71 @@ mod tests {
             assert!((0.99e6..=1e6).contains(&lower), "{}: {lower}", result.goal);
             assert_eq!(result.limited_by, LimitedBy::Tester);
         }
+    }
+
+    /// Forwards less in longer trials.
+    struct Tiring {
+        short_pps: f64,
+        long_pps: f64,
+    }
+
+    impl Measurer for Tiring {
+        fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+            let capacity = if seconds > 1.0 { self.long_pps } else { self.short_pps };
+            Ideal(capacity).measure(pps, seconds)
+        }
+    }
+
+    const LONGER: Confirmation = Confirmation {
+        trials: 3,
+        seconds: 5.0,
+    };
+
+    #[test]
+    fn a_load_that_does_not_hold_is_searched_below() {
+        let mut device = Tiring {
+            short_pps: 1e6,
+            long_pps: 0.9e6,
+        };
+        let goals = goals(&["ndr", "pdr"]);
+        let found = search_and_confirm(&goals, limits(), LONGER, &mut device).expect("trials");
+        let mut failed = 0;
+        for result in found {
+            let lower = result.lower_bound_pps.expect("found");
+            assert!((0.87e6..0.91e6).contains(&lower), "{}: {lower}", result.goal);
+            let confirmed = result.confirmed.expect("confirmed");
+            assert!(confirmed.is_confirmed, "{}: {confirmed:?}", result.goal);
+            assert_eq!(result.limited_by, LimitedBy::Device);
+            failed += confirmed.failed;
+        }
+        // The trials that confirm one goal teach the other.
+        assert!(failed > 0);
+    }
+
+    #[test]
+    fn a_load_that_holds_is_confirmed_once() {
+        let found = search_and_confirm(&goals(&["ndr"]), limits(), LONGER, &mut Ideal(1e6)).expect("trials");
+        let is_long = |trial: &&SearchTrial| trial.seconds == LONGER.seconds;
+        assert_eq!(found[0].trials.iter().filter(is_long).count(), 3);
+        let confirmed = found[0].confirmed.expect("confirmed");
+        assert_eq!((confirmed.failed, confirmed.is_confirmed), (0, true));
+        let alone = search(&goals(&["ndr"]), limits(), &mut Ideal(1e6)).expect("trials");
+        assert_eq!(found[0].lower_bound_pps, alone[0].lower_bound_pps);
+    }
+
+    #[test]
+    fn what_never_holds_ends_with_the_time_and_says_so() {
+        let mut device = Tiring {
+            short_pps: 1e6,
+            long_pps: 0.0,
+        };
+        let limits = Limits {
+            trials_s_max: 100.0,
+            ..limits()
+        };
+        let found = search_and_confirm(&goals(&["ndr"]), limits, LONGER, &mut device).expect("trials");
+        let confirmed = found[0].confirmed.expect("confirmed");
+        assert!(!confirmed.is_confirmed && confirmed.failed > 0, "{confirmed:?}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub mod rfc2889;
 pub mod selector;
 
 pub use goal::Goal;
-pub use mlr::{Limits, Measured, Measurer, search};
+pub use mlr::{Confirmation, Limits, Measured, Measurer, search, search_and_confirm};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,40 @@ pub struct SearchResults {
     pub limited_by: LimitedBy,
     /// Whether the bounds are as near as the goal wants.
     pub is_complete: bool,
+    /// Whether the load held when it was offered again; none when it was not.
+    #[serde(default)]
+    pub confirmed: Option<Confirmed>,
     /// All trials of the search, which its goals share.
     pub trials: Vec<SearchTrial>,
+}
+
+/// How loads of a goal did that were offered again after the search had found them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// Loads that did not hold. The search went on below each.
+    pub failed: u32,
+    /// Whether the load that is the result held.
+    pub is_confirmed: bool,
+}
+
+impl Confirmed {
+    /// What is to be said of it, with a separator before; nothing when the first load held, or when there was none.
+    pub fn remark(self) -> String {
+        match (self.failed, self.is_confirmed) {
+            (0, _) => String::new(),
+            (failed, true) => format!("; failed confirmations before: {failed}"),
+            (failed, false) => format!("; not confirmed, failed confirmations: {failed}"),
+        }
+    }
+
+    /// For a column of failed confirmations.
+    pub fn cell(self) -> String {
+        match (self.failed, self.is_confirmed) {
+            (0, false) => String::new(),
+            (failed, true) => failed.to_string(),
+            (failed, false) => format!("{failed}, not confirmed"),
+        }
+    }
 }
 
 /// What keeps a load from being higher.
