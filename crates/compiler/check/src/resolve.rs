@@ -149,6 +149,7 @@ impl Checker {
     fn check_type_args(&mut self, entity: &Entity, args: &[Type], span: Span) {
         let contains = |test: &dyn Fn(&Type) -> bool| args.iter().any(|arg| arg.any(test));
         let nested = match entity {
+            Entity::Composite(id) => contains(&|ty| matches!(ty, Type::Composite(other, _) if other == id)),
             Entity::Extern(id) => contains(&|ty| matches!(ty, Type::Extern(other, _) if other == id)),
             _ => false,
         };
