@@ -266,7 +266,11 @@ fn what_a_port_refuses_is_a_counted_drop() {
     assert_eq!(bench.switch.counters().dropped, 7);
     let report = &bench.switch.ports()[1];
     assert_eq!(report.counters.total_drops(), 2);
-    assert_eq!(report.drops, [("port_error".to_string(), 5)], "each packet is listed once");
+    assert_eq!(
+        report.drops,
+        [("port_error".to_string(), 5)],
+        "each packet is listed once"
+    );
 }
 
 /// A bench whose port 1 has room for `room` packets at a time.

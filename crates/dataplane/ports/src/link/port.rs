@@ -221,7 +221,11 @@ mod tests {
 
     #[test]
     fn looks_are_as_many_as_have_paid() {
-        let after = |waits: &[u64]| waits.iter().fold(LOOKS_MAX, |looks, waited_ns| looks_after(*waited_ns, looks));
+        let after = |waits: &[u64]| {
+            waits
+                .iter()
+                .fold(LOOKS_MAX, |looks, waited_ns| looks_after(*waited_ns, looks))
+        };
         assert_eq!(after(&[50_000_000]), LOOKS_MAX / 2);
         assert_eq!(after(&[100_000; 20]), LOOKS_MIN);
         assert_eq!(after(&[100_000, 100_000, 500]), LOOKS_MAX / 4);

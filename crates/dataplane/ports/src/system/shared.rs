@@ -217,7 +217,9 @@ impl SharedMemory {
         #[cfg(target_arch = "x86_64")]
         if self.contains(at, 1) {
             // SAFETY: a prefetch changes nothing but caches; processors that do not have this one pass over it.
-            unsafe { std::arch::asm!("prefetchw [{}]", in(reg) self.pointer(at, 1), options(nostack, preserves_flags)) };
+            unsafe {
+                std::arch::asm!("prefetchw [{}]", in(reg) self.pointer(at, 1), options(nostack, preserves_flags))
+            };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = at;
