@@ -189,7 +189,9 @@ class Switch:
         )
         room = _new_room(count, arrays[0].size) if out is None else _writable(out, arrays)
         self._now_ns += _PACKET_NS
-        left, octets, others = self._native.send(*arrays, self._now_ns, (room.data, room.offsets, room.ports, room.origins))
+        left, octets, others = self._native.send(
+            *arrays, self._now_ns, (room.data, room.offsets, room.ports, room.origins)
+        )
         result = Batch(room.data[:octets], room.offsets[: left + 1], room.ports[:left], room.origins[:left])
         return result if others is None else result._followed_by(Batch(*others))
 
