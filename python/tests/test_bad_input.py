@@ -94,6 +94,16 @@ class Calls:
                 return switch.send_batch(Batch(*good[:place], odd, *good[place + 1 :]))
 
             yield f"Batch {place}", arrays
+        yield "send_batch out", lambda odd: switch.send_batch([b"a"], out=odd)
+        for place in range(4):
+            room: list[Any] = list(vars(Batch.room(2, 10)).values())
+
+            def into(odd: Any, place: int = place, room: list[Any] = room) -> object:
+                return switch.send_batch([b"a"], out=Batch(*room[:place], odd, *room[place + 1 :]))
+
+            yield f"send_batch out {place}", into
+        yield "Batch.room packets", lambda odd: Batch.room(odd, 10)
+        yield "Batch.room octets", lambda odd: Batch.room(10, odd)
         yield "Batch.of", Batch.of
         yield "Batch.of_matrix", Batch.of_matrix
         yield "Batch.of ports", lambda odd: Batch.of([b"a"], ports=odd)

@@ -229,6 +229,68 @@ def test_batches_of_every_form() -> None:
         left[3]
 
 
+def test_results_go_where_they_are_told() -> None:
+    switch = Switch(REFLECTOR, ports=3)
+    memory = Batch.room(packets=10, octets=100)
+    assert len(memory) == 10 and memory[3] == b""
+    sent = Batch.of([b"abcdefghijklmn", b"opqrstuvwxyz01234"], ports=[2, 1])
+    left = switch.send_batch(sent, out=memory)
+    assert left == sent and left.origins.tolist() == [0, 1]
+    assert all(np.shares_memory(*pair) for pair in zip(vars(left).values(), vars(memory).values(), strict=True))
+    smaller = switch.send_batch([b"x" * 14], ports=1, out=memory)
+    assert list(smaller.packets()) == [(1, b"x" * 14)] and smaller.data.base is memory.data
+    assert left[0] == b"x" * 14, "what was there is overwritten"
+    none = switch.send_batch([], out=memory)
+    assert len(none) == 0 and none.offsets.tolist() == [0]
+
+
+@pytest.mark.parametrize(("packets", "octets"), [(0, 0), (99, 10_000), (500, 1_000), (200, 1_000_000)])
+def test_results_that_do_not_fit_are_elsewhere(packets: int, octets: int) -> None:
+    frames = Batch.of([bytes([number % 256]) * (14 + number % 50) for number in range(300)], ports=1)
+    left = Switch(REFLECTOR, ports=2).send_batch(frames, out=Batch.room(packets, octets))
+    assert left == frames and left.origins.tolist() == list(range(300))
+
+
+def test_packets_that_multiply(tables: Switch) -> None:
+    tables.multicast_group(1, [1, 2, 3])
+    tables.table("mixed").add({"a": 1}, "copy")
+    left = tables.send_batch([frame(1, wide=number) for number in range(1_000)])
+    assert np.bincount(left.ports).tolist() == [0, 1_000, 1_000, 1_000]
+    assert np.array_equal(np.sort(left.origins), np.repeat(np.arange(1_000), 3))
+    assert all(left[place] == frame(1, wide=int(left.origins[place])) for place in range(3_000))
+
+
+def test_memory_for_results_must_be_right() -> None:
+    switch = Switch(REFLECTOR, ports=2)
+    sent = Batch.of_matrix(np.full((2, 14), 97, dtype=np.uint8), ports=1)
+    with pytest.raises(ValueError, match="memory in common"):
+        switch.send_batch(sent, out=sent)
+    with pytest.raises(ValueError, match="memory in common"):
+        switch.send_batch(sent, out=Batch(sent.data[14:], *(array.copy() for array in list(vars(sent).values())[1:])))
+    read_only = Batch.room(2, 100)
+    read_only.data.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        switch.send_batch(sent, out=read_only)
+    with pytest.raises(TypeError, match="out is a Batch, not ndarray"):
+        switch.send_batch(sent, out=np.zeros(100, dtype=np.uint8))  # type: ignore[arg-type]
+    memory = Batch.room(2, 100)
+    for wrong in (
+        Batch(memory.data.astype(np.uint16), memory.offsets, memory.ports, memory.origins),
+        Batch(memory.data[::2], memory.offsets, memory.ports, memory.origins),
+        Batch(memory.data.reshape(2, 50), memory.offsets, memory.ports, memory.origins),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            switch.send_batch(sent, out=wrong)
+    with pytest.raises(ValueError, match="at least one offset"):
+        switch.send_batch(sent, out=Batch(memory.data, memory.offsets[:0], memory.ports, memory.origins))
+    for packets, octets in ((-1, 0), (0, -1), (2**60, 0)):
+        with pytest.raises(ValueError, match="must be at least 0"):
+            Batch.room(packets, octets)
+    with pytest.raises(ValueError, match="there is no port 7"):
+        switch.send_batch(sent, ports=7, out=memory)
+    assert switch.send_batch(sent, out=memory) == sent
+
+
 def test_other_threads_run_meanwhile() -> None:
     switch = Switch(REFLECTOR, ports=1)
     batch = Batch.of_matrix(np.zeros((300_000, 256), dtype=np.uint8))

@@ -21,6 +21,8 @@ from bed import FOREBAY, check, main, wait_until
 
 BOOT_SECONDS = 900
 SSH_PORT = 2222
+# What iperf3 reaches at least, by what the guest's cards are. By vhost-user it was 265 Mbit/s, and 0.2 with frames that the guest loses.
+LEAST_MBPS = {"tap": 0.1, "vhost": 20}
 USER = "netops"
 MACS = {"management": "52:54:00:00:00:01", "uplink": "52:54:00:00:00:02", "downlink": "52:54:00:00:00:03"}
 HOSTS = {"uplink": ("h1", "10.0.0.1"), "downlink": ("h2", "10.0.0.2")}
@@ -180,7 +182,7 @@ class Machine:
         return self.process.poll() is not None
 
 
-def check_traffic(machine, one, two):
+def check_traffic(machine, one, two, least_mbps):
     def passes():
         return machine.has_ended() or one.succeeds("ping", "-c", "1", "-W", "1", "10.0.0.2")
 
@@ -192,7 +194,7 @@ def check_traffic(machine, one, two):
     wait_until(lambda: two.succeeds("sh", "-c", "ss -ltn | grep -q :5201"), "iperf3 listens")
     done = json.loads(one.run("iperf3", "-c", "10.0.0.2", "-t", "5", "--json"))
     rate = done["end"]["sum_received"]["bits_per_second"] / 1e6
-    check(rate > 0.1, f"TCP passes it: {rate:.1f} Mbit/s in an emulated processor")
+    check(rate > least_mbps, f"TCP passes it: {rate:.1f} Mbit/s in an emulated processor, at least {least_mbps}")
 
 
 def check_inside(machine):
@@ -219,7 +221,7 @@ def test(bed):
     vhost = "--vhost" in sys.argv
     one, two = (wire_by_vhost if vhost else wire_by_tap)(bed, vm)
     machine = Machine(bed, vm, pathlib.Path(sys.argv[1]).resolve(), vhost)
-    check_traffic(machine, one, two)
+    check_traffic(machine, one, two, LEAST_MBPS["vhost" if vhost else "tap"])
     check_inside(machine)
     machine.run("sudo systemctl restart forebay@portfwd")
     wait_until(lambda: one.succeeds("ping", "-c", "1", "-W", "1", "10.0.0.2"), "it forwards again", 60)

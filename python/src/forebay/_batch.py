@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import NamedTuple, SupportsBytes, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Batch", "Packet", "octets"]
+
+
+MOST_OCTETS = 2**48
+"""More than any machine's memory."""
 
 
 def octets(packet: SupportsBytes) -> bytes:
@@ -25,6 +30,24 @@ def octets(packet: SupportsBytes) -> bytes:
         return bytes(packet)
     # bytes(2) would be two zeros, and bytes([1, 2]) two bytes.
     raise TypeError(f"a packet is bytes, or what bytes() makes them of, not {type(packet).__name__}")
+
+
+def arrival_ports(ports: int | ArrayLike, count: int) -> NDArray[np.uint32]:
+    """The port of all packets as an array of one element, or the ports of `count` packets.
+
+    >>> arrival_ports(3, 1000), arrival_ports([1, 2], 2)
+    (array([3], dtype=uint32), array([1, 2], dtype=uint32))
+    """
+    each = np.asarray(ports)
+    if each.size and each.dtype.kind not in "iu":
+        raise TypeError(f"ports are whole numbers, not {each.dtype}")
+    if each.size and (each.min() < 0 or each.max() > 0xFFFF_FFFF):
+        raise ValueError("ports are numbers from 0 to 4294967295")
+    if each.ndim > 1 or (each.ndim == 1 and len(each) != count):
+        raise ValueError(
+            f"there are {count} packets and ports of shape {each.shape}; give one port, or one for each packet"
+        )
+    return np.ascontiguousarray(each, dtype=np.uint32).reshape(-1)
 
 
 class Packet(NamedTuple):
@@ -82,18 +105,43 @@ class Batch(Sequence[bytes]):
         return Batch._with(np.ascontiguousarray(rows).reshape(-1), offsets, ports)
 
     @staticmethod
+    def room(packets: int, octets: int) -> Batch:
+        """Memory for the results of `Switch.send_batch(..., out=)`: arrays for so many packets of so many bytes together, with whatever that
+        memory held.
+
+        >>> memory = Batch.room(packets=1000, octets=64_000)
+        >>> memory.data.shape, memory.offsets.shape, memory.ports.shape
+        ((64000,), (1001,), (1000,))
+        """
+        for name, value in (("packets", packets), ("octets", octets)):
+            if not 0 <= index(value) <= MOST_OCTETS:
+                raise ValueError(f"{name} = {value} must be at least 0 and at most {MOST_OCTETS}")
+        memory = Batch._memory(packets, octets)
+        memory.offsets[:] = 0
+        return memory
+
+    @staticmethod
+    def _memory(packets: int, octets: int) -> Batch:
+        return Batch(
+            np.empty(octets, dtype=np.uint8),
+            np.empty(packets + 1, dtype=np.int64),
+            np.empty(packets, dtype=np.uint32),
+            np.empty(packets, dtype=np.int64),
+        )
+
+    def _followed_by(self, others: Batch) -> Batch:
+        """A copy of the packets, and of others behind them."""
+        return Batch(
+            np.concatenate((self.data, others.data)),
+            np.concatenate((self.offsets, self.offsets[-1] + others.offsets[1:])),
+            np.concatenate((self.ports, others.ports)),
+            np.concatenate((self.origins, others.origins)),
+        )
+
+    @staticmethod
     def _with(data: NDArray[np.uint8], offsets: NDArray[np.int64], ports: int | ArrayLike) -> Batch:
         count = len(offsets) - 1
-        each = np.asarray(ports)
-        if each.size and each.dtype.kind not in "iu":
-            raise TypeError(f"ports are whole numbers, not {each.dtype}")
-        if each.size and (each.min() < 0 or each.max() > 0xFFFF_FFFF):
-            raise ValueError("ports are numbers from 0 to 4294967295")
-        if each.ndim > 1 or (each.ndim == 1 and len(each) != count):
-            raise ValueError(
-                f"there are {count} packets and ports of shape {each.shape}; give one port, or one for each packet"
-            )
-        all_ports = np.ascontiguousarray(np.broadcast_to(each, (count,)), dtype=np.uint32)
+        all_ports = np.ascontiguousarray(np.broadcast_to(arrival_ports(ports, count), (count,)))
         return Batch(data, offsets, all_ports, np.arange(count, dtype=np.int64))
 
     @property

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, SupportsBytes
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from forebay import _native
-from forebay._batch import Batch, Packet, octets
+from forebay._batch import Batch, Packet, arrival_ports, octets
 from forebay._program import Program, compile
 from forebay._state import ActionProfileArray, CounterArray, MeterArray, RegisterArray, Table
 
@@ -26,6 +26,9 @@ MOST_PORTS = 65_536
 
 _PACKET_NS = 1_000
 """Time from one call of `send` to the next."""
+
+_ADDED_OCTETS = 64
+"""By which packets may grow before results need more than the memory that was asked for."""
 
 
 class Books(NamedTuple):
@@ -137,7 +140,13 @@ class Switch:
         self._now_ns += _PACKET_NS
         return [Packet(*left) for left in self._native.send_one(octets(packet), port, self._now_ns)]
 
-    def send_batch(self, packets: Batch | Iterable[SupportsBytes], ports: int | ArrayLike | None = None) -> Batch:
+    def send_batch(
+        self,
+        packets: Batch | Iterable[SupportsBytes],
+        ports: int | ArrayLike | None = None,
+        *,
+        out: Batch | None = None,
+    ) -> Batch:
         """Lets many packets arrive at the same time, in order, and returns what leaves in the order of leaving.
 
         Parameters
@@ -146,6 +155,17 @@ class Switch:
             A batch, or packets one by one.
         ports
             Where they arrive: one port for all, or an array of shape `(n,)`. Of a batch its own ports if nothing is said.
+        out
+            Memory for what leaves: `Batch.room`, or an earlier result that is no longer needed. It is overwritten, and the result is a view of its
+            beginning. If there is not enough room, the result is in new memory. A loop over many large batches saves the time
+            in which the system gives memory.
+
+        Raises
+        ------
+        ValueError
+            A port does not exist, offsets fall or lie outside of the data, or `out` cannot be written or has memory in common with `packets`.
+        EndlessError
+            A packet goes round without end.
 
         The interpreter's lock is released meanwhile: other Python threads run.
 
@@ -156,17 +176,24 @@ class Switch:
         >>> left = switch.send_batch(Batch.of_matrix(frames), ports=np.arange(100_000) % 2)
         >>> left.matrix().shape, left.ports[:4].tolist(), bool((left.origins == np.arange(100_000)).all())
         ((100000, 64), [0, 1, 0, 1], True)
+        >>> again = switch.send_batch(Batch.of_matrix(frames), ports=1, out=left)
+        >>> again.ports[:4].tolist(), again.data.base is left.data.base
+        ([1, 1, 1, 1], True)
         """
         batch = packets if isinstance(packets, Batch) else Batch.of(packets)
-        if ports is not None:
-            batch = Batch._with(batch.data, batch.offsets, ports)
-        self._now_ns += _PACKET_NS
+        count = len(batch.offsets) - 1
         arrays = (
             np.ascontiguousarray(batch.data),
             np.ascontiguousarray(batch.offsets),
-            np.ascontiguousarray(batch.ports),
+            np.ascontiguousarray(batch.ports) if ports is None else arrival_ports(ports, count),
         )
-        return Batch(*self._native.send(*arrays, self._now_ns))
+        room = _new_room(count, arrays[0].size) if out is None else _writable(out, arrays)
+        self._now_ns += _PACKET_NS
+        left, octets, others = self._native.send(
+            *arrays, self._now_ns, (room.data, room.offsets, room.ports, room.origins)
+        )
+        result = Batch(room.data[:octets], room.offsets[: left + 1], room.ports[:left], room.origins[:left])
+        return result if others is None else result._followed_by(Batch(*others))
 
     def trace(self, packet: SupportsBytes, port: int = 0) -> Trace:
         """Lets a packet arrive, and says what the program does with it, step by step. Registers and counters change as by `send`.
@@ -266,6 +293,23 @@ class Switch:
 
     def __repr__(self) -> str:
         return f"<Switch of {self.program!r}, {len(self.ports)} ports>"
+
+
+def _new_room(packets: int, octets: int) -> Batch:
+    """New memory for what leaves of a batch, with room for a tunnel's headers. What is not used stays without pages."""
+    return Batch._memory(max(packets, 0), octets + _ADDED_OCTETS * max(packets, 0))
+
+
+def _writable(out: Batch, arrays: tuple[NDArray[Any], ...]) -> Batch:
+    """`out`, if results can be written to it while these arrays are read."""
+    if not isinstance(out, Batch):
+        raise TypeError(f"out is a Batch, not {type(out).__name__}")
+    for mine in (out.data, out.offsets, out.ports, out.origins):
+        if not mine.flags.writeable:
+            raise ValueError("out is read-only")
+        if any(np.may_share_memory(mine, theirs) for theirs in arrays):
+            raise ValueError("out has memory in common with the packets that are sent")
+    return out
 
 
 def _replicas(replicas: Sequence[int | tuple[int, int]] | None) -> list[tuple[int, int]] | None:

@@ -96,6 +96,15 @@ pub(super) fn python(record: &Value) -> String {
             "at most 1.3".to_string(),
         ),
         (
+            batch,
+            "the same into memory of an earlier result (`out=`)".to_string(),
+            format!(
+                "{} ({} s and {} s)",
+                batch["ratio_out"], batch["seconds_out"], batch["bench_seconds"]
+            ),
+            "at most 1.3".to_string(),
+        ),
+        (
             sweep,
             format!(
                 "a sweep of {} points by one process, over two",

@@ -1,7 +1,8 @@
 //! Frames of a batch: arrays of NumPy, and what the switch takes and gives.
 
-use forebay_switch::Frames;
-use numpy::{IntoPyArray, PyArray1};
+use forebay_packet::Packet;
+use forebay_switch::{Frames, Left};
+use numpy::{IntoPyArray, PyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -30,16 +31,87 @@ pub(crate) fn packets(left: &Frames) -> Vec<(u32, Vec<u8>)> {
         .collect()
 }
 
-/// Port and bytes of each frame. Offsets were checked, but another thread can change the array since: what is out of the data then is empty.
+/// Arrays of the caller for frames that leave.
+pub(crate) type RoomArrays<'py> = (
+    PyReadwriteArray1<'py, u8>,
+    PyReadwriteArray1<'py, i64>,
+    PyReadwriteArray1<'py, u32>,
+    PyReadwriteArray1<'py, i64>,
+);
+
+/// Memory of the caller for frames that leave.
+pub(crate) struct Room<'m> {
+    data: &'m mut [u8],
+    /// One more than there is room for frames.
+    offsets: &'m mut [i64],
+    ports: &'m mut [u32],
+    origins: &'m mut [i64],
+    /// Frames in it.
+    pub(crate) frames: usize,
+    /// Their bytes.
+    pub(crate) bytes: usize,
+    /// Frames for which there was no room, behind those in it.
+    pub(crate) others: Frames,
+}
+
+impl<'m> Room<'m> {
+    /// In these arrays.
+    pub(crate) fn new((data, offsets, ports, origins): &'m mut RoomArrays<'_>) -> PyResult<Room<'m>> {
+        let (data, offsets) = (data.as_slice_mut()?, offsets.as_slice_mut()?);
+        let (ports, origins) = (ports.as_slice_mut()?, origins.as_slice_mut()?);
+        let [first, ..] = offsets else {
+            return Err(PyValueError::new_err("there must be at least one offset"));
+        };
+        *first = 0;
+        Ok(Room {
+            data,
+            offsets,
+            ports,
+            origins,
+            frames: 0,
+            bytes: 0,
+            others: Frames::default(),
+        })
+    }
+
+    /// Puts packets behind the others.
+    #[inline]
+    pub(crate) fn take(&mut self, left: &Left<'_>) {
+        let packets = left.packets;
+        let frames = self.frames + packets.len();
+        let bytes = self.bytes + packets.iter().map(Packet::len).sum::<usize>();
+        let has_room = frames < self.offsets.len()
+            && frames <= self.ports.len().min(self.origins.len())
+            && bytes <= self.data.len();
+        if !has_room || !self.others.is_empty() {
+            return self.others.append(left);
+        }
+        self.ports[self.frames..frames].fill(left.port);
+        let origins = &mut self.origins[self.frames..frames];
+        let ends = &mut self.offsets[self.frames + 1..=frames];
+        let mut end = self.bytes;
+        for ((packet, origin), end_at) in packets.iter().zip(origins).zip(ends) {
+            self.data[end..end + packet.len()].copy_from_slice(packet.data());
+            end += packet.len();
+            *origin = left.origin(packet);
+            *end_at = end as i64;
+        }
+        (self.frames, self.bytes) = (frames, bytes);
+    }
+}
+
+/// Port and bytes of each frame; one port may be that of all. Offsets were checked, but another thread can change the array since: what is out of
+/// the data then is empty.
 pub(crate) fn each<'f>(data: &'f [u8], offsets: &'f [i64], ports: &'f [u32]) -> impl Iterator<Item = (u32, &'f [u8])> {
     let frame = |ends: &[i64]| data.get(ends[0] as usize..ends[1] as usize).unwrap_or_default();
-    let frames = offsets.windows(2).map(frame);
-    ports.iter().copied().zip(frames)
+    let step = usize::from(ports.len() > 1);
+    let frames = offsets.windows(2).map(frame).enumerate();
+    frames.map(move |(index, frame)| (ports[index * step], frame))
 }
 
 /// That offsets say where each frame is.
 pub(crate) fn check_offsets(data: &[u8], offsets: &[i64], ports: &[u32]) -> PyResult<()> {
-    if offsets.len() != ports.len() + 1 {
+    if offsets.len() != ports.len() + 1 && (ports.len() != 1 || offsets.is_empty()) {
         let message = format!(
             "there are {} offsets for {} ports; there must be one more than ports",
             offsets.len(),

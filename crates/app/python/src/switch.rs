@@ -1,7 +1,7 @@
 //! A switch in memory.
 
 use crate::errors::{self, EndlessError, InternalError};
-use crate::frames::{self, FrameArrays};
+use crate::frames::{self, FrameArrays, Room, RoomArrays};
 use crate::guard::detached;
 use crate::objects::{self, Counted, Rates};
 use crate::program::Program;
@@ -68,7 +68,9 @@ impl Switch {
         })
     }
 
-    /// Lets frames arrive.
+    /// Lets frames arrive, and puts what leaves into the caller's arrays as far as there is room: how many frames and bytes, and the frames for
+    /// which there was none.
+    #[allow(clippy::too_many_arguments)]
     fn send<'py>(
         &self,
         py: Python<'py>,
@@ -76,13 +78,21 @@ impl Switch {
         offsets: PyReadonlyArray1<'py, i64>,
         ports: PyReadonlyArray1<'py, u32>,
         now_ns: u64,
-    ) -> PyResult<FrameArrays<'py>> {
+        mut room: RoomArrays<'py>,
+    ) -> PyResult<(usize, usize, Option<FrameArrays<'py>>)> {
         let (data, offsets, ports) = (data.as_slice()?, offsets.as_slice()?, ports.as_slice()?);
         frames::check_offsets(data, offsets, ports)?;
-        let left = detached(py, || {
-            self.send_frames(frames::each(data, offsets, ports), now_ns, &mut NoTrace)
+        let mut room = Room::new(&mut room)?;
+        detached(py, || {
+            let arriving = frames::each(data, offsets, ports);
+            let sent = self
+                .lock()?
+                .switch
+                .send_to(arriving, now_ns, &mut NoTrace, |left| room.take(left));
+            sent.map_err(|error| self.refused(error))
         })?;
-        Ok(frames::arrays(py, left))
+        let others = (!room.others.is_empty()).then(|| frames::arrays(py, std::mem::take(&mut room.others)));
+        Ok((room.frames, room.bytes, others))
     }
 
     /// Lets one packet arrive, and returns port and bytes of what leaves.

@@ -128,6 +128,12 @@ impl PortCounters {
         self.drops.iter().sum()
     }
 
+    /// Drops for reasons for which a port refuses to send a packet.
+    pub fn refusals(&self) -> u64 {
+        let on_the_way_in = [DropReason::ReceiveQueueFull, DropReason::Truncated];
+        self.total_drops() - on_the_way_in.map(|reason| self.drops(reason)).iter().sum::<u64>()
+    }
+
     /// The reasons for which something was dropped, with how many.
     pub fn nonzero_drops(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
         DropReason::ALL

@@ -22,6 +22,15 @@ impl Drops {
         self.counts[index] += packets;
     }
 
+    /// These without packets of a reason that are counted elsewhere.
+    pub(crate) fn without(&self, reason: DropReason, packets: u64) -> Drops {
+        let mut rest = self.clone();
+        if let Some(count) = rest.counts.get_mut(reason.index()) {
+            *count = count.saturating_sub(packets);
+        }
+        rest
+    }
+
     /// The program with these errors runs no more: its parser errors are kept by name.
     pub(crate) fn program_replaced(&mut self, errors: &[String]) {
         let first_error = DropReason::FIXED.len().min(self.counts.len());
@@ -111,7 +120,7 @@ pub struct PortReport {
     /// What it carried and dropped itself.
     pub counters: PortCounters,
     /// What the pipeline and the traffic manager dropped: in ingress of the packets that came by this port, behind it of
-    /// those that were to leave by it. By [`DropReason::label`].
+    /// those that were to leave by it; and what the port refused without a reason of its own in `counters`. By [`DropReason::label`].
     pub drops: Vec<(String, u64)>,
 }
 

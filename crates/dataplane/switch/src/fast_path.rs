@@ -4,17 +4,18 @@
 //! It is used only while no packet waits in the switch, so that packets stay in order. A packet that takes the slow path does so
 //! before the packets that arrived after it leave.
 
-use crate::switch::{Activity, Switch};
+use crate::switch::{Activity, Source, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{Arrival, Cloned, DropReason, IngressArguments, Leaving, Passage, Passed, SlowReason, Tracer};
 use std::ops::Range;
 
 impl Switch {
-    /// Receives a burst from every port, and lets it take the fast path as far as possible. `room` is how many packets every port
-    /// accepts.
+    /// Receives a burst from every port, or from the caller, and lets it take the fast path as far as possible. `room` is how many packets every
+    /// port accepts.
     pub(crate) fn pass_through<T: Tracer>(
         &mut self,
+        source: Source<'_>,
         room: usize,
         now_ns: u64,
         tracer: &mut T,
@@ -22,20 +23,42 @@ impl Switch {
     ) {
         let mut room = Some(room);
         let mut burst = self.stages.received.take().expect("it is put back below");
-        for place in 0..self.ports.count() {
-            let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
-            if burst.is_empty() {
-                continue;
+        match source {
+            Source::Ports => {
+                for place in 0..self.ports.count() {
+                    let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
+                    self.pass_received(&mut burst, ingress_port, &mut room, now_ns, tracer, activity);
+                }
             }
-            let count = burst.len() as u64;
-            self.counters.received += count;
-            activity.received += count;
-            let began_ns = self.delays.arrival(count);
-            self.pass_burst(&mut burst, ingress_port, room.take(), now_ns, tracer, activity);
-            self.delays.burst_ends(began_ns);
-            burst.clear();
+            Source::Caller { ingress_port, fill } => {
+                fill(&mut burst);
+                self.pass_received(&mut burst, ingress_port, &mut room, now_ns, tracer, activity);
+            }
         }
         self.stages.received = Some(burst);
+    }
+
+    /// Lets a burst that came by a port take the fast path; it is empty afterwards.
+    #[inline]
+    fn pass_received<T: Tracer>(
+        &mut self,
+        burst: &mut Burst,
+        ingress_port: u32,
+        room: &mut Option<usize>,
+        now_ns: u64,
+        tracer: &mut T,
+        activity: &mut Activity,
+    ) {
+        if burst.is_empty() {
+            return;
+        }
+        let count = burst.len() as u64;
+        self.counters.received += count;
+        activity.received += count;
+        let began_ns = self.delays.arrival(count);
+        self.pass_burst(burst, ingress_port, room.take(), now_ns, tracer, activity);
+        self.delays.burst_ends(began_ns);
+        burst.clear();
     }
 
     /// The room of the ports is not known when packets have been sent since.

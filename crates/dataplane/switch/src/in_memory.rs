@@ -1,29 +1,23 @@
 //! A switch whose ports are all in memory: many frames in, many frames out.
 //!
 //! ```text
-//!  frames in order ─► Lines ─► MemorySwitch's ports ─► Switch ─► ports ─► Lines ─► Frames, with port and origin
+//!  frames in order ─► burst ─► Switch ─► ports ─► Outgoing ─► the caller's memory, with port and origin
 //! ```
 //!
 //! For callers that have frames and want frames: no thread, no clock, no socket. Frames enter in the order in which they are
-//! given, whatever their ports are. They are copied in portions that stay in the processor's caches; after the first portions
-//! nothing is allocated for a packet but room for what comes out.
+//! given, whatever their ports are: those that arrive one after another by one port as bursts. A burst has left before the next one
+//! enters, and the packets that leave are given to the caller where they are; so a frame is copied twice, from the caller's memory and
+//! back. After the first bursts nothing is allocated for a packet.
 
 use crate::counters::add_by_label;
 use crate::switch::{Config, Settled, Switch};
-use forebay_packet::{Burst, Port, PortCounters, PortError, Readiness};
+use forebay_packet::{Burst, Packet, Port, PortCounters, PortError, Readiness};
 use forebay_pipeline::{DigestMessage, Pipeline, Tracer};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Polls after which a packet that still moves is taken to move for ever.
 const MAX_POLLS: u32 = 100_000;
-
-/// Frames that are copied in together.
-const PORTION: usize = 1024;
-
-/// No port has this number.
-const NO_PORT: u32 = u32::MAX;
 
 /// Frames one behind another in one buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +30,16 @@ pub struct Frames {
     pub ports: Vec<u32>,
     /// Which of the frames given it was made from, from 0.
     pub origins: Vec<i64>,
+}
+
+/// Packets that have left a switch by a port together.
+pub struct Left<'a> {
+    /// The port.
+    pub port: u32,
+    /// The packets, in order.
+    pub packets: &'a [Packet],
+    /// The number of the first packet that was given.
+    first: u64,
 }
 
 /// Why frames cannot be sent through a switch.
@@ -51,7 +55,7 @@ pub enum SendError {
 pub struct MemorySwitch {
     switch: Switch,
     ports: BTreeSet<u32>,
-    lines: Lines,
+    outgoing: Outgoing,
     /// Packets received so far.
     received: u64,
 }
@@ -83,18 +87,22 @@ impl Frames {
         &self.data[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
 
-    fn push(&mut self, frame: &[u8], port: u32, origin: i64) {
-        self.data.extend_from_slice(frame);
-        self.offsets.push(self.data.len() as i64);
-        self.ports.push(port);
-        self.origins.push(origin);
+    /// Appends packets that have left.
+    pub fn append(&mut self, left: &Left<'_>) {
+        for packet in left.packets {
+            self.data.extend_from_slice(packet.data());
+            self.offsets.push(self.data.len() as i64);
+            self.ports.push(left.port);
+            self.origins.push(left.origin(packet));
+        }
     }
+}
 
-    fn clear(&mut self) {
-        self.data.clear();
-        self.offsets.truncate(1);
-        self.ports.clear();
-        self.origins.clear();
+impl Left<'_> {
+    /// Which of the frames given a packet was made from, from 0; negative for one that was given in an earlier call.
+    #[inline]
+    pub fn origin(&self, packet: &Packet) -> i64 {
+        packet.id as i64 - self.first as i64
     }
 }
 
@@ -102,16 +110,16 @@ impl MemorySwitch {
     /// A switch with these ports, which costs the less the fewer they are. What would leave by another port is dropped after
     /// egress as `no_such_port`.
     pub fn new(pipeline: Arc<Pipeline>, config: Config, ports: impl IntoIterator<Item = u32>) -> MemorySwitch {
-        let lines = Lines::default();
+        let outgoing = Outgoing::default();
         let mut switch = Switch::new(pipeline, config);
         let ports: BTreeSet<u32> = ports.into_iter().collect();
         for &number in &ports {
-            switch.attach(number, Box::new(LinePort::new(number, &lines)));
+            switch.attach(number, Box::new(OutgoingPort::new(number, &outgoing)));
         }
         MemorySwitch {
             switch,
             ports,
-            lines,
+            outgoing,
             received: 0,
         }
     }
@@ -128,24 +136,47 @@ impl MemorySwitch {
         now_ns: u64,
         tracer: &mut T,
     ) -> Result<Frames, SendError> {
+        let mut left = Frames::default();
+        self.send_to(frames, now_ns, tracer, |packets| left.append(packets))?;
+        Ok(left)
+    }
+
+    /// The same for a caller that has memory for what leaves: `take` is given the packets of each burst.
+    ///
+    /// # Errors
+    /// As of [`MemorySwitch::send`]. What left before was given to `take`.
+    pub fn send_to<'f, T: Tracer>(
+        &mut self,
+        frames: impl IntoIterator<Item = (u32, &'f [u8])>,
+        now_ns: u64,
+        tracer: &mut T,
+        mut take: impl FnMut(&Left<'_>),
+    ) -> Result<(), SendError> {
         let first = self.received;
         let mut frames = frames.into_iter();
-        loop {
-            let filled = self.lines.fill(&self.ports, frames.by_ref().take(PORTION));
-            if filled == Ok(false) {
-                break;
+        let mut next = frames.next();
+        while let Some((port, _)) = next {
+            if !self.ports.contains(&port) {
+                return Err(SendError::NoPort(port));
             }
-            self.settle(now_ns, tracer)?;
-            if filled.is_err() {
-                self.lines.outgoing().clear();
+            let fill = &mut |burst: &mut Burst| {
+                while let Some((by, frame)) = next
+                    && by == port
+                    && let Some(packet) = burst.allocate()
+                {
+                    packet.set_data(frame);
+                    packet.timestamp_ns = now_ns;
+                    next = frames.next();
+                }
+            };
+            self.switch.poll_with(port, fill, now_ns, tracer);
+            if !self.switch.is_empty() {
+                self.settle(now_ns, tracer)?;
             }
-            filled?;
+            self.received = self.switch.counters().received;
+            self.outgoing.give(first, &mut take);
         }
-        let mut left = std::mem::take(&mut *self.lines.outgoing());
-        for origin in &mut left.origins {
-            *origin -= first as i64;
-        }
-        Ok(left)
+        Ok(())
     }
 
     fn settle<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Result<(), SendError> {
@@ -154,7 +185,7 @@ impl MemorySwitch {
         match settled {
             Settled::Idle => Ok(()),
             Settled::Busy => {
-                self.lines.outgoing().clear();
+                self.outgoing.lock().clear();
                 Err(SendError::Endless)
             }
         }
@@ -195,127 +226,94 @@ impl MemorySwitch {
     }
 }
 
-/// What all ports share. A switch has one thread; the locks are there because ports must be `Send`.
-#[derive(Clone, Default)]
-struct Lines(Arc<Shared>);
+/// Bursts that are kept for what leaves next.
+const SPARES_MAX: usize = 16;
 
-struct Shared {
-    /// The port of the frame that comes next, so that the other ports need no lock.
-    next_port: AtomicU32,
-    incoming: Mutex<Incoming>,
-    outgoing: Mutex<Frames>,
-}
+/// What has left, shared by all ports. A switch has one thread; the lock is there because ports must be `Send`.
+#[derive(Clone, Default)]
+struct Outgoing(Arc<Mutex<Bursts>>);
 
 #[derive(Default)]
-struct Incoming {
-    frames: Frames,
-    next: usize,
+struct Bursts {
+    /// With the ports by which they have left, in order.
+    left: Vec<(u32, Burst)>,
+    spares: Vec<Burst>,
 }
 
-impl Default for Shared {
-    fn default() -> Shared {
-        Shared {
-            next_port: AtomicU32::new(NO_PORT),
-            incoming: Mutex::default(),
-            outgoing: Mutex::default(),
+impl Outgoing {
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, Bursts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives what is there away; the packet with the number `first` is the origin 0.
+    fn give(&self, first: u64, take: &mut impl FnMut(&Left<'_>)) {
+        let mut bursts = self.lock();
+        for (port, burst) in &bursts.left {
+            let packets = burst.as_slice();
+            let port = *port;
+            take(&Left { port, packets, first });
         }
+        bursts.clear();
     }
 }
 
-impl Lines {
-    fn incoming(&self) -> MutexGuard<'_, Incoming> {
-        self.0.incoming.lock().unwrap_or_else(PoisonError::into_inner)
+impl Bursts {
+    /// Takes the packets of a burst, and leaves an empty one of the same capacity in its place.
+    #[inline]
+    fn take(&mut self, port: u32, burst: &mut Burst) {
+        let is_as_large = |spare: &Burst| spare.capacity() == burst.capacity();
+        let spare = match self.spares.iter().rposition(is_as_large) {
+            Some(place) => self.spares.swap_remove(place),
+            None => Burst::new(burst.capacity()),
+        };
+        self.left.push((port, std::mem::replace(burst, spare)));
     }
 
-    fn outgoing(&self) -> MutexGuard<'_, Frames> {
-        self.0.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Puts frames in, in place of those before, as far as their ports exist. Returns whether there was any.
-    fn fill<'f>(
-        &self,
-        ports: &BTreeSet<u32>,
-        frames: impl Iterator<Item = (u32, &'f [u8])>,
-    ) -> Result<bool, SendError> {
-        let mut incoming = self.incoming();
-        incoming.frames.clear();
-        incoming.next = 0;
-        let (mut known, mut missing) = (None, None);
-        for (port, frame) in frames {
-            if known != Some(port) && !ports.contains(&port) {
-                missing = Some(port);
-                break;
+    fn clear(&mut self) {
+        for (_, mut burst) in self.left.drain(..) {
+            burst.clear();
+            if self.spares.len() < SPARES_MAX {
+                self.spares.push(burst);
             }
-            known = Some(port);
-            incoming.frames.push(frame, port, 0);
         }
-        self.tell_next_port(&incoming);
-        match missing {
-            None => Ok(!incoming.frames.is_empty()),
-            Some(port) => Err(SendError::NoPort(port)),
-        }
-    }
-
-    fn tell_next_port(&self, incoming: &Incoming) {
-        let port = incoming.frames.ports.get(incoming.next).copied();
-        self.0.next_port.store(port.unwrap_or(NO_PORT), Ordering::Relaxed);
     }
 }
 
-/// A port whose other side is the caller.
-struct LinePort {
+/// A port that nothing comes from: frames arrive by [`Switch::poll_with`].
+struct OutgoingPort {
     number: u32,
     name: String,
-    lines: Lines,
+    outgoing: Outgoing,
     counters: PortCounters,
 }
 
-impl LinePort {
-    fn new(number: u32, lines: &Lines) -> LinePort {
-        LinePort {
+impl OutgoingPort {
+    fn new(number: u32, outgoing: &Outgoing) -> OutgoingPort {
+        OutgoingPort {
             number,
             name: format!("port {number}"),
-            lines: lines.clone(),
+            outgoing: outgoing.clone(),
             counters: PortCounters::default(),
         }
     }
 }
 
-impl Port for LinePort {
+impl Port for OutgoingPort {
     fn name(&self) -> &str {
         &self.name
     }
 
     #[inline]
-    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        if self.lines.0.next_port.load(Ordering::Relaxed) != self.number {
-            return Ok(0);
-        }
-        let mut incoming = self.lines.incoming();
-        let Incoming { frames, next } = &mut *incoming;
-        let first = *next;
-        while *next - first < max && frames.ports.get(*next) == Some(&self.number) {
-            let Some(packet) = burst.allocate() else { break };
-            let frame = frames.frame(*next);
-            packet.set_data(frame);
-            packet.timestamp_ns = now_ns;
-            self.counters.count_received(frame.len());
-            *next += 1;
-        }
-        let received = *next - first;
-        self.lines.tell_next_port(&incoming);
-        Ok(received)
+    fn receive(&mut self, _burst: &mut Burst, _max: usize, _now_ns: u64) -> Result<usize, PortError> {
+        Ok(0)
     }
 
     #[inline]
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
-        let mut outgoing = self.lines.outgoing();
-        for packet in burst.iter() {
-            self.counters.count_sent(packet.len());
-            outgoing.push(packet.data(), self.number, packet.id as i64);
-        }
+        burst.iter().for_each(|packet| self.counters.count_sent(packet.len()));
         let sent = burst.len();
-        burst.clear();
+        self.outgoing.lock().take(self.number, burst);
         Ok(sent)
     }
 

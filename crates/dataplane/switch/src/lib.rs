@@ -39,7 +39,7 @@ mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
 pub use delay::DelayClock;
-pub use in_memory::{Frames, MemorySwitch, SendError};
+pub use in_memory::{Frames, Left, MemorySwitch, SendError};
 pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
 pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};

@@ -321,12 +321,14 @@ impl PortSlot {
             PortState::Up | PortState::Finished if self.failed => PortState::Down,
             state => state,
         };
+        let counters = self.port.counters();
+        let drops = self.drops.without(DropReason::PortError, counters.refusals());
         PortReport {
             number: self.number,
             name: self.port.name().to_string(),
             state,
-            counters: self.port.counters(),
-            drops: self.drops.labelled(errors),
+            counters,
+            drops: drops.labelled(errors),
         }
     }
 }

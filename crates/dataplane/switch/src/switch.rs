@@ -68,6 +68,17 @@ impl Activity {
     }
 }
 
+/// Where packets of a poll come from.
+pub(crate) enum Source<'a> {
+    /// Every port is asked for a burst.
+    Ports,
+    /// The caller puts packets into a burst, which arrive by a port.
+    Caller {
+        ingress_port: u32,
+        fill: &'a mut dyn FnMut(&mut Burst),
+    },
+}
+
 /// How [`Switch::settle`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
@@ -148,8 +159,24 @@ impl Switch {
     /// those that wait in queues afterwards, as many leave them as their ports have room for. `now_ns` never goes back from call to
     /// call.
     pub fn poll<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
+        self.poll_source(Source::Ports, now_ns, tracer)
+    }
+
+    /// Moves packets of the caller through the switch, as [`Switch::poll`] does with those of ports: `fill` puts them into an empty burst, and
+    /// they arrive by the port with this number. No port is asked for packets.
+    pub(crate) fn poll_with<T: Tracer>(
+        &mut self,
+        ingress_port: u32,
+        fill: &mut dyn FnMut(&mut Burst),
+        now_ns: u64,
+        tracer: &mut T,
+    ) -> Activity {
+        self.poll_source(Source::Caller { ingress_port, fill }, now_ns, tracer)
+    }
+
+    fn poll_source<T: Tracer>(&mut self, source: Source<'_>, now_ns: u64, tracer: &mut T) -> Activity {
         self.worker.expire(self.microseconds(now_ns) * 1_000);
-        let activity = self.move_packets(now_ns, tracer);
+        let activity = self.move_packets(source, now_ns, tracer);
         self.delays.poll_ends();
         if self.stays_pinned && activity.is_idle() {
             self.worker.rest();
@@ -166,16 +193,16 @@ impl Switch {
     }
 
     #[inline]
-    fn move_packets<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
+    fn move_packets<T: Tracer>(&mut self, source: Source<'_>, now_ns: u64, tracer: &mut T) -> Activity {
         let mut activity = Activity::default();
         if let Some(room) = self.room_to_pass::<T>() {
-            self.pass_through(room, now_ns, tracer, &mut activity);
+            self.pass_through(source, room, now_ns, tracer, &mut activity);
             if self.is_empty() && self.arrived.is_empty() {
                 self.transmit(now_ns);
                 return activity;
             }
         } else {
-            activity.received = self.receive(now_ns);
+            activity.received = self.receive(source, now_ns);
             if activity.received > 0 {
                 self.worker.count_slow(self.reason_not_to_pass(), activity.received);
             }
@@ -290,7 +317,7 @@ impl Switch {
         self.ports.flush_files();
     }
 
-    fn receive(&mut self, now_ns: u64) -> u64 {
+    fn receive(&mut self, source: Source<'_>, now_ns: u64) -> u64 {
         let before = self.counters.received;
         let timestamp_us = self.microseconds(now_ns);
         let Switch {
@@ -304,12 +331,20 @@ impl Switch {
             ..
         } = self;
         let received = stages.received.as_mut().expect("nobody is on the fast path");
-        ports.receive(received, config.burst, now_ns, |ingress_port, burst| {
+        let mut take = |ingress_port, burst: &Burst| {
             for packet in burst.iter() {
                 arrived.push_back(arriving(worker, next_tag, packet.data(), ingress_port, timestamp_us));
             }
             counters.received += burst.len() as u64;
-        });
+        };
+        match source {
+            Source::Ports => ports.receive(received, config.burst, now_ns, take),
+            Source::Caller { ingress_port, fill } => {
+                fill(received);
+                take(ingress_port, received);
+                received.clear();
+            }
+        }
         self.counters.received - before
     }
 

@@ -280,8 +280,11 @@ fn a_loopback_port_gives_back() {
     assert!(bench.switch.counters().received > 10);
 }
 
-/// Takes nothing, and does not know it.
-struct Refusing(PortCounters);
+/// Takes nothing, and says why of every second burst.
+struct Refusing {
+    says_why: bool,
+    counters: PortCounters,
+}
 
 impl Port for Refusing {
     fn name(&self) -> &str {
@@ -293,25 +296,41 @@ impl Port for Refusing {
     }
 
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+        self.says_why = !self.says_why;
+        if !self.says_why {
+            let refused = burst.len() as u64;
+            self.counters.count_drops(forebay_packet::DropReason::LinkDown, refused);
+        }
         burst.clear();
         Ok(0)
     }
 
     fn counters(&self) -> PortCounters {
-        self.0
+        self.counters
     }
 }
 
 #[test]
 fn what_a_port_refuses_is_a_counted_drop() {
     let mut bench = Bench::new(Config::default());
-    bench.switch.attach(1, Box::new(Refusing(PortCounters::default())));
-    for _ in 0..5 {
-        bench.send(0, &[0, 1]);
+    let refusing = Refusing {
+        says_why: false,
+        counters: PortCounters::default(),
+    };
+    bench.switch.attach(1, Box::new(refusing));
+    for packets in [5, 2] {
+        (0..packets).for_each(|_| bench.send(0, &[0, 1]));
+        bench.settle();
     }
-    bench.settle();
-    assert_eq!(bench.drops(DropReason::PortError), 5);
-    assert_eq!(bench.switch.counters().dropped, 5);
+    assert_eq!(bench.drops(DropReason::PortError), 7);
+    assert_eq!(bench.switch.counters().dropped, 7);
+    let report = &bench.switch.ports()[1];
+    assert_eq!(report.counters.total_drops(), 2);
+    assert_eq!(
+        report.drops,
+        [("port_error".to_string(), 5)],
+        "each packet is listed once"
+    );
 }
 
 /// A bench whose port 1 has room for `room` packets at a time.

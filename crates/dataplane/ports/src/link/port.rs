@@ -9,8 +9,15 @@ use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState
 use super::{Controller, Link, ReceiveQueue, SendQueue, lock, try_lock};
 
 /// Looks without a packet before a worker may wait: waking it costs both sides a system call, and what comes next often comes
-/// soon.
-const LOOKS_BEFORE_WAITING: u32 = 64;
+/// soon. They become fewer while waits are long: where the peer runs on the same processor, it cannot send while a worker looks.
+const LOOKS_MIN: u32 = 4;
+const LOOKS_MAX: u32 = 64;
+
+/// A wait that is shorter, in nanoseconds, would have been better spent looking.
+const LONG_WAIT_NS: u64 = 20_000;
+
+/// Less time between two looks is no wait: another port of the worker was not ready for one.
+const SHORTEST_WAIT_NS: u64 = 2_000;
 
 /// A port, or the share of one worker in it.
 pub(crate) struct LinkPort<R, S> {
@@ -28,6 +35,18 @@ pub(crate) struct LinkPort<R, S> {
     /// Peers ring when something comes.
     is_armed: Cell<bool>,
     idle_looks: Cell<u32>,
+    looks_before_waiting: u32,
+    /// When it looked last.
+    looked_ns: u64,
+}
+
+/// How many looks to take before the next wait.
+fn looks_after(waited_ns: u64, looks: u32) -> u32 {
+    match waited_ns {
+        0..SHORTEST_WAIT_NS => looks,
+        SHORTEST_WAIT_NS..LONG_WAIT_NS => LOOKS_MAX.min(looks * 2),
+        _ => LOOKS_MIN.max(looks / 2),
+    }
 }
 
 impl<R: ReceiveQueue, S: SendQueue> LinkPort<R, S> {
@@ -51,6 +70,8 @@ impl<R: ReceiveQueue, S: SendQueue> LinkPort<R, S> {
             is_started: Cell::new(false),
             is_armed: Cell::new(false),
             idle_looks: Cell::new(0),
+            looks_before_waiting: LOOKS_MAX,
+            looked_ns: 0,
         }
     }
 
@@ -89,10 +110,13 @@ impl<R: ReceiveQueue, S: SendQueue> LinkPort<R, S> {
         is_pending
     }
 
+    /// The worker has waited, if no other port has kept it from that.
     #[cold]
-    fn disarm(&self) {
+    fn disarm(&mut self, now_ns: u64) {
         self.is_armed.set(false);
         self.arm(false);
+        let waited_ns = now_ns.saturating_sub(self.looked_ns);
+        self.looks_before_waiting = looks_after(waited_ns, self.looks_before_waiting);
     }
 
     fn drop_all(&mut self, burst: &mut Burst) -> usize {
@@ -110,8 +134,9 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         self.start();
         if self.is_armed.get() {
-            self.disarm();
+            self.disarm(now_ns);
         }
+        self.looked_ns = now_ns;
         if !self.link.is_up() {
             return Ok(0);
         }
@@ -180,12 +205,30 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
         if self.is_busy_polling || self.is_armed.get() {
             return bell;
         }
-        if self.idle_looks.get() < LOOKS_BEFORE_WAITING && self.link.is_up() {
+        if self.idle_looks.get() < self.looks_before_waiting && self.link.is_up() {
             return Readiness::Now;
         }
         self.is_armed.set(true);
         // What was rung until now, the look that arming ends with finds.
         self.link.bells[self.share].hush();
         if self.arm(true) { Readiness::Now } else { bell }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_as_many_as_have_paid() {
+        let after = |waits: &[u64]| {
+            waits
+                .iter()
+                .fold(LOOKS_MAX, |looks, waited_ns| looks_after(*waited_ns, looks))
+        };
+        assert_eq!(after(&[50_000_000]), LOOKS_MAX / 2);
+        assert_eq!(after(&[100_000; 20]), LOOKS_MIN);
+        assert_eq!(after(&[100_000, 100_000, 500]), LOOKS_MAX / 4);
+        assert_eq!(after(&[100_000, 100_000, 5_000, 5_000, 5_000]), LOOKS_MAX);
     }
 }

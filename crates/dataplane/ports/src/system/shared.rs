@@ -210,6 +210,21 @@ impl SharedMemory {
         let _ = at;
     }
 
+    /// As [`SharedMemory::prefetch`] for a line that is written next: another processor's cache gives it up at once, not only when the first
+    /// store asks for it again.
+    #[inline]
+    pub(crate) fn prefetch_to_write(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if self.contains(at, 1) {
+            // SAFETY: a prefetch changes nothing but caches; processors that do not have this one pass over it.
+            unsafe {
+                std::arch::asm!("prefetchw [{}]", in(reg) self.pointer(at, 1), options(nostack, preserves_flags))
+            };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
+    }
+
     /// Copies bytes in.
     #[inline]
     pub(crate) fn copy_in(&self, at: usize, from: &[u8]) {

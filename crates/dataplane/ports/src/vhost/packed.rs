@@ -10,8 +10,11 @@
 //! descriptors of a chain as used, not the first one alone. Drivers do not look at the others. A device that has died is followed
 //! by one that finds its place by this bit ([`PackedRing::recover`]): front ends of network cards do not keep it.
 //!
-//! What was used is written in [`PackedRing::publish`], in order, each descriptor's words together, so that no moment at which a process can end
-//! leaves anything else behind than a chain whose later descriptors are marked and whose first one is not.
+//! What was used is written in [`PackedRing::publish`], each descriptor's words together, the first chain last: the driver, which looks at that
+//! one, sees the whole burst at once, and does not fetch lines that are still written. So a process can end at a moment that leaves behind
+//!
+//! * a chain whose later descriptors are marked and whose first one is not: the marks are taken back;
+//! * chains that are marked behind one that is not: that one is shown to the driver as used, without bytes.
 
 #[cfg(test)]
 mod tests;
@@ -88,6 +91,24 @@ struct Used {
     tail: u64,
 }
 
+impl Used {
+    #[inline]
+    fn new(place: Place, chain: Chain, written: u32) -> Used {
+        let round = if place.round { AVAILABLE | USED } else { 0 };
+        let flags = round | if written > 0 { WRITE } else { 0 };
+        Used {
+            place,
+            count: chain.count,
+            tail: u64::from(written) | u64::from(chain.id) << 32 | u64::from(flags) << 48,
+        }
+    }
+}
+
+/// Whether a descriptor is not available: it is marked as used, in this round or the one before, or new.
+fn is_marked(flags: u16) -> bool {
+    (flags & AVAILABLE != 0) == (flags & USED != 0)
+}
+
 /// A packed ring.
 pub(crate) struct PackedRing {
     pub(super) memory: Arc<GuestMemory>,
@@ -142,6 +163,7 @@ impl PackedRing {
     /// Goes on where the device was: see the module. In a new ring, which is all zeroes, that is the beginning.
     fn recover(&mut self) {
         (0..self.size).for_each(|index| self.undo_marks(index));
+        (0..self.size).for_each(|index| self.show_burst(index));
         let before = self.flags(0) & USED != 0;
         let flip = (1..self.size).find(|index| (self.flags(*index) & USED != 0) != before);
         let place = match flip {
@@ -157,8 +179,7 @@ impl PackedRing {
     /// Takes back the marks of a chain whose first descriptor was not marked any more. The driver may be writing the next chains.
     fn undo_marks(&self, first: u16) {
         let mut flags = self.flags(first);
-        let is_used = |flags: u16| (flags & AVAILABLE != 0) == (flags & USED != 0);
-        if is_used(flags) {
+        if is_marked(flags) {
             return;
         }
         let mut place = Place {
@@ -171,12 +192,41 @@ impl PackedRing {
             }
             place = place.behind(1, self.size);
             flags = self.flags(place.index);
-            if !is_used(flags) || (flags & USED != 0) != place.round {
+            if !is_marked(flags) || (flags & USED != 0) != place.round {
                 return;
             }
             let word = self.flags_word(place.index);
             let _ = word.compare_exchange(flags, flags ^ USED, Ordering::AcqRel, Ordering::Relaxed);
         }
+    }
+
+    /// Marks a chain as used without bytes if those behind it are marked already.
+    fn show_burst(&self, first: u16) {
+        let before = self.flags((first + self.size - 1) % self.size);
+        let flags = self.flags(first);
+        if is_marked(flags) || (!is_marked(before) && before & NEXT != 0) {
+            return;
+        }
+        let place = Place {
+            index: first,
+            round: flags & AVAILABLE != 0,
+        };
+        let ends = |distance: &u16| self.flags(place.behind(*distance, self.size).index) & NEXT == 0;
+        let Some(last) = (0..self.size.min(CHAIN_MAX as u16)).find(ends) else {
+            return;
+        };
+        let next = place.behind(last + 1, self.size);
+        let next_flags = self.flags(next.index);
+        if !is_marked(next_flags) || (next_flags & USED != 0) != next.round {
+            return;
+        }
+        let last_index = place.behind(last, self.size).index;
+        let descriptor = read_packed_descriptor(&self.memory, &self.descriptors, usize::from(last_index));
+        let chain = Chain {
+            id: descriptor.tail,
+            count: last + 1,
+        };
+        self.mark(&Used::new(place, chain, 0));
     }
 
     /// Its place twice, as front ends keep it: what is taken, and what is used, which is the same.
@@ -220,7 +270,7 @@ impl PackedRing {
             }
             let chain = self.walk(direction, chains)?;
             self.next = self.next.behind(chain.count, self.size);
-            ask_for(&self.memory, chains.finish(chain));
+            ask_for(&self.memory, direction, chains.finish(chain));
         }
         Ok(())
     }
@@ -257,13 +307,7 @@ impl PackedRing {
 
     #[inline]
     pub(super) fn use_up(&mut self, chain: Chain, written: u32) {
-        let round = if self.used.round { AVAILABLE | USED } else { 0 };
-        let flags = round | if written > 0 { WRITE } else { 0 };
-        self.hidden.push(Used {
-            place: self.used,
-            count: chain.count,
-            tail: u64::from(written) | u64::from(chain.id) << 32 | u64::from(flags) << 48,
-        });
+        self.hidden.push(Used::new(self.used, chain, written));
         self.used = self.used.behind(chain.count, self.size);
     }
 
@@ -287,10 +331,11 @@ impl PackedRing {
     /// Shows the driver what was used; returns whether it wants an event.
     #[inline]
     pub(super) fn publish(&mut self) -> bool {
-        if self.hidden.is_empty() {
+        let Some((first, others)) = self.hidden.split_first() else {
             return false;
-        }
-        self.hidden.iter().for_each(|used| self.mark(used));
+        };
+        others.iter().for_each(|used| self.mark(used));
+        self.mark(first);
         self.hidden.clear();
         let old = std::mem::replace(&mut self.published, self.used.index);
         // The flags must be visible before we read what the driver wants.

@@ -287,9 +287,13 @@ pub(super) fn needs_event(event: u16, new: u16, old: u16) -> bool {
 
 /// Asks for the memory in which the header of a chain lies and its frame begins.
 #[inline]
-pub(super) fn ask_for(memory: &GuestMemory, parts: &[Part]) {
-    if let Some(first) = parts.first() {
-        memory.of(first).prefetch(first.at);
-        memory.of(first).prefetch(first.at + LINE);
+pub(super) fn ask_for(memory: &GuestMemory, direction: Direction, parts: &[Part]) {
+    let Some(first) = parts.first() else { return };
+    let memory = memory.of(first);
+    for at in [first.at, first.at + LINE] {
+        match direction {
+            Direction::FromGuest => memory.prefetch(at),
+            Direction::ToGuest => memory.prefetch_to_write(at),
+        }
     }
 }

@@ -141,7 +141,7 @@ impl SplitRing {
             let at = self.driver.at + ENTRIES_AT + 2 * self.entry(self.next);
             let head = self.memory.of(&self.driver).word16(at).load(Ordering::Relaxed);
             self.walk(head, direction, chains)?;
-            ask_for(&self.memory, chains.finish(Chain { id: head, count: 1 }));
+            ask_for(&self.memory, direction, chains.finish(Chain { id: head, count: 1 }));
             self.next = self.next.wrapping_add(1);
         }
         Ok(())
