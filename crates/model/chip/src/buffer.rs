@@ -132,7 +132,7 @@ mod tests {
         while buffer.take(1, held).is_ok() {
             held += 1;
         }
-        assert_eq!(held, 81, "the last finds 20.25 x 4 free");
+        assert_eq!(held, 80, "the last finds 21 free, the next one 20");
     }
 
     #[test]
@@ -142,8 +142,9 @@ mod tests {
         buffer.take(25, 0).unwrap();
         buffer.take(12, 0).unwrap();
         buffer.take(6, 0).unwrap();
-        assert_eq!(buffer.take(6, 0), Err(Loss::QueueThreshold), "of 7 that are free");
-        assert_eq!(buffer.take(5, 0), Ok(()));
+        buffer.take(4, 0).unwrap();
+        assert_eq!(buffer.take(1, 4), Ok(()), "the fifth cell, of 3 that are free");
+        assert_eq!(buffer.take(1, 5), Err(Loss::QueueThreshold));
         assert_eq!(buffer.take(3, 0), Err(Loss::BufferFull));
     }
 

@@ -122,9 +122,7 @@ impl ParseTree {
                             _ => None,
                         },
                         [first, second, third] => match (value(first), value(second), value(third)) {
-                            (Some(first), Some(second), Some(third)) => {
-                                Some(of_values(cases, &[first, second, third]))
-                            }
+                            (Some(first), Some(second), Some(third)) => Some(of_values(cases, &[first, second, third])),
                             _ => None,
                         },
                         keys => of_keys(keys, cases, value),
