@@ -14,6 +14,7 @@ pub(crate) struct PacketBuffer {
     cell_bytes: u32,
     by_cell: Divisor,
     share_percent: u64,
+    base_cells: u64,
     queue_cells: u64,
     /// Every cell is taken so often: by queues that are simulated, and by those that are like them.
     alike: u64,
@@ -30,6 +31,7 @@ impl PacketBuffer {
             cell_bytes: spec.cell_bytes,
             by_cell: Divisor::new(spec.cell_bytes.into()),
             share_percent: spec.share_percent.into(),
+            base_cells: spec.base_cells,
             queue_cells: spec.queue_cells,
             alike: alike.max(1).into(),
             pool: spec.cells,
@@ -66,7 +68,8 @@ impl PacketBuffer {
         if more > free {
             return Err(Loss::BufferFull);
         }
-        if more > 0 && self.share_percent > 0 && after * 100 > free * self.share_percent {
+        let is_beyond_share = self.share_percent > 0 && after * 100 > free * self.share_percent;
+        if more > 0 && is_beyond_share && after > self.base_cells {
             return Err(Loss::QueueThreshold);
         }
         self.pool_used += more;
@@ -100,6 +103,7 @@ mod tests {
         cells: 100,
         cell_bytes: 10,
         share_percent: 100,
+        base_cells: 0,
         queue_cells: 0,
     };
 
@@ -115,6 +119,33 @@ mod tests {
         assert_eq!(buffer.take(51, 0), Err(Loss::BufferFull));
         assert_eq!(buffer.take(25, 0), Ok(()), "another queue still finds room");
         assert_eq!((buffer.used_bytes(), buffer.cells_of(1500)), (750, 150));
+    }
+
+    #[test]
+    fn four_times_what_is_free_are_four_fifths_of_the_pool() {
+        let spec = spec::Buffer {
+            share_percent: 400,
+            ..SPEC
+        };
+        let mut buffer = PacketBuffer::new(&spec, 1);
+        let mut held = 0;
+        while buffer.take(1, held).is_ok() {
+            held += 1;
+        }
+        assert_eq!(held, 80, "the last finds 21 free, the next one 20");
+    }
+
+    #[test]
+    fn a_queue_may_have_its_base_when_little_is_free() {
+        let mut buffer = PacketBuffer::new(&spec::Buffer { base_cells: 5, ..SPEC }, 1);
+        buffer.take(50, 0).unwrap();
+        buffer.take(25, 0).unwrap();
+        buffer.take(12, 0).unwrap();
+        buffer.take(6, 0).unwrap();
+        buffer.take(4, 0).unwrap();
+        assert_eq!(buffer.take(1, 4), Ok(()), "the fifth cell, of 3 that are free");
+        assert_eq!(buffer.take(1, 5), Err(Loss::QueueThreshold));
+        assert_eq!(buffer.take(3, 0), Err(Loss::BufferFull));
     }
 
     #[test]

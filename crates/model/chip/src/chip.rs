@@ -58,13 +58,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Of one of so many pipelines, to which `alike` groups of ports are spread: packets of those that are not simulated
-    /// take their share of its cycles.
+    /// Of one of so many pipelines, to which `alike` groups of ports are spread, each group to one of them: the one with the
+    /// most groups, where packets of those that are not simulated take their share of its cycles.
     fn new(timing: &Timing, pipelines: u16, alike: u32) -> Clock {
-        let pipelines = u64::from(pipelines);
         Clock {
-            period: Pacer::new(timing.packets_per_second * pipelines),
-            packets: pipelines.max(alike.into()),
+            period: Pacer::new(timing.packets_per_second),
+            packets: alike.div_ceil(pipelines.into()).max(1).into(),
             next: 0,
         }
     }

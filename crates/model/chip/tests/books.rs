@@ -142,7 +142,7 @@ fn small_chip() -> impl Strategy<Value = ChipSpec> {
         1u64..4_000,
         1u32..8,
         5u64..250,
-        0u32..200,
+        0u32..500,
         0u64..10,
         0u64..500_000,
     )
@@ -157,6 +157,7 @@ fn small_chip() -> impl Strategy<Value = ChipSpec> {
             spec.parser.max_resubmissions = resubmit % 2;
             spec.buffer.cells = cells;
             spec.buffer.share_percent = share;
+            spec.buffer.base_cells = own / 2;
             spec.buffer.queue_cells = own;
             spec.latency.ingress_rest_ps = latency;
             spec

@@ -121,6 +121,10 @@ impl ParseTree {
                             (Some(first), Some(second)) => Some(of_values(cases, &[first, second])),
                             _ => None,
                         },
+                        [first, second, third] => match (value(first), value(second), value(third)) {
+                            (Some(first), Some(second), Some(third)) => Some(of_values(cases, &[first, second, third])),
+                            _ => None,
+                        },
                         keys => of_keys(keys, cases, value),
                     };
                     match found {
