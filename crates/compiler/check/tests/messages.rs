@@ -143,7 +143,7 @@ const SAMPLES: &[(&str, &str)] = &[
     (
         "E0608",
         "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; }
-         entries = { priority = -1: 1: NoAction(); } } apply {} }",
+         entries = { priority = (-1): 1: NoAction(); } } apply {} }",
     ),
     (
         "E0608",
