@@ -160,7 +160,6 @@ impl Session {
                 if keeper.keep_all(&device.snapshot()).is_err() {
                     return false;
                 }
-                device.snapshot_is_kept();
                 self.history.push(device.snapshot());
                 self.acknowledged = Some(self.history.len() - 1);
                 device
