@@ -63,7 +63,7 @@ impl Start {
     /// # Errors
     /// When there is no program that it could be about.
     pub fn edit<R>(&mut self, settings: Settings, edit: impl FnOnce(&mut Device) -> R) -> Result<R, Error> {
-        let device = match self.configured.take() {
+        let mut device = match self.configured.take() {
             Some(device) => device,
             None => self.new_device(settings)?,
         };

@@ -156,7 +156,7 @@ impl Session {
             }
             None => {
                 assert_eq!(self.acknowledged, None, "all is gone");
-                let mut device = Device::new(settings());
+                let device = Device::new(settings());
                 if keeper.keep_all(&device.snapshot()).is_err() {
                     return false;
                 }
