@@ -79,14 +79,13 @@ impl Start {
         if let Some(device) = self.restored.take() {
             return Ok(device);
         }
-        let mut device = match self.configured.take() {
+        let device = match self.configured.take() {
             Some(device) => device,
             None => self.new_device(settings)?,
         };
         if let Some(keeper) = &mut self.keeper {
             let kept = keeper.keep_all(&device.snapshot());
             kept.map_err(|problem| Error::State(format!("--save-state: {problem}")))?;
-            device.snapshot_is_kept();
         }
         Ok(device)
     }

@@ -24,7 +24,7 @@ pub(crate) fn ledger(schema: &Schema, pipeline: &Pipeline) -> Result<Ledger, Err
     for (number, written) in pipeline.multicast_groups() {
         let group = MulticastGroupEntry {
             multicast_group_id: number.into(),
-            replicas: replicas(&written),
+            replicas: replicas(schema, &written),
             ..MulticastGroupEntry::default()
         };
         ledger.multicast_groups_mut().insert(number.into(), group);
@@ -32,7 +32,7 @@ pub(crate) fn ledger(schema: &Schema, pipeline: &Pipeline) -> Result<Ledger, Err
     for (number, written) in pipeline.clone_sessions() {
         ledger
             .clone_sessions_mut()
-            .insert(number, clone_session(number, &written));
+            .insert(number, clone_session(schema, number, &written));
     }
     Ok(ledger)
 }
@@ -74,21 +74,22 @@ fn groups(ledger: &mut Ledger, pipeline: &Pipeline, id: u32, profile: &ProfileSc
     Ok(())
 }
 
-fn clone_session(number: u32, written: &CloneSession) -> CloneSessionEntry {
+fn clone_session(schema: &Schema, number: u32, written: &CloneSession) -> CloneSessionEntry {
     CloneSessionEntry {
         session_id: number,
-        replicas: replicas(&written.replicas),
+        replicas: replicas(schema, &written.replicas),
         packet_length_bytes: written.packet_length_bytes.unwrap_or(0) as i32,
         class_of_service: written.class_of_service.into(),
     }
 }
 
-fn replicas(written: &[Replica]) -> Vec<v1::Replica> {
+fn replicas(schema: &Schema, written: &[Replica]) -> Vec<v1::Replica> {
+    let name = |port: u32| match schema.port_names() {
+        Some(names) => names.text(port.into()),
+        None => crate::bytestring::write(&forebay_bits::Bits::new(32, port.into())),
+    };
     let replicas = written.iter().map(|replica| v1::Replica {
-        port_kind: Some(PortKind::Port(crate::bytestring::write(&forebay_bits::Bits::new(
-            32,
-            replica.egress_port.into(),
-        )))),
+        port_kind: Some(PortKind::Port(name(replica.egress_port))),
         instance: replica.instance.into(),
         ..v1::Replica::default()
     });

@@ -186,9 +186,9 @@ impl Arbitration {
         }
         let primary = found.and_then(|found| found.primary.map(|primary| (found, primary)));
         let Some((found, primary)) = primary else {
-            return match election.map_or(0, number) {
-                0 => Ok(found.map_or(&self.untouched, |found| &found.config)),
-                _ => Err(Error::denied(
+            return match election {
+                None => Ok(found.map_or(&self.untouched, |found| &found.config)),
+                Some(_) => Err(Error::denied(
                     "there is no primary controller: open a stream and send an election id first, or leave it out",
                 )),
             };

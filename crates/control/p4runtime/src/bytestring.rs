@@ -5,6 +5,9 @@
 use crate::status::Error;
 use forebay_bits::Bits;
 
+/// Bytes of a string in a message.
+const SHOWN_MAX: usize = 64;
+
 /// The number that a string says, in the width of its field. `what` names the field.
 ///
 /// # Errors
@@ -40,8 +43,10 @@ pub(crate) fn read_signed(bytes: &[u8], width: u32, what: impl Fn() -> String) -
 }
 
 fn too_wide(bytes: &[u8], width: u32, what: &str) -> Error {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Error::out_of_range(format!("{what}: 0x{digits} does not fit in {width} bits"))
+    let shown = &bytes[..bytes.len().min(SHOWN_MAX)];
+    let digits: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    let rest = if bytes.len() > SHOWN_MAX { "…" } else { "" };
+    Error::out_of_range(format!("{what}: 0x{digits}{rest} does not fit in {width} bits"))
 }
 
 /// Bits of the value without its leading zeros.

@@ -3,20 +3,21 @@
 //! The data plane holds such a value as a list of numbers, one for each field in order; its type says what they mean.
 
 use crate::bytestring;
+use crate::schema::Types;
 use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_protocol::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as Bitstring;
 use forebay_protocol::p4::config::v1::p4_data_type_spec::TypeSpec;
 use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
-use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
-use forebay_protocol::p4::config::v1::{P4BitstringLikeTypeSpec, P4DataTypeSpec, P4TypeInfo};
+use forebay_protocol::p4::config::v1::{P4BitstringLikeTypeSpec, P4DataTypeSpec, P4NamedType, P4TypeInfo};
 use forebay_protocol::p4::v1::p4_data::Data;
 use forebay_protocol::p4::v1::{P4Data, P4Header, P4StructLike};
+use std::collections::BTreeMap;
 
 /// Turns numbers into a value of a type; none when there are too few, or the type holds what no register and no digest
 /// can.
 pub(crate) fn write<'a>(
-    types: &P4TypeInfo,
+    types: &Types,
     spec: &P4DataTypeSpec,
     numbers: &mut impl Iterator<Item = &'a Bits>,
 ) -> Option<P4Data> {
@@ -25,12 +26,12 @@ pub(crate) fn write<'a>(
         TypeSpec::Bool(_) => Data::Bool(!numbers.next()?.is_zero()),
         TypeSpec::Tuple(tuple) => Data::Tuple(write_members(types, tuple.members.iter(), numbers)?),
         TypeSpec::Struct(name) => {
-            let members = &types.structs.get(&name.name)?.members;
+            let members = &types.info.structs.get(&name.name)?.members;
             let specs = members.iter().filter_map(|member| member.type_spec.as_ref());
             Data::Struct(write_members(types, specs, numbers)?)
         }
         TypeSpec::Header(name) => {
-            let members = &types.headers.get(&name.name)?.members;
+            let members = &types.info.headers.get(&name.name)?.members;
             let specs = members.iter().filter_map(|member| member.type_spec.as_ref());
             let bitstrings = specs.map(|spec| Some(write_bits(spec, numbers.next()?)));
             Data::Header(P4Header {
@@ -39,12 +40,12 @@ pub(crate) fn write<'a>(
             })
         }
         TypeSpec::Enum(name) => {
-            let members = &types.enums.get(&name.name)?.members;
+            let members = &types.info.enums.get(&name.name)?.members;
             let member = members.get(numbers.next()?.to_u64() as usize);
             Data::Enum(member.map(|member| member.name.clone()).unwrap_or_default())
         }
         TypeSpec::Error(_) => {
-            let members = &types.error.as_ref()?.members;
+            let members = &types.info.error.as_ref()?.members;
             Data::Error(
                 members
                     .get(numbers.next()?.to_u64() as usize)
@@ -53,9 +54,13 @@ pub(crate) fn write<'a>(
             )
         }
         TypeSpec::SerializableEnum(_) => Data::EnumValue(bytestring::write(numbers.next()?)),
-        TypeSpec::NewType(name) => match types.new_types.get(&name.name)?.representation.as_ref()? {
+        TypeSpec::NewType(name) => match types.info.new_types.get(&name.name)?.representation.as_ref()? {
             Representation::OriginalType(spec) => return write(types, spec, numbers),
-            Representation::TranslatedType(_) => Data::Bitstring(bytestring::write(numbers.next()?)),
+            Representation::TranslatedType(_) => {
+                let number = numbers.next()?;
+                let value = types.translations.value_type(Some(name), number.width());
+                Data::Bitstring(value.write(number))
+            }
         },
         TypeSpec::HeaderUnion(_) | TypeSpec::HeaderStack(_) | TypeSpec::HeaderUnionStack(_) => return None,
     };
@@ -63,48 +68,114 @@ pub(crate) fn write<'a>(
 }
 
 /// The same for a value that is held as one number, its first field in the highest bits: an element of a register.
-pub(crate) fn write_joined(types: &P4TypeInfo, spec: &P4DataTypeSpec, joined: &Bits) -> Option<P4Data> {
-    let mut widths = Vec::new();
-    add_widths(types, spec, &mut widths)?;
-    if widths.len() == 1 {
-        return write(types, spec, &mut std::iter::once(joined));
-    }
-    let mut left = joined.width();
-    let mut numbers = Vec::with_capacity(widths.len());
-    for width in widths {
-        left = left.checked_sub(width)?;
-        numbers.push(joined.shr(left.into()).truncate(width));
-    }
-    write(types, spec, &mut numbers.iter())
+pub(crate) fn write_joined(types: &Types, spec: &P4DataTypeSpec, joined: &Bits) -> Option<P4Data> {
+    let numbers = split(types, spec, joined)?;
+    write(types, spec, &mut numbers.iter().map(|(number, _)| number))
 }
 
-/// Appends the width of each number of a value of this type; none when it holds what no register can.
-fn add_widths(types: &P4TypeInfo, spec: &P4DataTypeSpec, widths: &mut Vec<u32>) -> Option<()> {
+/// Marks the strings that an element of a register holds ([`crate::schema::dictionary`]).
+pub(crate) fn mark_joined(types: &Types, spec: &P4DataTypeSpec, joined: &Bits) {
+    let numbers = split(types, spec, joined).unwrap_or_default();
+    for (number, leaf) in numbers {
+        types.translations.value_type(leaf, number.width()).mark(&number);
+    }
+}
+
+/// Whether values of this type hold strings.
+pub(crate) fn has_strings(types: &Types, spec: &P4DataTypeSpec) -> bool {
+    let mut leaves = Vec::new();
+    let known = add_leaves(&types.info, spec, &mut leaves, &mut |_| Some(0));
+    let mut leaves = leaves.into_iter();
+    known.is_some() && leaves.any(|leaf| types.translations.value_type(leaf.translated, 0).is_text())
+}
+
+/// The numbers of a value that is held as one, with the translated types of those that have one.
+fn split<'a>(
+    types: &'a Types,
+    spec: &'a P4DataTypeSpec,
+    joined: &Bits,
+) -> Option<Vec<(Bits, Option<&'a P4NamedType>)>> {
+    let mut leaves = Vec::new();
+    add_leaves(&types.info, spec, &mut leaves, &mut |name| {
+        types.translations.width(name)
+    })?;
+    if let [leaf] = leaves[..] {
+        return Some(vec![(joined.clone(), leaf.translated)]);
+    }
+    let mut left = joined.width();
+    let mut numbers = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        left = left.checked_sub(leaf.width)?;
+        numbers.push((joined.shr(left.into()).truncate(leaf.width), leaf.translated));
+    }
+    Some(numbers)
+}
+
+/// A number of a value.
+#[derive(Clone, Copy)]
+struct Leaf<'a> {
+    width: u32,
+    /// Its type, if that is a translated one.
+    translated: Option<&'a P4NamedType>,
+}
+
+/// The width of the only type of a value whose width is not known, if there is one such: the rest of the whole.
+pub(crate) fn only_width(
+    types: &P4TypeInfo,
+    spec: &P4DataTypeSpec,
+    whole: u32,
+    known: &dyn Fn(&str) -> Option<u32>,
+) -> Option<(String, u32)> {
+    let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
+    let mut leaves = Vec::new();
+    add_leaves(types, spec, &mut leaves, &mut |name| {
+        Some(known(name).unwrap_or_else(|| {
+            *unknown.entry(name.to_string()).or_default() += 1;
+            0
+        }))
+    })?;
+    let (name, count) = unknown.pop_first().filter(|_| unknown.is_empty())?;
+    let rest = whole.checked_sub(leaves.iter().map(|leaf| leaf.width).sum())?;
+    (rest % count == 0).then_some((name, rest / count))
+}
+
+/// Appends each number of a value of this type; none when it holds what no register can. `width_of` gives the width of a
+/// translated type.
+fn add_leaves<'a>(
+    types: &'a P4TypeInfo,
+    spec: &'a P4DataTypeSpec,
+    leaves: &mut Vec<Leaf<'a>>,
+    width_of: &mut dyn FnMut(&str) -> Option<u32>,
+) -> Option<()> {
+    let plain = |width: u32| Leaf {
+        width,
+        translated: None,
+    };
     match spec.type_spec.as_ref()? {
-        TypeSpec::Bitstring(bits) => widths.push(match bits.type_spec? {
+        TypeSpec::Bitstring(bits) => leaves.push(plain(match bits.type_spec? {
             Bitstring::Bit(bits) => bits.bitwidth as u32,
             Bitstring::Int(bits) => bits.bitwidth as u32,
             Bitstring::Varbit(_) => return None,
-        }),
-        TypeSpec::Bool(_) => widths.push(1),
-        TypeSpec::Enum(_) | TypeSpec::Error(_) => widths.push(u32::BITS),
+        })),
+        TypeSpec::Bool(_) => leaves.push(plain(1)),
+        TypeSpec::Enum(_) | TypeSpec::Error(_) => leaves.push(plain(u32::BITS)),
         TypeSpec::SerializableEnum(name) => {
             let spec = types.serializable_enums.get(&name.name)?;
-            widths.push(spec.underlying_type.unwrap_or_default().bitwidth as u32);
+            leaves.push(plain(spec.underlying_type.unwrap_or_default().bitwidth as u32));
         }
         TypeSpec::Tuple(tuple) => {
             let mut members = tuple.members.iter();
-            members.try_for_each(|member| add_widths(types, member, widths))?;
+            members.try_for_each(|member| add_leaves(types, member, leaves, width_of))?;
         }
         TypeSpec::Struct(name) => {
             let mut members = types.structs.get(&name.name)?.members.iter();
-            members.try_for_each(|member| add_widths(types, member.type_spec.as_ref()?, widths))?;
+            members.try_for_each(|member| add_leaves(types, member.type_spec.as_ref()?, leaves, width_of))?;
         }
         TypeSpec::NewType(name) => match types.new_types.get(&name.name)?.representation.as_ref()? {
-            Representation::OriginalType(spec) => add_widths(types, spec, widths)?,
-            Representation::TranslatedType(translation) => widths.push(match translation.sdn_type.as_ref()? {
-                SdnType::SdnBitwidth(width) => *width as u32,
-                SdnType::SdnString(_) => return None,
+            Representation::OriginalType(spec) => add_leaves(types, spec, leaves, width_of)?,
+            Representation::TranslatedType(_) => leaves.push(Leaf {
+                width: width_of(&name.name)?,
+                translated: Some(name),
             }),
         },
         _ => return None,
@@ -113,7 +184,7 @@ fn add_widths(types: &P4TypeInfo, spec: &P4DataTypeSpec, widths: &mut Vec<u32>) 
 }
 
 fn write_members<'a, 's>(
-    types: &P4TypeInfo,
+    types: &Types,
     specs: impl Iterator<Item = &'s P4DataTypeSpec>,
     numbers: &mut impl Iterator<Item = &'a Bits>,
 ) -> Option<P4StructLike> {
@@ -135,7 +206,7 @@ fn write_bits(spec: &P4BitstringLikeTypeSpec, number: &Bits) -> Vec<u8> {
 /// # Errors
 /// `INVALID_ARGUMENT` when the value is not of this type, `OUT_OF_RANGE` when a number does not fit.
 pub(crate) fn read(
-    types: &P4TypeInfo,
+    types: &Types,
     spec: &P4DataTypeSpec,
     data: &P4Data,
     what: &str,
@@ -154,6 +225,7 @@ pub(crate) fn read(
         }
         (TypeSpec::Struct(name), Data::Struct(given)) => {
             let members = types
+                .info
                 .structs
                 .get(&name.name)
                 .map(|spec| &spec.members)
@@ -172,12 +244,13 @@ pub(crate) fn read(
             }
         }
         (TypeSpec::SerializableEnum(name_of), Data::EnumValue(bytes)) => {
-            let spec = types.serializable_enums.get(&name_of.name).ok_or_else(mismatch)?;
+            let spec = types.info.serializable_enums.get(&name_of.name).ok_or_else(mismatch)?;
             let width = spec.underlying_type.unwrap_or_default().bitwidth as u32;
             numbers.push(bytestring::read(bytes, width, name)?);
         }
         (TypeSpec::NewType(name_of), _) => {
             let spec = types
+                .info
                 .new_types
                 .get(&name_of.name)
                 .and_then(|spec| spec.representation.as_ref());
@@ -188,11 +261,10 @@ pub(crate) fn read(
                     };
                     read(types, spec, &data, what, numbers)?;
                 }
-                (Representation::TranslatedType(translation), Data::Bitstring(bytes)) => {
-                    let Some(SdnType::SdnBitwidth(width)) = translation.sdn_type else {
-                        return Err(mismatch());
-                    };
-                    numbers.push(bytestring::read(bytes, width as u32, name)?);
+                (Representation::TranslatedType(_), Data::Bitstring(bytes)) => {
+                    let width = types.translations.width(&name_of.name).ok_or_else(mismatch)?;
+                    let value = types.translations.value_type(Some(name_of), width);
+                    numbers.push(value.read(bytes, name)?);
                 }
                 _ => return Err(mismatch()),
             }

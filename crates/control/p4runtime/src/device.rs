@@ -159,8 +159,10 @@ impl Device {
     /// says that the next time is now.
     pub fn tick(&mut self, now: Now) {
         let Some(running) = &mut self.running else { return };
-        let lists = self.digests.tick(&running.schema, running.ledger.digests(), times(now));
-        let is_heard = |table| self.arbitration.primaries().any(|(_, role)| role.hears_of(table));
+        let is_heard = |object| self.arbitration.primaries().any(|(_, role)| role.hears_of(object));
+        let lists = self
+            .digests
+            .tick(&running.schema, running.ledger.digests(), times(now), is_heard);
         let idle = idle::look(running, now.switch_ns, now.epoch_ns, is_heard);
         for list in lists {
             self.notify(list.digest_id, Response::Digest(list));
@@ -291,7 +293,10 @@ impl Device {
     /// The running program has sent a digest.
     pub fn digest(&mut self, message: DigestMessage, now: Now) {
         let Some(running) = &self.running else { return };
+        let is_heard = |id| self.arbitration.primaries().any(|(_, role)| role.hears_of(id));
         let id = running.schema.digest_ids.get(message.digest.index()).copied().flatten();
+        // What no controller hears of is not gathered: only what was sent is not sent again.
+        let id = id.filter(|id| is_heard(*id));
         let Some((id, config)) = id.and_then(|id| Some((id, running.ledger.digests().get(&id)?))) else {
             return;
         };
@@ -353,7 +358,12 @@ impl Device {
         if !self.settings.keeps_state || !results.iter().any(Result::is_ok) {
             return;
         }
-        if let Some(forwarding) = self.saved.as_mut().or(self.running.as_mut()) {
+        let forwarding = self.saved.as_mut().or(self.running.as_mut());
+        if let Some(forwarding) = forwarding {
+            // What a batch says of strings adds to those before it; it cannot take back numbers.
+            if std::mem::take(&mut forwarding.has_freed_numbers) {
+                return self.keep_all();
+            }
             let batch = save::batch(forwarding, updates, results);
             self.outputs.push(Output::Keep(batch));
         }
@@ -479,7 +489,6 @@ impl Device {
     pub fn keep_all(&mut self) {
         if self.settings.keeps_state {
             let snapshot = self.snapshot();
-            self.snapshot_is_kept();
             self.outputs.push(Output::KeepAll(snapshot));
         }
     }

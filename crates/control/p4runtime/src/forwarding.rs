@@ -3,19 +3,21 @@
 use crate::adopt;
 use crate::change::{Change, Writer};
 use crate::entity::{self, table_read};
+use crate::in_use;
 use crate::ledger::Ledger;
 use crate::ports::Ports;
 use crate::program;
 use crate::schema::Schema;
+use crate::schema::dictionary::Dictionary;
 use crate::status::Error;
 use crate::stream::idle::IdleTimers;
 use crate::undo;
 use forebay_ir::Program;
 use forebay_pipeline::{Options, Pipeline};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// See the [module](self).
@@ -28,8 +30,8 @@ pub(crate) struct Forwarding {
     pub(crate) ledger: Ledger,
     /// Of entries with idle time-outs.
     pub(crate) timers: IdleTimers,
-    /// Strings of each translation that have been kept ([`crate::save`]).
-    pub(crate) words_kept: BTreeMap<String, usize>,
+    /// Whether numbers of strings were freed since everything was kept ([`crate::save`]).
+    pub(crate) has_freed_numbers: bool,
 }
 
 impl Forwarding {
@@ -57,13 +59,14 @@ impl Forwarding {
             .as_ref()
             .ok_or_else(|| Error::invalid("the configuration has no p4info"))?;
         let schema = Schema::new(info, pipeline.program())?;
+        in_use::reserve(&schema, &pipeline);
         Ok(Forwarding {
             ledger: adopt::ledger(&schema, &pipeline)?,
             timers: IdleTimers::of(&schema, &pipeline),
             schema,
             config,
             pipeline,
-            words_kept: BTreeMap::new(),
+            has_freed_numbers: false,
         })
     }
 
@@ -75,13 +78,14 @@ impl Forwarding {
     ) -> Result<Forwarding, Error> {
         let pipeline = Pipeline::load_with(program, options);
         let pipeline = pipeline.map_err(|error| Error::invalid(format!("the program cannot be loaded: {error}")))?;
+        in_use::reserve(&schema, &pipeline);
         Ok(Forwarding {
             timers: IdleTimers::of(&schema, &pipeline),
             config,
             schema,
             pipeline: Arc::new(pipeline),
             ledger: Ledger::default(),
-            words_kept: BTreeMap::new(),
+            has_freed_numbers: false,
         })
     }
 
@@ -93,18 +97,47 @@ impl Forwarding {
         atomicity: Atomicity,
         writer: Writer<'_>,
     ) -> Vec<Result<(), Error>> {
+        self.each_dictionary(Dictionary::begin_batch);
+        let is_whole = |results: &Vec<Result<(), Error>>| results.iter().all(Result::is_ok);
         let results = match atomicity {
             Atomicity::ContinueOnError => {
                 let each = updates.iter();
-                each.map(|update| self.write_one(update, writer)).collect()
+                each.map(|update| self.with_numbers(|this| this.write_one(update, writer), Result::is_ok))
+                    .collect()
             }
-            Atomicity::RollbackOnError if undo::write(self, updates, writer) => {
+            Atomicity::RollbackOnError
+                if self.with_numbers(|this| undo::write(this, updates, writer), |is_done| *is_done) =>
+            {
                 updates.iter().map(|_| Ok(())).collect()
             }
-            Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => self.write_atomically(updates, writer),
+            Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => {
+                self.with_numbers(|this| this.write_atomically(updates, writer), is_whole)
+            }
         };
         self.timers.tidy(&self.schema, &self.pipeline);
         results
+    }
+
+    /// Does something that may give numbers to strings, which stay if it is done. When numbers run short, those that nothing
+    /// uses are freed and it is tried again.
+    fn with_numbers<R>(&mut self, write: impl Fn(&mut Forwarding) -> R, is_done: impl Fn(&R) -> bool) -> R {
+        let result = self.once_with_numbers(&write, &is_done);
+        let is_short = self.schema.dictionaries().values().any(|words| words.is_short());
+        if is_done(&result) || !is_short || !in_use::sweep(&self.schema, &self.pipeline) {
+            return result;
+        }
+        self.has_freed_numbers = true;
+        self.once_with_numbers(&write, &is_done)
+    }
+
+    fn once_with_numbers<R>(&mut self, write: impl Fn(&mut Forwarding) -> R, is_done: impl Fn(&R) -> bool) -> R {
+        let result = write(self);
+        self.each_dictionary(|words| words.end(is_done(&result)));
+        result
+    }
+
+    fn each_dictionary(&self, act: impl Fn(&Dictionary)) {
+        self.schema.dictionaries().values().for_each(|words| act(words));
     }
 
     fn write_one(&mut self, update: &Update, writer: Writer<'_>) -> Result<(), Error> {
@@ -116,6 +149,7 @@ impl Forwarding {
             ..
         } = self;
         writer.role.check_write(update, schema)?;
+        begin(schema, update);
         let mut later = Vec::new();
         pipeline.batch(|batch| {
             let change = &mut Change {
@@ -152,6 +186,7 @@ impl Forwarding {
                 later: &mut later,
             };
             for (index, update) in updates.iter().enumerate() {
+                begin(schema, update);
                 let done = writer
                     .role
                     .check_write(update, schema)
@@ -220,7 +255,16 @@ impl Forwarding {
         } = self;
         pipeline.batch(|batch| {
             entity::group::refresh(schema, ledger, ports, batch)?;
-            entity::replication::refresh(ledger, ports, batch)
+            entity::replication::refresh(schema, ledger, ports, batch)
         })
     }
+}
+
+/// An update begins: whoever deletes names what is there already.
+fn begin(schema: &Schema, update: &Update) {
+    let gives_numbers = update.r#type() != Type::Delete;
+    schema
+        .dictionaries()
+        .values()
+        .for_each(|words| words.begin(gives_numbers));
 }

@@ -209,9 +209,7 @@ impl Keeping {
             return Ok(());
         }
         let state = device.snapshot();
-        self.keep_all(&state, now, false)?;
-        device.snapshot_is_kept();
-        Ok(())
+        self.keep_all(&state, now, false)
     }
 
     /// Before a change: nothing may follow what is behind.

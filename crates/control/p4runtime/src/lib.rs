@@ -32,6 +32,7 @@ mod data;
 mod device;
 mod entity;
 mod forwarding;
+mod in_use;
 mod keeping;
 mod known;
 mod ledger;

@@ -1,6 +1,7 @@
 //! Ports as the control plane knows them: which there are, which carry packets, and how they are written.
 
 use crate::bytestring;
+use crate::schema::dictionary::{Dictionary, Problem};
 use crate::status::Error;
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::RECIRCULATION_PORT;
@@ -19,14 +20,34 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// The port that a byte string names.
+    /// The port that a byte string names: a number, or a string where the program's packets name ports so.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when there can be no such port.
-    pub(crate) fn read(&self, bytes: &[u8], what: &str) -> Result<u32, Error> {
-        let number = bytestring::read(bytes, 32, || what.to_string());
-        let number = number.map_err(|error| Error::invalid(error.message))?.to_u64();
+    pub(crate) fn read(&self, names: Option<&Dictionary>, bytes: &[u8], what: &str) -> Result<u32, Error> {
+        let number = match names {
+            Some(names) => names.number(bytes, 32).map_err(|problem| {
+                let (Problem::Unknown(why)
+                | Problem::Invalid(why)
+                | Problem::OutOfRange(why)
+                | Problem::Exhausted(why)) = problem;
+                Error::invalid(format!("{what}: {why}"))
+            })?,
+            None => {
+                let number = bytestring::read(bytes, 32, || what.to_string());
+                number.map_err(|error| Error::invalid(error.message))?.to_u64()
+            }
+        };
         self.check(number, what)
+    }
+
+    /// How controllers read a port that was written: in the shortest form.
+    pub(crate) fn shortest(names: Option<&Dictionary>, bytes: &[u8]) -> Vec<u8> {
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        match names {
+            Some(_) => bytes.to_vec(),
+            None => bytes[zeros.min(bytes.len().saturating_sub(1))..].to_vec(),
+        }
     }
 
     /// The same for a number.
@@ -51,8 +72,8 @@ impl Ports {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when there is no such port.
-    pub(crate) fn watched(&self, bytes: &[u8], what: &str) -> Result<u32, Error> {
-        let port = self.read(bytes, what)?;
+    pub(crate) fn watched(&self, names: Option<&Dictionary>, bytes: &[u8], what: &str) -> Result<u32, Error> {
+        let port = self.read(names, bytes, what)?;
         match self.up.is_empty() || self.up.contains_key(&port) {
             true => Ok(port),
             false => Err(Error::invalid(format!("{what}: the switch has no port {port}"))),

@@ -11,6 +11,7 @@ use crate::ports::Ports;
 use crate::roles::{self, RoleConfig};
 use crate::schema::TableSchema;
 use crate::status::{Code, Error};
+use forebay_ir::TableEntry as TableEntryOfProgram;
 use forebay_pipeline::{ColorCounts, Entry, EntryAction};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
@@ -38,6 +39,17 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
         now_ns,
         writes_again: true,
     };
+    remove_deleted(old, new)?;
+    for (name, dictionary) in old.schema.dictionaries() {
+        let width = |forwarding: &Forwarding| forwarding.schema.types.translations.width(name);
+        // Packets may have stored the numbers.
+        if let Some(same) = new.schema.dictionaries().get(name)
+            && width(old) == width(new)
+        {
+            let strings = dictionary.all().into_iter();
+            strings.for_each(|(number, text)| same.set(number, text));
+        }
+    }
     let mut write = |update: &Update| {
         let results = new.write(std::slice::from_ref(update), Atomicity::ContinueOnError, writer);
         results.into_iter().collect::<Result<(), Error>>()
@@ -50,6 +62,27 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
             done = write(&update);
         }
         done.map_err(|error| lost(old, &update, &error))?;
+    }
+    Ok(())
+}
+
+/// Removes entries that both programs begin with and a controller has deleted.
+fn remove_deleted(old: &Forwarding, new: &Forwarding) -> Result<(), Error> {
+    let (before, after) = (old.pipeline.program(), new.pipeline.program());
+    for table in new.schema.tables.values() {
+        let Some(same) = old.schema.tables.values().find(|same| same.name == table.name) else {
+            continue;
+        };
+        let began = &before.tables[same.index.index()].entries;
+        for entry in &after.tables[table.index.index()].entries {
+            let is_same = |other: &TableEntryOfProgram| {
+                other.matches == entry.matches && other.priority == entry.priority && !other.is_const
+            };
+            let is_deleted = || old.pipeline.record(same.index, &entry.matches, entry.priority).is_err();
+            if !entry.is_const && began.iter().any(is_same) && is_deleted() {
+                new.pipeline.delete_entry(&table.name, &entry.matches, entry.priority)?;
+            }
+        }
     }
     Ok(())
 }

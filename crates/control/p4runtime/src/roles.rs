@@ -108,7 +108,7 @@ impl RoleConfig {
         };
         let passes = metadata
             .iter()
-            .any(|given| given.metadata_id == filter.metadata_id && given.value == filter.value);
+            .any(|given| given.metadata_id == filter.metadata_id && shortest(&given.value) == shortest(&filter.value));
         config.receives_packet_ins && passes
     }
 
@@ -122,6 +122,12 @@ impl RoleConfig {
         let Some(config) = &self.described else { return true };
         config.exclusive_p4_ids.contains(&id) || config.shared_p4_ids.contains(&id)
     }
+}
+
+/// A number without leading zeros: both forms name the same value (§8.3).
+fn shortest(value: &[u8]) -> &[u8] {
+    let zeros = value.iter().take_while(|byte| **byte == 0).count();
+    &value[zeros..]
 }
 
 /// The object of the program that an entity belongs to; groups and sessions belong to none.

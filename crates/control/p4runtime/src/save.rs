@@ -13,6 +13,7 @@ use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::reconcile;
 use crate::roles::RoleConfig;
+use crate::schema::dictionary::Dictionary;
 use crate::status::Error;
 use forebay_pipeline::Pipeline;
 use forebay_protocol::p4::v1::write_request::Atomicity;
@@ -43,13 +44,15 @@ pub(crate) struct State {
     words: Vec<Words>,
 }
 
-/// Strings of one translation, in the order of their numbers.
+/// Strings of one translated type, with their numbers.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Words {
     #[prost(string, tag = "1")]
-    translation: String,
+    type_name: String,
     #[prost(bytes = "vec", repeated, tag = "2")]
     texts: Vec<Vec<u8>>,
+    #[prost(uint64, repeated, tag = "3")]
+    numbers: Vec<u64>,
 }
 
 /// Updates that were done together.
@@ -57,13 +60,13 @@ pub(crate) struct Words {
 pub(crate) struct Batch {
     #[prost(message, repeated, tag = "1")]
     pub(crate) updates: Vec<Update>,
-    /// Strings that were numbered since the last batch.
+    /// Strings that the batch has numbered.
     #[prost(message, repeated, tag = "2")]
     words: Vec<Words>,
 }
 
 impl Device {
-    /// All that is to be kept. When it is kept, [`Device::snapshot_is_kept`] must be called before anything else.
+    /// All that is to be kept.
     pub fn snapshot(&self) -> Vec<u8> {
         let snapshot = Snapshot {
             running: self.running.as_ref().map(state),
@@ -71,16 +74,6 @@ impl Device {
             origin: self.settings.origin.clone(),
         };
         snapshot.encode_to_vec()
-    }
-
-    /// What [`crate::Output::Keep`] says from now on follows the last snapshot: strings that it has are not kept again.
-    pub fn snapshot_is_kept(&mut self) {
-        for forwarding in self.running.iter_mut().chain(&mut self.saved) {
-            for (translation, dictionary) in &forwarding.schema.dictionaries {
-                let count = dictionary.texts_from(0).len();
-                forwarding.words_kept.insert(translation.clone(), count);
-            }
-        }
     }
 
     /// A device as it was kept: the last snapshot, and the batches since then.
@@ -130,11 +123,11 @@ impl Device {
 }
 
 /// What is to be kept of a batch: the updates that were done.
-pub(crate) fn batch(forwarding: &mut Forwarding, updates: &[Update], results: &[Result<(), Error>]) -> Vec<u8> {
+pub(crate) fn batch(forwarding: &Forwarding, updates: &[Update], results: &[Result<(), Error>]) -> Vec<u8> {
     let done = updates.iter().zip(results).filter(|(_, result)| result.is_ok());
     let batch = Batch {
         updates: done.map(|(update, _)| update.clone()).collect(),
-        words: new_words(forwarding),
+        words: words(forwarding, Dictionary::of_batch),
     };
     batch.encode_to_vec()
 }
@@ -144,31 +137,25 @@ pub(crate) fn unreadable(error: prost::DecodeError) -> Error {
 }
 
 fn state(forwarding: &Forwarding) -> State {
-    let dictionaries = forwarding.schema.dictionaries.iter();
-    let words = dictionaries.map(|(translation, dictionary)| Words {
-        translation: translation.clone(),
-        texts: dictionary.texts_from(0),
-    });
     State {
         config: Some(forwarding.config.clone()),
         updates: reconcile::changes(forwarding),
-        words: words.filter(|words| !words.texts.is_empty()).collect(),
+        words: words(forwarding, Dictionary::all),
     }
 }
 
-/// Strings that were numbered since they were last asked for.
-fn new_words(forwarding: &mut Forwarding) -> Vec<Words> {
-    let mut all = Vec::new();
-    for (translation, dictionary) in &forwarding.schema.dictionaries {
-        let kept = forwarding.words_kept.entry(translation.clone()).or_default();
-        let texts = dictionary.texts_from(*kept);
-        *kept += texts.len();
-        if !texts.is_empty() {
-            let translation = translation.clone();
-            all.push(Words { translation, texts });
+/// Strings of each type with their numbers, those that `of` gives.
+fn words(forwarding: &Forwarding, of: impl Fn(&Dictionary) -> Vec<(u64, Vec<u8>)>) -> Vec<Words> {
+    let dictionaries = forwarding.schema.dictionaries().iter();
+    let words = dictionaries.map(|(type_name, dictionary)| {
+        let (numbers, texts) = of(dictionary).into_iter().unzip();
+        Words {
+            type_name: type_name.clone(),
+            texts,
+            numbers,
         }
-    }
-    all
+    });
+    words.filter(|words| !words.texts.is_empty()).collect()
 }
 
 fn load(state: State, settings: &Settings, now: Now) -> Result<Forwarding, Error> {
@@ -182,12 +169,13 @@ fn load(state: State, settings: &Settings, now: Now) -> Result<Forwarding, Error
 }
 
 fn write_again(forwarding: &mut Forwarding, updates: &[Update], words: &[Words], now: Now) -> Result<(), Error> {
-    for Words { translation, texts } in words {
-        let dictionary = forwarding.schema.dictionaries.get(translation);
-        let dictionary =
-            dictionary.ok_or_else(|| Error::invalid(format!("there is no translation `{translation}`")))?;
-        dictionary.extend(texts);
-        *forwarding.words_kept.entry(translation.clone()).or_default() += texts.len();
+    for words in words {
+        let dictionary = forwarding.schema.dictionaries().get(&words.type_name);
+        let dictionary = dictionary
+            .ok_or_else(|| Error::invalid(format!("the program has no translated type `{}`", words.type_name)))?;
+        for (number, text) in words.numbers.iter().zip(&words.texts) {
+            dictionary.set(*number, text.clone());
+        }
     }
     let writer = Writer {
         role: &RoleConfig::default(),

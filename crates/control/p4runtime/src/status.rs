@@ -122,14 +122,24 @@ pub struct Rejection {
 impl Rejection {
     /// The rejection of a batch of which at least one update failed; nothing when none did.
     pub(crate) fn of_batch(results: &[Result<(), Error>]) -> Result<(), Rejection> {
-        let Some(first) = results.iter().find_map(|result| result.as_ref().err()) else {
+        let errors = || {
+            (1..)
+                .zip(results)
+                .filter_map(|(number, result)| Some((number, result.as_ref().err()?)))
+        };
+        // Of an atomic batch, the update that made the others fail.
+        let cause = errors().find(|(_, error)| error.code != Code::Aborted);
+        let Some((number, first)) = cause.or_else(|| errors().next()) else {
             return Ok(());
         };
         let failed = results.iter().filter(|result| result.is_err()).count();
         Err(Rejection {
             error: Error {
                 code: Code::Unknown,
-                message: format!("{failed} of {} failed; the first: {first}", results.len()),
+                message: format!(
+                    "{failed} of {} failed; the first: number {number}: {first}",
+                    results.len()
+                ),
             },
             details: results.iter().map(Error::in_batch).collect(),
         })

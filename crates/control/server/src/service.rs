@@ -166,7 +166,12 @@ async fn serve_stream(
             message = next => message,
             () = outbox.ended() => return,
         };
-        let Some(Ok(message)) = message else { return };
+        let message = match message {
+            None => return,
+            // What cannot be decoded ends the stream with the reason.
+            Some(Err(status)) => return outbox.end_with(status),
+            Some(Ok(message)) => message,
+        };
         if let Err(status) = may_send(permissions, &message) {
             return outbox.end_with(status);
         }

@@ -17,6 +17,7 @@ use prost::Message;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
 use tonic::transport::Channel;
 use tonic::{Code, Streaming};
 
@@ -349,4 +350,31 @@ async fn controllers_come_and_go_while_others_are_idle() {
     }
     let (client, ..) = &mut idle[0];
     client.capabilities(CapabilitiesRequest::default()).await.unwrap();
+}
+
+/// A message of a stream whose packet is no message (§16.6).
+#[derive(Clone, PartialEq, Message)]
+struct Undecodable {
+    #[prost(bytes = "vec", tag = "2")]
+    packet: Vec<u8>,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_cannot_be_decoded_ends_the_stream_with_the_reason() {
+    let bed = bed();
+    let address = format!("http://{}", bed.server.address().unwrap());
+    let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.unwrap();
+    let message = Undecodable { packet: vec![0xff] };
+    let codec = tonic_prost::ProstCodec::<Undecodable, StreamMessageResponse>::default();
+    let path = "/p4.v1.P4Runtime/StreamChannel".parse().unwrap();
+    let messages = tokio_stream::iter([message]).chain(tokio_stream::pending());
+    let answer = client.streaming(tonic::Request::new(messages), path, codec).await;
+    let status = match answer {
+        Ok(responses) => responses.into_inner().message().await.unwrap_err(),
+        Err(status) => status,
+    };
+    assert_eq!(status.code(), Code::Internal, "{status}");
+    assert!(status.message().contains("decode"), "{status}");
 }

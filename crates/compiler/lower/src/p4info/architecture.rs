@@ -65,11 +65,11 @@ pub const SIZES: &[&str] = &["size", "n_counters", "n_meters"];
 const V1MODEL: Architecture = Architecture {
     name: "v1model",
     externs: &[
-        ("counter", ExternKind::Counter(None)),
+        ("counter", ExternKind::Counter(Some(0))),
         ("direct_counter", ExternKind::DirectCounter),
-        ("meter", ExternKind::Meter(None)),
+        ("meter", ExternKind::Meter(Some(0))),
         ("direct_meter", ExternKind::DirectMeter),
-        ("register", ExternKind::Register(None)),
+        ("register", ExternKind::Register(Some(1))),
         ("action_profile", ExternKind::ActionProfile),
         ("action_selector", ExternKind::ActionSelector),
     ],

@@ -82,16 +82,21 @@ fn counter_spec(cx: &Context, object: &ExternObject) -> CounterSpec {
     CounterSpec { unit }
 }
 
-fn meter_spec(cx: &Context, object: &ExternObject) -> MeterSpec {
+fn meter_spec(cx: &Context, catalog: &Catalog, id: ObjectId, object: &ExternObject) -> MeterSpec {
     let unit = match unit(cx, object).as_str() {
         "packets" => MeterUnit::Packets,
         "bytes" => MeterUnit::Bytes,
         _ => MeterUnit::Unspecified,
     };
-    MeterSpec {
-        unit,
-        meter_type: MeterType::TwoRateThreeColor,
-    }
+    let written = catalog.instances.get(id).annotations;
+    let meter_type = if annotations::has(written, "single_rate_two_color") {
+        MeterType::SingleRateTwoColor
+    } else if annotations::has(written, "single_rate_three_color") {
+        MeterType::SingleRateThreeColor
+    } else {
+        MeterType::TwoRateThreeColor
+    };
+    MeterSpec { unit, meter_type }
 }
 
 /// The type of the index, if the architecture lets the program choose it and the program made it by `type`.
@@ -113,7 +118,7 @@ fn counter(cx: &mut Context, catalog: &Catalog, id: ObjectId, object: &ExternObj
 fn meter(cx: &mut Context, catalog: &Catalog, id: ObjectId, object: &ExternObject, index: Option<usize>) -> Meter {
     Meter {
         preamble: preamble(cx, catalog, id, &[]),
-        spec: meter_spec(cx, object),
+        spec: meter_spec(cx, catalog, id, object),
         size: size(cx, object),
         index_type_name: index_type(cx, object, index),
     }
@@ -156,7 +161,7 @@ fn direct_meter(cx: &Context, catalog: &Catalog, id: ObjectId, object: &ExternOb
     let direct_table_id = owner(cx, catalog, id)?;
     Some(DirectMeter {
         preamble: preamble(cx, catalog, id, &[]),
-        spec: meter_spec(cx, object),
+        spec: meter_spec(cx, catalog, id, object),
         direct_table_id,
     })
 }

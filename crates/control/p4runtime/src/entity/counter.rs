@@ -1,6 +1,6 @@
 //! Counter arrays (P4Runtime §9.3.2).
 
-use super::direct::{counter_data, counter_value};
+use super::direct::{check_counts, counter_data, counter_value};
 use super::modify_only;
 use crate::change::{Change, Later};
 use crate::schema::{CounterSchema, Schema, find};
@@ -15,6 +15,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &CounterEntry
     let counter = find(&change.schema.counters, entry.counter_id, "counter")?;
     modify_only(how, &format!("counter `{}`", counter.name))?;
     let indices = indices(&counter.name, counter.size, entry.index.as_ref())?;
+    check_counts(&counter.name, entry.data.as_ref())?;
     if let Some(data) = &entry.data {
         change.later.extend(indices.map(|index| Later::Counter {
             name: counter.name.clone(),

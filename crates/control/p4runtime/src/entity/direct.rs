@@ -21,14 +21,27 @@ pub(crate) fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error
     if let Some(data) = &entry.meter_counter_data
         && counts_of(data) != ColorCounts::default()
     {
-        return Err(Error::invalid(format!(
-            "table `{}`: an entry can set what its meter has counted to 0 only",
-            table.name
-        )));
+        return Err(only_zero(table));
     }
+    check_counts(&table.name, entry.counter_data.as_ref())?;
     match &entry.meter_config {
         Some(config) => check_config(&table.name, table.meter_kind, config),
         None => Ok(()),
+    }
+}
+
+fn only_zero(table: &TableSchema) -> Error {
+    Error::invalid(format!(
+        "table `{}`: a controller can set what a meter of an entry has counted to 0 only",
+        table.name
+    ))
+}
+
+/// Refuses counts that no counter can have.
+pub(crate) fn check_counts(name: &str, data: Option<&CounterData>) -> Result<(), Error> {
+    match data.is_some_and(|data| data.packet_count < 0 || data.byte_count < 0) {
+        true => Err(Error::invalid(format!("`{name}`: counts are not negative"))),
+        false => Ok(()),
     }
 }
 
@@ -116,6 +129,7 @@ pub(crate) fn write_counter(change: &mut Change<'_, '_>, how: Type, written: &Di
     if table.counter_unit.is_none() {
         return Err(Error::invalid(format!("table `{}` has no direct counter", table.name)));
     }
+    check_counts(&table.name, written.data.as_ref())?;
     let slot = slot(change, table, entry)?;
     if let Some(data) = &written.data {
         change.later.push(Later::DirectCounter {
@@ -136,6 +150,10 @@ pub(crate) fn write_meter(change: &mut Change<'_, '_>, how: Type, written: &Dire
     }
     if let Some(config) = &written.config {
         check_config(&table.name, table.meter_kind, config)?;
+    }
+    let counted = written.counter_data.as_ref().map(counts_of);
+    if counted.is_some_and(|counts| counts != ColorCounts::default()) && !change.writer.writes_again {
+        return Err(only_zero(table));
     }
     let slot = slot(change, table, entry)?;
     change.later.push(Later::DirectMeter {

@@ -8,6 +8,7 @@ use super::{member, one_shot};
 use crate::change::Change;
 use crate::ledger::{Ledger, OneShot};
 use crate::ports::Ports;
+use crate::schema::dictionary::Dictionary;
 use crate::schema::{ProfileSchema, Schema, find};
 use crate::status::Error;
 use forebay_pipeline::Batch;
@@ -60,12 +61,19 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfil
         _ => {}
     }
     check(change, profile, group)?;
-    let live = live_members(change.writer.ports, profile, group)?;
+    let names = change.schema.port_names();
+    let live = live_members(change.writer.ports, names, profile, group)?;
     match how {
         Type::Insert => change.batch.insert_group(&profile.name, group.group_id, &live)?,
         _ => change.batch.modify_group(&profile.name, group.group_id, &live)?,
     }
-    change.ledger.groups_mut().insert(key, group.clone());
+    let mut group = group.clone();
+    for member in &mut group.members {
+        if let Some(WatchKind::WatchPort(port)) = &mut member.watch_kind {
+            *port = Ports::shortest(names, port);
+        }
+    }
+    change.ledger.groups_mut().insert(key, group);
     Ok(())
 }
 
@@ -140,10 +148,15 @@ pub(crate) fn sum_of_weights(weights: impl Iterator<Item = i32>) -> i64 {
 }
 
 /// Members with weights, without those whose watch port is down.
-fn live_members(ports: &Ports, profile: &ProfileSchema, group: &ActionProfileGroup) -> Result<Vec<(u32, u32)>, Error> {
+fn live_members(
+    ports: &Ports,
+    names: Option<&Dictionary>,
+    profile: &ProfileSchema,
+    group: &ActionProfileGroup,
+) -> Result<Vec<(u32, u32)>, Error> {
     let mut live = Vec::with_capacity(group.members.len());
     for member in &group.members {
-        let is_up = match watched(ports, profile, member)? {
+        let is_up = match watched(ports, names, profile, member)? {
             Some(port) => ports.is_up(port),
             None => true,
         };
@@ -155,10 +168,15 @@ fn live_members(ports: &Ports, profile: &ProfileSchema, group: &ActionProfileGro
 }
 
 #[allow(deprecated, reason = "old controllers write watch")]
-fn watched(ports: &Ports, profile: &ProfileSchema, member: &Member) -> Result<Option<u32>, Error> {
+fn watched(
+    ports: &Ports,
+    names: Option<&Dictionary>,
+    profile: &ProfileSchema,
+    member: &Member,
+) -> Result<Option<u32>, Error> {
     let what = || format!("`{}`: watch port of member {}", profile.name, member.member_id);
     match &member.watch_kind {
-        Some(WatchKind::WatchPort(port)) if !port.is_empty() => ports.watched(port, &what()).map(Some),
+        Some(WatchKind::WatchPort(port)) if !port.is_empty() => ports.watched(names, port, &what()).map(Some),
         Some(WatchKind::Watch(port)) if *port > 0 => ports.check(*port as u64, &what()).map(Some),
         _ => Ok(None),
     }
@@ -168,12 +186,13 @@ fn watched(ports: &Ports, profile: &ProfileSchema, member: &Member) -> Result<Op
 #[allow(deprecated, reason = "old controllers write watch")]
 pub(crate) fn watched_by_one_shot(
     ports: &Ports,
+    names: Option<&Dictionary>,
     profile: &ProfileSchema,
     watch: Option<&OneShotWatch>,
 ) -> Result<Option<u32>, Error> {
     let what = || format!("`{}`: watch port", profile.name);
     match watch {
-        Some(OneShotWatch::WatchPort(port)) if !port.is_empty() => ports.watched(port, &what()).map(Some),
+        Some(OneShotWatch::WatchPort(port)) if !port.is_empty() => ports.watched(names, port, &what()).map(Some),
         Some(OneShotWatch::Watch(port)) if *port > 0 => ports.check(*port as u64, &what()).map(Some),
         _ => Ok(None),
     }
@@ -184,7 +203,8 @@ pub(crate) fn refresh(schema: &Schema, ledger: &Ledger, ports: &Ports, batch: &m
     for ((profile, number), group) in ledger.groups() {
         let profile = find(&schema.profiles, *profile, "action profile")?;
         if group.members.iter().any(|member| member.watch_kind.is_some()) {
-            batch.modify_group(&profile.name, *number, &live_members(ports, profile, group)?)?;
+            let live = live_members(ports, schema.port_names(), profile, group)?;
+            batch.modify_group(&profile.name, *number, &live)?;
         }
     }
     for (table, one_shot) in ledger.one_shots() {
@@ -204,7 +224,7 @@ fn refresh_one_shot(
     let profile = schema.table(table)?.profile.unwrap_or_default();
     let profile = find(&schema.profiles, profile, "action profile")?;
     if actions.iter().any(|action| action.watch_kind.is_some()) {
-        let live = one_shot::live_members(ports, profile, &one_shot.set, &one_shot.members)?;
+        let live = one_shot::live_members(ports, schema.port_names(), profile, &one_shot.set, &one_shot.members)?;
         batch.modify_group(&profile.name, one_shot.group, &live)?;
     }
     Ok(())

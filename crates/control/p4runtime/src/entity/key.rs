@@ -84,14 +84,16 @@ fn dont_care(field: &Field) -> Result<EntryMatch, Error> {
 }
 
 fn condition(field: &Field, given: &FieldMatch) -> Result<EntryMatch, Error> {
-    let value = |bytes: &[u8]| field.value.read(bytes, || format!("`{}`", field.name));
+    let name = || format!("`{}`", field.name);
+    let value = |bytes: &[u8]| field.value.read(bytes, name);
     let invalid = |problem: &str| Err(Error::invalid(format!("`{}` {problem}", field.name)));
     match (field.kind, &given.field_match_type) {
         (_, None) => invalid("has no value"),
         (MatchType::Exact, Some(FieldMatchType::Exact(exact))) => Ok(EntryMatch::Exact(value(&exact.value)?)),
         (MatchType::Lpm, Some(FieldMatchType::Lpm(lpm))) => prefix(field, value(&lpm.value)?, lpm.prefix_len),
         (MatchType::Ternary, Some(FieldMatchType::Ternary(ternary))) => {
-            let (value, mask) = (value(&ternary.value)?, value(&ternary.mask)?);
+            let mask = field.value.read_mask(&ternary.mask, name)?;
+            let value = value(&ternary.value)?;
             if mask.is_zero() {
                 return invalid("matches anything when its mask is 0: leave it out");
             }
@@ -101,7 +103,10 @@ fn condition(field: &Field, given: &FieldMatch) -> Result<EntryMatch, Error> {
             Ok(EntryMatch::Ternary { value, mask })
         }
         (MatchType::Range, Some(FieldMatchType::Range(range))) => {
-            let (low, high) = (value(&range.low)?, value(&range.high)?);
+            let (low, high) = (value(&range.low)?, field.value.read_high(&range.high, name)?);
+            if field.value.is_text() && low != high {
+                return invalid("is a string, so both ends of a range are the same");
+            }
             if low > high {
                 return invalid("has a range whose low end is above its high end");
             }
@@ -120,9 +125,9 @@ fn condition(field: &Field, given: &FieldMatch) -> Result<EntryMatch, Error> {
 fn prefix(field: &Field, value: Bits, length: i32) -> Result<EntryMatch, Error> {
     let width = field.value.width;
     let invalid = |problem: String| Err(Error::invalid(format!("`{}` {problem}", field.name)));
-    match u32::try_from(length) {
-        Ok(0) => invalid("matches anything when its prefix has length 0: leave it out".to_string()),
-        Ok(length) if length <= width => {
+    match field.value.data_plane_prefix(length) {
+        Some(0) => invalid(format!("matches anything with a prefix of {length} bits: leave it out")),
+        Some(length) => {
             if !value.shl(length.into()).is_zero() {
                 return invalid(format!("has bits set behind its prefix of {length} bits"));
             }
@@ -131,7 +136,13 @@ fn prefix(field: &Field, value: Bits, length: i32) -> Result<EntryMatch, Error> 
                 prefix_length: length,
             })
         }
-        _ => invalid(format!("has {width} bits, so no prefix of {length}")),
+        None => invalid(format!(
+            "has {} bits, so no prefix of {length}",
+            match field.value.control_plane_width() {
+                0 => width,
+                width => width,
+            }
+        )),
     }
 }
 
@@ -166,15 +177,15 @@ fn write_condition(field: &Field, condition: &EntryMatch) -> Option<FieldMatchTy
         EntryMatch::Range { low, high } if low.is_zero() && *high == Bits::ones(field.value.width) => return None,
         EntryMatch::Lpm { value, prefix_length } => FieldMatchType::Lpm(Lpm {
             value: bytes(value),
-            prefix_len: *prefix_length as i32,
+            prefix_len: field.value.control_plane_prefix(*prefix_length),
         }),
         EntryMatch::Ternary { value, mask } => FieldMatchType::Ternary(Ternary {
             value: bytes(value),
-            mask: bytes(mask),
+            mask: field.value.write_mask(mask),
         }),
         EntryMatch::Range { low, high } => FieldMatchType::Range(Range {
             low: bytes(low),
-            high: bytes(high),
+            high: field.value.write_high(high),
         }),
         EntryMatch::Optional(Some(value)) => FieldMatchType::Optional(Optional { value: bytes(value) }),
     })

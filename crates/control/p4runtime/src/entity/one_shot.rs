@@ -7,15 +7,25 @@ use super::{action, group};
 use crate::change::Change;
 use crate::ledger::OneShot;
 use crate::ports::Ports;
+use crate::schema::dictionary::Dictionary;
 use crate::schema::{ProfileSchema, TableSchema, find};
 use crate::status::Error;
 use forebay_protocol::p4::v1::ActionProfileActionSet;
+use forebay_protocol::p4::v1::action_profile_action::WatchKind;
 use forebay_protocol::p4::v1::action_profile_action_set::{ActionSelectionMode, SizeSemantics};
 
 /// That a selector cannot be used in both ways.
 pub(crate) fn mixed(profile: &str) -> Error {
     Error::invalid(format!(
         "`{profile}` is used either with sets of actions in its tables' entries, or with members and groups; not with both"
+    ))
+}
+
+/// That an entry can name one member only.
+pub(crate) fn without_selector(profile: &ProfileSchema) -> Error {
+    Error::invalid(format!(
+        "`{}` is an action profile without selector: an entry names one member",
+        profile.name
     ))
 }
 
@@ -28,10 +38,7 @@ pub(crate) fn insert(
 ) -> Result<OneShot, Error> {
     let profile = find(&change.schema.profiles, profile_id, "action profile")?;
     if !profile.has_selector {
-        return Err(Error::invalid(format!(
-            "`{}` is an action profile without selector: an entry names one member",
-            profile.name
-        )));
+        return Err(without_selector(profile));
     }
     if change.ledger.has_members(profile_id) {
         return Err(mixed(&profile.name));
@@ -43,12 +50,13 @@ pub(crate) fn insert(
         action::read(change, table, written, action::Use::Entry)
     });
     let calls = calls.collect::<Result<Vec<_>, Error>>()?;
+    let names = change.schema.port_names();
     let mut one_shot = OneShot {
-        set: set.clone(),
+        set: canonical(names, set),
         group: change.ledger.take_hidden(),
         members: Vec::new(),
     };
-    live_members(change.writer.ports, profile, set, &vec![0; calls.len()])?;
+    live_members(change.writer.ports, names, profile, set, &vec![0; calls.len()])?;
     for call in calls {
         let member = change.ledger.take_hidden();
         let inserted = change
@@ -60,13 +68,24 @@ pub(crate) fn insert(
         }
         one_shot.members.push(member);
     }
-    let live = live_members(change.writer.ports, profile, set, &one_shot.members)?;
+    let live = live_members(change.writer.ports, names, profile, set, &one_shot.members)?;
     if let Err(error) = change.batch.insert_group(&profile.name, one_shot.group, &live) {
         remove_members(change, &profile.name, &one_shot)?;
         return Err(error.into());
     }
     change.ledger.count_one_shot(profile_id, 1);
     Ok(one_shot)
+}
+
+/// The set as it is read: watch ports in their shortest form.
+fn canonical(names: Option<&Dictionary>, set: &ActionProfileActionSet) -> ActionProfileActionSet {
+    let mut set = set.clone();
+    for listed in &mut set.action_profile_actions {
+        if let Some(WatchKind::WatchPort(port)) = &mut listed.watch_kind {
+            *port = Ports::shortest(names, port);
+        }
+    }
+    set
 }
 
 /// Removes the group and the members; no entry names the group any more.
@@ -121,13 +140,14 @@ fn check(profile: &ProfileSchema, set: &ActionProfileActionSet) -> Result<(), Er
 /// Members with weights, without those whose watch port is down.
 pub(crate) fn live_members(
     ports: &Ports,
+    names: Option<&Dictionary>,
     profile: &ProfileSchema,
     set: &ActionProfileActionSet,
     members: &[u32],
 ) -> Result<Vec<(u32, u32)>, Error> {
     let mut live = Vec::with_capacity(members.len());
     for (listed, member) in set.action_profile_actions.iter().zip(members) {
-        let is_up = match group::watched_by_one_shot(ports, profile, listed.watch_kind.as_ref())? {
+        let is_up = match group::watched_by_one_shot(ports, names, profile, listed.watch_kind.as_ref())? {
             Some(port) => ports.is_up(port),
             None => true,
         };

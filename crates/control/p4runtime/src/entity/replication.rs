@@ -5,6 +5,8 @@
 use crate::change::Change;
 use crate::ledger::Ledger;
 use crate::ports::Ports;
+use crate::schema::Schema;
+use crate::schema::dictionary::Dictionary;
 use crate::status::Error;
 use forebay_pipeline::{Batch, CLASS_OF_SERVICE_MAX, CloneSession};
 use forebay_protocol::p4::v1::entity::Entity;
@@ -37,11 +39,16 @@ fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEnt
         change.ledger.multicast_groups_mut().remove(&group.multicast_group_id);
         return Ok(());
     }
-    check_unique(&group.replicas, change.writer.ports, &what)?;
-    let replicas = copies(&group.replicas, change.writer.ports, &what)?;
+    let ports = named(change.schema, change.writer.ports);
+    check_unique(&group.replicas, ports, &what)?;
+    let replicas = copies(&group.replicas, ports, &what)?;
     change.batch.set_multicast_group(number, &replicas)?;
+    let group = MulticastGroupEntry {
+        replicas: canonical(ports, &group.replicas),
+        ..group.clone()
+    };
     let groups = change.ledger.multicast_groups_mut();
-    groups.insert(group.multicast_group_id, group.clone());
+    groups.insert(group.multicast_group_id, group);
     Ok(())
 }
 
@@ -57,13 +64,36 @@ fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionE
         change.ledger.clone_sessions_mut().remove(&session.session_id);
         return Ok(());
     }
-    let config = clone_session(session, change.writer.ports)?;
+    let ports = named(change.schema, change.writer.ports);
+    let config = clone_session(session, ports)?;
     change.batch.set_clone_session(session.session_id, config)?;
-    change
-        .ledger
-        .clone_sessions_mut()
-        .insert(session.session_id, session.clone());
+    let session = CloneSessionEntry {
+        replicas: canonical(ports, &session.replicas),
+        ..session.clone()
+    };
+    change.ledger.clone_sessions_mut().insert(session.session_id, session);
     Ok(())
+}
+
+/// The ports with the strings that name them, if strings do.
+type NamedPorts<'a> = (&'a Ports, Option<&'a Dictionary>);
+
+fn named<'a>(schema: &'a Schema, ports: &'a Ports) -> NamedPorts<'a> {
+    (ports, schema.port_names())
+}
+
+/// Replicas as they are read: ports in their shortest form.
+fn canonical((_, names): NamedPorts<'_>, replicas: &[Replica]) -> Vec<Replica> {
+    let mut replicas = replicas.to_vec();
+    for replica in &mut replicas {
+        if let Some(PortKind::Port(port)) = &mut replica.port_kind {
+            *port = Ports::shortest(names, port);
+        }
+        for backup in &mut replica.backup_replicas {
+            backup.port = Ports::shortest(names, &backup.port);
+        }
+    }
+    replicas
 }
 
 fn check_existence(how: Type, exists: bool, what: &str) -> Result<(), Error> {
@@ -74,7 +104,7 @@ fn check_existence(how: Type, exists: bool, what: &str) -> Result<(), Error> {
     }
 }
 
-fn clone_session(session: &CloneSessionEntry, ports: &Ports) -> Result<CloneSession, Error> {
+fn clone_session(session: &CloneSessionEntry, ports: NamedPorts<'_>) -> Result<CloneSession, Error> {
     let what = format!("clone session {}", session.session_id);
     let class_of_service = u8::try_from(session.class_of_service).ok();
     let class_of_service = class_of_service.filter(|class| *class <= CLASS_OF_SERVICE_MAX);
@@ -95,18 +125,18 @@ fn clone_session(session: &CloneSessionEntry, ports: &Ports) -> Result<CloneSess
 }
 
 /// The copies that a group makes now.
-fn copies(replicas: &[Replica], ports: &Ports, what: &str) -> Result<Vec<forebay_pipeline::Replica>, Error> {
+fn copies(replicas: &[Replica], ports: NamedPorts<'_>, what: &str) -> Result<Vec<forebay_pipeline::Replica>, Error> {
     replicas.iter().map(|replica| present(replica, ports, what)).collect()
 }
 
 /// The first of a replica and its backups whose port is up.
-fn present(replica: &Replica, ports: &Ports, what: &str) -> Result<forebay_pipeline::Replica, Error> {
+fn present(replica: &Replica, ports: NamedPorts<'_>, what: &str) -> Result<forebay_pipeline::Replica, Error> {
     let mut candidates = candidates(replica, ports, what)?.into_iter();
     let own = candidates.next();
     let chosen = own
         .into_iter()
         .chain(candidates)
-        .find(|(port, _)| ports.is_up(*port))
+        .find(|(port, _)| ports.0.is_up(*port))
         .or(own);
     let (egress_port, instance) = chosen.ok_or_else(|| Error::invalid(format!("{what}: a replica has no port")))?;
     Ok(forebay_pipeline::Replica { egress_port, instance })
@@ -114,15 +144,15 @@ fn present(replica: &Replica, ports: &Ports, what: &str) -> Result<forebay_pipel
 
 /// Port and instance of a replica and its backups, in their order.
 #[allow(deprecated, reason = "old controllers write egress_port")]
-fn candidates(replica: &Replica, ports: &Ports, what: &str) -> Result<Vec<(u32, u16)>, Error> {
+fn candidates(replica: &Replica, ports: NamedPorts<'_>, what: &str) -> Result<Vec<(u32, u16)>, Error> {
     let own = match &replica.port_kind {
-        Some(PortKind::Port(port)) => ports.read(port, what)?,
-        Some(PortKind::EgressPort(port)) => ports.check((*port).into(), what)?,
+        Some(PortKind::Port(port)) => ports.0.read(ports.1, port, what)?,
+        Some(PortKind::EgressPort(port)) => ports.0.check((*port).into(), what)?,
         None => return Err(Error::invalid(format!("{what}: a replica has no port"))),
     };
     let mut candidates = vec![(own, instance(replica.instance, what)?)];
     for backup in &replica.backup_replicas {
-        let port = ports.read(&backup.port, what)?;
+        let port = ports.0.read(ports.1, &backup.port, what)?;
         if port == own {
             return Err(Error::invalid(format!(
                 "{what}: a backup has the port {port} of its replica"
@@ -138,7 +168,7 @@ fn instance(number: u32, what: &str) -> Result<u16, Error> {
 }
 
 /// No port and instance may stand twice in a group.
-fn check_unique(replicas: &[Replica], ports: &Ports, what: &str) -> Result<(), Error> {
+fn check_unique(replicas: &[Replica], ports: NamedPorts<'_>, what: &str) -> Result<(), Error> {
     let mut seen = std::collections::BTreeSet::new();
     for replica in replicas {
         for (port, instance) in candidates(replica, ports, what)? {
@@ -153,7 +183,8 @@ fn check_unique(replicas: &[Replica], ports: &Ports, what: &str) -> Result<(), E
 }
 
 /// Gives the pipeline the replicas whose ports are up now, after a port has changed.
-pub(crate) fn refresh(ledger: &Ledger, ports: &Ports, batch: &mut Batch<'_>) -> Result<(), Error> {
+pub(crate) fn refresh(schema: &Schema, ledger: &Ledger, ports: &Ports, batch: &mut Batch<'_>) -> Result<(), Error> {
+    let ports = named(schema, ports);
     let has_backups = |replicas: &[Replica]| replicas.iter().any(|replica| !replica.backup_replicas.is_empty());
     for (number, group) in ledger.multicast_groups() {
         if has_backups(&group.replicas) {

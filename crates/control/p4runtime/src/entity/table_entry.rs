@@ -4,7 +4,7 @@ use super::{action, direct, key, one_shot};
 use crate::change::{Change, Writer};
 use crate::ledger::{EntryNotes, FIRST_HIDDEN, OneShot};
 use crate::schema::{TableSchema, restriction};
-use crate::status::Error;
+use crate::status::{Code, Error};
 use forebay_pipeline::{Entry, EntryAction, IdleTime, Record};
 use forebay_protocol::p4::v1::table_action::Type as ActionType;
 use forebay_protocol::p4::v1::update::Type;
@@ -69,6 +69,9 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
 }
 
 fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    if changes_itself(entry) {
+        check_not_const(table, entry)?;
+    }
     let found = find(change, table, entry)?;
     check(table, entry)?;
     if !found.is_const {
@@ -76,9 +79,9 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     }
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
     if found.is_const {
-        if written.is_some() {
+        if changes_itself(entry) {
             return Err(Error::denied(format!(
-                "table `{}`: the entry is const, so its action cannot be changed",
+                "table `{}`: the entry is const, so only its counter and meter can be changed",
                 table.name
             )));
         }
@@ -118,7 +121,28 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     Ok(())
 }
 
+/// Whether an update is about the entry itself, not about its counter and meter alone.
+#[allow(deprecated, reason = "old controllers write controller_metadata")]
+fn changes_itself(entry: &TableEntry) -> bool {
+    let action = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
+    action.is_some() || !entry.metadata.is_empty() || entry.controller_metadata != 0 || entry.idle_timeout_ns != 0
+}
+
+/// Refuses a change of a table whose entries are const, whether it has the entry or not.
+fn check_not_const(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    match key::read(table, &entry.r#match).and(priority(table, entry)) {
+        // A string that nothing names is a key like any other.
+        Err(error) if error.code != Code::NotFound => return Err(error),
+        _ => {}
+    }
+    match table.is_const {
+        true => Err(Error::denied(format!("table `{}`: its entries are const", table.name))),
+        false => Ok(()),
+    }
+}
+
 fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    check_not_const(table, entry)?;
     let found = find(change, table, entry)?;
     change
         .batch
@@ -197,6 +221,10 @@ fn resolve(change: &mut Change<'_, '_>, table: &TableSchema, written: &ActionTyp
             Ok(plain(EntryAction::Member(*member)))
         }
         (ActionType::ActionProfileGroupId(group), Some(profile)) => {
+            let declared = crate::schema::find(&change.schema.profiles, profile, "action profile")?;
+            if !declared.has_selector {
+                return Err(one_shot::without_selector(declared));
+            }
             by_number(change, profile, *group)?;
             Ok(plain(EntryAction::Group(*group)))
         }

@@ -3,22 +3,26 @@
 //! A [`Schema`] joins what a controller knows (P4Info: ids, names, widths) with what runs (the IR: indices, order of
 //! fields). It is made once for a program; all that a request may name is looked up here.
 
+mod consistent;
+pub(crate) mod dictionary;
 mod objects;
 mod packets;
 pub(crate) mod restriction;
 mod tables;
 pub(crate) mod value;
+mod widths;
 
 pub(crate) use objects::{CounterSchema, DigestSchema, MeterSchema, ProfileSchema, RegisterSchema, ValueSetSchema};
 pub(crate) use packets::PacketSchema;
 pub(crate) use tables::{ActionSchema, ActionScope, Field, TableSchema};
 
 use crate::status::Error;
+use dictionary::Dictionary;
 use forebay_ir::{DigestId, Program};
 use forebay_protocol::p4::config::v1::{P4Info, P4TypeInfo};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use value::{Dictionary, Translations};
+use value::Translations;
 
 /// What a controller can name, by id.
 #[derive(Debug)]
@@ -36,11 +40,16 @@ pub(crate) struct Schema {
     /// Headers of packets to the controller and from it, if the program has them.
     pub(crate) packet_in: Option<PacketSchema>,
     pub(crate) packet_out: Option<PacketSchema>,
-    pub(crate) types: P4TypeInfo,
-    /// Strings that the switch has numbered, by what their translation is called.
-    pub(crate) dictionaries: BTreeMap<String, Arc<Dictionary>>,
+    pub(crate) types: Types,
     /// Action ids by name, for entries that are read back.
     pub(crate) action_ids: BTreeMap<String, u32>,
+}
+
+/// The types of a program that have names.
+#[derive(Debug)]
+pub(crate) struct Types {
+    pub(crate) info: P4TypeInfo,
+    pub(crate) translations: Translations,
 }
 
 impl Schema {
@@ -49,7 +58,9 @@ impl Schema {
     /// # Errors
     /// `INVALID_ARGUMENT` when the P4Info is not that of the program; the message names the object that differs.
     pub(crate) fn new(info: &P4Info, program: &Program) -> Result<Schema, Error> {
-        let translations = Translations::new(info);
+        consistent::check(info, program)?;
+        let port_type = packets::port_type(info, program);
+        let translations = Translations::new(info, port_type, widths::widths(info, program));
         let mut actions = tables::actions(info, program, &translations)?;
         actions.extend(tables::hidden_actions(info, program, &actions, &translations));
         let digests = objects::digests(info, program)?;
@@ -71,11 +82,23 @@ impl Schema {
             digests,
             packet_in: packets::header(info, program, "packet_in", &translations),
             packet_out: packets::header(info, program, "packet_out", &translations),
-            types: info.type_info.clone().unwrap_or_default(),
             action_ids: actions.iter().map(|(id, action)| (action.name.clone(), *id)).collect(),
             actions,
-            dictionaries: translations.dictionaries,
+            types: Types {
+                info: info.type_info.clone().unwrap_or_default(),
+                translations,
+            },
         })
+    }
+
+    /// The strings of each translated type, by its name.
+    pub(crate) fn dictionaries(&self) -> &BTreeMap<String, Arc<Dictionary>> {
+        &self.types.translations.dictionaries
+    }
+
+    /// The strings that name ports, if the program has such.
+    pub(crate) fn port_names(&self) -> Option<&Dictionary> {
+        self.types.translations.ports.as_deref()
     }
 
     /// The name of the object with an id, of whatever kind.

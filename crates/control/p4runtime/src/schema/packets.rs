@@ -5,6 +5,8 @@ use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_ir::{HeaderField, Program};
 use forebay_protocol::p4::config::v1::controller_packet_metadata::Metadata;
+use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
+use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
 use forebay_protocol::p4::config::v1::{ControllerPacketMetadata, P4Info};
 use forebay_protocol::p4::v1::PacketMetadata;
 
@@ -30,6 +32,37 @@ struct PacketField {
 struct Place {
     offset: usize,
     width: u32,
+}
+
+/// The type by which packets of controllers name ports: one with strings, as wide as a port.
+pub(super) fn port_type<'a>(info: &'a P4Info, program: &Program) -> Option<&'a str> {
+    let mut intrinsic = program.intrinsic.iter();
+    let port = intrinsic.find(|(name, _)| name.rsplit('.').next() == Some("ingress_port"))?;
+    let port_width = program.slot(*port.1).width;
+    let types = &info.type_info.as_ref()?.new_types;
+    let has_strings = |name: &str| match &types.get(name)?.representation {
+        Some(Representation::TranslatedType(translation)) => match translation.sdn_type {
+            Some(SdnType::SdnString(_)) => Some(()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let fields = info
+        .controller_packet_metadata
+        .iter()
+        .flat_map(|header| widths(program, header));
+    let mut names = fields.filter_map(|(field, width)| {
+        let name = field.type_name.as_ref()?.name.as_str();
+        (width == port_width).then_some(name)
+    });
+    names.find(|name| has_strings(name).is_some())
+}
+
+/// The fields of a header that controllers see, with their widths in the data plane.
+pub(super) fn widths<'a>(program: &Program, header: &'a ControllerPacketMetadata) -> Vec<(&'a Metadata, u32)> {
+    let (places, _) = layout(program, header).unwrap_or_default();
+    let widths = places.iter().map(|place| place.width);
+    header.metadata.iter().zip(widths).collect()
 }
 
 /// The header with this name, if the program has it.

@@ -1,13 +1,14 @@
 //! Values that a controller gives for fields: numbers, or what `@p4runtime_translation` puts in their place.
 
+use super::dictionary::{self, Dictionary, Problem};
 use crate::bytestring;
 use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
 use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
 use forebay_protocol::p4::config::v1::{P4Info, P4NamedType};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The type of a field as both sides see it.
 #[derive(Clone, Debug)]
@@ -22,74 +23,30 @@ pub(crate) struct ValueType {
 enum Form {
     /// A number of so many bits; that of the data plane, or `sdn_bitwidth` of a translation.
     Number(u32),
-    /// `sdn_string` of a translation: each string stands for a number that the switch has chosen.
+    /// `sdn_string` of a translation: each string stands for a number.
     Text(Arc<Dictionary>),
-}
-
-/// The strings of one translated type, numbered from 0 in the order in which they were first written.
-#[derive(Debug, Default)]
-pub(crate) struct Dictionary {
-    words: Mutex<Words>,
-}
-
-#[derive(Debug, Default)]
-struct Words {
-    numbers: HashMap<Vec<u8>, u64>,
-    texts: Vec<Vec<u8>>,
-}
-
-impl Dictionary {
-    /// The number of a string; a new one if it has none yet and the width has room.
-    fn number(&self, text: &[u8], width: u32) -> Option<u64> {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = words.numbers.get(text) {
-            return Some(*number);
-        }
-        let number = words.texts.len() as u64;
-        if width < 64 && number >> width != 0 {
-            return None;
-        }
-        words.numbers.insert(text.to_vec(), number);
-        words.texts.push(text.to_vec());
-        Some(number)
-    }
-
-    /// The strings from a number on.
-    pub(crate) fn texts_from(&self, first: usize) -> Vec<Vec<u8>> {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.texts.get(first..).unwrap_or_default().to_vec()
-    }
-
-    /// Gives strings the next numbers.
-    pub(crate) fn extend(&self, texts: &[Vec<u8>]) {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        for text in texts {
-            let number = words.texts.len() as u64;
-            words.numbers.insert(text.clone(), number);
-            words.texts.push(text.clone());
-        }
-    }
-
-    /// The string of a number, empty if no controller has written one.
-    fn text(&self, number: u64) -> Vec<u8> {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.texts.get(number as usize).cloned().unwrap_or_default()
-    }
 }
 
 /// The translated types of a program, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
     forms: BTreeMap<String, Form>,
-    /// By what the translation is called.
+    /// Widths in the data plane, which a P4Info does not say.
+    widths: BTreeMap<String, u32>,
+    /// Of each type whose values are strings.
     pub(crate) dictionaries: BTreeMap<String, Arc<Dictionary>>,
+    /// The strings that name ports, if the program has such.
+    pub(crate) ports: Option<Arc<Dictionary>>,
 }
 
 impl Translations {
-    /// Those of a P4Info. Types with the same translation share their strings.
-    pub(crate) fn new(info: &P4Info) -> Translations {
-        let mut dictionaries: BTreeMap<String, Arc<Dictionary>> = BTreeMap::new();
-        let mut forms = BTreeMap::new();
+    /// Those of a P4Info. `port_type` is the name of the type by which packets of controllers name ports; `widths` are those of
+    /// types in the data plane.
+    pub(crate) fn new(info: &P4Info, port_type: Option<&str>, widths: BTreeMap<String, u32>) -> Translations {
+        let mut translations = Translations {
+            widths,
+            ..Translations::default()
+        };
         for (name, spec) in info.type_info.iter().flat_map(|types| &types.new_types) {
             let Some(Representation::TranslatedType(translation)) = &spec.representation else {
                 continue;
@@ -97,13 +54,20 @@ impl Translations {
             let form = match &translation.sdn_type {
                 Some(SdnType::SdnBitwidth(width)) => Form::Number(*width as u32),
                 Some(SdnType::SdnString(_)) => {
-                    Form::Text(Arc::clone(dictionaries.entry(translation.uri.clone()).or_default()))
+                    let is_of_ports = port_type == Some(name);
+                    let mappings = dictionary::mappings(&spec.annotations);
+                    let dictionary = Arc::new(Dictionary::new(&mappings, is_of_ports));
+                    if is_of_ports {
+                        translations.ports = Some(Arc::clone(&dictionary));
+                    }
+                    translations.dictionaries.insert(name.clone(), Arc::clone(&dictionary));
+                    Form::Text(dictionary)
                 }
                 None => continue,
             };
-            forms.insert(name.clone(), form);
+            translations.forms.insert(name.clone(), form);
         }
-        Translations { forms, dictionaries }
+        translations
     }
 
     /// The type of a field of this width in the data plane.
@@ -113,6 +77,11 @@ impl Translations {
             width,
             form: translated.unwrap_or(Form::Number(width)),
         }
+    }
+
+    /// The width of a translated type in the data plane; none where nothing says it.
+    pub(crate) fn width(&self, name: &str) -> Option<u32> {
+        self.widths.get(name).copied()
     }
 }
 
@@ -125,10 +94,15 @@ impl ValueType {
         }
     }
 
+    /// Whether controllers write strings.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.form, Form::Text(_))
+    }
+
     /// The value in the data plane. `what` names the field.
     ///
     /// # Errors
-    /// `OUT_OF_RANGE` when it does not fit.
+    /// `OUT_OF_RANGE` when it does not fit, `NOT_FOUND` when it is a string that no update has named.
     pub(crate) fn read(&self, bytes: &[u8], what: impl Fn() -> String) -> Result<Bits, Error> {
         match &self.form {
             Form::Number(width) if *width == self.width => bytestring::read(bytes, self.width, what),
@@ -136,15 +110,74 @@ impl ValueType {
                 let value = bytestring::read(bytes, *width, &what)?;
                 bytestring::read(&bytestring::write(&value), self.width, what)
             }
-            Form::Text(_) if bytes.is_empty() => Err(Error::out_of_range(format!("{}: an empty string", what()))),
             Form::Text(dictionary) => match dictionary.number(bytes, self.width) {
-                Some(number) => Ok(Bits::new(self.width, number.into())),
-                None => Err(Error::exhausted(format!(
-                    "{}: more strings than {} bits can number",
-                    what(),
-                    self.width
-                ))),
+                Ok(number) => Ok(Bits::new(self.width, number.into())),
+                Err(Problem::Unknown(why)) => Err(Error::not_found(format!("{}: {why}", what()))),
+                Err(Problem::Invalid(why)) => Err(Error::invalid(format!("{}: {why}", what()))),
+                Err(Problem::OutOfRange(why)) => Err(Error::out_of_range(format!("{}: {why}", what()))),
+                Err(Problem::Exhausted(why)) => Err(Error::exhausted(format!("{}: {why}", what()))),
             },
+        }
+    }
+
+    /// The mask of a ternary match. That of a string has all bits set: strings are matched exactly.
+    ///
+    /// # Errors
+    /// `OUT_OF_RANGE` when it does not fit, `INVALID_ARGUMENT` for another mask of a string.
+    pub(crate) fn read_mask(&self, bytes: &[u8], what: impl Fn() -> String) -> Result<Bits, Error> {
+        match &self.form {
+            Form::Number(width) if *width == self.width => bytestring::read(bytes, self.width, what),
+            Form::Number(width) => {
+                let mask = bytestring::read(bytes, *width, what)?;
+                match mask == Bits::ones(*width) {
+                    true => Ok(Bits::ones(self.width)),
+                    false => Ok(fitted(&mask, self.width)),
+                }
+            }
+            Form::Text(_) => {
+                let all = bytestring::write(&Bits::ones(self.width));
+                match bytes == all || (!bytes.is_empty() && bytes.iter().all(|byte| *byte == 0xff)) {
+                    true => Ok(Bits::ones(self.width)),
+                    false => Err(Error::invalid(format!(
+                        "{}: strings are matched exactly: set all bits of the mask, or leave the field out",
+                        what()
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// The upper end of a range. The largest number of the controller stands for that of the data plane.
+    ///
+    /// # Errors
+    /// See [`ValueType::read`].
+    pub(crate) fn read_high(&self, bytes: &[u8], what: impl Fn() -> String) -> Result<Bits, Error> {
+        match self.form {
+            Form::Number(width)
+                if width != self.width
+                    && bytestring::read(bytes, width, &what).is_ok_and(|high| high == Bits::ones(width)) =>
+            {
+                Ok(Bits::ones(self.width))
+            }
+            _ => self.read(bytes, what),
+        }
+    }
+
+    /// The length of a prefix in the data plane; none when there is no such prefix. 0 matches every value that fits.
+    pub(crate) fn data_plane_prefix(&self, length: i32) -> Option<u32> {
+        let length = u32::try_from(length).ok()?;
+        match self.form {
+            Form::Number(width) if length <= width => Some((length + self.width).saturating_sub(width)),
+            Form::Number(_) => None,
+            Form::Text(_) => (length == self.width || length == 0).then_some(length),
+        }
+    }
+
+    /// The length of a prefix as controllers write it.
+    pub(crate) fn control_plane_prefix(&self, length: u32) -> i32 {
+        match self.form {
+            Form::Number(width) => (length + width).saturating_sub(self.width) as i32,
+            Form::Text(_) => length as i32,
         }
     }
 
@@ -155,6 +188,37 @@ impl ValueType {
             Form::Text(dictionary) => dictionary.text(value.to_u64()),
         }
     }
+
+    /// The mask that a controller reads.
+    pub(crate) fn write_mask(&self, mask: &Bits) -> Vec<u8> {
+        match self.form {
+            Form::Number(width) if *mask == Bits::ones(self.width) => bytestring::write(&Bits::ones(width)),
+            _ => bytestring::write(mask),
+        }
+    }
+
+    /// The upper end of a range that a controller reads.
+    pub(crate) fn write_high(&self, high: &Bits) -> Vec<u8> {
+        match self.form {
+            Form::Number(_) => self.write_mask(high),
+            Form::Text(_) => self.write(high),
+        }
+    }
+
+    /// Says that a value is in use ([`Dictionary::mark`]).
+    pub(crate) fn mark(&self, value: &Bits) {
+        if let Form::Text(dictionary) = &self.form {
+            dictionary.mark(value.to_u64());
+        }
+    }
+}
+
+/// The number in another width, without bits that have no place.
+fn fitted(value: &Bits, width: u32) -> Bits {
+    match value.width() > width {
+        true => value.truncate(width),
+        false => value.zext(width),
+    }
 }
 
 #[cfg(test)]
@@ -162,30 +226,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_numbered_as_they_come() {
-        let strings = ValueType {
-            width: 1,
-            form: Form::Text(Arc::default()),
-        };
-        let read = |text: &str| strings.read(text.as_bytes(), || "port".to_string());
-        assert_eq!(read("eth0").unwrap(), Bits::new(1, 0));
-        assert_eq!(read("eth1").unwrap(), Bits::new(1, 1));
-        assert_eq!(read("eth0").unwrap(), Bits::new(1, 0));
-        assert_eq!(
-            read("eth2").unwrap_err().message,
-            "port: more strings than 1 bits can number"
-        );
-        assert_eq!(strings.write(&Bits::new(1, 1)), b"eth1");
-    }
-
-    #[test]
     fn wider_numbers_are_taken_as_far_as_they_fit() {
         let translated = ValueType {
             width: 9,
             form: Form::Number(32),
         };
-        let read = |value: &[u8]| translated.read(value, || "port".to_string());
+        let what = || "port".to_string();
+        let read = |value: &[u8]| translated.read(value, what);
         assert_eq!(read(&[1, 0xff]).unwrap(), Bits::new(9, 511));
         assert!(read(&[2, 0]).is_err());
+        let all = translated.read_mask(&[0xff; 4], what).unwrap();
+        assert_eq!((translated.write_mask(&all), &all), (vec![0xff; 4], &Bits::ones(9)));
+        assert_eq!(translated.read_mask(&[0x0f], what).unwrap(), Bits::new(9, 15));
+        assert_eq!(translated.read_high(&[0xff; 4], what).unwrap(), Bits::ones(9));
+        assert!(translated.read_high(&[0x0f, 0xff], what).is_err());
+        assert_eq!(
+            (translated.data_plane_prefix(32), translated.data_plane_prefix(23)),
+            (Some(9), Some(0))
+        );
+        assert_eq!(
+            (translated.data_plane_prefix(33), translated.control_plane_prefix(9)),
+            (None, 32)
+        );
     }
 }

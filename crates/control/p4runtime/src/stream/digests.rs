@@ -80,9 +80,17 @@ impl Digests {
         is_due.then(|| self.send(schema, id, config, times)).flatten()
     }
 
-    /// Lists whose time has come.
-    pub(crate) fn tick(&mut self, schema: &Schema, configs: &BTreeMap<u32, Config>, times: Times) -> Vec<DigestList> {
+    /// Lists whose time has come. What was gathered for a controller that is gone is dropped.
+    pub(crate) fn tick(
+        &mut self,
+        schema: &Schema,
+        configs: &BTreeMap<u32, Config>,
+        times: Times,
+        is_heard: impl Fn(u32) -> bool,
+    ) -> Vec<DigestList> {
         self.kinds.retain(|id, _| configs.contains_key(id));
+        let unheard = self.kinds.iter_mut().filter(|(id, _)| !is_heard(**id));
+        unheard.for_each(|(_, kind)| kind.gathered.clear());
         let due = self.kinds.iter_mut().filter_map(|(id, kind)| {
             let config = &configs[id];
             kind.forget_old(config, times.now_ns);

@@ -264,8 +264,8 @@ fn without_a_primary_an_election_id_is_not_needed() {
     assert_eq!(write_as(&mut switch, 1, "", None), Code::Ok);
     assert_eq!(
         write_as(&mut switch, 1, "", Some(0)),
-        Code::AlreadyExists,
-        "0 says nothing either"
+        Code::PermissionDenied,
+        "0 is an election id"
     );
     assert_eq!(write_as(&mut switch, 1, "nobody", None), Code::NotFound);
     let mut untouched = Switch::empty();

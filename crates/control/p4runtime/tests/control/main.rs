@@ -18,4 +18,5 @@ mod selectors;
 mod streams;
 mod support;
 mod tables;
+mod translation;
 mod values;

@@ -20,6 +20,7 @@ const MODULES: &[(&str, &str)] = &[
     ("selectors", include_str!("selectors.rs")),
     ("streams", include_str!("streams.rs")),
     ("tables", include_str!("tables.rs")),
+    ("translation", include_str!("translation.rs")),
     ("values", include_str!("values.rs")),
     (
         "cli/control_plane",

@@ -118,7 +118,12 @@ fn meters_of_entries_count_by_colour() {
         "{drop} meter_counter_data {{ green {{}} yellow {{}} red {{}} }}"
     ));
     switch.expect(&entry("meter_counter_data {}"), &[&cleared]);
-    switch.modify(&direct("counter_data { yellow { packet_count: 5 byte_count: 6 } }"));
+    switch.refuse_modify(
+        &direct("counter_data { yellow { packet_count: 5 byte_count: 6 } }"),
+        (Code::InvalidArgument, "to 0 only"),
+    );
+    switch.modify(&direct("counter_data {}"));
+    switch.expect(&entry("meter_counter_data {}"), &[&cleared]);
     switch.delete(&entry(""));
     switch.insert(&entry(&format!("{drop} meter_counter_data {{}}")));
     switch.expect(&entry("meter_counter_data {}"), &[&cleared]);

@@ -2,6 +2,8 @@
 
 use super::support::{PRIMARY, PROGRAM, Switch, config, config_of, installed};
 use forebay_p4runtime::Code;
+use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
 use forebay_protocol::p4::v1::forwarding_pipeline_config::Cookie;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -72,6 +74,20 @@ fn what_is_saved_is_written_and_then_committed() {
     assert_eq!(pipeline.entries("EntityIngress.forwarding").unwrap().len(), 1);
     switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
     assert_eq!(switch.push(Action::Commit, None).unwrap_err().code, Code::NotFound);
+}
+
+/// `variants.p4` begins with entries, one of which is not const.
+#[test]
+fn reconcile_brings_no_deleted_entry_back() {
+    let mut switch = Switch::with(super::support::VARIANTS);
+    let initial = switch.read("table_entry { table_id: $begun }");
+    assert_eq!(initial.len(), 2);
+    switch.delete(
+        r#"table_entry { table_id: $begun match { field_id: 1 ternary { value: "\x02" mask: "\xff" } } priority: 20 }"#,
+    );
+    let config = config_of(super::support::VARIANTS);
+    switch.push(Action::ReconcileAndCommit, Some(config)).unwrap();
+    assert_eq!(switch.read("table_entry { table_id: $begun }").len(), 1);
 }
 
 #[test]
@@ -148,6 +164,34 @@ fn configurations_that_are_refused() {
     let mut narrow = config();
     narrow.p4info.as_mut().unwrap().tables[0].match_fields[0].bitwidth = 7;
     refused(&mut switch, narrow, "not 7");
+    let mut changed = |change: &dyn Fn(&mut P4Info), message: &str| {
+        let mut config = config();
+        change(config.p4info.as_mut().unwrap());
+        refused(&mut switch, config, message);
+    };
+    changed(&|info| info.tables[0].preamble.as_mut().unwrap().id = 0, "has no id");
+    changed(
+        &|info| info.actions[1].preamble = info.actions[0].preamble.clone(),
+        "have the id",
+    );
+    changed(&|info| info.tables[0].size = -5, "is -5");
+    changed(
+        &|info| {
+            info.tables[0].match_fields[0].r#match = Some(Match::MatchType(MatchType::Ternary as i32));
+        },
+        "is matched otherwise",
+    );
+    changed(
+        &|info| {
+            let other = info.action_profiles[0].preamble.as_ref().unwrap().id;
+            let mut tables = info.tables.iter_mut();
+            let table = tables
+                .find(|table| ![0, other].contains(&table.implementation_id))
+                .unwrap();
+            table.implementation_id = other;
+        },
+        "has another implementation",
+    );
     switch.insert(ENTRY);
 }
 

@@ -110,6 +110,9 @@ fn groups() {
         (Code::ResourceExhausted, "max_size 2"),
     );
     switch.refuse_delete(&member(2, 3), (Code::FailedPrecondition, "member 2 is in use"));
+    let named = r#"table_entry { table_id: $classes match { field_id: 1 exact { value: "\x01" } }
+        action { action_profile_group_id: 1 } }"#;
+    switch.refuse_insert(named, (Code::InvalidArgument, "without selector"));
     let of_profile = "action_profile_group { action_profile_id: $class_profile group_id: 1 }";
     switch.refuse_insert(of_profile, (Code::InvalidArgument, "without selector"));
     switch.refuse_insert(

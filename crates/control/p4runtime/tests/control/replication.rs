@@ -104,3 +104,12 @@ fn clone_sessions() {
     switch.delete(&session(7, ""));
     switch.expect(&session(0, ""), &[]);
 }
+
+#[test]
+fn ports_are_read_in_their_shortest_form() {
+    let mut switch = Switch::new();
+    let replica =
+        |zeros: &str| format!("replicas {{ port: \"{zeros}\\x02\" backup_replicas {{ port: \"{zeros}\\x03\" }} }}");
+    switch.insert(&group(1, &replica("\\x00\\x00")));
+    switch.expect(&group(0, ""), &[&group(1, &replica(""))]);
+}

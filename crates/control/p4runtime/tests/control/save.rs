@@ -32,13 +32,13 @@ const ENTITIES: &[&str] = &[
 
 const CHANGES: &[&str] = &[
     r#"register_entry { register_id: $last_source index { index: 3 } data { bitstring: "\x07\x08" } }"#,
-    "counter_entry { counter_id: $port_counter index { index: 511 } data { packet_count: -1 byte_count: 9 } }",
+    "counter_entry { counter_id: $port_counter index { index: 511 } data { packet_count: 9223372036854775807 byte_count: 9 } }",
     "meter_entry { meter_id: $port_meter index { index: 2 } config { cir: 1 cburst: 2 pir: 3 pburst: 4 } }",
     r#"value_set_entry { value_set_id: $special_types members { match { field_id: 1 exact { value: "\x88\xcc" } } } }"#,
     r#"table_entry { table_id: $forwarding is_default_action: true metadata: "d" action { action { action_id: $drop } } }"#,
     "direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data { packet_count: 6 } }",
     "direct_meter_entry { table_entry { table_id: $filter is_default_action: true } config { cir: 1 pir: 2 }
-     counter_data { green { packet_count: 1 byte_count: 2 } } }",
+     counter_data { green {} } }",
     "meter_entry { meter_id: $port_meter index { index: 4 } counter_data { yellow { packet_count: 1 byte_count: 2 } } }",
     r#"table_entry { table_id: $filter is_default_action: true metadata: "unchanged" action { action { action_id: $NoAction } } }"#,
 ];

@@ -136,10 +136,7 @@ fn actions_of_one_shots_watch_ports() {
     let mut switch = Switch::with(VARIANTS);
     [1, 2].iter().for_each(|port| switch.device.port_changed(*port, true));
     let watching = |port: u8| {
-        let watched = format!(
-            "action_profile_actions {{ {} watch_port: \"\\x{port:02x}\" }}",
-            action(port)
-        );
+        let watched = format!("action_profile_actions {{ {} watch_port: \"{port}\" }}", action(port));
         one_shot(PLAIN.0, &[0], &watched)
     };
     let expected = "plain`: watch port: the switch has no port 9";

@@ -189,6 +189,25 @@ fn digests_wait_for_acknowledgements() {
 }
 
 #[test]
+fn what_no_controller_was_sent_is_sent_to_the_next() {
+    let mut switch = Switch::new();
+    switch.insert(&digest(
+        "config { max_list_size: 2 max_timeout_ns: 1000 ack_timeout_ns: 1000000000 }",
+    ));
+    switch.device.digest(learnt(1, 1), switch.now);
+    switch.device.stream_closed(PRIMARY);
+    switch.device.digest(learnt(2, 1), switch.now);
+    switch.now.switch_ns += 1000;
+    switch.device.tick(switch.now);
+    assert_eq!(lists(&mut switch), [], "there is no controller");
+    switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
+    switch.sent();
+    switch.device.digest(learnt(1, 1), switch.now);
+    switch.device.digest(learnt(2, 1), switch.now);
+    assert_eq!(lists(&mut switch), [(1, vec![vec![1], vec![2]])]);
+}
+
+#[test]
 fn a_digest_that_is_configured_anew_begins_anew() {
     let mut switch = Switch::new();
     let config = digest("config { max_list_size: 1 ack_timeout_ns: 1000000000 }");
@@ -229,15 +248,21 @@ fn digests_that_nobody_need_acknowledge() {
 fn metadata_may_be_strings() {
     let mut switch = Switch::with(super::support::VARIANTS);
     let out = |name: &[u8]| packet_out(vec![metadata(1, name), metadata(2, b"\x00")]);
-    let named = [(&b"uplink"[..], [0, 0]), (b"downlink", [0, 0x80]), (b"uplink", [0, 0])];
+    let named = [(&b"0"[..], [0, 0]), (b"1", [0, 0x80]), (b"510", [0xff, 0])];
     for (name, header) in named {
         switch.send(PRIMARY, out(name)).unwrap();
         let outputs = switch.device.take_outputs();
         let Some(Output::PacketOut(packet)) = outputs.last() else {
             panic!("{outputs:?}")
         };
-        assert_eq!(packet[..2], header, "9 bits with the string's number, 7 of padding");
+        assert_eq!(packet[..2], header, "9 bits with the port, 7 of padding");
     }
+    switch.send(PRIMARY, out(b"uplink")).unwrap();
+    let sent = switch.sent();
+    assert!(
+        matches!(&sent[..], [(_, Response::Error(error))] if error.message.contains("`uplink` names no port")),
+        "{sent:?}"
+    );
 }
 
 #[test]

@@ -292,6 +292,9 @@ fn const_tables() {
     switch.refuse_modify(&key("\\x88\\xcc", drop), denied);
     switch.refuse_delete(&key("\\x88\\xcc", ""), denied);
     switch.modify(&key("\\x88\\xcc", ""));
+    switch.refuse_modify(&key("\\x88\\xcc", "metadata: \"m\""), denied);
+    switch.refuse_modify(&key("\\x12\\x34", drop), denied);
+    switch.refuse_delete(&key("\\x12\\x34", ""), denied);
     let marked = forwarding(1, "is_const: true");
     switch.refuse_insert(&marked, (Code::InvalidArgument, "is_const"));
     switch.insert(&forwarding(1, TO_PORT_2));
@@ -448,6 +451,9 @@ fn direct_meters() {
     switch.refuse_insert(&of_forwarding, (Code::InvalidArgument, "no direct meter"));
     switch.refuse_insert(&direct(""), (Code::InvalidArgument, "only be modified"));
     switch.refuse_delete(&direct(""), (Code::InvalidArgument, "only be modified"));
+    let counts = "counter_data { green { packet_count: 3 } }";
+    switch.refuse_modify(&direct(counts), (Code::InvalidArgument, "to 0 only"));
+    switch.modify(&direct("counter_data {}"));
     let nowhere = r#"direct_meter_entry { table_entry { table_id: $filter priority: 9
         match { field_id: 3 optional { value: "\x01" } } } }"#;
     switch.refuse_modify(nowhere, (Code::NotFound, "EntityIngress.filter"));

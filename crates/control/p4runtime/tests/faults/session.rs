@@ -156,11 +156,10 @@ impl Session {
             }
             None => {
                 assert_eq!(self.acknowledged, None, "all is gone");
-                let mut device = Device::new(settings());
+                let device = Device::new(settings());
                 if keeper.keep_all(&device.snapshot()).is_err() {
                     return false;
                 }
-                device.snapshot_is_kept();
                 self.history.push(device.snapshot());
                 self.acknowledged = Some(self.history.len() - 1);
                 device
