@@ -89,4 +89,5 @@ service SimpleSwitch {
   void mirroring_session_add(1: i32 mirror_id, 2: Session config) throws (1: Refused ouch),
   Session mirroring_session_get(1: i32 mirror_id) throws (1: Refused ouch),
   i32 set_all_egress_queue_rates(1: i64 rate_pps)
+  i32 set_egress_priority_queue_depth(1: i32 port_num, 2: i32 priority, 3: i32 depth_pkts)
 }
