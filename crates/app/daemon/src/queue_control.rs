@@ -27,7 +27,7 @@ pub struct QueueControl {
 pub enum QueueError {
     /// There is no such port.
     Port(u32),
-    /// A port has only so many queues.
+    /// A port has fewer queues.
     Queue {
         /// The queue.
         queue: usize,
@@ -59,7 +59,7 @@ impl fmt::Display for QueueError {
 impl std::error::Error for QueueError {}
 
 impl QueueControl {
-    /// For so many queues of each port, and so many workers, at least one.
+    /// `queues` is the number of queues of a port, `workers` the number of workers; 0 counts as 1.
     pub fn new(queues: usize, workers: usize) -> Arc<QueueControl> {
         Arc::new(QueueControl {
             changes: Mutex::default(),

@@ -58,8 +58,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Of one of so many pipelines, to which `alike` groups of ports are spread, each group to one of them: the one with the
-    /// most groups, where packets of those that are not simulated take their share of its cycles.
+    /// The clock of the fullest pipeline. `alike` groups of ports are spread over `pipelines`, each group in one of them; one group
+    /// is simulated, and the packets of the others in its pipeline take their share of the cycles.
     fn new(timing: &Timing, pipelines: u16, alike: u32) -> Clock {
         Clock {
             period: Pacer::new(timing.packets_per_second),

@@ -175,8 +175,8 @@ pub struct Buffer {
     pub cells: u64,
     /// What is allocated together.
     pub cell_bytes: u32,
-    /// A queue may hold so many hundredths of the pool's cells that are free, 400 is four times as many (Choudhury and
-    /// Hahne, 1998); 0: all of them.
+    /// How many cells of the pool a queue may hold, in percent of those that are free: 400 is four times as many (Choudhury
+    /// and Hahne, 1998). With 0 it may hold all.
     pub share_percent: u32,
     /// Cells of the pool that a queue may hold however few are free, as long as some are.
     #[serde(default)]

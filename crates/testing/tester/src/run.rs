@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         self.search_with(None, progress)
     }
 
-    /// The same, and each load that is found must hold in so many trials as long as those of [`Session::run`].
+    /// The same; a load that is found is then offered in `trials` more trials, each as long as one of [`Session::run`].
     ///
     /// # Errors
     /// As those of [`Session::search`].

@@ -1,7 +1,7 @@
 //! What a function between two interfaces carries, for each frame size: the measurement of `forebay vnf measure`.
 //!
 //! The traffic is a test file of the tester (docs/tester.md) with one stream, in which `${BYTES}` and `${PPS}` stand for frame size and rate.
-//! For each size it is searched how much passes, which is confirmed by further trials; then latency is measured with hardly any load,
+//! For each size: a search for the highest load that passes, which further trials confirm; then latency with hardly any load,
 //! and at nine tenths of what passes.
 
 use crate::files;

@@ -115,7 +115,7 @@ fn senseless(switch: &Switch, random: &mut impl FnMut(u64) -> u64) -> Vec<Update
     (0..count).map(&mut update).collect()
 }
 
-/// Packets may see a part of one of them; whoever reads cannot tell them apart.
+/// Packets may see a part of the batch that is rolled back on errors; to controllers both look the same.
 #[test]
 fn both_kinds_of_atomic_batches_leave_the_same() {
     let (mut first, mut second) = (Switch::new(), Switch::new());

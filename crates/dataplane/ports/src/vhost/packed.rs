@@ -200,7 +200,7 @@ impl PackedRing {
         }
     }
 
-    /// Marks a chain as used without bytes if those behind it are marked already.
+    /// Marks a chain as used, with a length of 0, if the chains behind it are marked already.
     fn show_burst(&self, first: u16) {
         let before = self.flags((first + self.size - 1) % self.size);
         let flags = self.flags(first);
