@@ -151,7 +151,7 @@ fn machine(record: &Value) -> String {
         .map(|(name, size)| format!("{name} {}", size.as_str().unwrap_or("?")))
         .collect();
     format!(
-        "Measured on {} with `{}`: {}, {} processors (virtual), caches {}, Linux {}; medians of {} rounds.\n",
+        "Measured on {} with `{}`: {}, {} processors (virtual), caches {}, Linux {}; medians of {} rounds (over veth: {}).\n",
         record["date"].as_str().unwrap_or("?"),
         record["version"].as_str().unwrap_or("?"),
         machine["processor"].as_str().unwrap_or("?"),
@@ -159,6 +159,7 @@ fn machine(record: &Value) -> String {
         caches.join(", "),
         machine["kernel"].as_str().unwrap_or("?"),
         record["rounds"],
+        record["veth"]["rounds"],
     )
 }
 
@@ -189,8 +190,13 @@ fn rate(value: Option<f64>) -> String {
     }
 }
 
+/// A ratio with two digits behind the point, or without any where it is large.
 fn two_digits(value: Option<f64>) -> String {
-    value.map_or("–".to_string(), |value| format!("{value:.2}"))
+    match value {
+        None => "–".to_string(),
+        Some(value) if value >= 99.5 => format!("{value:.0}"),
+        Some(value) => format!("{value:.2}"),
+    }
 }
 
 /// Thousands with commas.

@@ -6,35 +6,84 @@
 //! ```
 //!
 //! The ends may live in different threads; a queue is locked once a burst, not once a packet.
-//! Buffers are exchanged with the queue, so each side keeps as many as it had.
+//! Buffers are swapped with those of the queue, so each side keeps as many as it had.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, Readiness};
+use crate::{Burst, DropReason, Packet, Port, PortCounters, PortError, Readiness};
 
-/// One direction: packets in order, and buffers to exchange them against.
+/// One direction: a ring of buffers, some of which are packets that wait.
+///
+/// ```text
+///   places: | spare .... | packets, in order .... | spare .... |      at most `limit` places
+///           0            first                    first + waiting
+/// ```
+///
+/// Packets are swapped with the places, so no buffer is made or moved once the ring has as many places as packets have ever
+/// waited. An empty ring begins at 0 again: with few packets waiting the same few buffers serve all, and stay in the cache.
 #[derive(Debug)]
 struct Queue {
-    packets: VecDeque<Packet>,
-    spares: Pool,
+    places: Vec<Packet>,
+    first: usize,
+    waiting: usize,
     limit: usize,
+}
+
+impl Queue {
+    fn new(limit: usize) -> Queue {
+        Queue {
+            places: Vec::new(),
+            first: 0,
+            waiting: 0,
+            limit: limit.max(1),
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.limit - self.waiting
+    }
+
+    /// Moves the first packets in, as many as there is room for, in exchange for spares. Returns their number.
+    fn give(&mut self, packets: &mut [Packet]) -> usize {
+        let accepted = packets.len().min(self.room());
+        let mut rest = &mut packets[..accepted];
+        while !rest.is_empty() {
+            let mut at = self.first + self.waiting;
+            if at >= self.limit {
+                at -= self.limit;
+            }
+            let count = rest.len().min(self.limit - at);
+            while self.places.len() < at + count {
+                self.places.push(Packet::new());
+            }
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            self.places[at..at + count].swap_with_slice(now);
+            self.waiting += count;
+            rest = later;
+        }
+        accepted
+    }
+
+    /// The first packets, at most `max`, as far as they lie next to each other.
+    fn front(&mut self, max: usize) -> &mut [Packet] {
+        let count = max.min(self.waiting).min(self.limit - self.first);
+        &mut self.places[self.first..self.first + count]
+    }
+
+    /// The first packets have been taken, or swapped for spares.
+    fn advance(&mut self, count: usize) {
+        self.waiting -= count;
+        self.first += count;
+        if self.waiting == 0 || self.first == self.limit {
+            self.first = 0;
+        }
+    }
 }
 
 /// A queue shared by its two ends.
 type SharedQueue = Arc<Mutex<Queue>>;
 
-fn new_queue(limit: usize) -> SharedQueue {
-    let limit = limit.max(1);
-    Arc::new(Mutex::new(Queue {
-        packets: VecDeque::with_capacity(limit),
-        spares: Pool::new(limit),
-        limit,
-    }))
-}
-
-/// Runs `action` on the queue. A panic in another thread leaves a queue usable: every change to
-/// it is a single push or pop.
+/// Runs `action` on the queue. A panic in another thread leaves a queue usable: a packet belongs to it once it is counted.
 fn with_queue<T>(queue: &SharedQueue, action: impl FnOnce(&mut Queue) -> T) -> T {
     action(&mut queue.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -51,7 +100,8 @@ pub struct MemoryPort {
 impl MemoryPort {
     /// Two ends joined by a queue of `limit` packets (at least one) in each direction.
     pub fn pair(first: &str, second: &str, limit: usize) -> (MemoryPort, MemoryPort) {
-        let (forward, backward) = (new_queue(limit), new_queue(limit));
+        let queue = || Arc::new(Mutex::new(Queue::new(limit)));
+        let (forward, backward) = (queue(), queue());
         (
             MemoryPort::over(first, backward.clone(), forward.clone()),
             MemoryPort::over(second, forward, backward),
@@ -60,7 +110,7 @@ impl MemoryPort {
 
     /// A port that gets back what it sends, through a queue of `limit` packets.
     pub fn loopback(name: &str, limit: usize) -> MemoryPort {
-        let queue = new_queue(limit);
+        let queue = Arc::new(Mutex::new(Queue::new(limit)));
         MemoryPort::over(name, queue.clone(), queue)
     }
 
@@ -83,9 +133,8 @@ impl MemoryPort {
     /// Takes one frame that arrived at this end. Allocates: for tests.
     pub fn extract(&mut self) -> Option<Vec<u8>> {
         let frame = with_queue(&self.incoming, |queue| {
-            let packet = queue.packets.pop_front()?;
-            let frame = packet.data().to_vec();
-            queue.spares.give(packet);
+            let frame = queue.front(1).first()?.data().to_vec();
+            queue.advance(1);
             Some(frame)
         })?;
         self.counters.count_received(frame.len());
@@ -94,23 +143,19 @@ impl MemoryPort {
 
     /// How many packets wait at this end.
     pub fn waiting(&self) -> usize {
-        with_queue(&self.incoming, |queue| queue.packets.len())
+        with_queue(&self.incoming, |queue| queue.waiting)
     }
 
     /// Puts `packets` into the outgoing queue as far as they fit; counts all of them.
     fn enqueue(&mut self, packets: &mut [Packet]) -> usize {
-        let counters = &mut self.counters;
-        with_queue(&self.outgoing, |queue| {
-            let accepted = packets.len().min(queue.limit - queue.packets.len());
-            for packet in &mut packets[..accepted] {
-                counters.count_sent(packet.len());
-                let spare = queue.spares.take();
-                queue.packets.push_back(std::mem::replace(packet, spare));
-            }
-            let refused = (packets.len() - accepted) as u64;
-            counters.count_drops(DropReason::QueueFull, refused);
-            accepted
-        })
+        let accepted = with_queue(&self.outgoing, |queue| {
+            let room = packets.len().min(queue.room());
+            packets[..room].iter().for_each(|packet| self.counters.count_sent(packet.len()));
+            queue.give(packets)
+        });
+        let refused = (packets.len() - accepted) as u64;
+        self.counters.count_drops(DropReason::QueueFull, refused);
+        accepted
     }
 }
 
@@ -122,14 +167,18 @@ impl Port for MemoryPort {
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let counters = &mut self.counters;
         Ok(with_queue(&self.incoming, |queue| {
-            let count = max.min(burst.room()).min(queue.packets.len());
-            for mut packet in queue.packets.drain(..count) {
-                counters.count_received(packet.len());
-                packet.timestamp_ns = now_ns;
-                packet.original_length = packet.len() as u32;
-                let accepted = burst.push_exchange(&mut packet);
-                debug_assert!(accepted, "the count was bounded by the burst's room");
-                queue.spares.give(packet);
+            let wanted = max.min(burst.room()).min(queue.waiting);
+            let mut count = 0;
+            while count < wanted {
+                let received = burst.exchange_all(queue.front(wanted - count));
+                for packet in received.iter_mut() {
+                    counters.count_received(packet.len());
+                    packet.timestamp_ns = now_ns;
+                    packet.original_length = packet.len() as u32;
+                }
+                let moved = received.len();
+                queue.advance(moved);
+                count += moved;
             }
             count
         }))
@@ -158,7 +207,7 @@ impl Port for MemoryPort {
     }
 
     fn room(&self) -> usize {
-        with_queue(&self.outgoing, |queue| queue.limit - queue.packets.len())
+        with_queue(&self.outgoing, |queue| queue.room())
     }
 }
 
@@ -203,6 +252,29 @@ mod tests {
         assert_eq!(right.readiness(), Readiness::Now);
     }
 
+    /// Rounds of three in and two out go round a ring of five places, which never becomes empty.
+    #[test]
+    fn packets_stay_in_order_where_the_ring_begins_again() {
+        let (mut left, mut right) = MemoryPort::pair("left", "right", 5);
+        let (mut sending, mut receiving) = (Burst::new(3), Burst::new(2));
+        let (mut sent, mut expected) = (0u8, 0u8);
+        for _ in 0..40 {
+            for _ in 0..3.min(left.room()) {
+                sending.allocate().expect("the burst was sent").set_data(&[sent]);
+                sent += 1;
+            }
+            left.send(&mut sending, 0).expect("memory ports do not fail");
+            right.receive(&mut receiving, 2, 0).expect("memory ports do not fail");
+            for packet in receiving.iter() {
+                assert_eq!(packet.data(), [expected]);
+                expected += 1;
+            }
+            receiving.clear();
+            assert!(right.waiting() > 0);
+        }
+        assert_eq!((left.counters().sent_packets, left.counters().drops(DropReason::QueueFull)), (u64::from(sent), 0));
+    }
+
     #[test]
     fn a_loopback_returns_what_it_sends() {
         let mut port = MemoryPort::loopback("loop", 4);
@@ -237,7 +309,7 @@ mod tests {
             receiving.clear();
             let now = sending.buffers_created()
                 + receiving.buffers_created()
-                + with_queue(&left.outgoing, |queue| queue.spares.created());
+                + with_queue(&left.outgoing, |queue| queue.places.len() as u64);
             assert!(round < 2 || now == created, "round {round} allocated");
             created = now;
         }

@@ -260,8 +260,8 @@ impl Forwarding {
     }
 }
 
-/// An update begins: whoever deletes names what is there already.
-fn begin(schema: &Schema, update: &Update) {
+/// To be called before each update. A deletion gives no numbers to strings, since it is about an entry that exists.
+pub(crate) fn begin(schema: &Schema, update: &Update) {
     let gives_numbers = update.r#type() != Type::Delete;
     schema
         .dictionaries()

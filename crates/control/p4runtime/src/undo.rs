@@ -13,7 +13,7 @@
 
 use crate::change::{Change, Later, Writer};
 use crate::entity::{self, table_entry};
-use crate::forwarding::Forwarding;
+use crate::forwarding::{Forwarding, begin};
 use crate::ledger::EntryNotes;
 use crate::schema::{Schema, TableSchema};
 use forebay_ir::TableId;
@@ -71,6 +71,7 @@ pub(crate) fn write(forwarding: &mut Forwarding, updates: &[Update], writer: Wri
             }
         }
         for update in last {
+            begin(schema, update);
             let written = entity::write(&mut change, update);
             debug_assert!(written.is_ok(), "deletions were checked before");
         }
@@ -103,6 +104,7 @@ fn deletions(change: &Change<'_, '_>, updates: &[Update]) -> Option<Deleted> {
     let mut deleted = Deleted::new();
     for update in updates.iter().filter(|update| update.r#type() == Type::Delete) {
         let entry = table_entry_of(update)?;
+        begin(change.schema, update);
         let (table, record) = find(change, entry)?;
         let is_free = !record.is_const && !entry.is_const && !change.batch.has_partner(table.index, record.id);
         if !is_free || !deleted.insert((table.index, record.id)) {
@@ -119,6 +121,7 @@ fn write_one<'a>(
     deleted: &Deleted,
     done: &mut Vec<Done<'a>>,
 ) -> Option<()> {
+    begin(change.schema, update);
     let Some(entry) = table_entry_of(update) else {
         return entity::write(change, update).ok();
     };

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use forebay_dpdk::DpdkOptions;
 use forebay_packet::Port;
 
 use crate::interfaces::Interface;
@@ -58,9 +59,13 @@ impl Means {
         Means::of("vhost", &format!("vhost-user, {does} {}", options.path))
     }
 
+    pub(crate) fn dpdk(options: &DpdkOptions) -> Means {
+        Means::of("dpdk", &format!("DPDK, {}", options.name()))
+    }
+
     /// Whether it leads out of this process.
     pub fn is_interface(&self) -> bool {
-        matches!(self.kind, "xdp" | "packet" | "tap" | "memif" | "vhost")
+        matches!(self.kind, "xdp" | "packet" | "tap" | "memif" | "vhost" | "dpdk")
     }
 
     fn xdp(port: &XdpPort) -> Means {

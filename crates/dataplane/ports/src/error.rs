@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use forebay_dpdk::DpdkError;
 use forebay_packet::pcap::PcapError;
 
 /// Why a port cannot be opened. The text says what, why, and what to do.
@@ -109,6 +110,8 @@ pub enum OpenError {
         /// What the system said.
         cause: io::Error,
     },
+    /// A device of DPDK cannot be used.
+    Dpdk(DpdkError),
     /// A file cannot be opened.
     File {
         /// What was tried: "read" or "write".
@@ -227,6 +230,7 @@ impl fmt::Display for OpenError {
                 "another process listens at `{path}`; stop it, choose another path, or be its client: role=client or mode=client"
             ),
             OpenError::Socket { path, cause } => write!(formatter, "cannot listen at `{path}`: {cause}"),
+            OpenError::Dpdk(error) => error.fmt(formatter),
             OpenError::File { action, path, cause } => {
                 write!(formatter, "cannot {action} `{path}`: {cause}")
             }

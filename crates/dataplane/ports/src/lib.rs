@@ -13,6 +13,7 @@
 //! | `tap:NAME` | a new virtual interface; the kernel's stack is at the other end | [`TapPort`] |
 //! | `memif:PATH` | memory shared with another process: another switch, VPP, DPDK | [`MemifOptions`] |
 //! | `vhost:PATH` | the network card of a virtual machine, or of DPDK's virtio_user | [`VhostOptions`] |
+//! | `dpdk:DEVICE` | a network card or virtual device by DPDK | [`forebay_dpdk`] |
 //! | `pcap:IN,OUT` | capture files | [`PcapPort`] |
 //! | `mem:` | a queue in this process | [`forebay_packet::MemoryPort`] |
 //! | `loopback:` | what is sent comes back in | [`forebay_packet::MemoryPort::loopback`] |
@@ -23,7 +24,7 @@
 //! needed once all is open.
 //!
 //! # Invariants
-//! Unsafe code is in `system`, `terminal` and `thread` only, each block
+//! Unsafe code is in `system`, `terminal` and `thread` only, each block with the reason why it is sound. An interface that
 //! vanishes is a state that is reported, never a panic.
 
 #![deny(unsafe_code)]

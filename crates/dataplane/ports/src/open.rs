@@ -1,5 +1,6 @@
 //! Opening what a [`PortSpec`] describes.
 
+use forebay_dpdk::DpdkOptions;
 use forebay_packet::{MemoryPort, Port, TimerPort};
 
 use crate::choose::{self, Means};
@@ -54,6 +55,7 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
             let port = vhost::open(vhost, 1, options)?.remove(0);
             (Box::new(port), Means::vhost(vhost))
         }
+        PortKind::Dpdk(dpdk) => (open_dpdk(dpdk, 1)?.remove(0), Means::dpdk(dpdk)),
         PortKind::Pcap { input, output, pace } => {
             let port = PcapPort::open(input.as_deref(), output.as_deref(), *pace)?;
             (Box::new(port), Means::of("pcap", "capture files"))
@@ -85,6 +87,11 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
         far_end,
         means,
     })
+}
+
+/// Opens a device of DPDK as at most so many ports.
+fn open_dpdk(options: &DpdkOptions, count: usize) -> Result<Vec<Box<dyn Port>>, OpenError> {
+    forebay_dpdk::open(options, count).map_err(OpenError::Dpdk)
 }
 
 /// A port with how it carries packets.
@@ -131,7 +138,7 @@ fn open_interface(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
 /// peer gives each its share of what comes in, the packets of a flow always to the same; each sends by itself.
 ///
 /// AF_XDP ports share the interface's receive queues, memif and vhost-user ports those of the connection: where there are fewer than `count`, there is
-/// one port. A name alone is opened as packet sockets then, which the kernel divides by flows. Files, memory and clocks are one port.
+/// one port. A device of DPDK is as many ports as it has queues, at most `count`. A name alone is opened as packet sockets then, which the kernel divides by flows. Files, memory and clocks are one port.
 ///
 /// # Errors
 /// As for [`open`].
@@ -154,6 +161,10 @@ pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Resu
             let ports = vhost::open(vhost, count, options)?;
             let described = |port| -> Opened { (Box::new(port), Means::vhost(vhost)) };
             ports.into_iter().map(described).collect()
+        }
+        PortKind::Dpdk(dpdk) => {
+            let ports = open_dpdk(dpdk, count)?;
+            ports.into_iter().map(|port| (port, Means::dpdk(dpdk))).collect()
         }
         _ => return open(spec, options).map(|opened| vec![opened]),
     };

@@ -3,7 +3,7 @@
 //! ```text
 //!   spec  = number "@" kind
 //!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME | "memif:" PATH {"," OPTION "=" VALUE}
-//!         | "vhost:" PATH {"," OPTION "=" VALUE}
+//!         | "vhost:" PATH {"," OPTION "=" VALUE} | "dpdk:" DEVICE {"," ARGUMENT "=" VALUE}
 //!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
@@ -14,6 +14,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use forebay_dpdk::DpdkOptions;
+
 use crate::interfaces::similar;
 use crate::interval;
 use crate::memif::MemifOptions;
@@ -23,11 +25,11 @@ use crate::vhost::VhostOptions;
 /// The longest interface name Linux takes, in bytes (IFNAMSIZ less the closing zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
-const KINDS: [&str; 9] = [
-    "xdp", "packet", "tap", "memif", "vhost", "pcap", "mem", "loopback", "timer",
+const KINDS: [&str; 10] = [
+    "xdp", "packet", "tap", "memif", "vhost", "dpdk", "pcap", "mem", "loopback", "timer",
 ];
 
-const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, \
+const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, \
                           pcap:IN,OUT (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS";
 
 /// A port as the user described it.
@@ -68,6 +70,8 @@ pub enum PortKind {
     Memif(MemifOptions),
     /// The network card of a virtual machine.
     Vhost(VhostOptions),
+    /// A device of DPDK.
+    Dpdk(DpdkOptions),
     /// Capture files.
     Pcap {
         /// The file that packets come from.
@@ -241,6 +245,7 @@ fn device(kind: &PortKind) -> Option<Cow<'_, str>> {
         | PortKind::Tap { interface } => Some(interface.into()),
         PortKind::Memif(memif) => Some(format!("{},id={}", memif.path, memif.id).into()),
         PortKind::Vhost(vhost) => Some(vhost.path.as_str().into()),
+        PortKind::Dpdk(dpdk) => Some(dpdk.name().into()),
         PortKind::Pcap { output, .. } => output.as_deref().map(Cow::from),
         PortKind::Memory { .. } | PortKind::Loopback | PortKind::Timer { .. } => None,
     }
@@ -274,6 +279,7 @@ fn parse_kind(piece: Piece<'_>) -> Result<PortKind, SpecError> {
         }),
         "memif" => parse_memif(rest),
         "vhost" => parse_vhost(rest),
+        "dpdk" => parse_dpdk(rest),
         "pcap" => parse_pcap(rest),
         "mem" => Ok(PortKind::Memory {
             name: rest.text().to_owned(),
@@ -362,6 +368,17 @@ fn parse_vhost(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     let mut options = VhostOptions::new(path);
     parse_options(rest, |name, value| options.set(name, value))?;
     Ok(PortKind::Vhost(options))
+}
+
+fn parse_dpdk(piece: Piece<'_>) -> Result<PortKind, SpecError> {
+    let help = "write dpdk:DEVICE, for example dpdk:net_tap0,iface=tap0 or dpdk:0000:3b:00.0,mtu=9000";
+    let (device, rest) = split_option(piece);
+    if device.text().is_empty() {
+        return Err(device.error("the device is missing", help));
+    }
+    let mut options = DpdkOptions::new(device.text());
+    parse_options(rest, |name, value| options.set(name, value))?;
+    Ok(PortKind::Dpdk(options))
 }
 
 /// The path of a socket, and the options behind it.
@@ -456,6 +473,7 @@ impl fmt::Display for PortSpec {
             PortKind::Tap { interface } => write!(formatter, "tap:{interface}"),
             PortKind::Memif(memif) => write!(formatter, "memif:{memif}"),
             PortKind::Vhost(vhost) => write!(formatter, "vhost:{vhost}"),
+            PortKind::Dpdk(dpdk) => write!(formatter, "dpdk:{dpdk}"),
             PortKind::Pcap { input, output, pace } => {
                 let name = |file: &Option<String>| file.clone().unwrap_or_default();
                 write!(formatter, "pcap:{},{}", name(input), name(output))?;
