@@ -1,8 +1,8 @@
 //! The values of interfaces with their paths, and which of them a client's path means.
 
 use super::interfaces::Interface;
-use forebay_protocol::gnmi::typed_value::Value;
 use forebay_protocol::gnmi::get_request::DataType;
+use forebay_protocol::gnmi::typed_value::Value;
 use forebay_protocol::gnmi::{Encoding, Path, PathElem, TypedValue};
 use std::collections::BTreeMap;
 use tonic::Status;
@@ -326,7 +326,11 @@ fn check_step(name: &str, elem: &PathElem) -> Result<(), Status> {
     if name.is_empty() {
         return Err(Status::invalid_argument("a step of a path has no name"));
     }
-    match elem.key.keys().find(|key| *key != "name" || !["interface", "*"].contains(&name)) {
+    match elem
+        .key
+        .keys()
+        .find(|key| *key != "name" || !["interface", "*"].contains(&name))
+    {
         None => Ok(()),
         Some(key) => Err(Status::invalid_argument(format!(
             "`{name}` has no key `{key}`; `interface` has the key `name`"
@@ -441,10 +445,20 @@ pub(crate) mod tests {
 
     #[test]
     fn paths_of_the_schema() {
-        for text in ["interfaces", "*", "interfaces/interface[name=away]/state/mtu", ".../counters", "interfaces/*/config"] {
+        for text in [
+            "interfaces",
+            "*",
+            "interfaces/interface[name=away]/state/mtu",
+            ".../counters",
+            "interfaces/*/config",
+        ] {
             assert!(is_in_schema(&steps_of(text)), "{text}");
         }
-        for text in ["system", "interfaces/interface/state/counters/in-octet", "interfaces/interface/state/mtu/x"] {
+        for text in [
+            "system",
+            "interfaces/interface/state/counters/in-octet",
+            "interfaces/interface/state/mtu/x",
+        ] {
             assert!(!is_in_schema(&steps_of(text)), "{text}");
         }
     }
@@ -458,7 +472,10 @@ pub(crate) mod tests {
         let code = |prefix: Option<&Path>, path: &Path| steps(prefix, Some(path)).map_err(|status| status.code());
         assert!(code(Some(&with("")), &with("openconfig")).is_ok());
         assert_eq!(code(None, &with("cli")), Err(Code::Unimplemented));
-        assert_eq!(code(Some(&with("openconfig")), &with("openconfig")), Err(Code::InvalidArgument));
+        assert_eq!(
+            code(Some(&with("openconfig")), &with("openconfig")),
+            Err(Code::InvalidArgument)
+        );
         assert_eq!(code(None, &path("interfaces//state")), Err(Code::InvalidArgument));
         assert_eq!(code(None, &path("interfaces[name=eth1]")), Err(Code::InvalidArgument));
         #[expect(deprecated, reason = "what old clients send")]
@@ -474,7 +491,10 @@ pub(crate) mod tests {
         let value = |leaf: Leaf, encoding| leaf.typed_value(encoding).value.unwrap();
         assert_eq!(value(octets(), Encoding::Proto), Value::UintVal(7));
         assert_eq!(value(octets(), Encoding::Json), Value::JsonVal(b"7".to_vec()));
-        assert_eq!(value(octets(), Encoding::JsonIetf), Value::JsonIetfVal(b"\"7\"".to_vec()));
+        assert_eq!(
+            value(octets(), Encoding::JsonIetf),
+            Value::JsonIetfVal(b"\"7\"".to_vec())
+        );
         let mtu = leaf(&["state", "mtu"], Scalar::Short(1500));
         assert_eq!(value(mtu, Encoding::JsonIetf), Value::JsonIetfVal(b"1500".to_vec()));
     }

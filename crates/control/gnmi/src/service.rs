@@ -252,7 +252,11 @@ async fn stream(
     send(to_client, Told::SyncResponse(true)).await?;
     let mut is_sending = true;
     loop {
-        let next_ns = subscriptions.iter().map(Subscription::sample_ns).min().unwrap_or(u64::MAX);
+        let next_ns = subscriptions
+            .iter()
+            .map(Subscription::sample_ns)
+            .min()
+            .unwrap_or(u64::MAX);
         let wait = LOOK.min(Duration::from_nanos(next_ns.saturating_sub(switch.switch_ns())));
         tokio::select! {
             request = requests.next(), if is_sending => match request {
@@ -281,7 +285,12 @@ async fn tell(
     if leaves.is_empty() {
         return Ok(());
     }
-    let notification = notification(leaves.iter(), subscribed.list.prefix.as_ref(), encoding, switch.epoch_ns());
+    let notification = notification(
+        leaves.iter(),
+        subscribed.list.prefix.as_ref(),
+        encoding,
+        switch.epoch_ns(),
+    );
     send(to_client, Told::Update(notification)).await
 }
 

@@ -27,7 +27,9 @@ pub(crate) struct Enable {
 /// `INVALID_ARGUMENT`, `NOT_FOUND` or `UNIMPLEMENTED` when a part cannot be done; then none is.
 pub(crate) fn read(request: &SetRequest, interfaces: &[Interface]) -> Result<(Vec<Enable>, Vec<UpdateResult>), Status> {
     if !request.union_replace.is_empty() {
-        return Err(Status::unimplemented("union_replace is not done here; replace and update are"));
+        return Err(Status::unimplemented(
+            "union_replace is not done here; replace and update are",
+        ));
     }
     let (mut changes, mut results) = (Vec::new(), Vec::new());
     let prefix = request.prefix.as_ref();
@@ -75,9 +77,19 @@ fn delete(interfaces: &[Interface], steps: &[PathElem]) -> Result<Vec<Enable>, S
     }
     let all = leaves::all(interfaces).into_iter();
     let deleted = all.filter(|leaf| leaf.names == ENABLED && leaf.is_meant_by(steps));
-    let number = |name: &str| interfaces.iter().find(|one| one.info.name == name).map(|one| one.info.number);
+    let number = |name: &str| {
+        interfaces
+            .iter()
+            .find(|one| one.info.name == name)
+            .map(|one| one.info.number)
+    };
     let enabled = deleted.filter_map(|leaf| number(&leaf.interface));
-    Ok(enabled.map(|number| Enable { number, is_enabled: true }).collect())
+    Ok(enabled
+        .map(|number| Enable {
+            number,
+            is_enabled: true,
+        })
+        .collect())
 }
 
 fn only_enabled(path: &str) -> Status {
@@ -111,8 +123,12 @@ impl Setting<'_> {
     fn named(&self, steps: &[PathElem]) -> Result<&Interface, Status> {
         let name = steps.get(1).and_then(|step| step.key.get("name"));
         match name.map(String::as_str) {
-            None => Err(Status::invalid_argument("the interface is not named: /interfaces/interface[name=NAME]")),
-            Some("*") => Err(Status::invalid_argument("`*` is for what is read and deleted: name the interface")),
+            None => Err(Status::invalid_argument(
+                "the interface is not named: /interfaces/interface[name=NAME]",
+            )),
+            Some("*") => Err(Status::invalid_argument(
+                "`*` is for what is read and deleted: name the interface",
+            )),
             Some(name) => self.find(name),
         }
     }
@@ -204,7 +220,9 @@ fn is_same(name: &str, own: &str, value: &Json) -> Result<(), Status> {
     let short = own.rsplit(':').next().unwrap_or_default();
     match value.as_str() {
         Some(text) if text == own || text == short => Ok(()),
-        _ => Err(Status::invalid_argument(format!("config/{name} is `{own}` and cannot be changed"))),
+        _ => Err(Status::invalid_argument(format!(
+            "config/{name} is `{own}` and cannot be changed"
+        ))),
     }
 }
 
@@ -228,7 +246,10 @@ fn json_of(steps: &[PathElem], value: Option<&TypedValue>) -> Result<Json, Statu
             "the value of {} is true, false, or JSON",
             written(steps)
         ))),
-        None => Err(Status::invalid_argument(format!("there is no value for {}", written(steps)))),
+        None => Err(Status::invalid_argument(format!(
+            "there is no value for {}",
+            written(steps)
+        ))),
     }
 }
 
@@ -289,13 +310,23 @@ mod tests {
 
     #[test]
     fn containers_come_as_objects() {
-        let config = r#"{"openconfig-interfaces:name": "eth3", "enabled": false, "type": "iana-if-type:ethernetCsmacd"}"#;
+        let config =
+            r#"{"openconfig-interfaces:name": "eth3", "enabled": false, "type": "iana-if-type:ethernetCsmacd"}"#;
         let interface = format!(r#"{{"name": "eth3", "openconfig-interfaces:config": {config}}}"#);
         let disabled = Ok(vec![(3, false)]);
         assert_eq!(set_json("interfaces/interface[name=eth3]/config", config), disabled);
         assert_eq!(set_json("interfaces/interface[name=eth3]", &interface), disabled);
-        assert_eq!(set_json("interfaces", &format!(r#"{{"interface": [{interface}]}}"#)), disabled);
-        for wrong in [r#"{"enabled": 1}"#, r#"{"name": "eth4"}"#, r#"{"mtu": 9000}"#, "[]", "{"] {
+        assert_eq!(
+            set_json("interfaces", &format!(r#"{{"interface": [{interface}]}}"#)),
+            disabled
+        );
+        for wrong in [
+            r#"{"enabled": 1}"#,
+            r#"{"name": "eth4"}"#,
+            r#"{"mtu": 9000}"#,
+            "[]",
+            "{",
+        ] {
             assert_eq!(
                 set_json("interfaces/interface[name=eth3]/config", wrong),
                 Err(Code::InvalidArgument),
@@ -321,7 +352,11 @@ mod tests {
     #[test]
     fn deletes_are_recursive_and_take_wildcards() {
         let both = Ok(vec![(3, true), (4, true)]);
-        for all in ["interfaces", "interfaces/interface/config/enabled", "interfaces/interface[name=*]/config"] {
+        for all in [
+            "interfaces",
+            "interfaces/interface/config/enabled",
+            "interfaces/interface[name=*]/config",
+        ] {
             assert_eq!(delete(all), both, "{all}");
         }
         assert_eq!(delete("interfaces/interface[name=eth4]"), Ok(vec![(4, true)]));

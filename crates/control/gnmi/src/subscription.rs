@@ -74,7 +74,9 @@ impl Subscription {
         if is_sample {
             // Samples keep to their distances; those that were missed are not made up for.
             let missed = (now_ns - self.sample_ns) / self.interval_ns;
-            self.sample_ns = self.sample_ns.saturating_add((missed + 1).saturating_mul(self.interval_ns));
+            self.sample_ns = self
+                .sample_ns
+                .saturating_add((missed + 1).saturating_mul(self.interval_ns));
         }
         let meant = leaves.iter().filter(|leaf| leaf.is_meant_by(&self.steps));
         let due: Vec<Leaf> = meant
@@ -177,7 +179,9 @@ mod tests {
                 sample_interval: interval,
                 ..Wanted::default()
             };
-            Subscription::new(None, &wanted, &[], 0).map(|_| ()).map_err(|status| status.code())
+            Subscription::new(None, &wanted, &[], 0)
+                .map(|_| ())
+                .map_err(|status| status.code())
         };
         let sample = SubscriptionMode::Sample.into();
         assert_eq!(code(MIN_INTERVAL_NS - 1, sample), Err(tonic::Code::InvalidArgument));

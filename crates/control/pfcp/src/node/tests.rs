@@ -643,11 +643,22 @@ fn an_address_of_a_pool_that_a_smf_names_is_not_chosen() {
     assert_eq!(cause, 1);
     let (cause, second) = chosen(&mut bench, None);
     assert_eq!(cause, 1);
-    let address = |seid: u64| bench.node.session(seid).expect("a session").pdrs[&1].pdi.ue.expect("a UE").addresses;
+    let address = |seid: u64| {
+        bench.node.session(seid).expect("a session").pdrs[&1]
+            .pdi
+            .ue
+            .expect("a UE")
+            .addresses
+    };
     assert_eq!(address(second).v4, Some([10, 60, 0, 2].into()));
     assert_eq!(address(first).v4, Some([10, 60, 0, 1].into()));
     for seid in [first, second] {
-        assert_eq!(bench.ask(MessageType::SessionDeletionRequest, Some(seid), |_| {}).cause(), 1);
+        assert_eq!(
+            bench
+                .ask(MessageType::SessionDeletionRequest, Some(seid), |_| {})
+                .cause(),
+            1
+        );
     }
     let both = [chosen(&mut bench, None), chosen(&mut bench, None)].map(|(cause, _)| cause);
     assert_eq!(both, [1, 1]);
