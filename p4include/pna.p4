@@ -421,6 +421,8 @@ control MainControlT<MH, MM>(
     in    pna_main_input_metadata_t  istd,
     inout pna_main_output_metadata_t ostd);
 
+// The specification has `inout` for the headers, p4c `in`: programs with either are taken.
+@inout_too
 control MainDeparserT<MH, MM>(
     packet_out pkt,
     in    MH main_hdr,

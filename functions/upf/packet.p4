@@ -95,6 +95,10 @@ struct headers_t {
     ipv6_t inner_ipv6;
 }
 
+// No packet may come from an address of this family: the UE has none.
+const ipv4_address_t NO_IPV4 = 0xffffffff;
+const bit<64> NO_PREFIX = 0xffffffffffffffff;
+
 struct metadata_t {
     // The packet of the user, without tunnel: its remote end and what the filters of applications look at.
     ipv4_address_t remote_ipv4;
@@ -243,8 +247,8 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             (1, 0, GTPU_G_PDU): parse_inner;
             (1, 0, _): accept;
             (1, GTPU_EXTENSION_PDU_SESSION, _): parse_pdu_session;
-            // Types 11xxxxxx must be understood by the end of the tunnel.
-            (1, 0xc0 &&& 0xc0, _): unknown_extension;
+            // Types 10xxxxxx and 11xxxxxx must be understood by the end of the tunnel (TS 29.281 §5.2.1).
+            (1, 0x80 &&& 0x80, _): unknown_extension;
             default: parse_extension;
         }
     }
@@ -268,7 +272,7 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             (0, GTPU_G_PDU): parse_inner;
             (0, _): accept;
             (GTPU_EXTENSION_PDU_SESSION, _): parse_pdu_session;
-            (0xc0 &&& 0xc0, _): unknown_extension;
+            (0x80 &&& 0x80, _): unknown_extension;
             default: parse_extension;
         }
     }

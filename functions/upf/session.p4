@@ -12,7 +12,7 @@
 #include "packet.p4"
 
 control Sessions(in headers_t hdr, inout metadata_t meta, out bool found) {
-    // Addresses of the UE, which uplink packets must come from; 0 for any.
+    // Addresses of the UE, which uplink packets must come from; 0 for any, all ones for none.
     action uplink_session(bit<32> session, bit<32> rules, ipv4_address_t ue_ipv4, bit<64> ue_prefix) {
         meta.session = session;
         meta.rules = rules;

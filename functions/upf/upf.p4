@@ -80,7 +80,9 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                 return;
             }
         }
-        if (standard_metadata.parser_error != error.NoError || standard_metadata.checksum_error == 1
+        // What stands behind UDP may be the user's own: only in a tunnel of this UPF must it be right.
+        bool is_before_gtpu = !hdr.udp.isValid() || hdr.udp.dst_port != GTPU_UDP_PORT;
+        if (standard_metadata.parser_error != error.NoError && is_before_gtpu || standard_metadata.checksum_error == 1
             || !hdr.ethernet.isValid()) {
             drop(DROP_MALFORMED);
             return;
@@ -102,6 +104,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         bit<16> answer_bytes = 0;
         bit<2> colour = V1MODEL_METER_COLOR_GREEN;
         if (is_own) {
+            if (standard_metadata.parser_error != error.NoError) {
+                drop(DROP_MALFORMED);
+                return;
+            }
             if (meta.is_fragment == 1) {
                 drop(DROP_FRAGMENT);
                 return;
@@ -174,8 +180,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                 to_controller(REASON_ROUTER_SOLICITATION);
                 return;
             }
-            if (is_ipv4 && meta.ue_ipv4 != 0 && hdr.inner_ipv4.src_addr != meta.ue_ipv4
-                || !is_ipv4 && meta.ue_prefix != 0 && hdr.inner_ipv6.src_addr[127:64] != meta.ue_prefix) {
+            bool is_foreign_ipv4 = meta.ue_ipv4 == NO_IPV4 || meta.ue_ipv4 != 0 && hdr.inner_ipv4.src_addr != meta.ue_ipv4;
+            bool is_foreign_ipv6 = meta.ue_prefix == NO_PREFIX
+                || meta.ue_prefix != 0 && hdr.inner_ipv6.src_addr[127:64] != meta.ue_prefix;
+            if (is_ipv4 && is_foreign_ipv4 || !is_ipv4 && is_foreign_ipv6) {
                 drop(DROP_SPOOFED);
                 return;
             }
@@ -186,6 +194,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.protocol = is_ipv4 ? hdr.ipv4.protocol : hdr.ipv6.next_header;
             if (hdr.udp.isValid()) {
                 meta.src_port = hdr.udp.src_port;
+                meta.dst_port = hdr.udp.dst_port;
             }
             meta.remote_ipv4 = is_ipv4 ? hdr.ipv4.src_addr : 0;
             meta.remote_ipv6 = is_ipv4 ? 0 : hdr.ipv6.src_addr;

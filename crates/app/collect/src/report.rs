@@ -147,8 +147,12 @@ pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Re
         return Err(Malformed::Empty);
     }
     while !rest.is_empty() {
-        let words = usize::from(rest.at(1).ok_or(Malformed::ReportHeader)?) + 1;
-        let report = rest.take(4 * words).ok_or(Malformed::ReportLength)?;
+        // The largest length stands for all that do not fit: such a report is the last one (§3.3).
+        let bytes = match rest.at(1).ok_or(Malformed::ReportHeader)? {
+            u8::MAX => rest.len(),
+            words => 4 * (usize::from(words) + 1),
+        };
+        let report = rest.take(bytes).ok_or(Malformed::ReportLength)?;
         take(individual(group, report, int_port)?);
     }
     Ok(())

@@ -97,6 +97,8 @@ impl Agent {
             pools: settings.pools()?,
             limits: LIMITS,
             recovery: truncated_ntp(clock.now()),
+            // Goes once round in 12 days, and by 16 in a second.
+            first_sequence: (clock.now().as_millis() / 64) as u32,
             retry: Duration::from_millis(n4.retry_ms),
             attempts: n4.attempts,
             heartbeat: Duration::from_secs(n4.heartbeat_s),

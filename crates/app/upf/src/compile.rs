@@ -11,6 +11,7 @@ use crate::rule_sets::{RuleSet, RuleSets};
 use forebay_pfcp::rules::{Far, Interface, Pdr, Qer};
 use forebay_pfcp::wire::{Addresses, OuterHeader, Rates, Refusal, RuleId};
 use forebay_pfcp::{Endpoint, Session};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// What the second number of a QER or URR has more than the first: half of the arrays of `functions/upf`.
@@ -163,25 +164,35 @@ fn add_addresses(entries: &mut Entries, pdrs: &[&Pdr], action: Action) {
     }
 }
 
-/// The address that all packets of PDRs must come from; 0 when they name none, or several.
+/// `NO_IPV4` and `NO_PREFIX` of `functions/upf/packet.p4`.
+const NO_IPV4: u128 = u32::MAX as u128;
+const NO_PREFIX: u128 = u64::MAX as u128;
+
+/// The IPv4 address that uplink packets of these PDRs must come from.
 fn source_v4(pdrs: &[&Pdr]) -> u128 {
-    source(pdrs, |pdr| Some(u32::from(pdr.pdi.ue?.addresses.v4?).into()))
+    source(pdrs, NO_IPV4, |addresses| Some(u32::from(addresses.v4?).into()))
 }
 
+/// The prefix that they must come from.
 fn source_prefix(pdrs: &[&Pdr]) -> u128 {
-    source(pdrs, |pdr| Some(u128::from(pdr.pdi.ue?.addresses.v6?) >> 64))
+    source(pdrs, NO_PREFIX, |addresses| Some(u128::from(addresses.v6?) >> 64))
 }
 
-fn source(pdrs: &[&Pdr], address: impl Fn(&Pdr) -> Option<u128>) -> u128 {
-    let of_pdr = |pdr: &&Pdr| match pdr.pdi.source {
-        Interface::Access => address(pdr).unwrap_or(0),
+/// The address that all packets of PDRs must come from: 0 for any, when one of them names no UE or they name several; `none` when their
+/// UEs have none of this family (TS 29.244 §5.2.1: a PDR finds packets from the addresses that it names).
+fn source(pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128>) -> u128 {
+    let mut found = BTreeSet::new();
+    for pdr in pdrs {
+        let named = pdr.pdi.ue.map(|ue| ue.addresses);
+        match named.filter(|named| pdr.pdi.source == Interface::Access && named.any().is_some()) {
+            Some(named) => found.extend(address(&named)),
+            None => return 0,
+        }
+    }
+    match found.len() {
+        0 => none,
+        1 => found.first().copied().unwrap_or(0),
         _ => 0,
-    };
-    let first = pdrs.first().map_or(0, of_pdr);
-    if pdrs.iter().all(|pdr| of_pdr(pdr) == first) {
-        first
-    } else {
-        0
     }
 }
 

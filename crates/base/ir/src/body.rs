@@ -367,10 +367,15 @@ pub enum HashAlgorithm {
     Csum16,
     /// Exclusive or of 16-bit words.
     Xor16,
+    /// [`HashAlgorithm::Crc32`] of data that comes piece by piece: the first 32 bits are the check of what came before, 0 of nothing;
+    /// the result is that of all.
+    Crc32More,
+    /// The same of [`HashAlgorithm::Crc16`], with 16 bits.
+    Crc16More,
 }
 
 impl HashAlgorithm {
-    /// The names of v1model's `HashAlgorithm`.
+    /// The names of v1model's `HashAlgorithm`, and those of the algorithms that no program names.
     pub(crate) const NAMES: &'static [(HashAlgorithm, &'static str)] = &[
         (HashAlgorithm::Crc32, "crc32"),
         (HashAlgorithm::Crc32Custom, "crc32_custom"),
@@ -380,11 +385,13 @@ impl HashAlgorithm {
         (HashAlgorithm::Identity, "identity"),
         (HashAlgorithm::Csum16, "csum16"),
         (HashAlgorithm::Xor16, "xor16"),
+        (HashAlgorithm::Crc32More, "crc32_more"),
+        (HashAlgorithm::Crc16More, "crc16_more"),
     ];
 
     /// The algorithm that v1model gives this name.
     pub fn from_name(name: &str) -> Option<HashAlgorithm> {
         let known = HashAlgorithm::NAMES.iter().find(|(_, known)| *known == name)?;
-        Some(known.0)
+        Some(known.0).filter(|known| !matches!(known, HashAlgorithm::Crc32More | HashAlgorithm::Crc16More))
     }
 }

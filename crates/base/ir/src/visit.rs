@@ -190,14 +190,19 @@ impl Op {
         for expr in self.exprs() {
             expr.for_each_slot(visit);
         }
-        let (Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. }) = self else {
-            return;
-        };
-        for item in data {
+        for item in self.data() {
             if let DataItem::Varbit { value, length } = item {
                 visit(*value);
                 visit(*length);
             }
+        }
+    }
+
+    /// What the operation computes a hash or a checksum of.
+    pub fn data(&self) -> &[DataItem] {
+        match self {
+            Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. } => data,
+            _ => &[],
         }
     }
 

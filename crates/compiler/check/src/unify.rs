@@ -5,8 +5,10 @@
 //! `bit<W>` from another argument replaces it. Parsers and controls are compared by structure: a declared control fits a control type
 //! when the parameters agree in number, direction and type.
 
+use crate::annotations;
 use crate::hir::*;
 use crate::types::Substitution;
+use forebay_syntax::ast::Direction;
 use std::rc::Rc;
 
 /// The unknowns of one call and what has been found for them.
@@ -177,11 +179,14 @@ impl Inference {
         self.add_unknowns(&actual.unbound);
         let required = expected.params.iter().filter(|param| !param.2).count();
         let given = actual.params.len();
+        let takes_inout = expected.takes_inout;
         if given > expected.params.len() || given < required {
             return false;
         }
         expected.params.iter().zip(&actual.params).all(|(expected, actual)| {
-            expected.0 == actual.0 && self.unify_at(program, &expected.1, &actual.1, Mode::Exact, depth)
+            let is_direction =
+                expected.0 == actual.0 || takes_inout && (expected.0, actual.0) == (Direction::In, Direction::InOut);
+            is_direction && self.unify_at(program, &expected.1, &actual.1, Mode::Exact, depth)
         })
     }
 }
@@ -205,8 +210,10 @@ fn is_less_precise(bound: &Type, other: &Type) -> bool {
 
 /// What a caller sees of a parser or control: direction, type and optionality of each parameter.
 struct Shape {
-    params: Vec<(forebay_syntax::ast::Direction, Type, bool)>,
+    params: Vec<(Direction, Type, bool)>,
     unbound: Vec<TypeVarId>,
+    /// Whether `inout` may stand for `in` (`@inout_too`): what a caller passes is then a copy.
+    takes_inout: bool,
 }
 
 fn shape(program: &Program, type_params: &[TypeVarId], params: &[Param], args: &Rc<Vec<Type>>) -> Shape {
@@ -223,6 +230,7 @@ fn shape(program: &Program, type_params: &[TypeVarId], params: &[Param], args: &
     Shape {
         params: params.collect(),
         unbound,
+        takes_inout: false,
     }
 }
 
@@ -233,5 +241,8 @@ fn parser_shape(program: &Program, id: ParserId, args: &Rc<Vec<Type>>) -> Shape 
 
 fn control_shape(program: &Program, id: ControlId, args: &Rc<Vec<Type>>) -> Shape {
     let control = &program.controls[id.index()];
-    shape(program, &control.type_params, &control.params, args)
+    Shape {
+        takes_inout: annotations::has(&control.annotations, "inout_too"),
+        ..shape(program, &control.type_params, &control.params, args)
+    }
 }

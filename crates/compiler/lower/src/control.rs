@@ -5,6 +5,7 @@ use crate::call;
 use crate::context::Context;
 use crate::elaborate;
 use crate::environment::Binding;
+use crate::externs;
 use crate::graph;
 use crate::object::{ControlInstance, Object, ObjectId};
 use crate::statement;
@@ -64,6 +65,7 @@ pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
     let Bound { vars, copy_outs } = bound;
     in_control(cx, id, |cx| {
         call::inline(cx, Bound { vars, copy_outs }, None, |cx| {
+            externs::portable::clear_checksums(cx, &scope.instances);
             statement::atomically(cx, &control.annotations, |cx| apply_body(cx, body));
         });
     });

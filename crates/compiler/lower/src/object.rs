@@ -1,7 +1,6 @@
 //! The objects of the instance tree.
 
 use crate::environment::Binding;
-use crate::externs::portable::Updates;
 use crate::value::Value;
 use forebay_check::hir::{ActionId, ControlId, InstanceId, ParserId, TableId, Type, TypeVarId, ValueSetId, VarId};
 use forebay_ir as ir;
@@ -36,8 +35,8 @@ pub enum Object {
     Checksum16,
     /// `Hash` and the type of its results.
     Hash(ir::HashAlgorithm, Type),
-    /// `Checksum`, the type of its results, and what was added to it.
-    Checksum(ir::HashAlgorithm, Type, Updates),
+    /// `Checksum`, the type of its results, and the slot of what it is now.
+    Checksum(ir::HashAlgorithm, Type, ir::SlotId),
     /// `InternetChecksum`: the slot of its sum.
     InternetChecksum(ir::SlotId),
     /// `Random`

@@ -6,6 +6,7 @@ use crate::call;
 use crate::context::Context;
 use crate::elaborate;
 use crate::environment::Binding;
+use crate::externs;
 use crate::graph;
 use crate::object::{Object, ObjectId, ParserInstance};
 use crate::select;
@@ -64,6 +65,7 @@ pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
         let Some(accept) = cx.body.calls.last().map(|call| call.return_block) else {
             return;
         };
+        externs::portable::clear_checksums(cx, &instance.scope.instances);
         let prefix = format!("{}.", path.split_once('.').map_or(path.as_str(), |(_, rest)| rest));
         states(cx, body, &prefix, accept);
     });

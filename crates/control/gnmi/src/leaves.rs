@@ -1,87 +1,191 @@
 //! The values of interfaces with their paths, and which of them a client's path means.
 
 use super::interfaces::Interface;
+use forebay_protocol::gnmi::get_request::DataType;
 use forebay_protocol::gnmi::typed_value::Value;
 use forebay_protocol::gnmi::{Encoding, Path, PathElem, TypedValue};
 use std::collections::BTreeMap;
+use tonic::Status;
+
+/// The type of every interface (openconfig-interfaces imports it of iana-if-type).
+pub(crate) const INTERFACE_TYPE: &str = "iana-if-type:ethernetCsmacd";
 
 /// A value of an interface.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Text(String),
-    Number(u64),
+    /// Of 8, 16 or 32 bits.
+    Short(u32),
+    /// Of 64 bits.
+    Long(u64),
     Flag(bool),
 }
 
-/// A value with its place: `/interfaces/interface[name=…]/` and these names.
+/// A model of OpenConfig, at the version whose leaves are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Model {
+    Interfaces,
+    Ethernet,
+    P4Rt,
+}
+
+impl Model {
+    pub(crate) const ALL: [Model; 3] = [Model::Interfaces, Model::Ethernet, Model::P4Rt];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Model::Interfaces => "openconfig-interfaces",
+            Model::Ethernet => "openconfig-if-ethernet",
+            Model::P4Rt => "openconfig-p4rt",
+        }
+    }
+
+    pub(crate) fn version(self) -> &'static str {
+        match self {
+            Model::Interfaces => "3.5.0",
+            Model::Ethernet => "2.12.2",
+            Model::P4Rt => "0.4.0",
+        }
+    }
+}
+
+/// What a leaf is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The key of the list, neither configuration nor state.
+    Key,
+    Config,
+    /// What was applied of a configuration.
+    Applied,
+    /// State that no configuration has (`oc-ext:operational`).
+    Operational,
+    /// The same, which changes with every packet.
+    Counter,
+}
+
+/// A leaf of the schema: its names below `/interfaces/interface[name=…]/`, and its value; none where an interface has no such thing.
+struct Schema {
+    names: &'static [&'static str],
+    model: Model,
+    kind: Kind,
+    value: fn(&Interface) -> Option<Scalar>,
+}
+
+fn text(text: &str) -> Option<Scalar> {
+    Some(Scalar::Text(text.to_string()))
+}
+
+fn name(interface: &Interface) -> Option<Scalar> {
+    text(&interface.info.name)
+}
+
+fn interface_type(_: &Interface) -> Option<Scalar> {
+    text(INTERFACE_TYPE)
+}
+
+fn number(interface: &Interface) -> Option<Scalar> {
+    Some(Scalar::Short(interface.info.number))
+}
+
+fn enabled(interface: &Interface) -> Option<Scalar> {
+    Some(Scalar::Flag(interface.is_enabled))
+}
+
+fn admin_status(interface: &Interface) -> Option<Scalar> {
+    text(if interface.is_enabled { "UP" } else { "DOWN" })
+}
+
+fn mac_address(interface: &Interface) -> Option<Scalar> {
+    let octets = interface.info.mac_address?.map(|octet| format!("{octet:02x}"));
+    Some(Scalar::Text(octets.join(":")))
+}
+
+/// A leaf of openconfig-interfaces.
+const fn leaf(names: &'static [&'static str], kind: Kind, value: fn(&Interface) -> Option<Scalar>) -> Schema {
+    Schema {
+        names,
+        model: Model::Interfaces,
+        kind,
+        value,
+    }
+}
+
+/// A leaf of another model.
+const fn leaf_of(model: Model, names: &'static [&'static str], value: fn(&Interface) -> Option<Scalar>) -> Schema {
+    Schema {
+        model,
+        ..leaf(names, Kind::Applied, value)
+    }
+}
+
+/// Every leaf.
+const SCHEMA: &[Schema] = &[
+    leaf(&["name"], Kind::Key, name),
+    leaf(&["config", "name"], Kind::Config, name),
+    leaf(&["config", "type"], Kind::Config, interface_type),
+    leaf(&["config", "enabled"], Kind::Config, enabled),
+    leaf(&["state", "name"], Kind::Applied, name),
+    leaf(&["state", "type"], Kind::Applied, interface_type),
+    leaf(&["state", "ifindex"], Kind::Operational, number),
+    leaf_of(Model::P4Rt, &["state", "id"], number),
+    leaf(&["state", "enabled"], Kind::Applied, enabled),
+    leaf(&["state", "admin-status"], Kind::Operational, admin_status),
+    leaf(&["state", "oper-status"], Kind::Operational, |interface| {
+        text(interface.oper_status())
+    }),
+    leaf(&["state", "last-change"], Kind::Operational, |interface| {
+        Some(Scalar::Long(interface.last_change_ns as u64))
+    }),
+    leaf(&["state", "counters", "in-octets"], Kind::Counter, |interface| {
+        Some(Scalar::Long(interface.status.counters.received_bytes))
+    }),
+    leaf(&["state", "counters", "in-pkts"], Kind::Counter, |interface| {
+        Some(Scalar::Long(interface.status.counters.received_packets))
+    }),
+    leaf(&["state", "counters", "in-discards"], Kind::Counter, |interface| {
+        Some(Scalar::Long(interface.in_discards()))
+    }),
+    leaf(&["state", "counters", "out-octets"], Kind::Counter, |interface| {
+        Some(Scalar::Long(interface.status.counters.sent_bytes))
+    }),
+    leaf(&["state", "counters", "out-pkts"], Kind::Counter, |interface| {
+        Some(Scalar::Long(interface.status.counters.sent_packets))
+    }),
+    leaf(&["state", "counters", "out-discards"], Kind::Counter, |interface| {
+        Some(Scalar::Long(interface.out_discards()))
+    }),
+    leaf(&["state", "mtu"], Kind::Applied, |interface| {
+        interface.info.mtu.map(Scalar::Short)
+    }),
+    leaf_of(Model::Ethernet, &["ethernet", "state", "mac-address"], mac_address),
+    leaf_of(Model::Ethernet, &["ethernet", "state", "port-speed"], |interface| {
+        text(port_speed(interface.info.speed_mbps?))
+    }),
+];
+
+/// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Leaf {
     pub(crate) interface: String,
+    /// Below `/interfaces/interface[name=…]/`.
     pub(crate) names: &'static [&'static str],
+    pub(crate) model: Model,
+    kind: Kind,
     pub(crate) value: Scalar,
 }
 
 /// Every value of an interface.
-fn of_interface(interface: &Interface) -> Vec<Leaf> {
-    let (info, counters) = (&interface.info, &interface.status.counters);
-    let text = |text: &str| Scalar::Text(text.to_string());
-    let admin_status = if interface.is_enabled { "UP" } else { "DOWN" };
-    let number = u64::from(info.number);
-    let mut values: Vec<(&'static [&'static str], Scalar)> = vec![
-        (&["name"], text(&info.name)),
-        (&["config", "name"], text(&info.name)),
-        (&["config", "enabled"], Scalar::Flag(interface.is_enabled)),
-        (&["state", "name"], text(&info.name)),
-        (&["state", "ifindex"], Scalar::Number(number)),
-        (&["state", "id"], Scalar::Number(number)),
-        (&["state", "enabled"], Scalar::Flag(interface.is_enabled)),
-        (&["state", "admin-status"], text(admin_status)),
-        (&["state", "oper-status"], text(interface.oper_status())),
-        (
-            &["state", "last-change"],
-            Scalar::Number(interface.last_change_ns as u64),
-        ),
-        (
-            &["state", "counters", "in-octets"],
-            Scalar::Number(counters.received_bytes),
-        ),
-        (
-            &["state", "counters", "in-pkts"],
-            Scalar::Number(counters.received_packets),
-        ),
-        (
-            &["state", "counters", "in-discards"],
-            Scalar::Number(interface.in_discards()),
-        ),
-        (
-            &["state", "counters", "out-octets"],
-            Scalar::Number(counters.sent_bytes),
-        ),
-        (
-            &["state", "counters", "out-pkts"],
-            Scalar::Number(counters.sent_packets),
-        ),
-        (
-            &["state", "counters", "out-discards"],
-            Scalar::Number(interface.out_discards()),
-        ),
-    ];
-    if let Some(mtu) = info.mtu {
-        values.push((&["state", "mtu"], Scalar::Number(u64::from(mtu))));
-    }
-    if let Some(address) = info.mac_address {
-        let octets: Vec<String> = address.iter().map(|octet| format!("{octet:02x}")).collect();
-        values.push((&["ethernet", "state", "mac-address"], Scalar::Text(octets.join(":"))));
-    }
-    if let Some(speed) = info.speed_mbps {
-        values.push((&["ethernet", "state", "port-speed"], text(port_speed(speed))));
-    }
-    let leaf = |(names, value)| Leaf {
-        interface: info.name.clone(),
-        names,
-        value,
+fn of_interface(interface: &Interface) -> impl Iterator<Item = Leaf> {
+    let leaf = |schema: &Schema| {
+        Some(Leaf {
+            interface: interface.info.name.clone(),
+            names: schema.names,
+            model: schema.model,
+            kind: schema.kind,
+            value: (schema.value)(interface)?,
+        })
     };
-    values.into_iter().map(leaf).collect()
+    SCHEMA.iter().filter_map(leaf)
 }
 
 /// The identity of OpenConfig's model for a speed.
@@ -111,18 +215,22 @@ pub(crate) fn all(interfaces: &[Interface]) -> Vec<Leaf> {
 impl Leaf {
     /// Whether it is a counter, which changes with every packet.
     pub(crate) fn is_counter(&self) -> bool {
-        self.names.contains(&"counters")
+        self.kind == Kind::Counter
+    }
+
+    /// Whether a client gets it that asks for values of this type (§3.3.1).
+    pub(crate) fn is_of_type(&self, wanted: DataType) -> bool {
+        match wanted {
+            DataType::All => true,
+            DataType::Config => self.kind == Kind::Config,
+            DataType::State => matches!(self.kind, Kind::Applied | Kind::Operational | Kind::Counter),
+            DataType::Operational => matches!(self.kind, Kind::Operational | Kind::Counter),
+        }
     }
 
     /// Its full path.
     pub(crate) fn path(&self) -> Path {
-        let mut elem = vec![element("interfaces"), element("interface")];
-        elem[1].key = BTreeMap::from([("name".to_string(), self.interface.clone())]);
-        elem.extend(self.names.iter().map(|name| element(name)));
-        Path {
-            elem,
-            ..Path::default()
-        }
+        full_path(&self.interface, self.names)
     }
 
     /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key, `...`
@@ -135,9 +243,10 @@ impl Leaf {
     pub(crate) fn typed_value(&self, encoding: Encoding) -> TypedValue {
         let json = |is_ietf: bool| match &self.value {
             Scalar::Text(text) => format!("\"{text}\""),
-            // RFC 7951: numbers of 64 bits are strings.
-            Scalar::Number(number) if is_ietf => format!("\"{number}\""),
-            Scalar::Number(number) => number.to_string(),
+            Scalar::Short(number) => number.to_string(),
+            // RFC 7951 §6.1: numbers of 64 bits are strings, shorter ones are not.
+            Scalar::Long(number) if is_ietf => format!("\"{number}\""),
+            Scalar::Long(number) => number.to_string(),
             Scalar::Flag(flag) => flag.to_string(),
         };
         let value = match (encoding, &self.value) {
@@ -146,10 +255,21 @@ impl Leaf {
             (Encoding::Ascii, Scalar::Text(text)) => Value::AsciiVal(text.clone()),
             (Encoding::Ascii, _) => Value::AsciiVal(json(false)),
             (_, Scalar::Text(text)) => Value::StringVal(text.clone()),
-            (_, Scalar::Number(number)) => Value::UintVal(*number),
+            (_, Scalar::Short(number)) => Value::UintVal(u64::from(*number)),
+            (_, Scalar::Long(number)) => Value::UintVal(*number),
             (_, Scalar::Flag(flag)) => Value::BoolVal(*flag),
         };
         TypedValue { value: Some(value) }
+    }
+}
+
+fn full_path(interface: &str, names: &[&str]) -> Path {
+    let mut elem = vec![element("interfaces"), element("interface")];
+    elem[1].key = BTreeMap::from([("name".to_string(), interface.to_string())]);
+    elem.extend(names.iter().map(|name| element(name)));
+    Path {
+        elem,
+        ..Path::default()
     }
 }
 
@@ -160,14 +280,85 @@ fn element(name: &str) -> PathElem {
     }
 }
 
+/// The origin whose paths are served (§2.7), besides none.
+const ORIGIN: &str = "openconfig";
+
 /// The steps of a path behind those of its prefix, without the names of YANG modules.
-pub(crate) fn steps(prefix: Option<&Path>, path: Option<&Path>) -> Vec<PathElem> {
-    let both = prefix.into_iter().chain(path).flat_map(|path| &path.elem);
-    both.map(|elem| PathElem {
-        name: elem.name.rsplit(':').next().unwrap_or_default().to_string(),
-        key: elem.key.clone(),
-    })
-    .collect()
+///
+/// # Errors
+/// `INVALID_ARGUMENT` when it is not a path of this model's form; `UNIMPLEMENTED` when it is one of another schema.
+pub(crate) fn steps(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<PathElem>, Status> {
+    check_origin(prefix, path)?;
+    let mut steps = Vec::new();
+    for part in prefix.into_iter().chain(path) {
+        #[expect(deprecated, reason = "clients of before 2018 send nothing else")]
+        let is_of_old_form = !part.element.is_empty() && part.elem.is_empty();
+        if is_of_old_form {
+            return Err(Status::invalid_argument("`element` of a path is not read: use `elem`"));
+        }
+        for elem in &part.elem {
+            let name = elem.name.rsplit(':').next().unwrap_or_default().to_string();
+            check_step(&name, elem)?;
+            let key = elem.key.clone();
+            steps.push(PathElem { name, key });
+        }
+    }
+    Ok(steps)
+}
+
+fn check_origin(prefix: Option<&Path>, path: Option<&Path>) -> Result<(), Status> {
+    let mut origins = prefix.into_iter().chain(path).map(|path| path.origin.as_str());
+    let origin = origins.find(|origin| !origin.is_empty()).unwrap_or_default();
+    if origins.any(|origin| !origin.is_empty()) {
+        return Err(Status::invalid_argument(
+            "the origin stands in the prefix or in the path, not in both (§2.7)",
+        ));
+    }
+    match origin {
+        "" | ORIGIN => Ok(()),
+        other => Err(Status::unimplemented(format!(
+            "there are no paths of origin `{other}`; `{ORIGIN}` is served"
+        ))),
+    }
+}
+
+fn check_step(name: &str, elem: &PathElem) -> Result<(), Status> {
+    if name.is_empty() {
+        return Err(Status::invalid_argument("a step of a path has no name"));
+    }
+    match elem
+        .key
+        .keys()
+        .find(|key| *key != "name" || !["interface", "*"].contains(&name))
+    {
+        None => Ok(()),
+        Some(key) => Err(Status::invalid_argument(format!(
+            "`{name}` has no key `{key}`; `interface` has the key `name`"
+        ))),
+    }
+}
+
+/// A path for a message.
+pub(crate) fn written(steps: &[PathElem]) -> String {
+    let step = |step: &PathElem| {
+        let keys = step.key.iter().map(|(name, value)| format!("[{name}={value}]"));
+        format!("/{}{}", step.name, keys.collect::<String>())
+    };
+    match steps {
+        [] => "/".to_string(),
+        steps => steps.iter().map(step).collect(),
+    }
+}
+
+/// Whether a path means a leaf that an interface may have.
+pub(crate) fn is_in_schema(wanted: &[PathElem]) -> bool {
+    SCHEMA.iter().any(|schema| may_mean(wanted, schema.names))
+}
+
+/// Whether a path means the leaf with these names of some interface.
+pub(crate) fn may_mean(wanted: &[PathElem], names: &[&str]) -> bool {
+    let without_keys: Vec<PathElem> = wanted.iter().map(|step| element(&step.name)).collect();
+    is_begin(&without_keys, &full_path("", names).elem)
 }
 
 fn is_begin(wanted: &[PathElem], path: &[PathElem]) -> bool {
@@ -189,6 +380,7 @@ fn is_step(wanted: &PathElem, step: &PathElem) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use tonic::Code;
 
     /// A path as people write it: `interfaces/interface[name=eth1]/state`.
     pub(crate) fn path(text: &str) -> Path {
@@ -207,17 +399,30 @@ pub(crate) mod tests {
         }
     }
 
-    fn leaf() -> Leaf {
+    /// A value with these names.
+    pub(crate) fn leaf(names: &[&str], value: Scalar) -> Leaf {
+        let schema = SCHEMA.iter().find(|schema| schema.names == names);
+        let schema = schema.expect("a leaf of the schema");
         Leaf {
             interface: "eth1".to_string(),
-            names: &["state", "counters", "in-octets"],
-            value: Scalar::Number(7),
+            names: schema.names,
+            model: schema.model,
+            kind: schema.kind,
+            value,
         }
+    }
+
+    fn octets() -> Leaf {
+        leaf(&["state", "counters", "in-octets"], Scalar::Long(7))
+    }
+
+    fn steps_of(text: &str) -> Vec<PathElem> {
+        steps(None, Some(&path(text))).expect("a path of the right form")
     }
 
     #[test]
     fn paths_with_wildcards() {
-        let means = |text: &str| leaf().is_meant_by(&steps(None, Some(&path(text))));
+        let means = |text: &str| octets().is_meant_by(&steps_of(text));
         for text in [
             "interfaces",
             "interfaces/interface",
@@ -239,10 +444,58 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn paths_of_the_schema() {
+        for text in [
+            "interfaces",
+            "*",
+            "interfaces/interface[name=away]/state/mtu",
+            ".../counters",
+            "interfaces/*/config",
+        ] {
+            assert!(is_in_schema(&steps_of(text)), "{text}");
+        }
+        for text in [
+            "system",
+            "interfaces/interface/state/counters/in-octet",
+            "interfaces/interface/state/mtu/x",
+        ] {
+            assert!(!is_in_schema(&steps_of(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_of_other_forms_are_refused() {
+        let with = |origin: &str| Path {
+            origin: origin.to_string(),
+            ..path("interfaces")
+        };
+        let code = |prefix: Option<&Path>, path: &Path| steps(prefix, Some(path)).map_err(|status| status.code());
+        assert!(code(Some(&with("")), &with("openconfig")).is_ok());
+        assert_eq!(code(None, &with("cli")), Err(Code::Unimplemented));
+        assert_eq!(
+            code(Some(&with("openconfig")), &with("openconfig")),
+            Err(Code::InvalidArgument)
+        );
+        assert_eq!(code(None, &path("interfaces//state")), Err(Code::InvalidArgument));
+        assert_eq!(code(None, &path("interfaces[name=eth1]")), Err(Code::InvalidArgument));
+        #[expect(deprecated, reason = "what old clients send")]
+        let old = Path {
+            element: vec!["interfaces".to_string()],
+            ..Path::default()
+        };
+        assert_eq!(code(None, &old), Err(Code::InvalidArgument));
+    }
+
+    #[test]
     fn encodings() {
-        let value = |encoding| leaf().typed_value(encoding).value.unwrap();
-        assert_eq!(value(Encoding::Proto), Value::UintVal(7));
-        assert_eq!(value(Encoding::Json), Value::JsonVal(b"7".to_vec()));
-        assert_eq!(value(Encoding::JsonIetf), Value::JsonIetfVal(b"\"7\"".to_vec()));
+        let value = |leaf: Leaf, encoding| leaf.typed_value(encoding).value.unwrap();
+        assert_eq!(value(octets(), Encoding::Proto), Value::UintVal(7));
+        assert_eq!(value(octets(), Encoding::Json), Value::JsonVal(b"7".to_vec()));
+        assert_eq!(
+            value(octets(), Encoding::JsonIetf),
+            Value::JsonIetfVal(b"\"7\"".to_vec())
+        );
+        let mtu = leaf(&["state", "mtu"], Scalar::Short(1500));
+        assert_eq!(value(mtu, Encoding::JsonIetf), Value::JsonIetfVal(b"1500".to_vec()));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Switch;
 use crate::generated::g_nmi_server::GNmi;
-use crate::leaves::{self, Leaf, steps};
+use crate::leaves::{self, Leaf, Model, is_in_schema, steps, written};
 use crate::set;
 use crate::subscription::Subscription;
 use forebay_protocol::gnmi::get_request::DataType;
@@ -10,7 +10,7 @@ use forebay_protocol::gnmi::subscribe_request::Request as Asked;
 use forebay_protocol::gnmi::subscribe_response::Response as Told;
 use forebay_protocol::gnmi::subscription_list::Mode;
 use forebay_protocol::gnmi::{
-    CapabilityRequest, CapabilityResponse, Encoding, GetRequest, GetResponse, ModelData, Notification, Path,
+    CapabilityRequest, CapabilityResponse, Encoding, GetRequest, GetResponse, ModelData, Notification, Path, PathElem,
     SetRequest, SetResponse, SubscribeRequest, SubscribeResponse, SubscriptionList, Update,
 };
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 const VERSION: &str = "0.10.0";
 
-/// How often it is looked for values that are due.
+/// How often it is looked for changes.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Responses that may wait for a client; one that does not read is waited for.
@@ -45,14 +45,14 @@ impl<S: Switch> GnmiService<S> {
 #[tonic::async_trait]
 impl<S: Switch> GNmi for GnmiService<S> {
     async fn capabilities(&self, _: Request<CapabilityRequest>) -> Result<Response<CapabilityResponse>, Status> {
-        let model = |name: &str| ModelData {
-            name: name.to_string(),
+        let model = |model: Model| ModelData {
+            name: model.name().to_string(),
             organization: "OpenConfig working group".to_string(),
-            version: String::new(),
+            version: model.version().to_string(),
         };
         let encodings = [Encoding::Proto, Encoding::Json, Encoding::JsonIetf, Encoding::Ascii];
         Ok(Response::new(CapabilityResponse {
-            supported_models: vec![model("openconfig-interfaces"), model("openconfig-if-ethernet")],
+            supported_models: Model::ALL.map(model).to_vec(),
             supported_encodings: encodings.map(i32::from).to_vec(),
             g_nmi_version: VERSION.to_string(),
             extension: Vec::new(),
@@ -63,19 +63,19 @@ impl<S: Switch> GNmi for GnmiService<S> {
         self.switch.may_read(request.extensions())?;
         let request = request.into_inner();
         let encoding = encoding(request.encoding)?;
-        let all = leaves_of(&*self.switch);
+        let wanted_type = DataType::try_from(request.r#type)
+            .map_err(|_| Status::invalid_argument(format!("there is no type {} of values", request.r#type)))?;
+        let mut all = leaves_of(&*self.switch);
+        keep_models(&mut all, &request.use_models)?;
         let prefix = request.prefix.as_ref();
         let mut notifications = Vec::new();
         for path in &request.path {
-            let wanted = steps(prefix, Some(path));
+            let wanted = known(prefix, Some(path))?;
             let meant: Vec<Leaf> = all.iter().filter(|leaf| leaf.is_meant_by(&wanted)).cloned().collect();
             if meant.is_empty() {
-                return Err(Status::not_found(format!(
-                    "there is no value at {}",
-                    written(prefix, path)
-                )));
+                return Err(Status::not_found(format!("there is no value at {}", written(&wanted))));
             }
-            let of_type = meant.iter().filter(|leaf| is_of_type(leaf, request.r#type()));
+            let of_type = meant.iter().filter(|leaf| leaf.is_of_type(wanted_type));
             notifications.push(notification(of_type, prefix, encoding, self.switch.epoch_ns()));
         }
         Ok(Response::new(GetResponse {
@@ -134,7 +134,10 @@ async fn serve(
         Encoding::Json => Encoding::Proto,
         encoding => encoding,
     };
-    match list.mode() {
+    let mode = Mode::try_from(list.mode)
+        .map_err(|_| Status::invalid_argument(format!("there is no mode {} of subscribing", list.mode)))?;
+    let list = Subscribed::new(list)?;
+    match mode {
         Mode::Once => tell_all(switch, &list, encoding, to_client).await,
         Mode::Poll => {
             tell_all(switch, &list, encoding, to_client).await?;
@@ -155,71 +158,126 @@ fn check_poll(request: &SubscribeRequest) -> Result<(), Status> {
     }
 }
 
+/// What a stream has subscribed to, checked.
+struct Subscribed {
+    list: SubscriptionList,
+    /// For each subscription.
+    steps: Vec<Vec<PathElem>>,
+}
+
+impl Subscribed {
+    fn new(list: SubscriptionList) -> Result<Subscribed, Status> {
+        if list.subscription.is_empty() {
+            return Err(Status::invalid_argument("nothing is subscribed to"));
+        }
+        // What another model would have is refused when it is asked for, and not told never.
+        keep_models(&mut Vec::new(), &list.use_models)?;
+        let wanted = list.subscription.iter();
+        let steps = wanted.map(|subscription| known(list.prefix.as_ref(), subscription.path.as_ref()));
+        Ok(Subscribed {
+            steps: steps.collect::<Result<_, _>>()?,
+            list,
+        })
+    }
+
+    /// Every value of the models that are wanted.
+    fn leaves(&self, switch: &impl Switch) -> Result<Vec<Leaf>, Status> {
+        let mut all = leaves_of(switch);
+        keep_models(&mut all, &self.list.use_models)?;
+        Ok(all)
+    }
+
+    /// The values that are subscribed to.
+    fn meant(&self, all: &[Leaf]) -> Vec<Leaf> {
+        let is_meant = |leaf: &&Leaf| self.steps.iter().any(|steps| leaf.is_meant_by(steps));
+        all.iter().filter(is_meant).cloned().collect()
+    }
+}
+
+/// The steps of a path of the schema.
+///
+/// # Errors
+/// `UNIMPLEMENTED` when there is no such thing (§3.3.4, §3.5.2.4); others when it is no path.
+fn known(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<PathElem>, Status> {
+    let steps = steps(prefix, path)?;
+    match is_in_schema(&steps) {
+        true => Ok(steps),
+        false => Err(Status::unimplemented(format!("there is no {}", written(&steps)))),
+    }
+}
+
+/// Leaves out what is not of the models that a client uses (§2.6); without any, all are.
+fn keep_models(leaves: &mut Vec<Leaf>, used: &[ModelData]) -> Result<(), Status> {
+    let find = |wanted: &ModelData| Model::ALL.into_iter().find(|model| model.name() == wanted.name);
+    let mut models = Vec::new();
+    for wanted in used {
+        let unknown = || Status::unimplemented(format!("there is no model `{}` here", wanted.name));
+        models.push(find(wanted).ok_or_else(unknown)?);
+    }
+    leaves.retain(|leaf| models.is_empty() || models.contains(&leaf.model));
+    Ok(())
+}
+
 /// Tells every value that is subscribed to, and that this was all.
 async fn tell_all(
     switch: &impl Switch,
-    list: &SubscriptionList,
+    subscribed: &Subscribed,
     encoding: Encoding,
     to_client: &ToClient,
 ) -> Result<(), Status> {
-    if !list.updates_only {
-        tell(switch, list, encoding, &meant_by(list, &leaves_of(switch)), to_client).await?;
+    if !subscribed.list.updates_only {
+        let meant = subscribed.meant(&subscribed.leaves(switch)?);
+        tell(switch, subscribed, encoding, &meant, to_client).await?;
     }
     send(to_client, Told::SyncResponse(true)).await
 }
 
-/// The values that a list of subscriptions means.
-fn meant_by(list: &SubscriptionList, all: &[Leaf]) -> Vec<Leaf> {
-    let wanted: Vec<_> = list
-        .subscription
-        .iter()
-        .map(|subscription| steps(list.prefix.as_ref(), subscription.path.as_ref()))
-        .collect();
-    let is_meant = |leaf: &&Leaf| wanted.iter().any(|steps| leaf.is_meant_by(steps));
-    all.iter().filter(is_meant).cloned().collect()
-}
-
-/// Tells values as they change or are sampled.
+/// Tells values as they change or are sampled, until the client goes. A client that says that it sends no more still receives.
 async fn stream(
     switch: &impl Switch,
-    list: &SubscriptionList,
+    subscribed: &Subscribed,
     encoding: Encoding,
     mut requests: Streaming<SubscribeRequest>,
     to_client: &ToClient,
 ) -> Result<(), Status> {
-    let begin = leaves_of(switch);
-    let prefix = list.prefix.as_ref();
+    let begin = subscribed.leaves(switch)?;
+    let list = &subscribed.list;
     let begin_ns = switch.switch_ns();
-    let subscribed = list.subscription.iter();
-    let mut subscriptions: Vec<Subscription> = subscribed
-        .map(|wanted| Subscription::new(prefix, wanted, &begin, begin_ns))
-        .collect();
+    let wanted = list.subscription.iter();
+    let subscriptions = wanted.map(|wanted| Subscription::new(list.prefix.as_ref(), wanted, &begin, begin_ns));
+    let mut subscriptions: Vec<Subscription> = subscriptions.collect::<Result<_, _>>()?;
     if !list.updates_only {
-        tell(switch, list, encoding, &meant_by(list, &begin), to_client).await?;
+        tell(switch, subscribed, encoding, &subscribed.meant(&begin), to_client).await?;
     }
     send(to_client, Told::SyncResponse(true)).await?;
-    let mut looks = tokio::time::interval(LOOK);
+    let mut is_sending = true;
     loop {
+        let next_ns = subscriptions
+            .iter()
+            .map(Subscription::sample_ns)
+            .min()
+            .unwrap_or(u64::MAX);
+        let wait = LOOK.min(Duration::from_nanos(next_ns.saturating_sub(switch.switch_ns())));
         tokio::select! {
-            request = requests.next() => match request {
+            request = requests.next(), if is_sending => match request {
                 Some(Ok(_)) => return Err(Status::invalid_argument("the stream has its subscription already")),
                 Some(Err(status)) => return Err(status),
-                None => return Ok(()),
+                None => is_sending = false,
             },
             () = to_client.closed() => return Ok(()),
-            _ = looks.tick() => {}
+            () = tokio::time::sleep(wait) => {}
         }
-        let (all, now_ns) = (leaves_of(switch), switch.switch_ns());
+        let (all, now_ns) = (subscribed.leaves(switch)?, switch.switch_ns());
         for subscription in &mut subscriptions {
             let due = subscription.due(&all, now_ns);
-            tell(switch, list, encoding, &due, to_client).await?;
+            tell(switch, subscribed, encoding, &due, to_client).await?;
         }
     }
 }
 
 async fn tell(
     switch: &impl Switch,
-    list: &SubscriptionList,
+    subscribed: &Subscribed,
     encoding: Encoding,
     leaves: &[Leaf],
     to_client: &ToClient,
@@ -227,7 +285,12 @@ async fn tell(
     if leaves.is_empty() {
         return Ok(());
     }
-    let notification = notification(leaves.iter(), list.prefix.as_ref(), encoding, switch.epoch_ns());
+    let notification = notification(
+        leaves.iter(),
+        subscribed.list.prefix.as_ref(),
+        encoding,
+        switch.epoch_ns(),
+    );
     send(to_client, Told::Update(notification)).await
 }
 
@@ -271,24 +334,6 @@ fn encoding(number: i32) -> Result<Encoding, Status> {
         Ok(Encoding::Bytes) | Err(_) => Err(Status::unimplemented("encodings are PROTO, JSON, JSON_IETF and ASCII")),
         Ok(encoding) => Ok(encoding),
     }
-}
-
-fn is_of_type(leaf: &Leaf, wanted: DataType) -> bool {
-    match wanted {
-        DataType::All => true,
-        DataType::Config => leaf.names.contains(&"config"),
-        DataType::State | DataType::Operational => leaf.names.contains(&"state"),
-    }
-}
-
-/// A path for a message.
-fn written(prefix: Option<&Path>, path: &Path) -> String {
-    let steps = steps(prefix, Some(path));
-    let step = |step: &forebay_protocol::gnmi::PathElem| {
-        let keys = step.key.iter().map(|(name, value)| format!("[{name}={value}]"));
-        format!("/{}{}", step.name, keys.collect::<String>())
-    };
-    steps.iter().map(step).collect()
 }
 
 /// Every value of all ports.

@@ -3,10 +3,13 @@
 use super::leaves::{Leaf, Scalar, steps};
 use forebay_protocol::gnmi::{Path, PathElem, Subscription as Wanted, SubscriptionMode};
 use std::collections::HashMap;
+use tonic::Status;
 
-/// How often values are sampled when the client leaves it to the switch, and the shortest time between two samples.
-const DEFAULT_INTERVAL_NS: u64 = 1_000_000_000;
+/// The shortest time between two samples, which is also meant by 0 (§3.5.1.5.2).
 const MIN_INTERVAL_NS: u64 = 50_000_000;
+
+/// How often counters are sampled when the client leaves it to the switch.
+const TARGET_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// A path of a subscription that streams, and what was sent of it.
 #[derive(Debug)]
@@ -16,38 +19,64 @@ pub(crate) struct Subscription {
     interval_ns: u64,
     heartbeat_ns: Option<u64>,
     suppresses: bool,
-    sampled_ns: u64,
+    /// When the next sample is due.
+    sample_ns: u64,
     /// What was sent of each value, and when.
     sent: HashMap<(String, &'static [&'static str]), (Scalar, u64)>,
 }
 
 impl Subscription {
     /// A subscription that begins now. What is there then counts as sent: it is sent before all else, or not wanted.
-    pub(crate) fn new(prefix: Option<&Path>, wanted: &Wanted, leaves: &[Leaf], now_ns: u64) -> Subscription {
-        let interval_ns = match wanted.sample_interval {
-            0 => DEFAULT_INTERVAL_NS,
-            interval => interval.max(MIN_INTERVAL_NS),
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a mode that there is not, or samples that are wanted more often than they can be had.
+    pub(crate) fn new(
+        prefix: Option<&Path>,
+        wanted: &Wanted,
+        leaves: &[Leaf],
+        now_ns: u64,
+    ) -> Result<Subscription, Status> {
+        let mode = SubscriptionMode::try_from(wanted.mode)
+            .map_err(|_| Status::invalid_argument(format!("there is no mode {} of subscriptions", wanted.mode)))?;
+        let interval_ns = match (mode, wanted.sample_interval) {
+            (SubscriptionMode::TargetDefined, 0) => TARGET_INTERVAL_NS,
+            (_, 0) => MIN_INTERVAL_NS,
+            (_, short @ ..MIN_INTERVAL_NS) => {
+                return Err(Status::invalid_argument(format!(
+                    "a sample every {short} ns is too often: the shortest interval is {MIN_INTERVAL_NS} ns"
+                )));
+            }
+            (_, interval) => interval,
         };
         let mut subscription = Subscription {
-            steps: steps(prefix, wanted.path.as_ref()),
-            mode: wanted.mode(),
+            steps: steps(prefix, wanted.path.as_ref())?,
+            mode,
             interval_ns,
             heartbeat_ns: Some(wanted.heartbeat_interval).filter(|interval| *interval > 0),
             suppresses: wanted.suppress_redundant,
-            sampled_ns: now_ns,
+            sample_ns: now_ns.saturating_add(interval_ns),
             sent: HashMap::new(),
         };
         for leaf in leaves {
             subscription.note(leaf, now_ns);
         }
-        subscription
+        Ok(subscription)
+    }
+
+    /// When the next sample is due.
+    pub(crate) fn sample_ns(&self) -> u64 {
+        self.sample_ns
     }
 
     /// The values that are to be sent now.
     pub(crate) fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Vec<Leaf> {
-        let is_sample = now_ns >= self.sampled_ns.saturating_add(self.interval_ns);
+        let is_sample = now_ns >= self.sample_ns;
         if is_sample {
-            self.sampled_ns = now_ns;
+            // Samples keep to their distances; those that were missed are not made up for.
+            let missed = (now_ns - self.sample_ns) / self.interval_ns;
+            self.sample_ns = self
+                .sample_ns
+                .saturating_add((missed + 1).saturating_mul(self.interval_ns));
         }
         let meant = leaves.iter().filter(|leaf| leaf.is_meant_by(&self.steps));
         let due: Vec<Leaf> = meant
@@ -85,20 +114,15 @@ impl Subscription {
 
 #[cfg(test)]
 mod tests {
-    use super::super::leaves::tests::path;
+    use super::super::leaves::tests::{leaf, path};
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn leaves(octets: u64) -> Vec<Leaf> {
-        let leaf = |names, value| Leaf {
-            interface: "eth1".to_string(),
-            names,
-            value,
-        };
         vec![
             leaf(&["state", "oper-status"], Scalar::Text("UP".to_string())),
-            leaf(&["state", "counters", "in-octets"], Scalar::Number(octets)),
+            leaf(&["state", "counters", "in-octets"], Scalar::Long(octets)),
         ]
     }
 
@@ -109,7 +133,7 @@ mod tests {
             ..Wanted::default()
         };
         change(&mut wanted);
-        Subscription::new(None, &wanted, &leaves(0), 0)
+        Subscription::new(None, &wanted, &leaves(0), 0).expect("a right subscription")
     }
 
     #[test]
@@ -135,6 +159,34 @@ mod tests {
         assert_eq!(subscription.due(&leaves(5), 2 * SECOND), leaves(5));
         assert_eq!(subscription.due(&leaves(5), 3 * SECOND), []);
         assert_eq!(subscription.due(&leaves(5), 4 * SECOND), leaves(5));
+    }
+
+    /// A look that comes late does not move the samples after it.
+    #[test]
+    fn samples_keep_their_distances() {
+        let mut subscription = subscribed(SubscriptionMode::Sample, |wanted| wanted.sample_interval = SECOND);
+        assert_eq!(subscription.due(&leaves(5), SECOND + 9).len(), 2);
+        assert_eq!(subscription.sample_ns(), 2 * SECOND);
+        assert_eq!(subscription.due(&leaves(5), 4 * SECOND + 9).len(), 2);
+        assert_eq!(subscription.sample_ns(), 5 * SECOND);
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused() {
+        let code = |interval: u64, mode: i32| {
+            let wanted = Wanted {
+                mode,
+                sample_interval: interval,
+                ..Wanted::default()
+            };
+            Subscription::new(None, &wanted, &[], 0)
+                .map(|_| ())
+                .map_err(|status| status.code())
+        };
+        let sample = SubscriptionMode::Sample.into();
+        assert_eq!(code(MIN_INTERVAL_NS - 1, sample), Err(tonic::Code::InvalidArgument));
+        assert_eq!(code(0, 9), Err(tonic::Code::InvalidArgument));
+        assert_eq!(code(0, sample), Ok(()));
     }
 
     #[test]

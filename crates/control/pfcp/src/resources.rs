@@ -46,8 +46,8 @@ pub struct Resources {
     qers: Numbers,
     urrs: Numbers,
     endpoints: Numbers,
-    pool_v4: Numbers,
-    pool_v6: Numbers,
+    pool_v4: Pool,
+    pool_v6: Pool,
     teids: HashMap<u32, u64>,
     ues: HashMap<UeKey, u64>,
     next_teid: u32,
@@ -63,8 +63,8 @@ impl Resources {
             qers: Numbers::new(limits.qers),
             urrs: Numbers::new(limits.urrs),
             endpoints: Numbers::new(u32::MAX - 1),
-            pool_v4: Numbers::new(pools.v4.map_or(0, |(_, count)| count)),
-            pool_v6: Numbers::new(pools.v6.map_or(0, |(_, count)| count)),
+            pool_v4: Pool::new(pools.v4.map_or(0, |(_, count)| count)),
+            pool_v6: Pool::new(pools.v6.map_or(0, |(_, count)| count)),
             teids: HashMap::new(),
             ues: HashMap::new(),
             next_teid: first_teid,
@@ -172,19 +172,56 @@ impl Resources {
     }
 
     fn take_v4(&mut self, seid: u64) -> Result<Ipv4Addr, Refusal> {
-        let number = self.pool_v4.take().ok_or_else(no_address)?;
         let (first, _) = self.pools.v4.ok_or_else(no_address)?;
-        let address = Ipv4Addr::from(u32::from(first).wrapping_add(number - 1));
-        self.ues.insert(UeKey::V4(address), seid);
-        Ok(address)
+        let address = |at: u32| Ipv4Addr::from(u32::from(first).wrapping_add(at));
+        let is_free = |at| !self.ues.contains_key(&UeKey::V4(address(at)));
+        let at = self.pool_v4.choose(is_free).ok_or_else(no_address)?;
+        self.pool_v4.next = at + 1;
+        self.give_ue(UeKey::V4(address(at)), seid);
+        Ok(address(at))
     }
 
     fn take_v6(&mut self, seid: u64) -> Result<Ipv6Addr, Refusal> {
-        let number = self.pool_v6.take().ok_or_else(no_address)?;
         let (first, _) = self.pools.v6.ok_or_else(no_address)?;
-        let address = u128::from(first).wrapping_add(u128::from(number - 1) << 64);
-        self.ues.insert(UeKey::Prefix((address >> 64) as u64), seid);
-        Ok(Ipv6Addr::from(address))
+        let address = |at: u32| u128::from(first).wrapping_add(u128::from(at) << 64);
+        let key = |at: u32| UeKey::Prefix((address(at) >> 64) as u64);
+        let is_free = |at| !self.ues.contains_key(&key(at));
+        let at = self.pool_v6.choose(is_free).ok_or_else(no_address)?;
+        self.pool_v6.next = at + 1;
+        self.give_ue(key(at), seid);
+        Ok(Ipv6Addr::from(address(at)))
+    }
+
+    /// The address of a UE is that of this session; one that a SMF has named may be one of a pool.
+    fn give_ue(&mut self, key: UeKey, seid: u64) {
+        if self.ues.insert(key, seid).is_none()
+            && let Some(pool) = self.pool_of(key)
+        {
+            pool.used += 1;
+        }
+    }
+
+    fn take_back_ue(&mut self, key: UeKey) {
+        if self.ues.remove(&key).is_some()
+            && let Some(pool) = self.pool_of(key)
+        {
+            pool.used -= 1;
+        }
+    }
+
+    /// The pool that has an address.
+    fn pool_of(&mut self, key: UeKey) -> Option<&mut Pool> {
+        match key {
+            UeKey::V4(address) => {
+                let (first, count) = self.pools.v4?;
+                (u32::from(address).wrapping_sub(u32::from(first)) < count).then_some(&mut self.pool_v4)
+            }
+            UeKey::Prefix(prefix) => {
+                let (first, count) = self.pools.v6?;
+                let at = prefix.wrapping_sub((u128::from(first) >> 64) as u64);
+                (at < u64::from(count)).then_some(&mut self.pool_v6)
+            }
+        }
     }
 
     /// TEIDs and UE addresses belong to one session.
@@ -200,8 +237,10 @@ impl Resources {
                 return taken("the TEID", kind::F_TEID);
             }
             for key in network_keys(pdr) {
-                if *self.ues.entry(key).or_insert(session.seid) != session.seid {
-                    return taken("the address of the UE", kind::UE_IP_ADDRESS);
+                match self.ues.get(&key) {
+                    None => self.give_ue(key, session.seid),
+                    Some(owner) if *owner == session.seid => {}
+                    Some(_) => return taken("the address of the UE", kind::UE_IP_ADDRESS),
                 }
             }
         }
@@ -249,40 +288,8 @@ impl Resources {
                 continue;
             }
             if self.ues.get(&key) == Some(&seid) {
-                self.ues.remove(&key);
-                self.return_address(key);
+                self.take_back_ue(key);
             }
-        }
-    }
-
-    /// An address of a pool may be chosen again.
-    fn return_address(&mut self, key: UeKey) {
-        match (key, self.pools) {
-            (
-                UeKey::V4(address),
-                Pools {
-                    v4: Some((first, count)),
-                    ..
-                },
-            ) => {
-                let at = u32::from(address).wrapping_sub(u32::from(first));
-                if at < count {
-                    self.pool_v4.give_back(at + 1);
-                }
-            }
-            (
-                UeKey::Prefix(prefix),
-                Pools {
-                    v6: Some((first, count)),
-                    ..
-                },
-            ) => {
-                let at = prefix.wrapping_sub((u128::from(first) >> 64) as u64);
-                if at < u64::from(count) {
-                    self.pool_v6.give_back(at as u32 + 1);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -302,42 +309,39 @@ impl Resources {
                 if let Some(FTeid::Given { teid, .. }) = pdr.pdi.tunnel {
                     self.teids.insert(teid, session.seid);
                 }
-                self.ues
-                    .extend(network_keys(pdr).into_iter().map(|key| (key, session.seid)));
+                for key in network_keys(pdr) {
+                    self.give_ue(key, session.seid);
+                }
             }
         }
-        let of_pool = |key: &UeKey| match (key, self.pools) {
-            (
-                UeKey::V4(address),
-                Pools {
-                    v4: Some((first, count)),
-                    ..
-                },
-            ) => {
-                let at = u32::from(*address).wrapping_sub(u32::from(first));
-                (at < count).then_some((true, at + 1))
-            }
-            (
-                UeKey::Prefix(prefix),
-                Pools {
-                    v6: Some((first, count)),
-                    ..
-                },
-            ) => {
-                let at = prefix.wrapping_sub((u128::from(first) >> 64) as u64);
-                (at < u64::from(count)).then_some((false, at as u32 + 1))
-            }
-            _ => None,
-        };
-        let used: Vec<(bool, u32)> = self.ues.keys().filter_map(of_pool).collect();
-        let of_family = |v4: bool| {
-            used.iter()
-                .filter(|(is_v4, _)| *is_v4 == v4)
-                .map(|(_, number)| *number)
-                .collect()
-        };
-        self.pool_v4.set_used(of_family(true));
-        self.pool_v6.set_used(of_family(false));
+    }
+}
+
+/// Addresses that are chosen one after the other, so that one which was given back comes again late.
+#[derive(Debug)]
+struct Pool {
+    count: u32,
+    /// How many of them sessions have.
+    used: u32,
+    next: u32,
+}
+
+impl Pool {
+    fn new(count: u32) -> Pool {
+        Pool {
+            count,
+            used: 0,
+            next: 0,
+        }
+    }
+
+    /// The place of the next address that is free.
+    fn choose(&self, is_free: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.used >= self.count {
+            return None;
+        }
+        let mut all = (self.next..self.count).chain(0..self.next);
+        all.find(|at| is_free(*at))
     }
 }
 

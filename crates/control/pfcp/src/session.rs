@@ -1,8 +1,9 @@
 //! A session: its rules, and what requests do to them.
 
-use crate::rules::{Bar, Far, Pdr, Qer, Urr};
+use crate::rules::{Bar, Far, Network, Pdr, Qer, Urr};
 use crate::wire::{Cause, Elements, FSeid, FTeid, NodeId, OuterHeader, Refusal, RuleId, kind};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// How packets of a session come in.
@@ -35,6 +36,9 @@ pub struct Session {
     pub bars: BTreeMap<u8, Bar>,
     /// The numbers of its endpoints in the user plane.
     pub endpoints: BTreeMap<Endpoint, u32>,
+    /// Usage Reports, as elements have them, that no answer has come to. The SMF may have them: by its number (UR-SEQN) it knows each
+    /// (§5.2.2.2.1), so they stay as they are.
+    pub reports: Vec<Vec<u8>>,
 }
 
 /// What a request asks for besides rules.
@@ -70,6 +74,7 @@ impl Session {
             urrs: BTreeMap::new(),
             bars: BTreeMap::new(),
             endpoints: BTreeMap::new(),
+            reports: Vec::new(),
         }
     }
 
@@ -85,6 +90,7 @@ impl Session {
         self.remove(elements)?;
         self.create(elements, now)?;
         let asked = self.update(elements)?;
+        self.settle_filters()?;
         self.check()?;
         Ok(asked)
     }
@@ -194,6 +200,27 @@ impl Session {
                 return Err(unknown(RuleId::Urr(id)));
             }
             asked.queried.push(id);
+        }
+        Ok(())
+    }
+
+    /// Filters that spell out the UE's own address mean what `assigned` means (TS 29.212 §5.4.2).
+    fn settle_filters(&mut self) -> Result<(), Refusal> {
+        for pdr in self.pdrs.values_mut() {
+            let addresses = pdr.pdi.ue.map(|ue| ue.addresses).unwrap_or_default();
+            let own = |network: &Network| {
+                let v4 = addresses.v4.map(IpAddr::V4);
+                let v6 = addresses.v6.map(IpAddr::V6);
+                v4.into_iter().chain(v6).any(|address| network.has(address))
+            };
+            for filter in &mut pdr.pdi.filters {
+                if let Some(local) = filter.local.take()
+                    && !own(&local)
+                {
+                    let why = format!("a filter names {}, which is no address of the UE", local.address);
+                    return Err(Refusal::of_rule(RuleId::Pdr(pdr.id), why).with_element(kind::SDF_FILTER));
+                }
+            }
         }
         Ok(())
     }

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A queue holds frames: egress begins with a parser, and nothing but the metadata that the specification names comes
-//! along. A packet that is dropped is not deparsed, unless a clone of it needs the metadata that the deparser computes.
+//! along. A packet that is dropped is not deparsed, unless a clone of it needs the metadata that the deparser computes or the deparser does
+//! more than put a frame together.
 //!
 //! # Field lists
 //!
@@ -24,7 +25,7 @@ use crate::build::{Builder, is_set, number, resized, same, set, slot, take};
 use forebay_ir::pipeline::{
     Argument, Clear, DropReason, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target,
 };
-use forebay_ir::{Program, Role, SlotId, build};
+use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, build};
 
 /// `normal_meta`
 pub const NORMAL: u32 = 0;
@@ -39,6 +40,15 @@ pub const CLONE_E2E: u32 = 4;
 
 /// `PSA_PORT_RECIRCULATE`
 pub const PORT_RECIRCULATE: u32 = 0xffff_fffa;
+
+/// `PSA_PORT_CPU`
+pub const PORT_CPU: u32 = 0xffff_fffd;
+
+/// `PSA_CLONE_SESSION_TO_CPU`
+pub const SESSION_TO_CPU: u32 = 0;
+
+/// Classes of service: 0 to 7.
+const CLASSES: u64 = 8;
 
 /// Members of `PSA_PacketPath_t` in order.
 mod path {
@@ -109,6 +119,22 @@ impl Psa<'_> {
         Ok(set(field, value))
     }
 
+    /// Whether a block does what is seen besides the frame that it puts together: digests, registers, counters.
+    fn has_effects(&self, role: Role) -> bool {
+        let program = &*self.builder.program;
+        let body = program.stages.get(&role).map(|body| &program.bodies[body.index()]);
+        let blocks = body.into_iter().flat_map(|body| &body.blocks);
+        let mut ops = blocks
+            .flat_map(|block| &block.statements)
+            .map(|statement| &statement.op);
+        ops.any(|op| {
+            matches!(
+                op,
+                Op::Digest { .. } | Op::RegisterWrite { .. } | Op::Count { .. } | Op::ExecuteMeter { .. }
+            )
+        })
+    }
+
     fn request(&self, request: SlotId, value: u64) -> GlueOp {
         set(request, number(self.builder.width(request), value))
     }
@@ -125,16 +151,24 @@ impl Psa<'_> {
             ),
         ];
         for (entry, label, path, list) in ways {
-            let preserved = list.map_or(Vec::new(), |list| self.builder.list(list));
-            self.builder.enter(entry, label, preserved);
+            let mut preserved = list.map_or(Vec::new(), |list| self.builder.list(list));
             let port = match entry {
-                Entry::Recirculated => self.give("ingress_parser_input", "ingress_port", PORT_RECIRCULATE.into())?,
-                _ => self.take("ingress_parser_input", "ingress_port", Argument::IngressPort)?,
+                Entry::Recirculated => {
+                    Some(self.give("ingress_parser_input", "ingress_port", PORT_RECIRCULATE.into())?)
+                }
+                // It comes along: that of a packet that was recirculated before is the port of recirculation (§6.1).
+                Entry::Resubmitted => {
+                    preserved.push(self.field("ingress_parser_input", "ingress_port")?);
+                    None
+                }
+                _ => Some(self.take("ingress_parser_input", "ingress_port", Argument::IngressPort)?),
             };
+            self.builder.enter(entry, label, preserved);
             let path = self.give("ingress_parser_input", "packet_path", path)?;
             let restore = list.map(|_| GlueOp::Restore);
             let end = self.builder.jump("parse");
-            self.builder.block(label, restore.into_iter().chain([port, path]), end);
+            let ops = restore.into_iter().chain(port).chain([path]);
+            self.builder.block(label, ops, end);
         }
         let end = self.builder.parse(Role::IngressParser, "parsed", "rejected")?;
         self.builder.block("parse", [], end);
@@ -162,8 +196,14 @@ impl Psa<'_> {
             self.field("ingress_output", "clone")?,
             self.field("ingress_output", "drop")?,
         );
-        let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
-        let end = self.builder.branch(needs_deparser, "deparse", "dropped");
+        let end = match self.has_effects(Role::IngressDeparser) {
+            // A packet that is dropped sends its digest all the same: nothing in the specification leaves the deparser out.
+            true => self.builder.jump("deparse"),
+            false => {
+                let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
+                self.builder.branch(needs_deparser, "deparse", "dropped")
+            }
+        };
         self.builder.block("ingress_done", [GlueOp::Commit], end);
         let reason = Reason {
             error: Some(self.field("ingress_input", "parser_error")?),
@@ -183,7 +223,9 @@ impl Psa<'_> {
         let resubmit = self.field("ingress_output", "resubmit")?;
         let end = self.builder.branch(slot(resubmit), "again", "normal");
         self.builder.block("kept", [], end);
-        let pairs = same(self.builder.list(RESUBMIT));
+        let mut kept = self.builder.list(RESUBMIT);
+        kept.push(self.field("ingress_parser_input", "ingress_port")?);
+        let pairs = same(kept);
         self.builder.block("again", [], End::Finish(Finish::Resubmit(pairs)));
         Ok(())
     }
@@ -210,7 +252,7 @@ impl Psa<'_> {
         let group = self.field("ingress_output", "multicast_group")?;
         let ops = [
             GlueOp::Reframe { truncate: None },
-            set(class, resized(self.builder.program, class_of_service, 8)),
+            set(class, self.supported(class_of_service)),
         ];
         let is_multicast = is_set(self.builder.program, group);
         let end = self.builder.branch(is_multicast, "multicast", "unicast");
@@ -248,6 +290,13 @@ impl Psa<'_> {
         self.builder
             .block("enqueue", [take(length, Argument::FrameLength)], end);
         Ok(())
+    }
+
+    /// A class of service; one that there is not is 0 (§6.2).
+    fn supported(&self, class_of_service: SlotId) -> Expr {
+        let class = resized(self.builder.program, class_of_service, 8);
+        let is_supported = build::binary(BinaryOp::Lt, class.clone(), number(8, CLASSES));
+        build::mux(is_supported, class, number(8, 0))
     }
 
     /// What the egress parser is given: `packet_path` says which of it means something.
@@ -325,8 +374,13 @@ impl Psa<'_> {
             GlueOp::Commit,
             self.take("egress_deparser_input", "egress_port", Argument::EgressPort)?,
         ];
-        let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
-        let end = self.builder.branch(needs_deparser, "egress_deparse", "egress_dropped");
+        let end = match self.has_effects(Role::EgressDeparser) {
+            true => self.builder.jump("egress_deparse"),
+            false => {
+                let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
+                self.builder.branch(needs_deparser, "egress_deparse", "egress_dropped")
+            }
+        };
         self.builder.block("egress_done", ops, end);
         let end = End::Finish(Finish::Drop(DropReason::Egress.into()));
         self.builder.block("egress_dropped", [], end);

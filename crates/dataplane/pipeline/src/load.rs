@@ -148,7 +148,7 @@ impl Pipeline {
                 .map(|profile| Arc::new(new_profile(profile)))
                 .collect(),
             value_sets: program.value_sets.iter().map(|_| Arc::default()).collect(),
-            replication: Arc::new(ReplicationEngine::default()),
+            replication: Arc::new(ReplicationEngine::of(program.architecture)),
             custom_crcs: Arc::new(CustomCrcs::default()),
         });
         Ok(Pipeline {

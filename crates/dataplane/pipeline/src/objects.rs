@@ -560,6 +560,8 @@ impl Objects for View<'_> {
             HashAlgorithm::Identity => Computed::Identity,
             HashAlgorithm::Csum16 => Computed::Csum16,
             HashAlgorithm::Xor16 => Computed::Xor16,
+            HashAlgorithm::Crc32More => Computed::Crc32More,
+            HashAlgorithm::Crc16More => Computed::Crc16More,
         };
         computed.compute(data)
     }

@@ -1,6 +1,7 @@
 //! The packet replication engine: multicast groups and clone sessions, written by the control plane.
 
 use forebay_arch::psa;
+use forebay_ir::Architecture;
 pub use forebay_jit::route::Replica;
 use std::collections::BTreeMap;
 
@@ -47,6 +48,15 @@ pub(crate) struct ReplicationEngine {
 }
 
 impl ReplicationEngine {
+    /// What there is before a controller has written anything: for PSA a session to the controllers (PSA 1.2 §6.8).
+    pub(crate) fn of(architecture: Architecture) -> ReplicationEngine {
+        let mut engine = ReplicationEngine::default();
+        if architecture == Architecture::Psa {
+            engine.change_session(psa::SESSION_TO_CPU, Some(CloneSession::to_port(psa::PORT_CPU)));
+        }
+        engine
+    }
+
     /// Adds, replaces or, without members given, removes a group.
     pub(crate) fn change_group(&mut self, group: u16, replicas: Option<Vec<Replica>>) {
         match replicas {

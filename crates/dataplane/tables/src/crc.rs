@@ -91,9 +91,29 @@ impl Crc {
 
     /// The CRC of `data`.
     pub fn compute(&self, data: &[u8]) -> u64 {
+        self.divide(self.parameters.initial, data)
+    }
+
+    /// The CRC of data of which this one is that of the first part, and `data` the rest.
+    ///
+    /// # Panics
+    /// Unless the bits of data and remainder are reversed alike, as those of the usual CRCs are.
+    pub fn compute_more(&self, before: u64, data: &[u8]) -> u64 {
+        let parameters = &self.parameters;
+        assert_eq!(parameters.reflect_data, parameters.reflect_remainder);
+        let remainder = (before ^ parameters.final_xor) & width_mask(parameters.width);
+        let remainder = match parameters.reflect_remainder {
+            true => remainder.reverse_bits() >> (64 - parameters.width),
+            false => remainder,
+        };
+        self.divide(remainder, data)
+    }
+
+    /// What is left of `data` behind a remainder.
+    fn divide(&self, remainder: u64, data: &[u8]) -> u64 {
         let parameters = &self.parameters;
         let mask = width_mask(parameters.width);
-        let mut remainder = (parameters.initial & mask) << (64 - parameters.width);
+        let mut remainder = (remainder & mask) << (64 - parameters.width);
         let (steps, rest) = data.as_chunks::<STEP>();
         for bytes in steps {
             let bytes = match parameters.reflect_data {
@@ -146,6 +166,21 @@ mod tests {
     use super::*;
 
     /// The check values of the CRC catalogue: the CRC of the ASCII digits 1 to 9.
+    /// Whatever the pieces, nothing among them.
+    #[test]
+    fn a_crc_goes_on_where_it_was() {
+        let data: Vec<u8> = (0..=99).collect();
+        for parameters in [CrcParameters::CRC_32, CrcParameters::CRC_16] {
+            let crc = Crc::new(parameters);
+            for cut in 0..data.len() {
+                let first = crc.compute(&data[..cut]);
+                assert_eq!(crc.compute_more(first, &data[cut..]), crc.compute(&data));
+                assert_eq!(crc.compute_more(first, &[]), first);
+            }
+            assert_eq!(crc.compute(&[]), 0);
+        }
+    }
+
     #[test]
     fn catalogue_check_values() {
         let crc = |width, polynomial, initial, final_xor, reflect| CrcParameters {

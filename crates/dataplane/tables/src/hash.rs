@@ -36,6 +36,10 @@ pub enum HashAlgorithm {
     Csum16,
     /// All 16-bit words XORed, an odd last byte followed by a zero.
     Xor16,
+    /// The CRC of Ethernet of data whose beginning has the CRC in the first 4 bytes.
+    Crc32More,
+    /// CRC-16/ARC in the same way, with 2 bytes.
+    Crc16More,
 }
 
 impl HashAlgorithm {
@@ -48,6 +52,8 @@ impl HashAlgorithm {
             HashAlgorithm::Identity => data.iter().take(8).fold(0, |value, &byte| value << 8 | u64::from(byte)),
             HashAlgorithm::Csum16 => internet_checksum(data).into(),
             HashAlgorithm::Xor16 => xor_of_words(data).into(),
+            HashAlgorithm::Crc32More => more(&CRC_32, data, 4),
+            HashAlgorithm::Crc16More => more(&CRC_16, data, 2),
         }
     }
 
@@ -69,8 +75,9 @@ impl HashAlgorithm {
     /// Bits of the result.
     pub fn width(self) -> u32 {
         match self {
-            HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom => 32,
-            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom | HashAlgorithm::Csum16 | HashAlgorithm::Xor16 => 16,
+            HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom | HashAlgorithm::Crc32More => 32,
+            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom | HashAlgorithm::Crc16More => 16,
+            HashAlgorithm::Csum16 | HashAlgorithm::Xor16 => 16,
             HashAlgorithm::Random | HashAlgorithm::Identity => 64,
         }
     }
@@ -92,6 +99,13 @@ pub fn pack<'a>(values: impl IntoIterator<Item = &'a Bits>) -> Vec<u8> {
 /// `base + hash mod max`, modulo 2^64; `base` when `max` is 0 (v1model `hash`).
 pub fn into_range(hash: u64, base: u64, max: u64) -> u64 {
     base.wrapping_add(hash.checked_rem(max).unwrap_or(0))
+}
+
+/// The CRC of data whose first bytes are that of what came before.
+fn more(crc: &Crc, data: &[u8], bytes: usize) -> u64 {
+    let (before, data) = data.split_at(bytes.min(data.len()));
+    let before = before.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    crc.compute_more(before, data)
 }
 
 fn xor_of_words(data: &[u8]) -> u16 {

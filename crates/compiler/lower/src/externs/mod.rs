@@ -373,11 +373,9 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
             return Some(portable::execute_direct_meter(cx, slot, args, args.count() - 1));
         }
         (Object::Hash(algorithm, ty), "get_hash") => return Some(portable::get_hash(cx, algorithm, &ty, args)),
-        (Object::Checksum(..), "update") => portable::update(cx, id, args),
-        (Object::Checksum(_, _, updates), "clear") => portable::clear(cx, &updates),
-        (Object::Checksum(algorithm, ty, updates), "get") => {
-            return Some(portable::get(cx, algorithm, &ty, &updates));
-        }
+        (Object::Checksum(algorithm, _, sum), "update") => portable::update(cx, algorithm, sum, args),
+        (Object::Checksum(_, _, sum), "clear") => portable::clear(cx, sum),
+        (Object::Checksum(algorithm, ty, sum), "get") => return Some(portable::get(cx, algorithm, &ty, sum)),
         (Object::InternetChecksum(sum), method) => return portable::internet_method(cx, sum, method, args),
         (Object::Random { low, high, width }, "read") => return Some(portable::read_random(cx, low, high, width)),
         (Object::NumberPool { ring, counts, digest }, "claim") => {

@@ -13,7 +13,7 @@ use crate::storage;
 use crate::types;
 use crate::value::{self, Value};
 use crate::wire;
-use forebay_check::hir::Type;
+use forebay_check::hir::{InstanceId, Type};
 use forebay_ir::{self as ir, BinaryOp, DataItem, Expr, HashAlgorithm, MeterId, Op, RegisterId, SlotId};
 use forebay_syntax::codes::lower as codes;
 
@@ -23,17 +23,6 @@ const MIRROR_SLOTS: u8 = 4;
 /// Width of a meter's result: an enum without representation.
 const COLOR_WIDTH: u32 = 32;
 
-/// The data of a checksum object, as far as calls of `update` were lowered: places in the program's order, each with the
-/// number of bits that count, which is 0 where the call was not executed.
-#[derive(Clone, Debug, Default)]
-pub struct Updates(Vec<Update>);
-
-#[derive(Clone, Debug)]
-struct Update {
-    value: SlotId,
-    length: SlotId,
-}
-
 /// `Hash(algorithm)`
 pub fn hash(cx: &mut Context, made: &Made) -> Object {
     let member = made.member(cx, 0);
@@ -41,11 +30,57 @@ pub fn hash(cx: &mut Context, made: &Made) -> Object {
     Object::Hash(algorithm, result_type(made))
 }
 
-/// `Checksum(algorithm)`
+/// `Checksum(algorithm)`: the checksum of what was added until now is kept in a slot.
 pub fn checksum(cx: &mut Context, made: &Made) -> Object {
     let member = made.member(cx, 0);
     let algorithm = checksum::algorithm(cx, &member, made.span);
-    Object::Checksum(algorithm, result_type(made), Updates::default())
+    let sum = Running::of(algorithm).slot(cx, &made.path);
+    Object::Checksum(algorithm, result_type(made), sum)
+}
+
+/// How a checksum goes on from what it was.
+#[derive(Clone, Copy)]
+enum Running {
+    /// By a CRC that takes what it was as the beginning of its data.
+    Crc(HashAlgorithm, u32),
+    /// The sum of 16-bit words in ones' complement, of which the checksum is the complement.
+    Sum,
+    /// 16-bit words XORed.
+    Xor,
+    /// The last bits of the data.
+    Data,
+}
+
+impl Running {
+    fn of(algorithm: HashAlgorithm) -> Running {
+        match algorithm {
+            HashAlgorithm::Csum16 => Running::Sum,
+            HashAlgorithm::Xor16 => Running::Xor,
+            HashAlgorithm::Identity => Running::Data,
+            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom | HashAlgorithm::Crc16More => {
+                Running::Crc(HashAlgorithm::Crc16More, 16)
+            }
+            HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom | HashAlgorithm::Crc32More | HashAlgorithm::Random => {
+                Running::Crc(HashAlgorithm::Crc32More, 32)
+            }
+        }
+    }
+
+    fn width(self) -> u32 {
+        match self {
+            Running::Crc(_, width) => width,
+            Running::Sum | Running::Xor => 16,
+            Running::Data => 64,
+        }
+    }
+
+    fn slot(self, cx: &mut Context, path: &str) -> SlotId {
+        let scalar = types::Scalar {
+            width: self.width(),
+            signed: false,
+        };
+        storage::slot(cx, format!("{path}.$sum"), scalar, ir::SlotKind::Local)
+    }
 }
 
 fn result_type(made: &Made) -> Type {
@@ -133,52 +168,82 @@ fn whole_bytes(cx: &Context, mut data: Vec<DataItem>) -> Vec<DataItem> {
     data
 }
 
-/// `update(data)` of a checksum: its values are kept until `get`.
-pub fn update(cx: &mut Context, id: ObjectId, args: &Args) {
+/// `update(data)` of a checksum. Data that does not end with a whole byte has zeros in front, as that of a [`hash`] has.
+pub fn update(cx: &mut Context, algorithm: HashAlgorithm, sum: SlotId, args: &Args) {
+    let running = Running::of(algorithm);
+    if matches!(running, Running::Sum) {
+        return accumulate(cx, sum, args, false);
+    }
     let data = args.value(cx, 0);
-    for item in checksum::data_items(cx, &data) {
-        let (value, length) = match item {
-            DataItem::Value(value) => {
-                let width = value.width(&cx.program);
-                (value, build::constant(32, width.into()))
-            }
-            DataItem::Varbit { value, length } => (Expr::Slot(value), Expr::Slot(length)),
-        };
-        let update = Update {
-            value: storage::temporary(cx, value.width(&cx.program)),
-            length: storage::temporary(cx, 32),
-        };
-        graph::assign(cx, update.value, value);
-        graph::assign(cx, update.length, length);
-        if let Object::Checksum(_, _, updates) = &mut cx.objects[id.0] {
-            updates.0.push(update);
+    let data = checksum::data_items(cx, &data);
+    let mut data = whole_bytes(cx, data);
+    match running {
+        Running::Crc(more, _) => {
+            data.insert(0, DataItem::Value(Expr::Slot(sum)));
+            hash_into(cx, more, data, sum);
         }
+        Running::Xor => {
+            let words = storage::temporary(cx, 16);
+            hash_into(cx, HashAlgorithm::Xor16, data, words);
+            let all = build::binary(BinaryOp::Xor, Expr::Slot(sum), Expr::Slot(words));
+            graph::assign(cx, sum, all);
+        }
+        Running::Data | Running::Sum => append(cx, sum, data),
     }
 }
 
-/// `clear()` of a checksum: what was added until now does not count.
-pub fn clear(cx: &mut Context, updates: &Updates) {
-    for update in &updates.0 {
-        graph::assign(cx, update.length, build::constant(32, 0));
-    }
-}
-
-/// `get()` of a checksum.
-pub fn get(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, updates: &Updates) -> Value {
-    let width = types::scalar(cx, ty).map_or(32, |scalar| scalar.width);
-    let slot = storage::temporary(cx, width);
-    let item = |update: &Update| DataItem::Varbit {
-        value: update.value,
-        length: update.length,
-    };
+fn hash_into(cx: &mut Context, algorithm: HashAlgorithm, data: Vec<DataItem>, slot: SlotId) {
     let op = Op::Hash {
         algorithm,
-        data: updates.0.iter().map(item).collect(),
+        data,
         range: None,
         slot,
     };
     graph::emit(cx, op);
-    Value::Scalar(Expr::Slot(slot))
+}
+
+/// Puts data behind what a slot of 64 bits holds, whose first bits it loses.
+fn append(cx: &mut Context, slot: SlotId, data: Vec<DataItem>) {
+    const WIDTH: u32 = 64;
+    for item in data {
+        let (value, length) = match item {
+            DataItem::Value(value) => {
+                let length = build::constant(32, value.width(&cx.program).into());
+                (value, length)
+            }
+            DataItem::Varbit { value, length } => (Expr::Slot(value), Expr::Slot(length)),
+        };
+        let width = value.width(&cx.program);
+        let shifted = build::binary(BinaryOp::Shl, Expr::Slot(slot), length);
+        let behind = build::resize(value, width, WIDTH, false);
+        graph::assign(cx, slot, build::binary(BinaryOp::Or, shifted, behind));
+    }
+}
+
+/// `clear()` of a checksum: what was added until now does not count.
+pub fn clear(cx: &mut Context, sum: SlotId) {
+    let width = cx.program.slot(sum).width;
+    graph::assign(cx, sum, build::constant(width, 0));
+}
+
+/// Clears the checksums among the instances of a parser or control that begins: they are made whenever it is applied (PSA 1.2 §7.9).
+pub fn clear_checksums(cx: &mut Context, instances: &[(InstanceId, ObjectId)]) {
+    for (_, id) in instances {
+        if let Object::Checksum(_, _, sum) | Object::InternetChecksum(sum) = *cx.object(*id) {
+            clear(cx, sum);
+        }
+    }
+}
+
+/// `get()` of a checksum.
+pub fn get(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, sum: SlotId) -> Value {
+    let width = types::scalar(cx, ty).map_or(32, |scalar| scalar.width);
+    let running = Running::of(algorithm);
+    let all = match running {
+        Running::Sum => build::not(Expr::Slot(sum)),
+        _ => Expr::Slot(sum),
+    };
+    Value::Scalar(build::resize(all, running.width(), width, false))
 }
 
 /// Methods of `InternetChecksum`; none when there is no such method.

@@ -138,11 +138,7 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
     };
     let size = made.array_size(cx, 0, u64::from(width.div_ceil(8)));
     let signed = types::is_signed(cx, &element);
-    let initial = match made.arg(1) {
-        Some(Value::Scalar(Expr::Const(bits))) if bits.width() == width => bits.clone(),
-        Some(Value::Integer(number)) => Bits::from_bigint(width, number),
-        _ => Bits::zero(width),
-    };
+    let initial = initial_value(cx, &made, width);
     let id = RegisterId(cx.program.registers.len() as u32);
     names::declare(cx, "registers", &made.path, made.span);
     cx.program.registers.push(ir::Register {
@@ -153,6 +149,23 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
         initial,
     });
     Object::Register(id, element)
+}
+
+/// The value with which the elements of a register begin: 0 if none is given.
+fn initial_value(cx: &mut Context, made: &Made, width: u32) -> Bits {
+    let bits = match made.arg(1) {
+        None => return Bits::zero(width),
+        Some(Value::Integer(number)) => return Bits::from_bigint(width, number),
+        Some(value) => wire::to_bits(value),
+    };
+    match bits {
+        Expr::Const(bits) if bits.width() == width => bits,
+        _ => {
+            let message = "the initial value of a register must be known when the program is compiled";
+            cx.error(codes::UNSUPPORTED_TYPE, made.span, message);
+            Bits::zero(width)
+        }
+    }
 }
 
 /// `action_profile(size)`

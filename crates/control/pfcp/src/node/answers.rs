@@ -1,6 +1,8 @@
 //! Answers that may be asked for again: a request that comes twice is done once (§6.4).
 
+use crate::wire::{Header, MessageType};
 use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -11,8 +13,28 @@ const BYTES_MAX: usize = 16 << 20;
 /// How long a peer may repeat its request.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// A request: where it came from, its sequence number and its type.
-pub(super) type Key = (SocketAddr, u32, u8);
+/// A request. One with other contents is another one, whatever its number: peers that restart begin their numbers anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    from: SocketAddr,
+    sequence: u32,
+    message: MessageType,
+    contents: u64,
+}
+
+impl Key {
+    /// The request with this header, of which these are all elements.
+    pub(super) fn new(from: SocketAddr, header: &Header, elements: &[u8]) -> Key {
+        let mut hasher = DefaultHasher::new();
+        (header.seid, elements).hash(&mut hasher);
+        Key {
+            from,
+            sequence: header.sequence,
+            message: header.message,
+            contents: hasher.finish(),
+        }
+    }
+}
 
 /// The last answers, the oldest of which go first.
 #[derive(Debug, Default)]
@@ -52,8 +74,8 @@ impl Answers {
 
     /// A peer that has restarted begins its sequence numbers anew.
     pub(super) fn forget(&mut self, peer: std::net::IpAddr) {
-        self.order.retain(|(_, key)| key.0.ip() != peer);
-        self.kept.retain(|key, _| key.0.ip() != peer);
+        self.order.retain(|(_, key)| key.from.ip() != peer);
+        self.kept.retain(|key, _| key.from.ip() != peer);
         self.bytes = self.kept.values().map(Vec::len).sum();
     }
 

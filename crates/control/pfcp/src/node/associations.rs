@@ -42,6 +42,10 @@ impl Node {
             next_heartbeat: request.now + self.settings.heartbeat,
         };
         let is_retained = wants_retention && self.associations.contains_key(&node);
+        if self.associations.contains_key(&node) {
+            // What its former life has asked for, a new one may ask for in the same words.
+            self.answers.forget(request.from.ip());
+        }
         self.associations.insert(node.clone(), association);
         self.has_changed_associations = true;
         self.events.push_back(Event::Associated(node));
@@ -96,9 +100,13 @@ impl Node {
         let recovery = request.elements.mandatory(kind::RECOVERY_TIME_STAMP)?;
         let address = request.from.ip();
         let of_address = self.associations.iter().filter(|(_, one)| one.address == address);
-        let nodes: Vec<NodeId> = of_address.map(|(node, _)| node.clone()).collect();
-        for node in nodes {
-            self.is_there(request.now, &node, recovery, plane);
+        let of_address: Vec<(NodeId, u32)> = of_address.map(|(node, one)| (node.clone(), one.recovery)).collect();
+        // A heartbeat does not name its node: of several at one address it is that with this time stamp, or cannot be told.
+        let is_alone = of_address.len() == 1;
+        for (node, known) in of_address {
+            if is_alone || known == recovery {
+                self.is_there(request.now, &node, recovery, plane);
+            }
         }
         Ok(request.answer(None, |answer| self.write_recovery(answer)))
     }
@@ -115,6 +123,10 @@ impl Node {
         let Some(association) = self.associations.get_mut(node) else {
             return;
         };
+        if is_before(recovery, association.recovery) {
+            // A message of the peer's former life that comes late (TS 23.007 §19A).
+            return;
+        }
         association.next_heartbeat = next_heartbeat;
         if std::mem::take(&mut association.is_lost) {
             self.events.push_back(Event::Back(node.clone()));
@@ -203,6 +215,11 @@ impl Node {
             value.bytes(&[0x10, 0x01, 0x10 | chooses_addresses, 0])
         });
     }
+}
+
+/// Whether a time stamp is older than another; they go round in 136 years.
+fn is_before(one: u32, other: u32) -> bool {
+    (one.wrapping_sub(other) as i32) < 0
 }
 
 /// The elements of a Node Report about a path.

@@ -58,8 +58,8 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Requests of this side that have never been answered.
     pub unanswered: u64,
-    /// Usage reports that no answer came to: what they said is in a later one.
-    pub reports_taken_back: u64,
+    /// Usage reports that no answer came to: they are sent again when the SMF is there.
+    pub reports_kept: u64,
     /// Sessions that have been established.
     pub established: u64,
     /// Sessions that have ended.
@@ -85,7 +85,7 @@ impl Counters {
             ("refused", self.refused),
             ("retransmissions", self.retransmissions),
             ("unanswered", self.unanswered),
-            ("reports_taken_back", self.reports_taken_back),
+            ("reports_kept", self.reports_kept),
             ("established", self.established),
             ("ended", self.ended),
         ]

@@ -31,7 +31,7 @@ use crate::resources::{Limits, Pools, Resources};
 use crate::rules::Network;
 use crate::session::Session;
 use crate::wire::{Addresses, Cause, Elements, Header, HeaderError, MessageType, NodeId, OuterHeader, Refusal, Writer};
-use answers::Answers;
+use answers::{Answers, Key};
 use requests::Pending;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -55,6 +55,9 @@ pub struct Settings {
     pub limits: Limits,
     /// When it last lost its sessions: seconds of NTP.
     pub recovery: u32,
+    /// The number of its first request, of 24 bits. It must differ from the last ones of an earlier life, whose answers peers may still
+    /// keep (§6.4): take it from the clock.
+    pub first_sequence: u32,
     /// T1: a request is repeated after this time.
     pub retry: Duration,
     /// N1: how often a request is sent.
@@ -111,6 +114,8 @@ pub struct Node {
     next_seid: u32,
     next_sequence: u32,
     pending: BTreeMap<u32, Pending>,
+    /// Sessions with usage reports that were sent in vain.
+    unreported: BTreeSet<u64>,
     answers: Answers,
     /// PDRs of sessions for which the SMF has been told that packets wait.
     notified: HashSet<(u64, u16)>,
@@ -121,6 +126,9 @@ pub struct Node {
     events: VecDeque<Event>,
     counters: Counters,
 }
+
+/// The largest sequence number.
+const SEQUENCE_MAX: u32 = 0xff_ffff;
 
 /// Events that wait to be told; the oldest go first.
 const EVENTS_MAX: usize = 1024;
@@ -135,14 +143,15 @@ impl Node {
             settings.recovery << 8,
         );
         Node {
+            next_sequence: settings.first_sequence % SEQUENCE_MAX,
             settings,
             associations: BTreeMap::new(),
             sessions: HashMap::new(),
             tunnels: HashMap::new(),
             resources,
             next_seid: 0,
-            next_sequence: 0,
             pending: BTreeMap::new(),
+            unreported: BTreeSet::new(),
             answers: Answers::default(),
             notified: HashSet::new(),
             changed: BTreeSet::new(),
@@ -182,7 +191,7 @@ impl Node {
     }
 
     fn take(&mut self, now: Duration, from: SocketAddr, header: Header, bytes: &[u8], plane: &mut dyn UserPlane) {
-        let key = (from, header.sequence, header.message as u8);
+        let key = Key::new(from, &header, bytes);
         if let Some(answer) = self.answers.find(&key) {
             self.counters.repeated += 1;
             self.send(from, answer.clone());
@@ -190,7 +199,7 @@ impl Node {
         }
         let elements = match Elements::new(bytes) {
             Ok(elements) => elements,
-            Err(refusal) => return self.answer_refused(now, from, header, &refusal, 0),
+            Err(refusal) => return self.answer_refused(now, from, (header, key), &refusal, 0),
         };
         let request = Request {
             now,
@@ -215,8 +224,8 @@ impl Node {
             _ => return Counters::count(&mut self.counters.unexpected),
         };
         match done {
-            Ok(answer) => self.finish(now, key, answer),
-            Err(refusal) => self.answer_refused(now, from, header, &refusal, self.peer_seid(&request)),
+            Ok(answer) => self.finish(now, (from, header.message), key, answer),
+            Err(refusal) => self.answer_refused(now, from, (header, key), &refusal, self.peer_seid(&request)),
         }
     }
 
@@ -236,7 +245,14 @@ impl Node {
             .map_or(0, |peer| peer.seid)
     }
 
-    fn answer_refused(&mut self, now: Duration, from: SocketAddr, header: Header, refusal: &Refusal, seid: u64) {
+    fn answer_refused(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        (header, key): (Header, Key),
+        refusal: &Refusal,
+        seid: u64,
+    ) {
         self.refuse(from, refusal);
         let message = answer_to(header.message);
         if message == header.message || message == MessageType::HeartbeatResponse {
@@ -261,12 +277,12 @@ impl Node {
                 refusal.write_rule(answer);
             }
         });
-        self.finish(now, (from, header.sequence, header.message as u8), answer);
+        self.finish(now, (from, header.message), key, answer);
     }
 
-    fn finish(&mut self, now: Duration, key: answers::Key, answer: Vec<u8>) {
-        self.send(key.0, answer.clone());
-        if key.2 != MessageType::HeartbeatRequest as u8 {
+    fn finish(&mut self, now: Duration, (to, request): (SocketAddr, MessageType), key: Key, answer: Vec<u8>) {
+        self.send(to, answer.clone());
+        if request != MessageType::HeartbeatRequest {
             self.answers.keep(now, key, answer);
         }
     }

@@ -13,6 +13,9 @@ const DOWNLINK_DATA: u8 = 1;
 const USAGE: u8 = 2;
 const ERROR_INDICATION: u8 = 4;
 
+/// Reports of a session that may wait for an answer. With more, usage adds up.
+const REPORTS_MAX: usize = 64;
+
 /// URRs that are read in one go.
 const READ_MAX: usize = 20_000;
 
@@ -20,6 +23,7 @@ impl Node {
     /// Reads the counters of URRs that may be due, and reports those that are. Once a second is often enough: a threshold or
     /// quota is exceeded by what comes in between.
     pub fn report_usage(&mut self, now: Duration, plane: &mut dyn UserPlane) {
+        self.report_again(now);
         let looked_at = self.urrs_to_look_at(now);
         for chunk in looked_at.chunks(READ_MAX) {
             let numbers: Vec<u32> = chunk.iter().map(|(_, _, number)| *number).collect();
@@ -49,7 +53,8 @@ impl Node {
     /// Session, identifier and number of URRs that may be due, those of a session one after the other.
     fn urrs_to_look_at(&self, now: Duration) -> Vec<(u64, u32, u32)> {
         let mut found = Vec::new();
-        for session in self.sessions.values().filter(|session| self.is_reachable(session)) {
+        let may_report = |session: &&Session| session.reports.len() < REPORTS_MAX && self.is_reachable(session);
+        for session in self.sessions.values().filter(may_report) {
             let may_be_due = |urr: &&Urr| urr.needs_counters() || urr.is_time_due(now);
             let urrs = session.urrs.values().filter(may_be_due);
             found.extend(urrs.map(|urr| (session.seid, urr.id, urr.number)));
@@ -91,13 +96,12 @@ impl Node {
         };
         let before = session.clone();
         let mut reports = Vec::new();
-        let mut used: Vec<(u32, Usage, Duration)> = Vec::new();
         for (id, trigger, counters) in due {
             if let Some(urr) = session.urrs.get_mut(id) {
-                used.push((*id, counters.since(&urr.measured.base), urr.measured.began));
-                reports.push(urr.report(*trigger, now, *counters));
+                reports.push(content(&urr.report(*trigger, now, *counters)));
             }
         }
+        session.reports.extend_from_slice(&reports);
         // Packets of a used-up quota are dropped from now on.
         if before
             .urrs
@@ -109,13 +113,32 @@ impl Node {
             self.events.push_back(Event::PlaneFailed(refusal.to_string()));
         }
         self.changed.insert(seid);
-        let purpose = Purpose::Usage { seid, used };
-        self.report(now, seid, purpose, |request| {
-            request.u8_element(kind::REPORT_TYPE, USAGE);
-            for report in &reports {
-                write(request, kind::USAGE_REPORT, report);
+        self.send_usage(now, seid, reports);
+    }
+
+    fn send_usage(&mut self, now: Duration, seid: u64, reports: Vec<Vec<u8>>) {
+        let mut elements = Writer::default();
+        elements.u8_element(kind::REPORT_TYPE, USAGE);
+        for report in &reports {
+            elements.element(kind::USAGE_REPORT, |element| element.bytes(report));
+        }
+        let purpose = Purpose::Usage { seid, reports };
+        self.report(now, seid, purpose, |request| request.bytes(elements.as_bytes()));
+    }
+
+    /// Sends reports again that were sent in vain, to SMFs that are there.
+    fn report_again(&mut self, now: Duration) {
+        for seid in std::mem::take(&mut self.unreported) {
+            let Some(session) = self.sessions.get(&seid) else {
+                continue;
+            };
+            if !self.may_request() || !self.is_reachable(session) {
+                self.unreported.insert(seid);
+                continue;
             }
-        });
+            let reports = session.reports.clone();
+            self.send_usage(now, seid, reports);
+        }
     }
 
     /// Packets for the UE of a session are kept: the SMF is told once, until the rules of the session change.
@@ -180,16 +203,21 @@ impl Node {
 
 /// A Usage Report, as an element of this type (§7.5.5.2, §7.5.7.2, §7.5.8.3).
 pub(super) fn write(writer: &mut Writer, kind_of_report: u16, report: &Report) {
-    writer.element(kind_of_report, |element| {
-        element.u32_element(kind::URR_ID, report.urr);
-        element.u32_element(kind::UR_SEQN, report.sequence);
-        element.element(kind::USAGE_REPORT_TRIGGER, |value| {
-            value.bytes(&report.trigger.to_le_bytes()[..3])
-        });
-        if report.trigger != triggers::START {
-            write_measurement(element, report);
-        }
+    writer.element(kind_of_report, |element| element.bytes(&content(report)));
+}
+
+/// What a Usage Report holds, which is the same in elements of all types.
+fn content(report: &Report) -> Vec<u8> {
+    let mut element = Writer::default();
+    element.u32_element(kind::URR_ID, report.urr);
+    element.u32_element(kind::UR_SEQN, report.sequence);
+    element.element(kind::USAGE_REPORT_TRIGGER, |value| {
+        value.bytes(&report.trigger.to_le_bytes()[..3])
     });
+    if report.trigger != triggers::START {
+        write_measurement(&mut element, report);
+    }
+    element.into_bytes()
 }
 
 fn write_measurement(element: &mut Writer, report: &Report) {

@@ -1,7 +1,7 @@
 //! Requests of this side: sent again until they are answered (§6.4).
 
-use super::{Counters, Event, Node, UserPlane};
-use crate::wire::{Cause, Elements, Header, MessageType, NodeId, Refusal, Usage, Writer, kind};
+use super::{Counters, Event, Node, SEQUENCE_MAX, UserPlane};
+use crate::wire::{Cause, Elements, Header, MessageType, NodeId, Refusal, Writer, kind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -12,11 +12,8 @@ pub(super) enum Purpose {
     Heartbeat(NodeId),
     /// Packets wait for a UE.
     Notification { seid: u64, pdr: u16 },
-    /// Usage; what each rule has used and since when, in case it does not arrive.
-    Usage {
-        seid: u64,
-        used: Vec<(u32, Usage, Duration)>,
-    },
+    /// Usage, by these reports of the session.
+    Usage { seid: u64, reports: Vec<Vec<u8>> },
     /// An error of a tunnel.
     Error { seid: u64 },
     /// A path to a GTP-U peer.
@@ -46,8 +43,7 @@ impl Node {
         purpose: Purpose,
         elements: impl FnOnce(&mut Writer),
     ) {
-        self.next_sequence = self.next_sequence % 0xff_ffff + 1;
-        let sequence = self.next_sequence;
+        let sequence = self.choose_sequence();
         let bytes = Header {
             message,
             seid,
@@ -63,6 +59,16 @@ impl Node {
             purpose,
         };
         self.pending.insert(sequence, pending);
+    }
+
+    /// A number that no request without an answer has.
+    fn choose_sequence(&mut self) -> u32 {
+        loop {
+            self.next_sequence = self.next_sequence % SEQUENCE_MAX + 1;
+            if !self.pending.contains_key(&self.next_sequence) {
+                return self.next_sequence;
+            }
+        }
     }
 
     /// Whether there is room for another request.
@@ -97,23 +103,12 @@ impl Node {
             Purpose::Notification { seid, pdr } => {
                 self.notified.remove(&(seid, pdr));
             }
-            Purpose::Usage { seid, used } => self.take_back(seid, used),
+            Purpose::Usage { seid, reports } => {
+                self.counters.reports_kept += reports.len() as u64;
+                self.unreported.insert(seid);
+            }
             Purpose::Error { .. } | Purpose::Path => {}
         }
-    }
-
-    /// What a report said is in the next one. Its number has been used.
-    fn take_back(&mut self, seid: u64, used: Vec<(u32, Usage, Duration)>) {
-        self.counters.reports_taken_back += used.len() as u64;
-        let Some(session) = self.sessions.get_mut(&seid) else {
-            return;
-        };
-        for (id, used, began) in used {
-            if let Some(urr) = session.urrs.get_mut(&id) {
-                urr.take_back(&used, began);
-            }
-        }
-        self.changed.insert(seid);
     }
 
     /// An answer: its request is done.
@@ -136,10 +131,22 @@ impl Node {
         let cause = elements.optional::<u8>(kind::CAUSE).ok().flatten();
         match pending.purpose {
             Purpose::Heartbeat(node) => self.heard(now, &node, elements, plane),
-            Purpose::Notification { seid, .. } | Purpose::Usage { seid, .. } | Purpose::Error { seid } => {
+            Purpose::Usage { seid, reports } => {
+                self.delivered(seid, &reports);
+                self.report_answered(seid, cause, elements, plane);
+            }
+            Purpose::Notification { seid, .. } | Purpose::Error { seid } => {
                 self.report_answered(seid, cause, elements, plane);
             }
             Purpose::Path => {}
+        }
+    }
+
+    /// The SMF has these reports.
+    fn delivered(&mut self, seid: u64, reports: &[Vec<u8>]) {
+        if let Some(session) = self.sessions.get_mut(&seid) {
+            session.reports.retain(|report| !reports.contains(report));
+            self.changed.insert(seid);
         }
     }
 

@@ -92,6 +92,9 @@ impl Node {
         }
         for session in self.sessions.values() {
             self.tunnels.add_all(session);
+            if !session.reports.is_empty() {
+                self.unreported.insert(session.seid);
+            }
             self.next_seid = self.next_seid.max(session.seid as u32);
         }
         self.resources.restore(self.sessions.values());
@@ -173,6 +176,9 @@ fn save_session(writer: &mut Writer, session: &Session) {
     session.qers.values().for_each(|qer| qer.write(writer));
     session.urrs.values().for_each(|urr| urr.write(writer));
     session.pdrs.values().for_each(|pdr| pdr.write(writer));
+    for report in &session.reports {
+        writer.element(kind::USAGE_REPORT, |element| element.bytes(report));
+    }
 }
 
 fn restore_session(mut reader: Reader<'_>) -> Result<Session, SaveError> {
@@ -201,6 +207,9 @@ fn restore_session(mut reader: Reader<'_>) -> Result<Session, SaveError> {
     );
     session.endpoints.extend(endpoints);
     restore_rules(&mut session, elements)?;
+    for report in elements.groups(kind::USAGE_REPORT) {
+        session.reports.push(report?.as_bytes().to_vec());
+    }
     for (far, number) in session.fars.values_mut().zip(fars) {
         far.number = number;
     }

@@ -62,12 +62,12 @@ impl Node {
         self.begin_quotas(&mut session, &asked, request.now, plane)?;
         let chosen = chosen_of(&session);
         self.resources.settle(Some(&before), &mut session)?;
-        if asked.drops_buffered {
-            plane.drop_buffered(&before);
-        }
         if let Err(refusal) = plane.change(Some(&before), Some(&session)) {
             self.resources.release(&session, Some(&before));
             return Err(refusal);
+        }
+        if asked.drops_buffered {
+            plane.drop_buffered(&before);
         }
         plane.send_end_markers(&asked.end_markers);
         let reports = self.reports_of_change(&before, &mut session, &asked, request.now, plane);
@@ -170,6 +170,9 @@ impl Node {
         self.forget(&session);
         Ok(request.answer(Some(session.peer.seid), |answer| {
             answer.cause(Cause::Accepted);
+            for report in &session.reports {
+                answer.element(kind::USAGE_REPORT_DELETION, |element| element.bytes(report));
+            }
             for report in &reports {
                 super::reports::write(answer, kind::USAGE_REPORT_DELETION, report);
             }

@@ -84,6 +84,7 @@ fn settings() -> Settings {
             urrs: 16,
         },
         recovery: 4_000_000_000,
+        first_sequence: 0,
         retry: Duration::from_secs(3),
         attempts: 3,
         heartbeat: Duration::from_secs(20),
@@ -523,42 +524,159 @@ fn usage_is_reported_at_thresholds_and_a_used_up_quota_stops() {
     assert!(!bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
 }
 
-#[test]
-fn usage_that_no_answer_comes_to_is_in_the_next_report() {
-    let mut bench = Bench::associated();
-    let seid = bench.session(1);
-    let number = bench.urr_number(seid);
-    let mut usage = Usage {
-        uplink_bytes: 1500,
-        uplink_packets: 1,
-        ..Usage::default()
+/// The numbers and volumes of the usage reports of a message.
+fn reports_of(message: &Sent, kind_of_report: u16) -> Vec<(u32, u64)> {
+    let report = |report: Result<Elements<'_>, _>| {
+        let report = report.expect("usage");
+        let volume = report.find(kind::VOLUME_MEASUREMENT).expect("a volume");
+        let number = report.mandatory(kind::UR_SEQN).expect("a number");
+        (number, Reader::new(&volume[1..]).u64().expect("a total"))
     };
-    bench.plane.usage.insert(number, usage);
-    bench.node.report_usage(bench.now, &mut bench.plane);
-    bench.sent().expect("a report");
-    for _ in 0..2 {
-        bench.pass(3);
+    message.elements().groups(kind_of_report).map(report).collect()
+}
+
+impl Bench {
+    /// A session of which a report was sent that has never been answered.
+    fn unanswered_report() -> (Bench, u64) {
+        let mut bench = Bench::associated();
+        let seid = bench.session(1);
+        bench.use_bytes(seid, 1500);
+        for attempt in 0..3 {
+            let request = bench.sent().unwrap_or_else(|| panic!("no attempt {attempt}"));
+            assert_eq!(reports_of(&request, kind::USAGE_REPORT), [(0, 1500)]);
+            bench.pass(3);
+        }
+        assert_eq!(bench.node.counters().reports_kept, 1);
+        assert!(bench.sent().is_none());
+        (bench, seid)
+    }
+
+    /// The session has sent so much in all.
+    fn use_bytes(&mut self, seid: u64, uplink_bytes: u64) {
+        let usage = Usage {
+            uplink_bytes,
+            uplink_packets: uplink_bytes / 100,
+            ..Usage::default()
+        };
+        self.plane.usage.insert(self.urr_number(seid), usage);
+        self.node.report_usage(self.now, &mut self.plane);
+    }
+}
+
+#[test]
+fn a_report_without_an_answer_is_sent_again_as_it_was() {
+    let (mut bench, seid) = Bench::unanswered_report();
+    bench.use_bytes(seid, 2600);
+    let again = bench.sent().expect("the same report");
+    assert_eq!(reports_of(&again, kind::USAGE_REPORT), [(0, 1500)]);
+    let next = bench.sent().expect("the next report");
+    assert_eq!(reports_of(&next, kind::USAGE_REPORT), [(1, 1100)]);
+    for request in [&again, &next] {
+        bench.answer(request, MessageType::SessionReportResponse, |answer| {
+            answer.cause(Cause::Accepted)
+        });
+    }
+    assert!(bench.node.session(seid).expect("a session").reports.is_empty());
+}
+
+#[test]
+fn reports_without_an_answer_survive_a_restart() {
+    let (bench, seid) = Bench::unanswered_report();
+    let saved = bench.node.save();
+    let mut bench = Bench::new();
+    bench.node.restore(&saved, &[]).expect("what was saved");
+    bench.use_bytes(seid, 1500);
+    let again = bench.sent().expect("the same report");
+    assert_eq!(reports_of(&again, kind::USAGE_REPORT), [(0, 1500)]);
+}
+
+#[test]
+fn reports_without_an_answer_are_in_that_of_the_end() {
+    let (mut bench, seid) = Bench::unanswered_report();
+    bench.use_bytes(seid, 1600);
+    bench.sent().expect("the same report");
+    let answer = bench.ask(MessageType::SessionDeletionRequest, Some(seid), |_| {});
+    assert_eq!(reports_of(&answer, kind::USAGE_REPORT_DELETION), [(0, 1500), (1, 100)]);
+}
+
+/// A peer that restarts begins its sequence numbers anew.
+#[test]
+fn a_request_with_a_used_number_and_other_contents_is_done() {
+    let mut bench = Bench::associated();
+    bench.session(1);
+    bench.sequence = 0;
+    bench.recovery += 1;
+    assert_eq!(bench.associate(false).cause(), 1);
+    assert!(bench.plane.sessions.is_empty());
+    bench.session(1);
+    assert_eq!(bench.plane.sessions.len(), 1, "the same words as in its former life");
+}
+
+#[test]
+fn an_address_of_a_pool_that_a_smf_names_is_not_chosen() {
+    let mut bench = Bench::associated();
+    let named = |request: &mut Writer| {
+        write_session(request, 1);
+    };
+    let chosen = |bench: &mut Bench, explicit: Option<u8>| {
+        let answer = bench.establish(|request| {
+            write_far(request, 1, 2, None);
+            request.element(kind::CREATE_PDR, |pdr| {
+                pdr.u16_element(kind::PDR_ID, 1);
+                pdr.u32_element(kind::PRECEDENCE, 100);
+                pdr.element(kind::PDI, |pdi| {
+                    pdi.u8_element(kind::SOURCE_INTERFACE, 1);
+                    pdi.element(kind::UE_IP_ADDRESS, |value| match explicit {
+                        Some(last) => value.bytes(&[2, 10, 60, 0, last]),
+                        None => value.bytes(&[0x10]),
+                    });
+                });
+                pdr.u32_element(kind::FAR_ID, 1);
+            });
+        });
+        let seid = answer.elements().mandatory::<FSeid>(kind::F_SEID).map(|own| own.seid);
+        (answer.cause(), seid.unwrap_or(0))
+    };
+    assert_eq!(bench.establish(named).cause(), 1);
+    // The pool has 10.60.0.1 and 10.60.0.2.
+    let (cause, first) = chosen(&mut bench, Some(1));
+    assert_eq!(cause, 1);
+    let (cause, second) = chosen(&mut bench, None);
+    assert_eq!(cause, 1);
+    let address = |seid: u64| {
+        bench.node.session(seid).expect("a session").pdrs[&1]
+            .pdi
+            .ue
+            .expect("a UE")
+            .addresses
+    };
+    assert_eq!(address(second).v4, Some([10, 60, 0, 2].into()));
+    assert_eq!(address(first).v4, Some([10, 60, 0, 1].into()));
+    for seid in [first, second] {
         assert_eq!(
-            bench.sent().expect("the same again").header.message,
-            MessageType::SessionReportRequest
+            bench
+                .ask(MessageType::SessionDeletionRequest, Some(seid), |_| {})
+                .cause(),
+            1
         );
     }
-    bench.pass(3);
-    assert_eq!(bench.node.counters().reports_taken_back, 1);
-    usage.uplink_bytes += 100;
-    bench.plane.usage.insert(number, usage);
-    bench.node.report_usage(bench.now, &mut bench.plane);
-    let request = bench.sent().expect("a report");
-    let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
-    assert_eq!(
-        Reader::new(&report.find(kind::VOLUME_MEASUREMENT).expect("a volume")[1..]).u64(),
-        Ok(1600)
-    );
-    assert_eq!(
-        report.mandatory::<u32>(kind::UR_SEQN),
-        Ok(1),
-        "numbers are not used twice"
-    );
+    let both = [chosen(&mut bench, None), chosen(&mut bench, None)].map(|(cause, _)| cause);
+    assert_eq!(both, [1, 1]);
+}
+
+#[test]
+fn a_late_heartbeat_of_a_former_life_changes_nothing() {
+    let mut bench = Bench::associated();
+    bench.session(1);
+    let heartbeat = |bench: &mut Bench, recovery: u32| {
+        bench.ask(MessageType::HeartbeatRequest, None, |request| {
+            request.u32_element(kind::RECOVERY_TIME_STAMP, recovery);
+        });
+        bench.plane.sessions.len()
+    };
+    assert_eq!(heartbeat(&mut bench, 6), 1);
+    assert_eq!(heartbeat(&mut bench, 7), 1);
+    assert_eq!(heartbeat(&mut bench, 8), 0, "it has restarted");
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub struct Filter {
     pub remote: Option<Network>,
     /// Ports of the remote side: any of these ranges; all if there is none.
     pub remote_ports: Vec<(u16, u16)>,
+    /// The address of the UE, where it is not `assigned`: it must be one that the PDR names.
+    pub local: Option<Network>,
     /// Ports of the UE, in the same way.
     pub local_ports: Vec<(u16, u16)>,
 }
@@ -100,12 +102,11 @@ impl Filter {
             }
         }
         let [(remote, remote_ports), (local, local_ports)] = ends;
-        // The UE's own addresses are those of the PDR: `assigned`.
-        let is_whole = words.next().is_none() && local.is_none();
-        is_whole.then_some(Filter {
+        words.next().is_none().then_some(Filter {
             protocol,
             remote,
             remote_ports,
+            local,
             local_ports,
         })
     }
@@ -159,7 +160,10 @@ impl fmt::Display for Filter {
             None => formatter.write_str("any")?,
         }
         write_ports(formatter, &self.remote_ports)?;
-        formatter.write_str(" to assigned")?;
+        match self.local {
+            Some(network) => write!(formatter, " to {}/{}", network.address, network.length)?,
+            None => formatter.write_str(" to assigned")?,
+        }
         write_ports(formatter, &self.local_ports)
     }
 }
@@ -185,6 +189,9 @@ mod tests {
         assert_eq!(filter.remote_ports, [(53, 53), (5000, 5010)]);
         assert_eq!(filter.local_ports, [(4000, 4000)]);
         assert_eq!(Filter::parse(&filter.to_string()), Some(filter));
+        let text = "permit out 17 from 198.51.100.7/32 49152-49152 to 10.45.0.2/32 5000-5000";
+        let filter = Filter::parse(text).expect("a rule that names the UE");
+        assert_eq!(filter.to_string(), text);
     }
 
     #[test]
@@ -204,7 +211,6 @@ mod tests {
             "permit out 6 from 10.0.0.0/33 to any",
             "permit out 6 from any 90-80 to any",
             "permit out 6 from any 70000 to any",
-            "permit out 6 from any to 10.0.0.1",
             "permit out 6 from any to any established",
         ] {
             assert_eq!(Filter::parse(wrong), None, "{wrong}");

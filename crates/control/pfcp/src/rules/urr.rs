@@ -153,13 +153,6 @@ impl Urr {
         self.measured.is_told = false;
     }
 
-    /// A report has not arrived: what it said is measured once more.
-    pub fn take_back(&mut self, used: &Usage, began: Duration) {
-        self.measured.base = self.measured.base.without(used);
-        self.measured.began = self.measured.began.min(began);
-        self.measured.is_told = false;
-    }
-
     /// The counters may have begun again at zero: if they are lower than they were, it is measured from zero.
     pub fn counters_restarted(&mut self, counters: &Usage) {
         for base in [&mut self.measured.base, &mut self.measured.quota_base] {

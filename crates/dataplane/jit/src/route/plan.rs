@@ -22,7 +22,7 @@ use super::specialise::{Special, fold, specialise, substitute_op, written};
 use super::{BailOut, Notes, Order, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
+use forebay_ir::{BlockId, DataItem, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Nodes that a plan may have.
@@ -207,6 +207,21 @@ impl Plan {
     }
 }
 
+/// Slots that are read as varbit data, in all bodies.
+fn varbits(program: &Program) -> BTreeSet<SlotId> {
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    let ops = blocks
+        .flat_map(|block| &block.statements)
+        .map(|statement| &statement.op);
+    let items = ops.flat_map(Op::data);
+    items
+        .flat_map(|item| match item {
+            DataItem::Varbit { value, length } => vec![*value, *length],
+            DataItem::Value(_) => Vec::new(),
+        })
+        .collect()
+}
+
 /// What is to be found out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
@@ -222,6 +237,8 @@ struct Planner<'a> {
     depth: Depth,
     /// See [`Leaf::notes`].
     notes: Notes,
+    /// Slots that operations read as varbit data, and so not by expressions into which a known value can be put.
+    varbits: BTreeSet<SlotId>,
     step_limit: u64,
     /// Ways that are to be in the plan, and which ones before others.
     wanted: BTreeMap<WayId, usize>,
@@ -245,6 +262,7 @@ impl<'a> Planner<'a> {
             route,
             depth,
             notes: Notes::default(),
+            varbits: varbits(program),
             step_limit,
             wanted: BTreeMap::new(),
             looked_at: 0,
@@ -428,7 +446,9 @@ impl<'a> Planner<'a> {
                 value: Expr::Const(value),
             } => {
                 way.known.set(*slot, Some(value.clone()));
-                return None;
+                if !self.varbits.contains(slot) {
+                    return None;
+                }
             }
             Op::Extract { header, .. } => {
                 for slot in self.program.headers[header.index()].slots() {
