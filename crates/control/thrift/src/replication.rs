@@ -14,13 +14,31 @@ use forebay_protocol::p4::v1::{CloneSessionEntry, MulticastGroupEntry, PacketRep
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the clones of a session go.
+/// Where the clones of a session go: to a port, where the packets of a multicast group go, or to both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// To a port.
-    Port(u32),
-    /// Where the packets of a multicast group go.
-    Group(u32),
+pub struct Target {
+    /// The port.
+    pub port: Option<u32>,
+    /// The group.
+    pub group: Option<u32>,
+}
+
+impl Target {
+    /// One clone to a port.
+    pub fn port(port: u32) -> Target {
+        Target {
+            port: Some(port),
+            group: None,
+        }
+    }
+
+    /// A clone for each member of a group.
+    pub fn group(group: u32) -> Target {
+        Target {
+            port: None,
+            group: Some(group),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -65,10 +83,9 @@ impl Replication {
     }
 
     fn session_replicas(&self, target: Target) -> Vec<Replica> {
-        match target {
-            Target::Port(port) => vec![replica(port, 0)],
-            Target::Group(group) => self.replicas(group),
-        }
+        let to_port = target.port.map(|port| replica(port, 0));
+        let to_group = target.group.map_or(Vec::new(), |group| self.replicas(group));
+        to_port.into_iter().chain(to_group).collect()
     }
 
     /// The updates that bring these groups, and the sessions that name them, up to date.
@@ -76,7 +93,7 @@ impl Replication {
         let of_groups = groups
             .iter()
             .map(|group| update(Type::Modify, group_entry(*group, self.replicas(*group))));
-        let depends = |target: &Target| matches!(target, Target::Group(group) if groups.contains(group));
+        let depends = |target: &Target| target.group.is_some_and(|group| groups.contains(&group));
         let sessions = self.sessions.iter().filter(|(_, target)| depends(target));
         let of_sessions =
             sessions.map(|(id, target)| update(Type::Modify, session_entry(*id, self.session_replicas(*target))));
@@ -257,7 +274,7 @@ impl<S: Switch> Runtime<S> {
         if let Some(target) = self.replication.sessions.get(&(session as u32)) {
             return Ok(*target);
         }
-        Ok(Target::Port(replicas.first().map_or(0, port_of)))
+        Ok(Target::port(replicas.first().map_or(0, port_of)))
     }
 
     fn session_replicas(&self, session: i32) -> Result<Option<Vec<Replica>>, Failure> {

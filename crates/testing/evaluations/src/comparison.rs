@@ -165,12 +165,24 @@ impl Files<'_> {
         let found = Found::deserialize(part).map_err(|error| wrong(&error))?;
         let figures = found.figures();
         let figure = figures.iter().find(|figure| figure.quantity == recorded.figure);
-        let figure = figure.ok_or_else(|| wrong(&format!("there is no figure {:?}", recorded.figure)))?;
-        Ok(Value {
-            text: crate::report::short(figure.value),
-            number: Some(figure.value),
-            is_measured: true,
-        })
+        if let Some(figure) = figure {
+            return Ok(Value {
+                text: crate::report::short(figure.value),
+                number: Some(figure.value),
+                is_measured: true,
+            });
+        }
+        // The record has this quantity in other cases: here it could not be found out.
+        let about = |quantity: &str| quantity.split(',').next().unwrap_or_default().to_string();
+        let wanted = about(&recorded.figure);
+        match figures.iter().any(|figure| about(&figure.quantity) == wanted) {
+            true => Ok(Value {
+                text: "not found out".to_string(),
+                number: None,
+                is_measured: false,
+            }),
+            false => Err(wrong(&format!("there is no figure {:?}", recorded.figure))),
+        }
     }
 }
 

@@ -459,14 +459,18 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     );
 }
 
-/// By how many percent the median at 90 % grows from R1F1 to RmaxF1k, by kind and length.
+/// Trials with a punctual sender that a growth needs of both cases, if not all were: the median of fewer is that of one moment.
+const PUNCTUAL_MIN: usize = 3;
+
+/// By how many percent the median at 90 % grows from R1F1 to RmaxF1k, by kind and length; left out where too few trials were punctual.
 fn growths(results: &[FlowResult]) -> Vec<(Kind, usize, f64)> {
     let median = |kind, bytes, case: &str| {
         let result = results
             .iter()
             .find(|result| result.kind == kind && result.frame_bytes == bytes && result.case.name == case)?;
         let load = result.loads.iter().find(|load| load.share < 1.0)?;
-        Some(load.undisturbed()?.p50_ns as f64)
+        let median = load.undisturbed()?.p50_ns as f64;
+        load.is_punctual(PUNCTUAL_MIN).then_some(median)
     };
     let firsts = results.iter().filter(|result| result.case.name == "R1F1");
     let growth = |result: &FlowResult| {

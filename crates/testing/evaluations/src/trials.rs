@@ -112,6 +112,11 @@ impl LoadResult {
         })
     }
 
+    /// Whether all trials, or so many of them, had a punctual sender.
+    pub(crate) fn is_punctual(&self, trials_min: usize) -> bool {
+        self.late_trials == 0 || self.trials - self.late_trials >= trials_min as _
+    }
+
     /// How many of the trials had a late sender, in words.
     pub(crate) fn late(&self) -> String {
         format!("{} of {}", self.late_trials, self.trials)

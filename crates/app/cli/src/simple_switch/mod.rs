@@ -132,10 +132,10 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
              --grpc-server-addr ADDRESS`",
             kind.name()
         ),
-        None if places.ports.is_empty() => bail!(
-            "no port is given, and without P4Runtime none can be added: -i PORT@INTERFACE; ports that scripts add by simple_switch_CLI \
-             are given at the start here"
-        ),
+        None if places.ports.is_empty() => lines.note(Note::Changed(
+            "-i",
+            "no port is given, and none can be added later: ports that scripts add by simple_switch_CLI are given at the start here",
+        )),
         None => {}
     }
     lines.word("--stats-interval", 0);

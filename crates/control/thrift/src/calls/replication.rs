@@ -2,11 +2,12 @@
 
 use super::Answer;
 use super::arguments::{Arguments, i32_in};
-use crate::codes::Failure;
+use crate::codes::{Failure, Family};
 use crate::replication::Target;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::wire::{Fields, Value};
+use forebay_p4runtime::{Code, Error};
 
 pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
     let nothing = |done: Result<(), Failure>| done.map(|()| None);
@@ -21,7 +22,7 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         "bm_mc_node_dissociate" => {
             nothing(two(arguments).and_then(|(group, node)| runtime.dissociate_node(group, node)))
         }
-        "bm_mc_set_lag_membership" => Err(Failure::undeclared("there are no link aggregation groups here")),
+        "bm_mc_set_lag_membership" => Err(no_lags()),
         "bm_mc_get_entries" => Ok(Some(Value::text(runtime.replication_as_json().to_string()))),
         "mirroring_session_add" => nothing(add_session(runtime, arguments)),
         "mirroring_session_delete" => nothing(arguments.i32(1).and_then(|session| runtime.delete_session(session))),
@@ -46,10 +47,17 @@ fn create_group<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> A
     Ok(Some(Value::I32(group)))
 }
 
+/// An error that the methods declare, so that BMv2's command line goes on with its next line.
+fn no_lags() -> Failure {
+    let message = "there are no link aggregation groups here".to_string();
+    let code = Code::Unimplemented;
+    Failure::refused(Family::Replication, &Error { code, message })
+}
+
 /// Link aggregation groups, in argument 4, do not exist here.
 fn check_lags(arguments: &Arguments, number: i16) -> Result<(), Failure> {
     match arguments.ports(number) {
-        Ok(lags) if !lags.is_empty() => Err(Failure::undeclared("there are no link aggregation groups here")),
+        Ok(lags) if !lags.is_empty() => Err(no_lags()),
         _ => Ok(()),
     }
 }
@@ -67,34 +75,32 @@ fn update_node<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Re
 
 fn add_session<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.fields(2)?;
-    let target = match (i32_in(config, 1), i32_in(config, 2)) {
-        (Some(port), None) => Target::Port(port as u32),
-        (None, Some(group)) => Target::Group(group as u32),
-        _ => {
-            return Err(Failure::undeclared(
-                "a session has a port or a multicast group, and not both",
-            ));
-        }
+    let number = |place: i16| i32_in(config, place).map(|number| number as u32);
+    let target = Target {
+        port: number(1),
+        group: number(2),
     };
     runtime.set_session(arguments.i32(1)?, target)
 }
 
 fn add_mapping<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
-    runtime.set_session(arguments.i32(1)?, Target::Port(arguments.i32(2)? as u32))
+    runtime.set_session(arguments.i32(1)?, Target::port(arguments.i32(2)? as u32))
 }
 
 /// `MirroringSessionConfig`
 fn session<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
-    let fields = match runtime.session(arguments.i32(1)?)? {
-        Target::Port(port) => Fields::default().with(1, Value::I32(port as i32)),
-        Target::Group(group) => Fields::default().with(2, Value::I32(group as i32)),
-    };
+    let Target { port, group } = runtime.session(arguments.i32(1)?)?;
+    let fields = [(1, port), (2, group)];
+    let fields = fields.into_iter().fold(Fields::default(), |fields, (place, number)| match number {
+        Some(number) => fields.with(place, Value::I32(number as i32)),
+        None => fields,
+    });
     Ok(Some(Value::Struct(fields)))
 }
 
 fn mapped_port<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
     Ok(Some(Value::I32(match runtime.session(arguments.i32(1)?) {
-        Ok(Target::Port(port)) => port as i32,
+        Ok(Target { port: Some(port), .. }) => port as i32,
         _ => -1,
     })))
 }

@@ -172,23 +172,28 @@ fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
         "mirroring_add" => {
             let [session, port] = two(words, ["clone session", "port"])?;
             runtime
-                .set_session(session, Target::Port(port as u32))
+                .set_session(session, Target::port(port as u32))
                 .map(|()| String::new())
         }
         "mirroring_add_mc" => {
             let [session, group] = two(words, ["clone session", "multicast group"])?;
             runtime
-                .set_session(session, Target::Group(group as u32))
+                .set_session(session, Target::group(group as u32))
                 .map(|()| String::new())
         }
         "mirroring_delete" => {
             let session = one(words, "clone session")?;
             runtime.delete_session(session).map(|()| String::new())
         }
-        "mirroring_get" => match runtime.session(one(words, "clone session")?)? {
-            Target::Port(port) => Ok(format!("MirroringSessionConfig(port={port}, mgid=None)\n")),
-            Target::Group(group) => Ok(format!("MirroringSessionConfig(port=None, mgid={group})\n")),
-        },
+        "mirroring_get" => {
+            let Target { port, group } = runtime.session(one(words, "clone session")?)?;
+            let written = |number: Option<u32>| number.map_or("None".to_string(), |number| number.to_string());
+            Ok(format!(
+                "MirroringSessionConfig(port={}, mgid={})\n",
+                written(port),
+                written(group)
+            ))
+        }
         _ => Err(words.usage()),
     }
 }
