@@ -236,13 +236,13 @@ impl Leaf {
     /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key, `...`
     /// for any number of steps.
     pub(crate) fn is_meant_by(&self, wanted: &[PathElem]) -> bool {
-        is_begin(wanted, &self.path().elem)
+        is_begin(wanted, Some(&self.interface), 0, self.names)
     }
 
     /// Its value as a client wants it.
     pub(crate) fn typed_value(&self, encoding: Encoding) -> TypedValue {
         let json = |is_ietf: bool| match &self.value {
-            Scalar::Text(text) => format!("\"{text}\""),
+            Scalar::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
             Scalar::Short(number) => number.to_string(),
             // RFC 7951 §6.1: numbers of 64 bits are strings, shorter ones are not.
             Scalar::Long(number) if is_ietf => format!("\"{number}\""),
@@ -338,16 +338,23 @@ fn check_step(name: &str, elem: &PathElem) -> Result<(), Status> {
     }
 }
 
+/// The longest path in a message, in bytes: errors travel in headers, which clients limit.
+const WRITTEN_MAX: usize = 1024;
+
 /// A path for a message.
 pub(crate) fn written(steps: &[PathElem]) -> String {
-    let step = |step: &PathElem| {
-        let keys = step.key.iter().map(|(name, value)| format!("[{name}={value}]"));
-        format!("/{}{}", step.name, keys.collect::<String>())
-    };
-    match steps {
-        [] => "/".to_string(),
-        steps => steps.iter().map(step).collect(),
+    let mut text = String::new();
+    for step in steps {
+        text.extend(["/", &step.name]);
+        for (name, value) in &step.key {
+            text.extend(["[", name, "=", value, "]"]);
+        }
+        if text.len() > WRITTEN_MAX {
+            text.truncate(text.floor_char_boundary(WRITTEN_MAX));
+            return text + "…";
+        }
     }
+    if text.is_empty() { "/".to_string() } else { text }
 }
 
 /// Whether a path means a leaf that an interface may have.
@@ -357,24 +364,31 @@ pub(crate) fn is_in_schema(wanted: &[PathElem]) -> bool {
 
 /// Whether a path means the leaf with these names of some interface.
 pub(crate) fn may_mean(wanted: &[PathElem], names: &[&str]) -> bool {
-    let without_keys: Vec<PathElem> = wanted.iter().map(|step| element(&step.name)).collect();
-    is_begin(&without_keys, &full_path("", names).elem)
+    is_begin(wanted, None, 0, names)
 }
 
-fn is_begin(wanted: &[PathElem], path: &[PathElem]) -> bool {
-    match (wanted.split_first(), path.split_first()) {
-        (None, _) => true,
-        (Some((first, rest)), _) if first.name == "..." => {
-            (0..=path.len()).any(|skipped| is_begin(rest, &path[skipped..]))
-        }
-        (Some((first, rest)), Some((step, path))) => is_step(first, step) && is_begin(rest, path),
-        (Some(_), None) => false,
+/// The steps before the names of a leaf; the second one has the name of the interface as its key.
+const LIST: [&str; 2] = ["interfaces", "interface"];
+
+/// Whether a path is the beginning of that of a leaf, from its step number `at` on. Without an interface, keys are of any.
+fn is_begin(wanted: &[PathElem], interface: Option<&str>, at: usize, names: &[&str]) -> bool {
+    let steps = LIST.len() + names.len();
+    let Some((first, rest)) = wanted.split_first() else {
+        return true;
+    };
+    if first.name == "..." {
+        return (at..=steps).any(|at| is_begin(rest, interface, at, names));
     }
-}
-
-fn is_step(wanted: &PathElem, step: &PathElem) -> bool {
-    let is_key = |(name, value): (&String, &String)| step.key.get(name).is_some_and(|own| value == "*" || value == own);
-    (wanted.name == "*" || wanted.name == step.name) && wanted.key.iter().all(is_key)
+    let Some(name) = LIST.iter().chain(names).nth(at) else {
+        return false;
+    };
+    let is_key = |(key, value): (&String, &String)| {
+        let own = interface.is_none_or(|interface| value == "*" || value == interface);
+        at == 1 && key == "name" && own
+    };
+    (first.name == "*" || first.name == *name)
+        && first.key.iter().all(is_key)
+        && is_begin(rest, interface, at + 1, names)
 }
 
 #[cfg(test)]

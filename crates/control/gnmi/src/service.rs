@@ -25,6 +25,10 @@ const VERSION: &str = "0.10.0";
 /// How often it is looked for changes.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Values in the answer to a Get, and paths in a request: what one call may cost others.
+const VALUES_MAX: usize = 65_536;
+const PATHS_MAX: usize = 1024;
+
 /// Responses that may wait for a client; one that does not read is waited for.
 const RESPONSES_MAX: usize = 64;
 
@@ -62,6 +66,7 @@ impl<S: Switch> GNmi for GnmiService<S> {
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         self.switch.may_read(request.extensions())?;
         let request = request.into_inner();
+        check_paths(request.path.len())?;
         let encoding = encoding(request.encoding)?;
         let wanted_type = DataType::try_from(request.r#type)
             .map_err(|_| Status::invalid_argument(format!("there is no type {} of values", request.r#type)))?;
@@ -69,11 +74,18 @@ impl<S: Switch> GNmi for GnmiService<S> {
         keep_models(&mut all, &request.use_models)?;
         let prefix = request.prefix.as_ref();
         let mut notifications = Vec::new();
+        let mut values = 0;
         for path in &request.path {
             let wanted = known(prefix, Some(path))?;
             let meant: Vec<Leaf> = all.iter().filter(|leaf| leaf.is_meant_by(&wanted)).cloned().collect();
             if meant.is_empty() {
                 return Err(Status::not_found(format!("there is no value at {}", written(&wanted))));
+            }
+            values += meant.len();
+            if values > VALUES_MAX {
+                return Err(Status::resource_exhausted(format!(
+                    "an answer has at most {VALUES_MAX} values: ask for less at once"
+                )));
             }
             let of_type = meant.iter().filter(|leaf| leaf.is_of_type(wanted_type));
             notifications.push(notification(of_type, prefix, encoding, self.switch.epoch_ns()));
@@ -87,6 +99,7 @@ impl<S: Switch> GNmi for GnmiService<S> {
     async fn set(&self, request: Request<SetRequest>) -> Result<Response<SetResponse>, Status> {
         self.switch.may_administer(request.extensions())?;
         let request = request.into_inner();
+        check_paths(request.delete.len() + request.replace.len() + request.update.len())?;
         let (changes, results) = set::read(&request, &self.switch.interfaces().all())?;
         for change in changes {
             self.switch.enable_port(change.number, change.is_enabled);
@@ -170,6 +183,7 @@ impl Subscribed {
         if list.subscription.is_empty() {
             return Err(Status::invalid_argument("nothing is subscribed to"));
         }
+        check_paths(list.subscription.len())?;
         // What another model would have is refused when it is asked for, and not told never.
         keep_models(&mut Vec::new(), &list.use_models)?;
         let wanted = list.subscription.iter();
@@ -191,6 +205,15 @@ impl Subscribed {
     fn meant(&self, all: &[Leaf]) -> Vec<Leaf> {
         let is_meant = |leaf: &&Leaf| self.steps.iter().any(|steps| leaf.is_meant_by(steps));
         all.iter().filter(is_meant).cloned().collect()
+    }
+}
+
+fn check_paths(count: usize) -> Result<(), Status> {
+    match count {
+        ..=PATHS_MAX => Ok(()),
+        _ => Err(Status::resource_exhausted(format!(
+            "a request has at most {PATHS_MAX} paths, not {count}"
+        ))),
     }
 }
 
