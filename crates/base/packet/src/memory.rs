@@ -150,7 +150,9 @@ impl MemoryPort {
     fn enqueue(&mut self, packets: &mut [Packet]) -> usize {
         let accepted = with_queue(&self.outgoing, |queue| {
             let room = packets.len().min(queue.room());
-            packets[..room].iter().for_each(|packet| self.counters.count_sent(packet.len()));
+            packets[..room]
+                .iter()
+                .for_each(|packet| self.counters.count_sent(packet.len()));
             queue.give(packets)
         });
         let refused = (packets.len() - accepted) as u64;
@@ -272,7 +274,13 @@ mod tests {
             receiving.clear();
             assert!(right.waiting() > 0);
         }
-        assert_eq!((left.counters().sent_packets, left.counters().drops(DropReason::QueueFull)), (u64::from(sent), 0));
+        assert_eq!(
+            (
+                left.counters().sent_packets,
+                left.counters().drops(DropReason::QueueFull)
+            ),
+            (u64::from(sent), 0)
+        );
     }
 
     #[test]

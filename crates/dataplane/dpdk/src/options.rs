@@ -66,7 +66,10 @@ mod tests {
         options.set("socket", "/run/a.sock").expect("an argument");
         assert_eq!(options.device, "net_memif0,role=client,socket=/run/a.sock");
         assert_eq!((options.name(), options.mtu), ("net_memif0", Some(9000)));
-        assert_eq!(options.to_string(), "net_memif0,role=client,socket=/run/a.sock,mtu=9000");
+        assert_eq!(
+            options.to_string(),
+            "net_memif0,role=client,socket=/run/a.sock,mtu=9000"
+        );
         for wrong in ["67", "9601", "-1", "x", ""] {
             assert!(options.set("mtu", wrong).is_err());
         }

@@ -64,8 +64,8 @@ pub enum Transmit {
 pub enum Command {
     /// A new configuration takes the place of the present one.
     Configure(Box<Config>, SyncSender<Result<(), Wrong>>),
-    /// Flows change.
-    Transmit(Vec<usize>, Transmit, SyncSender<()>),
+    /// Flows change. The answer has those that stay stopped, since only paused ones are resumed.
+    Transmit(Vec<usize>, Transmit, SyncSender<Vec<usize>>),
     /// Captures of ports begin or end.
     Capture(Vec<usize>, bool, SyncSender<()>),
     /// All counters.
@@ -246,6 +246,9 @@ impl<'a> Loop<'a> {
                     Err(RecvTimeoutError::Disconnected) => return None,
                 }
             }
+            if rounds == 0 {
+                self.note_rates();
+            }
             if let Err(error) = self.round() {
                 self.fault = Some(error.to_string());
                 self.flows.iter_mut().for_each(|flow| flow.sender = None);
@@ -265,11 +268,13 @@ impl<'a> Loop<'a> {
         match command {
             Command::Configure(..) => {}
             Command::Transmit(flows, transmit, answer) => {
+                let stays = |flow: &usize| transmit == Transmit::Resume && self.flows[*flow].halt == Halt::Stopped;
+                let stopped = flows.iter().copied().filter(stays).collect();
                 for flow in flows {
                     self.transmit(flow, transmit, now_ns);
                 }
                 self.heard_ns = now_ns;
-                let _ = answer.send(());
+                let _ = answer.send(stopped);
             }
             Command::Capture(ports, is_on, answer) => {
                 for port in ports {
@@ -284,6 +289,8 @@ impl<'a> Loop<'a> {
                 let _ = answer.send(self.snapshot());
             }
             Command::File(port, is_pcapng, answer) => {
+                // What is read is complete: nothing comes to it any more.
+                self.captures[port].stop();
                 let name = &self.config.ports[port].name;
                 let _ = answer.send(self.captures[port].file(name, is_pcapng));
             }
@@ -441,14 +448,25 @@ impl<'a> Loop<'a> {
         });
     }
 
+    fn note_rates(&mut self) {
+        let now_ns = self.clock.now_ns();
+        for flow in &mut self.flows {
+            let mut rates = std::mem::take(&mut flow.rates);
+            rates.note(now_ns, || flow.counted());
+            flow.rates = rates;
+        }
+        for (counters, rates) in self.counters.iter().zip(&mut self.port_rates) {
+            rates.note(now_ns, || counters.counted());
+        }
+    }
+
     fn snapshot(&mut self) -> Snapshot {
         let now_ns = self.clock.now_ns();
-        let flows = self.flows.iter_mut().zip(&self.config.flows);
-        let flow = |(flow, config): (&mut Flow<'_>, &crate::config::FlowConfig)| flow.snapshot(config.limit, now_ns);
+        let flows = self.flows.iter().zip(&self.config.flows);
+        let flow = |(flow, config): (&Flow<'_>, &crate::config::FlowConfig)| flow.snapshot(config.limit, now_ns);
         let flows: Vec<FlowSnapshot> = flows.map(flow).collect();
-        for (index, (counters, rates)) in self.counters.iter_mut().zip(&mut self.port_rates).enumerate() {
-            let (tx, rx) = (counters.frames_tx, counters.frames_rx);
-            counters.rates = rates.at(now_ns, [tx, rx, counters.bytes_tx, counters.bytes_rx]);
+        for (index, (counters, rates)) in self.counters.iter_mut().zip(&self.port_rates).enumerate() {
+            counters.rates = rates.at(now_ns, counters.counted());
             let sends =
                 |(flow, config): (&FlowSnapshot, &crate::config::FlowConfig)| config.tx == index && flow.is_sending;
             counters.is_sending = flows.iter().zip(&self.config.flows).any(sends);
@@ -471,14 +489,22 @@ impl Flow<'_> {
         self.halt == Halt::None && self.sender.as_ref().is_some_and(goes_on)
     }
 
-    fn snapshot(&mut self, limit: Limit, now_ns: u64) -> FlowSnapshot {
+    /// Frames sent and received, bytes sent and received.
+    fn counted(&self) -> [u64; 4] {
         let numbered = self.sender.as_ref().map_or(0, Sender::next_number);
-        let (sent, received) = (numbered - self.refused, self.path.sequence.unique());
-        let rates = self
-            .rates
-            .at(now_ns, [sent, received, self.sent_bytes, self.path.bytes]);
+        let received = self.path.sequence.unique();
+        [numbered - self.refused, received, self.sent_bytes, self.path.bytes]
+    }
+
+    fn snapshot(&self, limit: Limit, now_ns: u64) -> FlowSnapshot {
+        let counted = self.counted();
+        let (mut rates, [sent, received, ..]) = (self.rates.at(now_ns, counted), counted);
+        let is_sending = self.is_sending(limit);
+        if !is_sending {
+            (rates[0], rates[2]) = (0.0, 0.0);
+        }
         FlowSnapshot {
-            is_sending: self.is_sending(limit),
+            is_sending,
             is_paused: self.halt == Halt::Paused,
             sent,
             received,

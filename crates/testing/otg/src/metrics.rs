@@ -3,32 +3,51 @@
 use crate::config::Config;
 use forebay_tester::histogram::Histogram;
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
 
-/// The shortest time over which a rate is taken.
-const RATE_NS: u64 = 500_000_000;
+/// Over which time a rate is taken, and how often counters are noted for it.
+const WINDOW_NS: u64 = 1_000_000_000;
+const SAMPLE_NS: u64 = 100_000_000;
 
-/// Rates of counters, over the last half second at least.
-#[derive(Clone, Copy, Debug, Default)]
+/// A rate over a shorter time says nothing.
+const SHORTEST_NS: u64 = 1_000_000;
+
+/// Rates of counters over the last second.
+#[derive(Clone, Debug, Default)]
 pub struct Rates {
-    from: Option<(u64, [u64; 4])>,
-    last: [f64; 4],
+    /// Counters at times, the oldest first.
+    samples: VecDeque<(u64, [u64; 4])>,
 }
 
 impl Rates {
-    /// Rates a second at a time with these counters: frames and bytes that were sent and received, as the caller orders them.
-    pub fn at(&mut self, now_ns: u64, counters: [u64; 4]) -> [f64; 4] {
-        let Some((from_ns, before)) = self.from else {
-            self.from = Some((now_ns, counters));
-            return self.last;
-        };
-        let passed_ns = now_ns - from_ns;
-        if passed_ns >= RATE_NS {
-            for ((rate, now), then) in self.last.iter_mut().zip(counters).zip(before) {
-                *rate = now.saturating_sub(then) as f64 * 1e9 / passed_ns as f64;
-            }
-            self.from = Some((now_ns, counters));
+    /// Notes the counters, which the caller orders, at a time. To be called more often than every tenth of a second.
+    pub fn note(&mut self, now_ns: u64, counters: impl FnOnce() -> [u64; 4]) {
+        if self
+            .samples
+            .back()
+            .is_some_and(|(last_ns, _)| now_ns < last_ns + SAMPLE_NS)
+        {
+            return;
         }
-        self.last
+        self.samples.push_back((now_ns, counters()));
+        while self
+            .samples
+            .get(1)
+            .is_some_and(|(next_ns, _)| next_ns + WINDOW_NS <= now_ns)
+        {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Rates a second at a time with these counters.
+    pub fn at(&self, now_ns: u64, counters: [u64; 4]) -> [f64; 4] {
+        let since = self
+            .samples
+            .front()
+            .filter(|(from_ns, _)| from_ns + SHORTEST_NS <= now_ns);
+        since.map_or([0.0; 4], |(from_ns, before)| {
+            std::array::from_fn(|at| counters[at].saturating_sub(before[at]) as f64 * 1e9 / (now_ns - from_ns) as f64)
+        })
     }
 }
 
@@ -75,6 +94,55 @@ pub struct PortSnapshot {
     pub rates: [f64; 4],
     pub is_sending: bool,
     pub is_capturing: bool,
+}
+
+impl PortSnapshot {
+    /// Frames sent and received, bytes sent and received.
+    pub fn counted(&self) -> [u64; 4] {
+        [self.frames_tx, self.frames_rx, self.bytes_tx, self.bytes_rx]
+    }
+}
+
+/// What metrics of flows and of ports may be asked for by name.
+pub const FLOW_METRICS: &[&str] = &[
+    "transmit",
+    "frames_tx",
+    "frames_rx",
+    "bytes_tx",
+    "bytes_rx",
+    "frames_tx_rate",
+    "frames_rx_rate",
+    "loss",
+    "latency",
+    "timestamps",
+];
+/// See [`FLOW_METRICS`].
+pub const PORT_METRICS: &[&str] = &[
+    "location",
+    "link",
+    "capture",
+    "transmit",
+    "frames_tx",
+    "frames_rx",
+    "bytes_tx",
+    "bytes_rx",
+    "frames_tx_rate",
+    "frames_rx_rate",
+    "bytes_tx_rate",
+    "bytes_rx_rate",
+];
+
+/// Fields that say what a metric is of.
+const IDENTITY: &[&str] = &["name", "port_tx", "port_rx"];
+
+/// Leaves out of an answer what was not asked for; all stays when nothing was named.
+pub fn keep_fields(metrics: &mut Value, wanted: &[String]) {
+    let lists = metrics.as_object_mut().into_iter().flat_map(|all| all.values_mut());
+    for metric in lists.filter_map(Value::as_array_mut).flatten() {
+        if let Some(metric) = metric.as_object_mut().filter(|_| !wanted.is_empty()) {
+            metric.retain(|name, _| IDENTITY.contains(&name.as_str()) || wanted.contains(name));
+        }
+    }
 }
 
 /// A 64-bit number, which protobuf's JSON writes as a string.

@@ -3,6 +3,7 @@
 use crate::API_VERSION;
 use crate::config::Config;
 use crate::engine::{Command, Devices, Engine, Transmit};
+use crate::metrics::{FLOW_METRICS, PORT_METRICS, keep_fields};
 use crate::node::{Node, Wrong};
 use serde_json::{Value, json};
 
@@ -117,8 +118,15 @@ impl Generator {
         };
         let names = chosen.at("flow_names");
         let flows = self.indices(&names, self.config.flows.len(), "flow", |name| self.config.flow(name))?;
-        self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
-        Ok(Answer::Json(json!({ "warnings": [] })))
+        let stopped = self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
+        let warning = |flow: &usize| {
+            let name = &self.config.flows[*flow].name;
+            format!(
+                "flow {name:?} stays stopped: `resume` goes on where `pause` was, `start` begins anew with counters of 0"
+            )
+        };
+        let warnings: Vec<String> = stopped.iter().map(warning).collect();
+        Ok(Answer::Json(json!({ "warnings": warnings })))
     }
 
     fn ports(&self, node: &Node<'_>) -> Result<Answer, Answer> {
@@ -162,11 +170,22 @@ impl Generator {
     fn metrics(&self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "flow", "port"])?;
         let (choice, chosen) = node.choice("port")?;
-        let (key, of_flows) = match choice {
-            "flow" => ("flow_names", true),
-            "port" => ("port_names", false),
+        let (key, wanted, of_flows) = match choice {
+            "flow" => ("flow_names", "metric_names", true),
+            "port" => ("port_names", "column_names", false),
             other => return Err(node.not_supported(other, &["flow", "port"]).into()),
         };
+        chosen.object(&[key, wanted])?;
+        let wanted = chosen.at(wanted);
+        let known = if of_flows { FLOW_METRICS } else { PORT_METRICS };
+        for name in wanted.list()? {
+            let text = name.text()?;
+            if !known.contains(&text) {
+                return Err(name
+                    .wrong(format!("{text:?} is not supported; supported are {}", known.join(", ")))
+                    .into());
+            }
+        }
         let names = chosen.at(key);
         let (flows, ports) = (self.config.flows.len(), self.config.ports.len());
         match of_flows {
@@ -174,10 +193,12 @@ impl Generator {
             false => self.indices(&names, ports, "port", |name| self.config.port(name))?,
         };
         let (names, snapshot) = (names.texts()?, self.engine.ask(Command::Metrics)?);
-        Ok(Answer::Json(match of_flows {
+        let mut metrics = match of_flows {
             true => snapshot.flow_metrics(&self.config, &names),
             false => snapshot.port_metrics(&self.config, &names),
-        }))
+        };
+        keep_fields(&mut metrics, &wanted.texts()?);
+        Ok(Answer::Json(metrics))
     }
 
     fn capture(&self, node: &Node<'_>) -> Result<Answer, Answer> {

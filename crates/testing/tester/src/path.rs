@@ -35,7 +35,8 @@ pub struct Path {
     pub disturbed: Histogram,
     /// The same from the real sending time.
     pub disturbed_device: Histogram,
-    /// Differences of the latencies of frames that were sent one after another (RFC 5481: IPDV), without their signs.
+    /// Differences of the latencies of frames that were sent one after another (RFC 5481: IPDV), without their signs; in whatever order
+    /// they came, as far as not more than [`NEIGHBOURS`] came between.
     pub variation: Histogram,
     /// Times between arrivals.
     pub inter_arrival: Histogram,
@@ -45,8 +46,16 @@ pub struct Path {
     pub reordered_in_flow: u64,
     /// For each flow, one more than the largest number.
     flows: Vec<u64>,
-    last: Option<(u64, u64, u64)>,
+    last_came_ns: Option<u64>,
+    /// Number and latency of the last frames, by number.
+    neighbours: Vec<(u64, u64)>,
 }
+
+/// Frames that are remembered until the one before or behind them comes.
+pub const NEIGHBOURS: usize = 1 << 12;
+
+/// No number of a frame.
+const NONE: u64 = u64::MAX;
 
 impl Path {
     /// A path of a stream with this many flows.
@@ -78,13 +87,24 @@ impl Path {
                 self.disturbed_device.record(device);
             }
         }
-        if let Some((number, came_ns, before)) = self.last {
+        if let Some(came_ns) = self.last_came_ns.replace(frame.now_ns) {
             self.inter_arrival.record(frame.now_ns.saturating_sub(came_ns));
-            if frame.number == number + 1 {
+        }
+        self.note_neighbour(frame.number, latency);
+    }
+
+    #[inline]
+    fn note_neighbour(&mut self, number: u64, latency: u64) {
+        if self.neighbours.is_empty() {
+            self.neighbours = vec![(NONE, 0); NEIGHBOURS];
+        }
+        for other in [number.wrapping_sub(1), number + 1] {
+            let (found, before) = self.neighbours[other as usize % NEIGHBOURS];
+            if found == other && other != NONE {
                 self.variation.record(latency.abs_diff(before));
             }
         }
-        self.last = Some((frame.number, frame.now_ns, latency));
+        self.neighbours[number as usize % NEIGHBOURS] = (number, latency);
     }
 
     #[inline]

@@ -91,10 +91,12 @@ fn add_mapping<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Re
 fn session<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
     let Target { port, group } = runtime.session(arguments.i32(1)?)?;
     let fields = [(1, port), (2, group)];
-    let fields = fields.into_iter().fold(Fields::default(), |fields, (place, number)| match number {
-        Some(number) => fields.with(place, Value::I32(number as i32)),
-        None => fields,
-    });
+    let fields = fields
+        .into_iter()
+        .fold(Fields::default(), |fields, (place, number)| match number {
+            Some(number) => fields.with(place, Value::I32(number as i32)),
+            None => fields,
+        });
     Ok(Some(Value::Struct(fields)))
 }
 

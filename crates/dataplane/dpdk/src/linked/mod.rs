@@ -55,7 +55,11 @@ fn arguments() -> Vec<String> {
         arguments.extend(["--lcores", &lcore]);
     }
     if !has_huge_pages() && !own.contains(&"--no-huge") {
-        let memory = if own.contains(&"-m") { 1 } else { WITHOUT_HUGE_PAGES.len() };
+        let memory = if own.contains(&"-m") {
+            1
+        } else {
+            WITHOUT_HUGE_PAGES.len()
+        };
         arguments.extend(&WITHOUT_HUGE_PAGES[..memory]);
     }
     arguments.extend(own);
@@ -64,7 +68,10 @@ fn arguments() -> Vec<String> {
 
 /// Whether the system has huge pages that nothing uses.
 fn has_huge_pages() -> bool {
-    let sizes = std::fs::read_dir("/sys/kernel/mm/hugepages").into_iter().flatten().flatten();
+    let sizes = std::fs::read_dir("/sys/kernel/mm/hugepages")
+        .into_iter()
+        .flatten()
+        .flatten();
     sizes.into_iter().any(|size| {
         let free = std::fs::read_to_string(size.path().join("free_hugepages"));
         free.is_ok_and(|free| free.trim().parse::<u64>().is_ok_and(|free| free > 0))

@@ -37,7 +37,9 @@ impl DpdkPort {
             let Some(packet) = burst.allocate() else { break };
             *frame = Frame::of(packet.receive_room_behind(0, longest));
         }
-        let came = self.device.receive(self.queue, &mut self.frames[..burst.len() - before]);
+        let came = self
+            .device
+            .receive(self.queue, &mut self.frames[..burst.len() - before]);
         let mut kept = before;
         for at in 0..came {
             let length = self.frames[at].length();
@@ -71,7 +73,9 @@ impl DpdkPort {
                 *frame = Frame::of(packet.data_mut());
             }
             let taken = self.device.send(self.queue, &self.frames[..count]);
-            rest[..taken].iter().for_each(|packet| self.counters.count_sent(packet.len()));
+            rest[..taken]
+                .iter()
+                .for_each(|packet| self.counters.count_sent(packet.len()));
             sent += taken;
             if taken < count {
                 let reason = match self.device.has_link() {
@@ -109,7 +113,10 @@ impl Port for DpdkPort {
         let longest = self.device.longest();
         let fits = |packet: &Packet| (SHORTEST..=longest).contains(&packet.len());
         let mut sent = 0;
-        for run in burst.as_mut_slice().chunk_by_mut(|before, after| fits(before) == fits(after)) {
+        for run in burst
+            .as_mut_slice()
+            .chunk_by_mut(|before, after| fits(before) == fits(after))
+        {
             match &run[0] {
                 first if fits(first) => sent += self.send_run(run),
                 first if first.len() < SHORTEST => self.counters.count_drops(DropReason::TooShort, run.len() as u64),

@@ -119,7 +119,9 @@ pub(crate) fn processors() -> String {
     };
     // SAFETY: below the number of bits of a set.
     let may = |processor: &usize| unsafe { libc::CPU_ISSET(*processor, &set) };
-    let all = (0..libc::CPU_SETSIZE as usize).filter(may).map(|processor| processor.to_string());
+    let all = (0..libc::CPU_SETSIZE as usize)
+        .filter(may)
+        .map(|processor| processor.to_string());
     all.collect::<Vec<_>>().join(",")
 }
 
