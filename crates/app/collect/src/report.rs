@@ -136,16 +136,17 @@ pub struct Group {
     pub sequence: u32,
 }
 
-/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report; what follows a malformed report in the same datagram
-/// is lost with it.
+/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also behind one that is
+/// not.
 ///
 /// # Errors
-/// When something is not as the specification says. The group header counts as received as soon as it is there: see [`group`].
+/// When something is not as the specification says: the first such thing. The group header counts as received as soon as it is there: see [`group`].
 pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Result<(), Malformed> {
     let (group, mut rest) = split(datagram)?;
     if rest.is_empty() {
         return Err(Malformed::Empty);
     }
+    let mut fault = None;
     while !rest.is_empty() {
         // The largest length stands for all that do not fit: such a report is the last one (§3.3).
         let bytes = match rest.at(1).ok_or(Malformed::ReportHeader)? {
@@ -153,9 +154,15 @@ pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Re
             words => 4 * (usize::from(words) + 1),
         };
         let report = rest.take(bytes).ok_or(Malformed::ReportLength)?;
-        take(individual(group, report, int_port)?);
+        match individual(group, report, int_port) {
+            Ok(report) => take(report),
+            // Its length is known, so those behind it can be read.
+            Err(malformed) => {
+                fault.get_or_insert(malformed);
+            }
+        }
     }
-    Ok(())
+    fault.map_or(Ok(()), Err)
 }
 
 /// The group header.

@@ -25,3 +25,6 @@ pub use filter::{Filter, Network};
 pub use pdr::{Interface, Pdi, Pdr};
 pub use qer::Qer;
 pub use urr::{Measured, Report, Urr, triggers};
+
+/// A QFI has six bits; the two others of its element are spare (§8.2.89).
+const QFI_BITS: u8 = 0x3f;

@@ -1,6 +1,7 @@
 //! Packet detection rules.
 
 use super::Filter;
+use super::QFI_BITS;
 use crate::wire::{Cause, Elements, FTeid, Fault, Reader, Refusal, RuleId, UeAddress, Value, Writer, kind};
 
 /// Where packets come from or go to (§8.2.2, §8.2.24).
@@ -156,7 +157,11 @@ impl Pdi {
             tunnel: elements.optional(kind::F_TEID)?,
             ue: elements.optional(kind::UE_IP_ADDRESS)?,
             filters: elements.every(kind::SDF_FILTER)?,
-            qfis: elements.every(kind::QFI)?,
+            qfis: elements
+                .every(kind::QFI)?
+                .into_iter()
+                .map(|qfi: u8| qfi & QFI_BITS)
+                .collect(),
         };
         pdi.check()?;
         Ok(pdi)
@@ -168,10 +173,6 @@ impl Pdi {
                 Cause::NoResources,
                 format!("a PDR has at most {FILTERS_MAX} filters"),
             ));
-        }
-        if self.qfis.iter().any(|qfi| *qfi > 63) {
-            let refusal = Refusal::new(Cause::MandatoryIeIncorrect, "a QFI is at most 63");
-            return Err(refusal.with_element(kind::QFI));
         }
         if self.tunnel.is_none() && self.source == Interface::Access {
             let refusal = Refusal::new(

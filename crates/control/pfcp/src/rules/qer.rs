@@ -1,5 +1,6 @@
 //! QoS enforcement rules.
 
+use super::QFI_BITS;
 use crate::wire::{Cause, Elements, Rates, Refusal, RuleId, Writer, kind};
 
 /// Gates, rates and marking of packets (§7.5.2.5).
@@ -59,10 +60,7 @@ impl Qer {
         }
         self.maximum = elements.optional(kind::MBR)?.or(self.maximum);
         if let Some(qfi) = elements.optional::<u8>(kind::QFI)? {
-            if qfi > 63 {
-                return Err(Refusal::new(Cause::MandatoryIeIncorrect, "a QFI is at most 63").with_element(kind::QFI));
-            }
-            self.qfi = Some(qfi);
+            self.qfi = Some(qfi & QFI_BITS);
         }
         if let Some(indication) = elements.optional::<u8>(kind::RQI)? {
             self.is_reflective = indication & 1 != 0;

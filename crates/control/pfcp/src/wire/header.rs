@@ -66,6 +66,16 @@ impl MessageType {
         MessageType::ALL.iter().copied().find(|kind| *kind as u8 == number)
     }
 
+    /// Whether it answers a request.
+    fn is_response(self) -> bool {
+        let number = self as u8;
+        // Requests between nodes are odd up to the answer to other versions, which came between.
+        match number {
+            ..=10 => number.is_multiple_of(2),
+            _ => !number.is_multiple_of(2),
+        }
+    }
+
     /// Whether it is about a session, and has a SEID in its header.
     pub fn is_of_session(self) -> bool {
         self as u8 >= MessageType::SessionEstablishmentRequest as u8
@@ -116,7 +126,11 @@ impl Header {
         let sequence = reader.number(3).map_err(short)? as u32;
         reader.u8().map_err(short)?;
         if flags >> 5 != VERSION {
-            return Err(HeaderError::Version(sequence));
+            // Nodes of different versions would answer each other's answers for ever.
+            return Err(match MessageType::of(kind) {
+                Some(kind) if kind.is_response() => HeaderError::UnknownType(kind as u8),
+                _ => HeaderError::Version(sequence),
+            });
         }
         let message = MessageType::of(kind).ok_or(HeaderError::UnknownType(kind))?;
         if message.is_of_session() != has_seid {

@@ -98,7 +98,10 @@ fn frames_that_are_too_long_are_counted() {
 fn what_cannot_be_opened_says_so() {
     for (text, part) in [
         ("dpdk:net_nosuch0", "DPDK cannot use `net_nosuch0`"),
-        ("dpdk:net_memif9,role=neither", "DPDK cannot use `net_memif9,role=neither`"),
+        (
+            "dpdk:net_memif9,role=neither",
+            "DPDK cannot use `net_memif9,role=neither`",
+        ),
         ("dpdk:0000:ff:1f.6", "DPDK cannot use `0000:ff:1f.6`"),
     ] {
         let spec = PortSpec::parse(&format!("0@{text}")).expect("a port");
