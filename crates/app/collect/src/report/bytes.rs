@@ -13,6 +13,10 @@ impl<'a> Bytes<'a> {
         self.0.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The byte at a place; nothing is taken.
     pub(super) fn at(&self, place: usize) -> Option<u8> {
         self.0.get(place).copied()
