@@ -207,9 +207,7 @@ fn restore_session(mut reader: Reader<'_>) -> Result<Session, SaveError> {
     );
     session.endpoints.extend(endpoints);
     restore_rules(&mut session, elements)?;
-    for report in elements.groups(kind::USAGE_REPORT) {
-        session.reports.push(report?.as_bytes().to_vec());
-    }
+    session.reports.extend(elements.all(kind::USAGE_REPORT).map(<[u8]>::to_vec));
     for (far, number) in session.fars.values_mut().zip(fars) {
         far.number = number;
     }
