@@ -1,6 +1,7 @@
 """Numbers and key fields in the notations that people use."""
 
 import ipaddress
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,7 +56,11 @@ def number(value: Value) -> int:
         return int.from_bytes(value, "big")
     if isinstance(value, str):
         return _parsed(value.strip())
-    result = int(value)
+    try:
+        # Integers of NumPy are numbers, fractions are not: nothing is cut off without a word.
+        result = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{value!r} is no whole number; values of P4 are written as bits") from None
     if result < 0:
         raise ValueError(f"{result} is negative; values of P4 are written as bits, from 0 on")
     return result

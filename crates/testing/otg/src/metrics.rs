@@ -254,10 +254,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_over_half_a_second() {
+    fn rates_are_those_of_the_last_second() {
         let mut rates = Rates::default();
-        assert_eq!(rates.at(0, [0; 4]), [0.0; 4]);
-        assert_eq!(rates.at(RATE_NS / 2, [100; 4]), [0.0; 4], "too soon");
-        assert_eq!(rates.at(RATE_NS, [100, 50, 0, 0]), [200.0, 100.0, 0.0, 0.0]);
+        assert_eq!(rates.at(0, [7; 4]), [0.0; 4], "nothing is known yet");
+        for tenth in 0..=30 {
+            // 100 a second, none in the last second.
+            rates.note(tenth * SAMPLE_NS, || [10 * tenth.min(20); 4]);
+        }
+        assert_eq!(rates.at(30 * SAMPLE_NS, [200; 4]), [0.0; 4]);
+        let mut rates = Rates::default();
+        (0..=20).for_each(|tenth| rates.note(tenth * SAMPLE_NS, || [10 * tenth, 0, 0, 0]));
+        assert_eq!(rates.at(20 * SAMPLE_NS, [200, 0, 0, 0]), [100.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_left_out() {
+        let mut metrics = json!({ "choice": "port_metrics", "port_metrics": [{ "name": "p1", "frames_tx": "1", "link": "up" }] });
+        keep_fields(&mut metrics, &["link".to_string()]);
+        assert_eq!(metrics["port_metrics"][0], json!({ "name": "p1", "link": "up" }));
     }
 }

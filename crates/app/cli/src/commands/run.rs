@@ -180,6 +180,8 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 /// # Errors
 /// As those of [`run`], and when the log cannot be written.
 pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
+    // A script may ask for statistics while the program is still compiled, which must not end the switch.
+    let show = show_on_signal()?;
     let ports = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
         .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
     if let Some(port) = ports.iter().find(|port| port.number >= DROP_PORT) {
@@ -274,7 +276,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     }
     let until = Until {
         stop: stop_on_signals()?,
-        show: show_on_signal()?,
+        show,
         end_ns: arguments
             .duration
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),

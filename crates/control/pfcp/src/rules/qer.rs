@@ -1,7 +1,7 @@
 //! QoS enforcement rules.
 
 use super::QFI_BITS;
-use crate::wire::{Cause, Elements, Rates, Refusal, RuleId, Writer, kind};
+use crate::wire::{Elements, Rates, Refusal, RuleId, Writer, kind};
 
 /// Gates, rates and marking of packets (§7.5.2.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
