@@ -4,6 +4,7 @@ use crate::{Error, check_program};
 use forebay_driver::{Compiled, FileSources, Format, Options, Precompiled, read_compiled};
 use forebay_ir::Program;
 use forebay_p4info::model::P4Info;
+use forebay_p4runtime::Bundle;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::render;
 use forebay_syntax::source::{SourceMap, SourceProvider};
@@ -74,16 +75,45 @@ impl Report {
     }
 }
 
-/// Compiles a program: P4 source, IR text, or JSON that p4c has compiled for BMv2.
+/// Compiles a program: P4 source, several files of it in JSON, IR text, or JSON that p4c has compiled for BMv2.
 ///
 /// # Errors
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation, Error> {
+    if let Some(bundle) = bundle_in(path)? {
+        return Ok(bundle.map_or_else(
+            |error| Compilation::of_precompiled(Err(vec![error.message]), options.colour),
+            |bundle| compile_bundle(&bundle, options),
+        ));
+    }
     if let Some(compiled) = crate::read_compiled(path, options.colour)? {
         return Ok(compiled);
     }
     let compiled = with_options(path, options, forebay_driver::compile)?;
     Ok(Compilation::of_compiler(compiled, options))
+}
+
+/// The source files in a file named `.json`; none when it holds something else.
+fn bundle_in(path: &Path) -> Result<Option<Result<Bundle, forebay_p4runtime::Error>>, Error> {
+    match path.extension().is_some_and(|extension| extension == "json") {
+        true => Ok(Bundle::read(&crate::text(path, "program")?)),
+        false => Ok(None),
+    }
+}
+
+fn compile_bundle(bundle: &Bundle, options: &CompileOptions) -> Compilation {
+    let provider = bundle.sources();
+    let join = |own: &[String], more: &[String]| [own, more].concat();
+    let (include_paths, defines) = (
+        join(&bundle.include_paths, &options.include),
+        join(&bundle.defines, &options.define),
+    );
+    let of_driver = Options {
+        provider: &provider,
+        include_paths: &include_paths,
+        defines: &defines,
+    };
+    Compilation::of_compiler(forebay_driver::compile(&bundle.main, &of_driver), options)
 }
 
 /// Compiles a program that is given as text, in any of the formats. `name` stands for its file: in messages, and for what it

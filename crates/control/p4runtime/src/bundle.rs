@@ -49,7 +49,10 @@ impl Bundle {
     }
 
     /// Reads a blob; none when it is something else.
-    pub(crate) fn read(text: &str) -> Option<Result<Bundle, Error>> {
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it is JSON with files that is not of this form.
+    pub fn read(text: &str) -> Option<Result<Bundle, Error>> {
         let is_bundle = forebay_bmv2::is_json(text) && text.contains("\"files\"") && !text.contains("\"header_types\"");
         is_bundle.then(|| Bundle::parse(text))
     }
@@ -73,7 +76,7 @@ impl Bundle {
     }
 
     /// The files, for the compiler.
-    pub(crate) fn sources(&self) -> MemorySources {
+    pub fn sources(&self) -> MemorySources {
         let files = self.files.iter();
         files.fold(MemorySources::new(), |sources, (name, text)| sources.with(name, text))
     }

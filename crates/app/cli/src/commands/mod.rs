@@ -13,6 +13,7 @@ mod experiment;
 mod explain;
 mod function;
 mod man;
+pub mod p4c;
 mod run;
 mod sim;
 pub mod simple_switch;

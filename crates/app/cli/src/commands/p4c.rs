@@ -1,0 +1,180 @@
+//! Under the names `p4c` and `p4c-bm2-ss`: the command line of p4c's compiler for BMv2, as Makefiles of courses call it.
+//!
+//! What is written is JSON with the program's source files, which all of Forebay takes where p4c's JSON is taken, and the P4Info.
+
+use super::Status;
+use crate::output;
+use crate::program::{self, CompileOptions};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Command, FromArgMatches};
+use forebay_p4runtime::Bundle;
+use prost::Message;
+use std::path::{Path, PathBuf};
+
+/// Arguments of p4c that say something here, and those that its users give for BMv2.
+#[derive(clap::Args)]
+#[expect(dead_code, reason = "some options are taken and change nothing")]
+struct Arguments {
+    /// The program
+    #[arg(value_name = "PROG.p4")]
+    program: PathBuf,
+    #[command(flatten)]
+    options: CompileOptions,
+    /// What to write: a file, or under the name p4c the folder for it
+    #[arg(short = 'o', long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Write the P4Info to these files, with commas between them: as text, or binary where they are named .bin or .pb
+    #[arg(long, value_name = "FILES", visible_aliases = ["p4runtime-file"], value_delimiter = ',')]
+    p4runtime_files: Vec<PathBuf>,
+    /// The format of the P4Info: text, or binary
+    #[arg(long, value_name = "FORMAT")]
+    p4runtime_format: Option<String>,
+    /// The target: bmv2
+    #[arg(short = 'b', long, value_name = "TARGET")]
+    target: Option<String>,
+    /// The architecture: the program's own
+    #[arg(short = 'a', long, value_name = "ARCH")]
+    arch: Option<String>,
+    /// The language: p4-16
+    #[arg(long, visible_alias = "p4v", value_name = "STD")]
+    std: Option<String>,
+    /// Nothing: debug information is always there
+    #[arg(short = 'g')]
+    debug: bool,
+    /// Nothing: warnings are told one by one
+    #[arg(long = "Wdisable", num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "WARNING")]
+    disabled: Vec<String>,
+    /// Nothing: externs of the program itself are an error when they are used
+    #[arg(long)]
+    emit_externs: bool,
+}
+
+/// Whether this program was started as p4c, and whether its output is a folder.
+fn is_driver(name: &str) -> Option<bool> {
+    match name.rsplit('/').next().unwrap_or_default() {
+        "p4c" => Some(true),
+        "p4c-bm2-ss" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether this program was started as p4c's.
+pub fn is_name(name: &str) -> bool {
+    is_driver(name).is_some()
+}
+
+/// Compiles what p4c was asked to compile.
+///
+/// # Errors
+/// When an option asks for what is not done here, or a file cannot be read or written.
+pub fn run_under_name(name: &str) -> Result<Status> {
+    let command = Arguments::augment_args(Command::new("p4c"));
+    let matches = command.about("In the place of p4c for BMv2").try_get_matches();
+    let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = arguments.unwrap_or_else(|error| output::usage(error).exit());
+    check(&arguments)?;
+    run(&arguments, is_driver(name) == Some(true))
+}
+
+/// Refuses what would give something else than p4c.
+fn check(arguments: &Arguments) -> Result<()> {
+    if let Some(target) = arguments.target.as_deref().filter(|target| !target.starts_with("bmv2")) {
+        bail!("--target {target}: programs are compiled for bmv2 here");
+    }
+    if let Some(language) = &arguments.std
+        && !["p4-16", "p4_16", "16"].contains(&language.as_str())
+    {
+        bail!("--std {language}: programs are of P4_16 here");
+    }
+    Ok(())
+}
+
+fn run(arguments: &Arguments, output_is_folder: bool) -> Result<Status> {
+    let Some(bundle) = program::bundle(&arguments.program, &arguments.options)? else {
+        return Ok(Status::Bad);
+    };
+    let stem = arguments.program.file_stem().unwrap_or_default();
+    let named = Path::new(stem).with_extension("json");
+    let path = match &arguments.output {
+        Some(folder) if output_is_folder && folder.extension().is_none_or(|extension| extension != "json") => {
+            forebay_files::make_folder(folder)?;
+            folder.join(named)
+        }
+        Some(file) => file.clone(),
+        None => named,
+    };
+    write_bundle(&path, &bundle)?;
+    if arguments.p4runtime_files.is_empty() {
+        return Ok(Status::Good);
+    }
+    let compiled = program::compile_file(&arguments.program, &arguments.options)?;
+    let Some(info) = compiled.p4info else {
+        return Ok(Status::Bad);
+    };
+    for file in &arguments.p4runtime_files {
+        let bytes = match format_of(file, arguments.p4runtime_format.as_deref())? {
+            P4InfoFormat::Text => forebay_p4info::write(&info).into_bytes(),
+            P4InfoFormat::Binary => forebay_protocol::p4info::from_compiler(&info).encode_to_vec(),
+        };
+        std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(Status::Good)
+}
+
+fn write_bundle(path: &Path, bundle: &Bundle) -> Result<()> {
+    std::fs::write(path, bundle.write()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum P4InfoFormat {
+    Text,
+    Binary,
+}
+
+/// The format of a P4Info, by what was asked for or by the name of the file, as p4c takes it.
+fn format_of(file: &Path, asked: Option<&str>) -> Result<P4InfoFormat> {
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    match asked.or(extension) {
+        Some("bin" | "binary" | "pb") => Ok(P4InfoFormat::Binary),
+        Some("json") => bail!(
+            "{}: the P4Info is written as text (.txt) or binary (.bin) here",
+            file.display()
+        ),
+        _ => Ok(P4InfoFormat::Text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(is_driver("/usr/bin/p4c"), Some(true));
+        assert_eq!(is_driver("p4c-bm2-ss"), Some(false));
+        assert!(!is_name("forebay"));
+    }
+
+    #[test]
+    fn formats_of_p4info() {
+        let format = |file: &str, asked| format_of(Path::new(file), asked).ok();
+        assert_eq!(format("a.p4.p4info.txt", None), Some(P4InfoFormat::Text));
+        assert_eq!(format("a.txtpb", None), Some(P4InfoFormat::Text));
+        assert_eq!(format("a.bin", None), Some(P4InfoFormat::Binary));
+        assert_eq!(format("a.txt", Some("binary")), Some(P4InfoFormat::Binary));
+        assert_eq!(format("a.json", None), None);
+    }
+
+    #[test]
+    fn lines_of_courses() {
+        let line = "p4c --target bmv2 --arch v1model --std p4-16 -g -I include -D N=2 --p4runtime-files a.txt,b.bin -o build a.p4";
+        let command = Arguments::augment_args(Command::new("p4c"));
+        let matches = command.try_get_matches_from(line.split(' ')).expect("a line");
+        let arguments = Arguments::from_arg_matches(&matches).expect("a line");
+        assert_eq!(arguments.p4runtime_files.len(), 2);
+        assert!(check(&arguments).is_ok());
+        let line = "p4c-bm2-ss --p4v 16 --p4runtime-files build/basic.p4.p4info.txtpb -o build/basic.json basic.p4";
+        let command = Arguments::augment_args(Command::new("p4c"));
+        assert!(command.try_get_matches_from(line.split(' ')).is_ok());
+    }
+}
