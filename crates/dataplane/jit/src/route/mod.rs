@@ -35,11 +35,14 @@ pub(crate) mod plan;
 mod specialise;
 mod unrolling;
 
+use crate::analysis::header_bits;
 pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
-use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
+use forebay_ir::{
+    Body, BodyId, Expr, Header, Op, Program, RegisterId, SlotId, SlotKind, Statement, TableId, Terminator,
+};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,8 +96,8 @@ pub struct Route {
     pub replication: Option<Replication>,
     /// Slots that programs that take the fast path may not write.
     pub fixed: Vec<SlotId>,
-    /// Slots whose values behind ingress clones of the packet may keep.
-    pub preserved: Vec<SlotId>,
+    /// Slots whose values clones of the packet may keep. Without it, packets that are cloned bail out.
+    pub preserved: Option<Vec<SlotId>>,
 }
 
 /// A packet is dropped when a slot has this value.
@@ -252,7 +255,10 @@ impl Route {
             .map(|(_, source)| *source)
             .collect();
         read.extend(wanted.into_iter().flat_map(|source| source.slots_read(program)));
-        read.extend(&self.preserved);
+        read.extend(self.kept());
+        if self.notes_clones_from_egress(program) {
+            read.extend(program.headers.iter().flat_map(Header::slots));
+        }
         read
     }
 
@@ -313,24 +319,65 @@ impl Route {
         }
     }
 
+    /// The slots whose values clones may keep.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &SlotId> {
+        self.preserved.iter().flatten()
+    }
+
     /// Whether the fast path itself notes clones of packets that go on along it. The clone is executed before the next packet, but
-    /// behind the packet itself, so egress must keep no state.
+    /// behind the packet itself, so egress must keep no state where packets are cloned before it. A clone from egress has the headers
+    /// as they are there, which must have whole bytes.
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
-        let before = Use::of(program, &[self.verify_checksum, self.ingress]);
-        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        before.clones && !behind.clones && !behind.changes_state
+        let [before, behind] = self.clones(program);
+        let keeps_state = || Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state;
+        let is_noted = !(before && keeps_state()) && (!behind || self.has_plain_headers(program));
+        self.preserved.is_some() && (before || behind) && is_noted
+    }
+
+    /// Whether it notes those from egress.
+    pub(crate) fn notes_clones_from_egress(&self, program: &Program) -> bool {
+        self.clones(program)[1] && self.notes_clones(program)
+    }
+
+    /// Whether all headers have whole bytes, always the same number, and the parser leaves what is behind those that it has extracted.
+    fn has_plain_headers(&self, program: &Program) -> bool {
+        let is_plain = |header: &Header| {
+            let has_varbit = header.fields.iter().any(|field| field.length.is_some());
+            !has_varbit && header_bits(program, header).0.is_multiple_of(8)
+        };
+        let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
+        let parser = &program.bodies[self.parser.index()];
+        let mut statements = parser.blocks.iter().flat_map(|block| &block.statements);
+        let only_extracts = statements.all(|statement| match &statement.op {
+            Op::Advance { .. } => false,
+            op => !op.target().is_some_and(is_validity),
+        });
+        only_extracts && program.headers.iter().all(is_plain)
     }
 
     /// Whether clones that are noted may be executed after the packets behind theirs: nobody can tell.
     pub fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         let finds_changes = !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
-        self.notes_clones(program) && !finds_changes && behind.digests == 0 && !behind.requests
+        let is_seen = behind.changes_state || finds_changes || behind.digests > 0 || behind.requests;
+        self.notes_clones(program) && !is_seen
     }
 
-    /// Whether packets may be cloned before egress.
-    pub(crate) fn clones(&self, program: &Program) -> bool {
-        Use::of(program, &[self.verify_checksum, self.ingress]).clones
+    /// Whether clones that are noted may be executed by code like this: together, or, where they all come from egress and the next packet
+    /// could tell, those of a packet before that.
+    pub fn executes_clones(&self, program: &Program) -> bool {
+        let in_turn = || {
+            let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+            !self.clones(program)[0] && behind.digests == 0 && self.notes_clones(program)
+        };
+        self.clones_commute(program) || in_turn()
+    }
+
+    /// Whether packets may be cloned before egress, and in it.
+    pub fn clones(&self, program: &Program) -> [bool; 2] {
+        let before = [self.verify_checksum, self.ingress];
+        let behind = [self.egress, self.compute_checksum, self.deparser];
+        [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).clones)
     }
 
     /// Whether the fast path itself notes digests, where packets do not wait for each other: then they come in the order of packets.
@@ -423,7 +470,7 @@ impl Route {
 pub(crate) struct Notes {
     /// Digests.
     pub(crate) digests: bool,
-    /// Clones from ingress.
+    /// Clones.
     pub(crate) clones: bool,
 }
 

@@ -66,7 +66,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         before_egress: Vec::new(),
         replication: None,
         fixed: Vec::new(),
-        preserved: Vec::new(),
+        preserved: None,
     };
     Ok(Straight { program: made, route })
 }

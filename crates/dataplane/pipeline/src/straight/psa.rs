@@ -109,7 +109,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
             before_copy,
         }),
         fixed: Vec::new(),
-        preserved: Vec::new(),
+        preserved: None,
     };
     Ok(Straight { program: made, route })
 }

@@ -65,7 +65,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         before_parser,
         before_egress,
         fixed: slots.parser_error.into_iter().collect(),
-        preserved: preserved_by_clones(program),
+        preserved: Some(preserved_by_clones(program)),
     }
 }
 
