@@ -249,6 +249,7 @@ mod tests {
             replication: None,
             fixed: Vec::new(),
             preserved: None,
+            clones_from_egress: false,
         };
         let mut flow = Flow::of_bodies(&program, &route);
         let zero = forebay_bits::Bits::from_bool(false);

@@ -221,6 +221,7 @@ mod tests {
             replication: None,
             fixed: Vec::new(),
             preserved: None,
+            clones_from_egress: false,
         };
         let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));
         let names = |name: &TableId| program.tables[name.index()].name.as_str();

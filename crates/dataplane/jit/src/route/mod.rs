@@ -35,14 +35,11 @@ pub(crate) mod plan;
 mod specialise;
 mod unrolling;
 
-use crate::analysis::header_bits;
 pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
-use forebay_ir::{
-    Body, BodyId, Expr, Header, Op, Program, RegisterId, SlotId, SlotKind, Statement, TableId, Terminator,
-};
+use forebay_ir::{Body, BodyId, Expr, Header, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,6 +95,9 @@ pub struct Route {
     pub fixed: Vec<SlotId>,
     /// Slots whose values clones of the packet may keep. Without it, packets that are cloned bail out.
     pub preserved: Option<Vec<SlotId>>,
+    /// Whether clones from egress, too, may be noted: with the headers that are valid there and what the parser has left, in whole bytes,
+    /// and nothing else that can be seen.
+    pub clones_from_egress: bool,
 }
 
 /// A packet is dropped when a slot has this value.
@@ -325,34 +325,17 @@ impl Route {
     }
 
     /// Whether the fast path itself notes clones of packets that go on along it. The clone is executed before the next packet, but
-    /// behind the packet itself, so egress must keep no state where packets are cloned before it. A clone from egress has the headers
-    /// as they are there, which must have whole bytes.
+    /// behind the packet itself, so egress must keep no state where packets are cloned before it.
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
         let keeps_state = || Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state;
-        let is_noted = !(before && keeps_state()) && (!behind || self.has_plain_headers(program));
+        let is_noted = !(before && keeps_state()) && (!behind || self.clones_from_egress);
         self.preserved.is_some() && (before || behind) && is_noted
     }
 
     /// Whether it notes those from egress.
     pub(crate) fn notes_clones_from_egress(&self, program: &Program) -> bool {
         self.clones(program)[1] && self.notes_clones(program)
-    }
-
-    /// Whether all headers have whole bytes, always the same number, and the parser leaves what is behind those that it has extracted.
-    fn has_plain_headers(&self, program: &Program) -> bool {
-        let is_plain = |header: &Header| {
-            let has_varbit = header.fields.iter().any(|field| field.length.is_some());
-            !has_varbit && header_bits(program, header).0.is_multiple_of(8)
-        };
-        let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
-        let parser = &program.bodies[self.parser.index()];
-        let mut statements = parser.blocks.iter().flat_map(|block| &block.statements);
-        let only_extracts = statements.all(|statement| match &statement.op {
-            Op::Advance { .. } => false,
-            op => !op.target().is_some_and(is_validity),
-        });
-        only_extracts && program.headers.iter().all(is_plain)
     }
 
     /// Whether clones that are noted may be executed after the packets behind theirs: nobody can tell.

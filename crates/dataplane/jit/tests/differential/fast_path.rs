@@ -6,7 +6,7 @@ use crate::{setting, tables_for};
 use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
-use forebay_ir::{BodyId, Header, Program, text, verify};
+use forebay_ir::{BodyId, Header, Op, Program, SlotKind, text, verify};
 use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
 
@@ -25,7 +25,7 @@ const DROPPED: DropWhen = DropWhen {
     value: DROP_PORT as u64,
 };
 
-fn route() -> Route {
+fn route(program: &Program) -> Route {
     Route {
         parser: generate::PARSER,
         verify_checksum: generate::EMPTY,
@@ -51,7 +51,22 @@ fn route() -> Route {
         }),
         fixed: Vec::new(),
         preserved: Some(vec![generate::INSTANCE]),
+        clones_from_egress: has_plain_headers(program),
     }
+}
+
+/// Whether headers have whole bytes, and the parser leaves what is behind those that it has extracted.
+fn has_plain_headers(program: &Program) -> bool {
+    let fields = || program.headers.iter().flat_map(|header| &header.fields);
+    let parser = &program.bodies[generate::PARSER.index()];
+    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let only_extracts = parsing.all(|statement| match &statement.op {
+        Op::Advance { .. } => false,
+        op => (op.target()).is_none_or(|slot| !matches!(program.slot(slot).kind, SlotKind::Valid(_))),
+    });
+    let bits = |header: &Header| -> u32 { header.fields.iter().map(|field| program.slot(field.slot).width).sum() };
+    let are_whole = program.headers.iter().all(|header| bits(header).is_multiple_of(8));
+    only_extracts && are_whole && fields().all(|field| field.length.is_none())
 }
 
 /// A port and the bytes that leave it, or where the packet was dropped.
@@ -410,7 +425,7 @@ fn the_fast_path_does_the_same() {
             errors[0],
             text::write(&program)
         );
-        let route = route();
+        let route = route(&program);
         if route.is_blocked(&program, STEP_LIMIT) {
             without += 1;
             continue;

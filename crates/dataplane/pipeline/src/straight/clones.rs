@@ -13,7 +13,7 @@
 //! The headers of a clone from egress, as they are there, stand before what the parser has left of the frame. A second header before
 //! them says which they are: there is a way through the parser for each set of headers that may be [valid together](validities).
 
-use super::validities::{self, Valid};
+use super::validities::{self, Valid, Validities};
 use super::{Straight, append, assign, block, new_body, new_slot};
 use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
@@ -142,6 +142,33 @@ fn bytes(width: u32) -> usize {
     width.div_ceil(8) as usize
 }
 
+/// Whether all that can be seen of a clone from egress, besides what it keeps, are the headers that are valid there and what is behind
+/// those that the parser has extracted, in whole bytes.
+pub(crate) fn may_begin_in_egress(program: &Program, route: &Route) -> bool {
+    let is_plain = |header: &Header| {
+        let bits = header.fields.iter().map(|field| match field.length {
+            None => Some(program.slot(field.slot).width),
+            Some(_) => None,
+        });
+        bits.sum::<Option<u32>>().is_some_and(|bits| bits.is_multiple_of(8))
+    };
+    let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
+    let parser = &program.bodies[route.parser.index()];
+    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let only_extracts = parsing.all(|statement| match &statement.op {
+        Op::Advance { .. } => false,
+        op => !op.target().is_some_and(is_validity),
+    });
+    only_extracts
+        && program.headers.iter().all(is_plain)
+        && validities_behind_egress(program, route).is_some_and(|validities| !validities.reads_stale)
+}
+
+fn validities_behind_egress(program: &Program, route: &Route) -> Option<Validities> {
+    let bodies = [route.parser, route.ingress, route.egress];
+    validities::behind(program, &bodies, &[route.compute_checksum, route.deparser])
+}
+
 /// The way of clones, if there is code for them.
 pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Option<Straight> {
     let parser = &program.bodies[route.parser.index()];
@@ -167,10 +194,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     forgotten.dedup();
     let received = from_ingress.then(|| parser.blocks.clone());
     let sets = match from_egress {
-        true => Some(validities::behind(
-            program,
-            &[route.parser, route.ingress, route.egress],
-        )?),
+        true => Some(validities_behind_egress(program, route)?.sets),
         false => None,
     };
     let mut made = program.clone();
@@ -223,6 +247,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         before_egress: before_egress(route, layout),
         replication: None,
         preserved: None,
+        clones_from_egress: false,
         ..route.clone()
     };
     Some(Straight { program: made, route })

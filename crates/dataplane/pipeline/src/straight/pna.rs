@@ -67,6 +67,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         replication: None,
         fixed: Vec::new(),
         preserved: None,
+        clones_from_egress: false,
     };
     Ok(Straight { program: made, route })
 }

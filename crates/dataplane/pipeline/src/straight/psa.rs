@@ -110,6 +110,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         }),
         fixed: Vec::new(),
         preserved: None,
+        clones_from_egress: false,
     };
     Ok(Straight { program: made, route })
 }
