@@ -3,7 +3,7 @@
     python3 benches/one_more/measure.py target/release/forebay [--rounds N]
 
 1,000 flows of 64 bytes, 1,000 routes, one worker. Programs take turns, ROUNDS times; the table has medians. One of 10,000 packets
-of `rare_clone` and `rare_digest` is one that the program clones, or tells the control plane of.
+of the `rare_` programs is one that the program clones, or tells the control plane of.
 """
 
 import argparse
@@ -26,8 +26,11 @@ ROWS = [
     ("random", "base", 0.7),
     ("egress_register", "base", 0.7),
     ("rare_clone", "base", 0.7),
+    ("rare_egress_clone", "base", 0.7),
+    ("rare_egress_clone_after_write", "egress_register", 0.7),
     ("rare_digest", "base", 0.7),
     ("every_clone", "base", None),
+    ("every_egress_clone", "base", None),
     ("every_digest", "base", None),
     ("psa", "base", 0.7),
     ("psa_egress", "base", 0.7),
@@ -112,7 +115,7 @@ def main():
         folder = pathlib.Path(name)
         write_entries(folder)
         write_frames(folder)
-        print(f"{'program':<18} {'Mpps':>7} {'without':>8} {'ratio':>6}  wanted")
+        print(f"{'program':<30} {'Mpps':>7} {'without':>8} {'ratio':>6}  wanted")
         for program, without, wanted in ROWS:
             rates = {program: [], without: []}
             for _ in range(arguments.rounds):
@@ -120,7 +123,7 @@ def main():
                     rates[each].append(rate(measure(arguments.binary, each, folder, 1)))
             one, other = (statistics.median(rates[each]) / 1e6 for each in (program, without))
             bar = "" if wanted is None else f"{wanted:.2f}"
-            print(f"{program:<18} {one:>7.1f} {other:>8.1f} {one / other:>6.2f}  {bar}", flush=True)
+            print(f"{program:<30} {one:>7.1f} {other:>8.1f} {one / other:>6.2f}  {bar}", flush=True)
 
 
 def rate(report):

@@ -173,6 +173,16 @@ control RouterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
 #ifdef EGRESS_REGISTER
         last_source.write((bit<32>) hdr.ipv4.dst_addr[15:0], hdr.ipv4.src_addr);
 #endif
+#ifdef RARE_EGRESS_CLONE
+        if (hdr.ipv4.identification == 0xFFFF && standard_metadata.instance_type == 0) {
+            clone(CloneType.E2E, CLONE_SESSION);
+        }
+#endif
+#ifdef EVERY_EGRESS_CLONE
+        if (standard_metadata.instance_type == 0) {
+            clone(CloneType.E2E, CLONE_SESSION);
+        }
+#endif
     }
 }
 

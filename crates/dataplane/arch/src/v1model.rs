@@ -43,7 +43,7 @@ use crate::build::{Builder, is_set, least, number, resized, same, set, slot, sum
 use forebay_ir::pipeline::{
     Argument, Clear, DropReason, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target,
 };
-use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, build};
+use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, SlotKind, build};
 use std::collections::BTreeSet;
 
 /// `egress_spec` of a packet that is to be dropped.
@@ -135,6 +135,16 @@ pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
     v1model.clones()?;
     v1model.egress()?;
     Ok(v1model.builder.finish())
+}
+
+/// The slots of a program's graph in which packets take their length along to egress, and the bytes of headers in it.
+pub fn lengths_of_clones(program: &Program) -> Option<[SlotId; 2]> {
+    let slot = |wanted: &str| {
+        let mut slots = program.slots.iter();
+        let place = slots.position(|slot| slot.kind == SlotKind::Request && slot.name == wanted)?;
+        Some(SlotId(place as u32))
+    };
+    Some([slot("request.length")?, slot("request.header_bytes")?])
 }
 
 struct V1model<'a> {

@@ -132,7 +132,10 @@ pub fn compile_fast_path(
         headroom: environment.headroom,
         shape: environment.shape,
         copies: plan.makes_copies(),
-        clones: route.clones(program) && plan.leaves.iter().any(|leaf| leaf.notes.clones),
+        clones: match plan.leaves.iter().any(|leaf| leaf.notes.clones) {
+            true => route.clones(program).into_iter().map(usize::from).sum(),
+            false => 0,
+        },
         clones_first: !route.clones_commute(program),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),

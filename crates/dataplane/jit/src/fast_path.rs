@@ -46,8 +46,8 @@ pub(crate) struct Needs {
     pub(crate) shape: Shape,
     /// Whether packets may become copies.
     pub(crate) copies: bool,
-    /// Whether clones may be noted, and whether each must be executed before the next packet.
-    pub(crate) clones: bool,
+    /// How many clones of a packet may be noted, and whether each must be executed before the next packet.
+    pub(crate) clones: usize,
     pub(crate) clones_first: bool,
     /// What arrays the program has.
     pub(crate) arrays: ArraysShape,
@@ -128,6 +128,18 @@ impl ShortCode {
     /// Whether clones of packets may be [noted](FastPath::take_clones).
     #[inline]
     pub fn notes_clones(&self) -> bool {
+        self.clones_of_each() > 0
+    }
+
+    /// Whether clones must be executed before the next packet, in their order.
+    #[inline]
+    pub fn has_clones_in_turn(&self) -> bool {
+        self.needs.clones_first
+    }
+
+    /// How many clones of a packet may be noted, each for a session.
+    #[inline]
+    pub fn clones_of_each(&self) -> usize {
         self.needs.clones
     }
 
@@ -206,11 +218,13 @@ pub struct FastPath<'a> {
     memory: &'a mut Memory,
 }
 
-/// A clone from ingress that the fast path leaves to the architecture. The packet itself goes on.
+/// A clone that the fast path leaves to the architecture. The packet itself goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedClone {
     /// The place of its packet among those that the [`FastPath`] has taken.
     pub place: usize,
+    /// Whether egress has asked for it; else it was ingress.
+    pub from_egress: bool,
     /// The clone session.
     pub session: u32,
     /// Metadata that it keeps.
@@ -232,8 +246,10 @@ impl NotedClones {
         self.noted.iter()
     }
 
-    /// The values of [`crate::route::Route::preserved`] behind ingress, each in whole bytes, and behind them the frame that entered
-    /// ingress.
+    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Behind them, of a clone from
+    /// ingress, the frame that entered ingress. Of a clone from egress: the length in bytes that the packet has, and that of the frame
+    /// that entered ingress, in 32 bits each; a bit for each of the program's headers, whether it is valid, in whole bytes together; the
+    /// valid ones; and what the parser has left.
     pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
         &self.bytes[clone.bytes.clone()]
     }
@@ -511,11 +527,9 @@ impl<'a> FastPath<'a> {
         let of_last = |(place, _): &&(usize, DigestRequest)| *place == count - 1;
         let taken_back = digests[digests_before..].iter().rev().take_while(of_last).count();
         digests.truncate(digests.len() - taken_back);
-        if let [.., last] = &clones.noted[clones_before..]
-            && last.place == count - 1
-        {
-            clones.noted.pop();
-        }
+        let before_last = |clone: &NotedClone| clone.place < count - 1;
+        let kept = clones.noted[clones_before..].partition_point(before_last);
+        clones.noted.truncate(clones_before + kept);
     }
 
     /// Whether packets have been cloned since the clones were taken.

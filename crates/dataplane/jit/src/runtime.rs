@@ -81,7 +81,7 @@ functions! {
     RANDOM = random(4) -> u64;
     DIGEST = digest(3);
     NOTE_DIGEST = note_digest(4);
-    NOTE_CLONE = note_clone(6);
+    NOTE_CLONE = note_clone(7);
     CLONE = clone(4);
     RESUBMIT = resubmit(2);
     RECIRCULATE = recirculate(2);
@@ -839,19 +839,22 @@ unsafe extern "C" fn note_digest(
     }
 }
 
-/// What a clone on the fast path may keep of its packet.
-#[derive(Clone, Debug)]
+/// What is the same for all clones that are noted in one place of the program.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct CloneShape {
-    pub(crate) widths: Vec<u32>,
+    /// They have what the parser has left of the frame; others the frame.
+    pub(crate) from_egress: bool,
     /// Whether the burst ends behind the packet.
     pub(crate) ends_burst: bool,
 }
 
-/// On the fast path: of the packet that the context describes, at a place of the burst.
+/// On the fast path: of the packet that the context describes, at a place of the burst. The first so many bytes of the clone are in
+/// memory.
 unsafe extern "C" fn note_clone(
     context: *mut Context<'_>,
     shape: *const CloneShape,
-    values: *const u64,
+    head: *const u8,
+    head_bytes: usize,
     session: u64,
     field_list: u64,
     place: usize,
@@ -861,17 +864,16 @@ unsafe extern "C" fn note_clone(
         let (context, shape) = (&mut *context, &*shape);
         let clones = &mut (*context.memory).clones;
         let first = clones.bytes.len();
-        let mut next = values;
-        for width in &shape.widths {
-            let value = slice::from_raw_parts(next, words(*width));
-            let bytes = value.iter().rev().flat_map(|word| word.to_be_bytes());
-            let unused = 8 * value.len() - width.div_ceil(8) as usize;
-            clones.bytes.extend(bytes.skip(unused));
-            next = next.add(value.len());
-        }
-        clones.bytes.extend_from_slice(packet(context));
+        clones.bytes.extend_from_slice(slice::from_raw_parts(head, head_bytes));
+        let left = if shape.from_egress {
+            context.cursor as usize / 8
+        } else {
+            0
+        };
+        clones.bytes.extend_from_slice(&packet(context)[left..]);
         clones.noted.push(NotedClone {
             place,
+            from_egress: shape.from_egress,
             session: session as u32,
             preserve: preserve(field_list),
             bytes: first..clones.bytes.len(),

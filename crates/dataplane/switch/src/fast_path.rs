@@ -159,7 +159,7 @@ impl Switch {
     }
 
     /// Acts on what became of clones, and of the packets before the last of theirs; returns the packets after them. A clone goes
-    /// before its packet, unless no port can tell.
+    /// before or behind its packet, unless no port can tell.
     fn settle_clones<'p, T: Tracer>(
         &mut self,
         mut packets: &'p mut [Packet],
@@ -176,9 +176,9 @@ impl Switch {
             let mut done = 0;
             for index in 0..count {
                 let clone = self.worker.clones()[index];
-                let before = clone.place - done;
-                packets = self.settle_first(before, packets, passed, arrival, now_ns, tracer, activity);
-                done = clone.place;
+                let before = clone.place + usize::from(clone.goes_behind);
+                packets = self.settle_first(before - done, packets, passed, arrival, now_ns, tracer, activity);
+                done = before;
                 self.settle_clone(clone, index, done, arrival, now_ns, tracer, activity);
             }
         }
@@ -242,7 +242,7 @@ impl Switch {
             _ => {
                 let frame = &mut self.worker.frames_of_clones(index, index + 1)[0];
                 let frame = std::mem::take(frame);
-                let tag = self.next_tag();
+                let tag = self.next_tag() - u64::from(clone.goes_behind);
                 activity.egress += self.run_clone((clone, frame.data()), (from, tag), now_ns, tracer);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;
             }

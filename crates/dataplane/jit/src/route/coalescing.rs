@@ -91,7 +91,7 @@ fn pairs(program: &Program, route: &Route, flow: &Flow, extracted: &[HeaderId]) 
 /// Fields that are assigned fields of the same width.
 fn candidates(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<(SlotId, SlotId)> {
     let is_field =
-        |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Field(_)) && !route.preserved.contains(&slot);
+        |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Field(_)) && !route.kept().any(|kept| *kept == slot);
     let has_varbit = |slot: SlotId| match program.slot(slot).kind {
         SlotKind::Field(header) => {
             let fields = &program.headers[header.index()].fields;
@@ -248,7 +248,8 @@ mod tests {
             before_egress: Vec::new(),
             replication: None,
             fixed: Vec::new(),
-            preserved: Vec::new(),
+            preserved: None,
+            clones_from_egress: false,
         };
         let mut flow = Flow::of_bodies(&program, &route);
         let zero = forebay_bits::Bits::from_bool(false);

@@ -220,7 +220,8 @@ mod tests {
             before_egress: Vec::new(),
             replication: None,
             fixed: Vec::new(),
-            preserved: Vec::new(),
+            preserved: None,
+            clones_from_egress: false,
         };
         let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));
         let names = |name: &TableId| program.tables[name.index()].name.as_str();

@@ -8,7 +8,7 @@ use super::Route;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use crate::analysis::action_body;
-use forebay_ir::{BlockId, Body, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;
 
 /// The slots that matter at a look-up. By number of the slot.
@@ -142,7 +142,9 @@ impl<'a> FlowLiveness<'a> {
                 replicate
                     .iter()
                     .for_each(|block| live.extend(&self.at_start[block.index()]));
-                route.preserved.iter().for_each(|slot| live.insert(slot.index()));
+                if route.clones(self.program)[0] {
+                    route.kept().for_each(|slot| live.insert(slot.index()));
+                }
                 let decide = route
                     .copying
                     .iter()
@@ -160,6 +162,12 @@ impl<'a> FlowLiveness<'a> {
             Joint::Left => {
                 live.insert(route.egress_drop.slot.index());
                 self.counted(live);
+                if route.notes_clones_from_egress(self.program) {
+                    let headers = self.program.headers.iter().flat_map(Header::slots);
+                    headers
+                        .chain(route.kept().copied())
+                        .for_each(|slot| live.insert(slot.index()));
+                }
             }
             Joint::Deparse => {
                 self.before_deparser(block, live);

@@ -39,7 +39,7 @@ pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
-use forebay_ir::{Body, BodyId, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
+use forebay_ir::{Body, BodyId, Expr, Header, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,8 +93,11 @@ pub struct Route {
     pub replication: Option<Replication>,
     /// Slots that programs that take the fast path may not write.
     pub fixed: Vec<SlotId>,
-    /// Slots whose values behind ingress clones of the packet may keep.
-    pub preserved: Vec<SlotId>,
+    /// Slots whose values clones of the packet may keep. Without it, packets that are cloned bail out.
+    pub preserved: Option<Vec<SlotId>>,
+    /// Whether clones from egress, too, may be noted: with the headers that are valid there and what the parser has left, in whole bytes,
+    /// and nothing else that can be seen.
+    pub clones_from_egress: bool,
 }
 
 /// A packet is dropped when a slot has this value.
@@ -252,7 +255,10 @@ impl Route {
             .map(|(_, source)| *source)
             .collect();
         read.extend(wanted.into_iter().flat_map(|source| source.slots_read(program)));
-        read.extend(&self.preserved);
+        read.extend(self.kept());
+        if self.notes_clones_from_egress(program) {
+            read.extend(program.headers.iter().flat_map(Header::slots));
+        }
         read
     }
 
@@ -313,24 +319,48 @@ impl Route {
         }
     }
 
+    /// The slots whose values clones may keep.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &SlotId> {
+        self.preserved.iter().flatten()
+    }
+
     /// Whether the fast path itself notes clones of packets that go on along it. The clone is executed before the next packet, but
-    /// behind the packet itself, so egress must keep no state.
+    /// behind the packet itself, so egress must keep no state where packets are cloned before it.
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
-        let before = Use::of(program, &[self.verify_checksum, self.ingress]);
-        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        before.clones && !behind.clones && !behind.changes_state
+        let [before, behind] = self.clones(program);
+        let keeps_state = || Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state;
+        let is_noted = !(before && keeps_state()) && (!behind || self.clones_from_egress);
+        self.preserved.is_some() && (before || behind) && is_noted
+    }
+
+    /// Whether it notes those from egress.
+    pub(crate) fn notes_clones_from_egress(&self, program: &Program) -> bool {
+        self.clones(program)[1] && self.notes_clones(program)
     }
 
     /// Whether clones that are noted may be executed after the packets behind theirs: nobody can tell.
     pub fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         let finds_changes = !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
-        self.notes_clones(program) && !finds_changes && behind.digests == 0 && !behind.requests
+        let is_seen = behind.changes_state || finds_changes || behind.digests > 0 || behind.requests;
+        self.notes_clones(program) && !is_seen
     }
 
-    /// Whether packets may be cloned before egress.
-    pub(crate) fn clones(&self, program: &Program) -> bool {
-        Use::of(program, &[self.verify_checksum, self.ingress]).clones
+    /// Whether clones that are noted may be executed by code like this: together, or, where they all come from egress and the next packet
+    /// could tell, those of a packet before that.
+    pub fn executes_clones(&self, program: &Program) -> bool {
+        let in_turn = || {
+            let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+            !self.clones(program)[0] && behind.digests == 0 && self.notes_clones(program)
+        };
+        self.clones_commute(program) || in_turn()
+    }
+
+    /// Whether packets may be cloned before egress, and in it.
+    pub fn clones(&self, program: &Program) -> [bool; 2] {
+        let before = [self.verify_checksum, self.ingress];
+        let behind = [self.egress, self.compute_checksum, self.deparser];
+        [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).clones)
     }
 
     /// Whether the fast path itself notes digests, where packets do not wait for each other: then they come in the order of packets.
@@ -423,7 +453,7 @@ impl Route {
 pub(crate) struct Notes {
     /// Digests.
     pub(crate) digests: bool,
-    /// Clones from ingress.
+    /// Clones.
     pub(crate) clones: bool,
 }
 

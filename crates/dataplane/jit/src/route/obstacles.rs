@@ -363,7 +363,7 @@ impl<'p> Finder<'p> {
                 continue;
             }
             if notes_clones && matches!(place.deed, Deed::Op(Op::Clone { .. })) {
-                if route.clones_commute(self.program) {
+                if route.executes_clones(self.program) {
                     continue;
                 }
                 let text = "clones the packet; only the clone takes the slow path".to_owned();

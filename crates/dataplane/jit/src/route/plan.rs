@@ -514,7 +514,7 @@ impl<'a> Planner<'a> {
             in_place: !replicates
                 && !misses
                 && !self.route.may_bail_out(program, self.notes)
-                && !self.route.clones(program),
+                && !self.route.clones(program)[0],
             misses,
             notes: self.notes,
             crossings: crossings(program, self.route, &flow, &written_before),

@@ -82,7 +82,10 @@ impl<'a> Translator<'_, 'a, '_> {
                     let copies = self.replicate(route, leaf, id);
                     loops.insert(id, copies);
                 }
-                Some(Joint::Left) => self.leave(route, block),
+                Some(Joint::Left) => {
+                    self.note_clone_from_egress(route, leaf, &block.facts);
+                    self.leave(route, block);
+                }
             }
             if let (Some(_), Terminator::Jump(next)) = (block.joint, &block.block.terminator) {
                 self.builder.ins().jump(region.block(*next), &[]);
@@ -120,7 +123,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .group()
             .filter(|group| block.facts.value(*group) != Some(0) && !self.is_known_zero(*group));
         if group.is_none() || replicate.is_some() {
-            self.note_clone(route);
+            self.note_clone_from_ingress(route);
         }
         if let Some(group) = group {
             let group = self.read_slot(group);
@@ -130,7 +133,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
             if replicate.is_none() {
-                self.note_clone(route);
+                self.note_clone_from_ingress(route);
             }
         }
         self.drop_if_asked(route.ingress_drop, block, fate::DROPPED_IN_INGRESS);

@@ -1,14 +1,17 @@
-//! The fast path: clones from ingress. The packet itself goes on; where ingress has ended its frame, as it came, is noted with what the
-//! clone keeps. The burst ends behind the packet if the next one could tell that the clone has not been executed before it.
+//! The fast path: clones. The packet itself goes on; where ingress or egress has ended, what the clone begins with is noted: see
+//! [`crate::NotedClones::bytes_of`]. The burst ends behind the packet if the next one could tell that the clone has not been executed
+//! before it.
 
 use super::Translator;
 use super::value::{ActionData, Value};
+use crate::analysis::header_bits;
+use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, Route};
 use crate::runtime::{self, CloneShape};
-use cranelift_codegen::ir::types;
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
-use forebay_ir::Expr;
+use forebay_ir::{Expr, Header};
 
 /// What the program asked for last.
 #[derive(Clone, Copy)]
@@ -19,11 +22,11 @@ pub(super) struct CloneWanted {
     field_list: Variable,
 }
 
-impl Translator<'_, '_, '_> {
+impl<'a> Translator<'_, 'a, '_> {
     /// Behind the parser: no clone is wanted.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
         self.clone_wanted = None;
-        if !leaf.notes.clones || !route.clones(&leaf.program) {
+        if !leaf.notes.clones || route.clones(&leaf.program) == [false; 2] {
             return;
         }
         let zero = self.number(0);
@@ -37,6 +40,11 @@ impl Translator<'_, '_, '_> {
             session,
             field_list,
         });
+    }
+
+    /// Whether clones from egress may be noted.
+    pub(super) fn notes_clones_from_egress(&self, route: &Route, leaf: &Leaf) -> bool {
+        leaf.notes.clones && route.clones(&leaf.program)[1]
     }
 
     /// The last one counts, as on the slow path.
@@ -57,24 +65,124 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Behind ingress, where the packet cannot bail out before egress: notes the clone, if one is wanted.
-    pub(super) fn note_clone(&mut self, route: &Route) {
-        let Some(clone) = self.clone_wanted else { return };
+    pub(super) fn note_clone_from_ingress(&mut self, route: &Route) {
+        let Some(clone) = self.clone_wanted.filter(|_| route.clones(self.program)[0]) else {
+            return;
+        };
         let wanted = self.builder.use_var(clone.wanted);
         self.when_rarely(wanted, |translator| {
-            let kept: Vec<Value> = route.preserved.iter().map(|slot| translator.read_slot(*slot)).collect();
-            let shape = CloneShape {
-                widths: kept.iter().map(|value| value.width).collect(),
-                ends_burst: !route.clones_commute(translator.program),
-            };
-            let shape = translator.environment.pool.keep(shape);
-            let shape = translator.pointer(shape);
-            let values = translator.store_all(&kept);
-            translator.tell_packet();
-            let session = translator.builder.use_var(clone.session);
-            let field_list = translator.builder.use_var(clone.field_list);
-            let place = translator.place_in_burst();
-            let arguments = [translator.context, shape, values, session, field_list, place];
-            translator.call(runtime::NOTE_CLONE, &arguments);
+            let (head, end) = translator.store_kept(route, 0);
+            translator.note_clone(route, clone, false, (head, end));
         });
+        let zero = self.number(0);
+        self.builder.def_var(clone.wanted, zero);
+    }
+
+    /// The same behind egress, of a packet for which these facts are certain.
+    pub(super) fn note_clone_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts) {
+        let Some(clone) = self.clone_wanted.filter(|_| self.notes_clones_from_egress(route, leaf)) else {
+            return;
+        };
+        let wanted = self.builder.use_var(clone.wanted);
+        self.when_rarely(wanted, |translator| {
+            let headers = &leaf.program.headers;
+            let bytes: u64 = headers
+                .iter()
+                .map(|header| header_bits(&leaf.program, header).0 / 8)
+                .sum();
+            let before = 8 + headers.len().div_ceil(8);
+            let (head, end) = translator.store_kept(route, before + bytes as usize);
+            let length = translator.new_length(facts);
+            let frame = translator.packet_bits();
+            let frame = translator.shifted_right(frame, 3);
+            let mut values = [length, frame].map(|bytes| translator.value_of_u64(32, bytes)).to_vec();
+            values.extend(headers.iter().map(|header| translator.validity_bit(header, facts)));
+            values.push(translator.zeros(headers.len()));
+            translator.store_packed_at(end, &values);
+            let place = translator.builder.declare_var(types::I64);
+            let next = translator.address(end, before as i32);
+            translator.builder.def_var(place, next);
+            for header in headers {
+                match translator.known_validity(header, facts) {
+                    Some(false) => {}
+                    Some(true) => translator.store_header(place, header),
+                    None => {
+                        let valid = translator.read_slot(header.valid);
+                        let valid = translator.low_word(valid);
+                        translator.when(valid, |translator| translator.store_header(place, header));
+                    }
+                }
+            }
+            let end = translator.builder.use_var(place);
+            translator.note_clone(route, clone, true, (head, end));
+        });
+    }
+
+    /// Stores what clones may keep, each in whole bytes; gives its beginning and its end, with room for so many more bytes.
+    fn store_kept(&mut self, route: &Route, more: usize) -> (ir::Value, ir::Value) {
+        let mut values = Vec::new();
+        let mut bits = 0;
+        for slot in route.kept() {
+            let width = self.program.slot(*slot).width as usize;
+            values.push(self.zeros(width));
+            values.push(self.read_slot(*slot));
+            bits += width.next_multiple_of(8);
+        }
+        let bytes = bits / 8;
+        let head = self.temporary_address((bytes + more).div_ceil(8));
+        self.store_packed_at(head, &values);
+        (head, self.address(head, bytes as i32))
+    }
+
+    /// As many zeros as so many bits lack to whole bytes.
+    fn zeros(&mut self, bits: usize) -> Value {
+        let zero = self.number(0);
+        self.value_of_u64((bits.next_multiple_of(8) - bits) as u32, zero)
+    }
+
+    fn validity_bit(&mut self, header: &Header, facts: &Facts) -> Value {
+        match self.known_validity(header, facts) {
+            Some(is_valid) => {
+                let bit = self.number(is_valid.into());
+                self.value_of_u64(1, bit)
+            }
+            None => self.read_slot(header.valid),
+        }
+    }
+
+    fn store_header(&mut self, place: Variable, header: &Header) {
+        let packed = self.pack_slots(header.fields.iter().map(|field| field.slot));
+        let (target, bytes) = (self.builder.use_var(place), packed.bits / 8);
+        self.store_words(target, &packed.words, bytes);
+        let behind = self.address(target, bytes as i32);
+        self.builder.def_var(place, behind);
+    }
+
+    fn store_packed_at(&mut self, target: ir::Value, values: &[Value]) {
+        let packed = self.pack(values);
+        self.store_words(target, &packed.words, packed.bits / 8);
+    }
+
+    /// Notes a clone with these first bytes.
+    fn note_clone(
+        &mut self,
+        route: &Route,
+        clone: CloneWanted,
+        from_egress: bool,
+        (head, end): (ir::Value, ir::Value),
+    ) {
+        let shape = CloneShape {
+            from_egress,
+            ends_burst: !route.clones_commute(self.environment.program),
+        };
+        let shape = self.environment.pool.keep(shape);
+        let shape = self.pointer(shape);
+        self.tell_packet();
+        let bytes = self.builder.ins().isub(end, head);
+        let session = self.builder.use_var(clone.session);
+        let field_list = self.builder.use_var(clone.field_list);
+        let place = self.place_in_burst();
+        let arguments = [self.context, shape, head, bytes, session, field_list, place];
+        self.call(runtime::NOTE_CLONE, &arguments);
     }
 }

@@ -248,7 +248,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Stores the first `length` bytes of words whose first byte is the most significant.
-    fn store_words(&mut self, target: ir::Value, words: &[ir::Value], length: u32) {
+    pub(super) fn store_words(&mut self, target: ir::Value, words: &[ir::Value], length: u32) {
         for (index, &word) in (0..).zip(words) {
             let first = 8 * index;
             let bytes = (length - first).min(8);

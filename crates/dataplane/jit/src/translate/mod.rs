@@ -17,11 +17,11 @@
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
-//! | `new_length.rs` | the fast path: how long a packet is behind ingress |
+//! | `new_length.rs` | the fast path: how long a packet is behind ingress or egress |
 //! | `random.rs` | random numbers |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | registers without calls |
-//! | `cloning.rs` | the fast path: clones from ingress |
+//! | `cloning.rs` | the fast path: clones |
 //! | `counting.rs` | counters without calls, and packets that are taken back from them |
 //! | `slots.rs` | slots in the state, around bodies |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |

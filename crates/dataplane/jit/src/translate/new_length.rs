@@ -14,7 +14,7 @@ impl Translator<'_, '_, '_> {
     /// Behind the parser: notes how long the headers are that are valid now, if that is asked for.
     pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
         self.parsed_bits = None;
-        if route.reads_new_length(&leaf.program) {
+        if route.reads_new_length(&leaf.program) || self.notes_clones_from_egress(route, leaf) {
             let bits = self.valid_header_bits(&Facts::default());
             let variable = self.builder.declare_var(types::I64);
             self.builder.def_var(variable, bits);
@@ -79,7 +79,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(sum, always)
     }
 
-    fn known_validity(&self, header: &Header, facts: &Facts) -> Option<bool> {
+    pub(super) fn known_validity(&self, header: &Header, facts: &Facts) -> Option<bool> {
         match self.homes.of(header.valid) {
             Home::Constant(value) => Some(!value.is_zero()),
             _ => facts.value(header.valid).map(|value| value != 0),

@@ -3,14 +3,13 @@
 use crate::generate;
 use crate::objects::Recorder;
 use crate::{setting, tables_for};
+use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
-use forebay_ir::{BodyId, Program, text, verify};
+use forebay_ir::{BodyId, Header, Op, Program, SlotKind, text, verify};
 use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
 
-/// Bytes of the value that clones preserve.
-const KEPT_BYTES: usize = 2;
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
 const INGRESS_PORT: u32 = 3;
@@ -26,7 +25,7 @@ const DROPPED: DropWhen = DropWhen {
     value: DROP_PORT as u64,
 };
 
-fn route() -> Route {
+fn route(program: &Program) -> Route {
     Route {
         parser: generate::PARSER,
         verify_checksum: generate::EMPTY,
@@ -51,8 +50,23 @@ fn route() -> Route {
             ],
         }),
         fixed: Vec::new(),
-        preserved: vec![generate::INSTANCE],
+        preserved: Some(vec![generate::INSTANCE]),
+        clones_from_egress: has_plain_headers(program),
     }
+}
+
+/// Whether headers have whole bytes, and the parser leaves what is behind those that it has extracted.
+fn has_plain_headers(program: &Program) -> bool {
+    let fields = || program.headers.iter().flat_map(|header| &header.fields);
+    let parser = &program.bodies[generate::PARSER.index()];
+    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let only_extracts = parsing.all(|statement| match &statement.op {
+        Op::Advance { .. } => false,
+        op => (op.target()).is_none_or(|slot| !matches!(program.slot(slot).kind, SlotKind::Valid(_))),
+    });
+    let bits = |header: &Header| -> u32 { header.fields.iter().map(|field| program.slot(field.slot).width).sum() };
+    let are_whole = program.headers.iter().all(|header| bits(header).is_multiple_of(8));
+    only_extracts && are_whole && fields().all(|field| field.length.is_none())
 }
 
 /// A port and the bytes that leave it, or where the packet was dropped.
@@ -69,15 +83,15 @@ struct Seen {
     calls: Vec<String>,
     /// Of packets that the fast path did not leave to the slow one.
     digests: Vec<DigestRequest>,
-    /// The sessions of their clones, and a value that is preserved.
-    clones: Vec<(u32, u64)>,
+    /// The sessions of their clones, and what these begin with.
+    clones: Vec<(u32, Vec<u8>)>,
 }
 
 /// What packets have left beside themselves.
 #[derive(Default)]
 struct Beside {
     digests: Vec<DigestRequest>,
-    clones: Vec<(u32, u64)>,
+    clones: Vec<(u32, Vec<u8>)>,
 }
 
 /// What the interpreter does with packets, but for those that the fast path gave up.
@@ -112,12 +126,14 @@ fn interpreted_packet(
     if ingress.run(generate::PARSER, &mut state) != Ended::Returned {
         return None;
     }
+    ingress.parsed_bytes = header_bytes(program, &state);
     if ingress.run(generate::CONTROL, &mut state) == Ended::AssertFailed {
         return Some(vec![Err("assertion")]);
     }
     beside.digests.append(&mut ingress.requests.digests);
     if let Some(clone) = ingress.requests.clone.take() {
-        beside.clones.push((clone.session, state.get_u64(generate::INSTANCE)));
+        let kept = (state.get_u64(generate::INSTANCE) as u16).to_be_bytes();
+        beside.clones.push((clone.session, [&kept[..], packet].concat()));
     }
     let group = state.get_u64(generate::COPIES) as u16;
     if group != 0 {
@@ -147,6 +163,8 @@ struct Stage<'a> {
     requests: Requests,
     buffers: Buffers,
     cursor: usize,
+    /// Of the headers that are valid behind the parser.
+    parsed_bytes: usize,
     /// Where the next random numbers begin.
     seed: u64,
 }
@@ -160,6 +178,7 @@ impl<'a> Stage<'a> {
             requests,
             buffers: Buffers::default(),
             cursor: 0,
+            parsed_bytes: 0,
             seed: seed.value(),
         }
     }
@@ -168,6 +187,7 @@ impl<'a> Stage<'a> {
     fn copy(&self, seed: Seed) -> Self {
         Stage {
             cursor: self.cursor,
+            parsed_bytes: self.parsed_bytes,
             ..Stage::new(self.program, self.packet, self.objects, self.requests.clone(), seed)
         }
     }
@@ -196,6 +216,9 @@ impl<'a> Stage<'a> {
             return Some(Err("assertion"));
         }
         beside.digests.append(&mut self.requests.digests);
+        if let Some(clone) = self.requests.clone.take() {
+            beside.clones.push((clone.session, self.clone_from_egress(state)));
+        }
         if state.get_u64(generate::EGRESS_SPEC) as u32 == DROP_PORT {
             return Some(Err("egress"));
         }
@@ -208,6 +231,40 @@ impl<'a> Stage<'a> {
         bytes.truncate(limit);
         Some(Ok((port, bytes)))
     }
+}
+
+impl Stage<'_> {
+    /// What a clone from egress begins with: see [`NotedClones::bytes_of`].
+    fn clone_from_egress(&self, state: &State) -> Vec<u8> {
+        let headers = &self.program.headers;
+        let is_valid = |header: &&Header| state.get_u64(header.valid) == 1;
+        let length = (self.packet.len() + header_bytes(self.program, state)).saturating_sub(self.parsed_bytes);
+        let mut noted = BitBuffer::default();
+        noted.push(&Bits::new(16, state.get_u64(generate::INSTANCE).into()));
+        [length, self.packet.len()]
+            .iter()
+            .for_each(|bytes| noted.push(&Bits::new(32, *bytes as u128)));
+        headers
+            .iter()
+            .for_each(|header| noted.push(&Bits::from_bool(is_valid(&header))));
+        let rest = headers.len().next_multiple_of(8) - headers.len();
+        noted.push(&Bits::zero(rest as u32));
+        for field in headers.iter().filter(is_valid).flat_map(|header| &header.fields) {
+            noted.push(&state.get(field.slot));
+        }
+        noted.push_from(self.packet, self.cursor);
+        noted.bytes().to_vec()
+    }
+}
+
+/// Bytes of all valid headers.
+fn header_bytes(program: &Program, state: &State) -> usize {
+    let valid = program.headers.iter().filter(|header| state.get_u64(header.valid) == 1);
+    let bits = valid.flat_map(|header| &header.fields).map(|field| match field.length {
+        Some(length) => state.get_u64(length) as usize,
+        None => program.slot(field.slot).width as usize,
+    });
+    bits.sum::<usize>() / 8
 }
 
 /// Packets in bursts of at most `burst`.
@@ -250,13 +307,11 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
         digests.extend(way.digests());
         let mut noted = NotedClones::default();
         way.take_clones(&mut noted);
-        clones.extend(noted.iter().map(|clone| {
-            let kept = &noted.bytes_of(clone)[..KEPT_BYTES];
-            (
-                clone.session,
-                kept.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)),
-            )
-        }));
+        clones.extend(
+            noted
+                .iter()
+                .map(|clone| (clone.session, noted.bytes_of(clone).to_vec())),
+        );
         // SAFETY: compiled code has written what it says of copies, and is through.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
@@ -370,7 +425,7 @@ fn the_fast_path_does_the_same() {
             errors[0],
             text::write(&program)
         );
-        let route = route();
+        let route = route(&program);
         if route.is_blocked(&program, STEP_LIMIT) {
             without += 1;
             continue;

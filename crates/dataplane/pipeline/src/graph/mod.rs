@@ -19,6 +19,7 @@ pub(crate) use burst::Continued;
 use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::{CloneSession, Replica};
+use crate::straight::clones::FromEgress;
 use crate::worker::{Burst, WorkerScratch, verdict};
 use forebay_exec::{BitBuffer, Random, Requests, State, Tracer, eval};
 use forebay_ir::pipeline::DropReason as Said;
@@ -109,9 +110,15 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.follow(packet, told, entry);
     }
 
-    /// The way of a clone that the fast path has noted of a packet, whose frame as received and values these are, to one of the
-    /// ports of its session.
-    pub(crate) fn clone_noted(mut self, frame: IngressPacket, (number, replica): (u32, usize), preserved: Preserved) {
+    /// The way of a clone that the fast path has noted of a packet to one of the ports of its session. It keeps these values. The frame is
+    /// as received, or what the parser has left of it, of a clone that begins in egress with headers.
+    pub(crate) fn clone_noted(
+        mut self,
+        frame: IngressPacket,
+        (number, replica): (u32, usize),
+        preserved: Preserved,
+        from_egress: Option<FromEgress<'_>>,
+    ) {
         let mut clone = frame.0;
         let session = self.session(number);
         let replica = session.and_then(|session| session.replicas.get(replica..=replica));
@@ -129,13 +136,34 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         };
         clone.payload_bit = 0;
         clone.ingress_length = clone.frame().len() as u32;
-        self.give_state(&mut clone);
-        self.follow_mirrored(
-            clone,
-            (Entry::CloneIngress, preserved),
-            (number, session, replicas),
-            &told,
-        );
+        let entry = match from_egress {
+            None => {
+                self.give_state(&mut clone);
+                Entry::CloneIngress
+            }
+            Some(from) => {
+                self.give_headers(&mut clone, from);
+                Entry::CloneEgress
+            }
+        };
+        self.follow_mirrored(clone, (entry, preserved), (number, session, replicas), &told);
+    }
+
+    /// The state of a clone from egress.
+    fn give_headers(&mut self, clone: &mut Contents, from: FromEgress<'_>) {
+        let pipeline = self.burst.pipeline;
+        self.scratch.pool.renew_state(clone, &pipeline.storage.zero);
+        let [length, received] = from.lengths;
+        clone.ingress_length = received;
+        let state = clone.state();
+        from.headers
+            .into_iter()
+            .for_each(|(slot, value)| state.set(slot, value));
+        let header_bytes = pipeline.storage.valid_header_bytes(state);
+        if let Some([behind, of_headers]) = forebay_arch::v1model::lengths_of_clones(&pipeline.program) {
+            state.set_number(behind, length.into());
+            state.set_number(of_headers, header_bytes.into());
+        }
     }
 
     /// A session of the replication engine; without one, the loss is counted.

@@ -1,33 +1,40 @@
-//! The way of clones from ingress of a v1model program, as one straight way for specialised code.
+//! The way of clones of a v1model program, as one straight way for specialised code.
 //!
 //! ```text
-//!  packet   parser ─► verify ─► ingress ─► decide ─► egress ─► compute ─► deparser
-//!  clone    head, parser ─────► begin ───► decide ─► egress ─► compute ─► deparser
+//!  packet               parser ─► verify ─► ingress ─► decide ─► egress ─► compute ─► deparser
+//!  clone from ingress   head, parser ─────► begin ───► decide ─► egress ─► compute ─► deparser
+//!  clone from egress    head, headers ────► begin ───► decide ─► egress ─► compute ─► deparser
 //! ```
 //!
 //! What is known of a clone stands in a header before the frame that entered ingress ([`Head`]): where its session sends
 //! it, and the metadata that it keeps. The parser extracts this header first, and no deparser emits it. *Begin* does what the
 //! graph of the architecture does with a clone: it forgets metadata, gives back what is kept, and says what is new.
+//!
+//! The headers of a clone from egress, as they are there, stand before what the parser has left of the frame. A second header before
+//! them says which they are: there is a way through the parser for each set of headers that may be [valid together](validities).
 
-use super::{Straight, assign, block, new_body, new_slot};
+use super::validities::{self, Valid, Validities};
+use super::{Straight, append, assign, block, new_body, new_slot};
 use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
 use crate::replication::{CloneSession, Replica};
-use forebay_bits::Bits;
+use forebay_bits::{Bits, read_bits};
 use forebay_exec::Preserve;
 use forebay_ir::{
-    Block, BlockId, BodyKind, Expr, Header, HeaderField, HeaderId, Op, Program, Slot, SlotId, SlotKind, Statement,
-    Terminator, build,
+    Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Op, Program, SelectCase, Slot,
+    SlotId, SlotKind, Statement, Terminator, build,
 };
 use forebay_jit::route::{DropWhen, Route, Source};
+use std::collections::BTreeSet;
 
 /// The fields before what is kept, with their widths.
-const FIELDS: [(&str, u32); 5] = [
+const FIELDS: [(&str, u32); 6] = [
     ("port", 32),
     ("length", 32),
     ("limit", 32),
     ("instance", 16),
-    ("class", 16),
+    ("from_egress", 8),
+    ("class", 8),
 ];
 
 /// What stands before the frame of a clone.
@@ -37,12 +44,22 @@ pub(crate) struct Head {
     kept: Vec<(SlotId, u32)>,
 }
 
+/// What a clone from egress begins with.
+pub(crate) struct FromEgress<'a> {
+    /// How long its packet was behind egress, in bytes, and as it came.
+    pub(crate) lengths: [u32; 2],
+    /// Its headers.
+    pub(crate) headers: Vec<(SlotId, Bits)>,
+    /// What the parser has left.
+    pub(crate) payload: &'a [u8],
+}
+
 impl Head {
     /// Bytes of [`FIELDS`]; what the fast path notes stands behind them.
     pub(crate) const FIXED_BYTES: usize = 16;
 
     pub(crate) fn of(program: &Program, route: &Route) -> Head {
-        let kept = route.preserved.iter();
+        let kept = route.preserved.iter().flatten();
         Head {
             kept: kept.map(|slot| (*slot, program.slot(*slot).width)).collect(),
         }
@@ -58,11 +75,11 @@ impl Head {
     }
 
     /// Writes it and the frame of a clone for one of a session's ports. `noted` is what the fast path has noted of it: all that
-    /// clones may keep, and the frame.
+    /// clones may keep, and the frame, or what stands in its place of a clone from egress.
     pub(crate) fn write(
         &self,
         program: &Program,
-        (noted, preserve): (&[u8], Preserve),
+        (noted, preserve, from_egress): (&[u8], Preserve, bool),
         (session, replica): (&CloneSession, Replica),
         target: &mut [u8],
     ) {
@@ -72,7 +89,7 @@ impl Head {
             word.copy_from_slice(&value.to_be_bytes());
         }
         target[12..14].copy_from_slice(&replica.instance.to_be_bytes());
-        target[14..16].copy_from_slice(&u16::from(session.class_of_service).to_be_bytes());
+        target[14..16].copy_from_slice(&[from_egress.into(), session.class_of_service]);
         target[Self::FIXED_BYTES..].copy_from_slice(noted);
         let listed = field_list(program, preserve);
         let mut place = Self::FIXED_BYTES;
@@ -94,19 +111,72 @@ impl Head {
         };
         self.kept.iter().map(|(slot, width)| (*slot, value(*width))).collect()
     }
+
+    /// What a clone from egress begins with.
+    pub(crate) fn from_egress<'a>(&self, program: &Program, packet: &'a [u8]) -> FromEgress<'a> {
+        let noted = &packet[self.bytes()..];
+        let mut place = 0;
+        let mut value = |width: u32| {
+            let value = read_bits(noted, place, width);
+            place += width as usize;
+            value
+        };
+        let lengths = [32, 32].map(|width| value(width).to_u64() as u32);
+        let valid: Vec<&Header> = (program.headers.iter()).filter(|_| !value(1).is_zero()).collect();
+        value((program.headers.len().next_multiple_of(8) - program.headers.len()) as u32);
+        let mut headers = Vec::new();
+        for header in valid {
+            headers.push((header.valid, Bits::from_bool(true)));
+            let fields = header.fields.iter().map(|field| field.slot);
+            headers.extend(fields.map(|slot| (slot, value(program.slot(slot).width))));
+        }
+        FromEgress {
+            lengths,
+            headers,
+            payload: &noted[place / 8..],
+        }
+    }
 }
 
 fn bytes(width: u32) -> usize {
     width.div_ceil(8) as usize
 }
 
-/// The way of clones, if they may go it together: when nobody can tell in what order they and other packets are executed.
+/// Whether all that can be seen of a clone from egress, besides what it keeps, are the headers that are valid there and what is behind
+/// those that the parser has extracted, in whole bytes.
+pub(crate) fn may_begin_in_egress(program: &Program, route: &Route) -> bool {
+    let is_plain = |header: &Header| {
+        let bits = header.fields.iter().map(|field| match field.length {
+            None => Some(program.slot(field.slot).width),
+            Some(_) => None,
+        });
+        bits.sum::<Option<u32>>().is_some_and(|bits| bits.is_multiple_of(8))
+    };
+    let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
+    let parser = &program.bodies[route.parser.index()];
+    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let only_extracts = parsing.all(|statement| match &statement.op {
+        Op::Advance { .. } => false,
+        op => !op.target().is_some_and(is_validity),
+    });
+    only_extracts
+        && program.headers.iter().all(is_plain)
+        && validities_behind_egress(program, route).is_some_and(|validities| !validities.reads_stale)
+}
+
+fn validities_behind_egress(program: &Program, route: &Route) -> Option<Validities> {
+    let bodies = [route.parser, route.ingress, route.egress];
+    validities::behind(program, &bodies, &[route.compute_checksum, route.deparser])
+}
+
+/// The way of clones, if there is code for them.
 pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Option<Straight> {
     let parser = &program.bodies[route.parser.index()];
     let parsing = || parser.blocks.iter().flat_map(|block| &block.statements);
     let reads_length = parsing().any(|statement| matches!(statement.op, Op::PacketLength { .. }));
     let draws_random_numbers = route.draws_random_numbers(program)[1];
-    if !route.clones_commute(program) || reads_length || draws_random_numbers {
+    let [from_ingress, from_egress] = route.clones(program);
+    if !route.executes_clones(program) || (from_ingress && reads_length) || draws_random_numbers {
         return None;
     }
     let is_forgotten = |slot: &SlotId| {
@@ -114,61 +184,70 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
     };
     // Fields that the parser extracts anew are not what a clone keeps.
-    if !route.preserved.iter().all(is_forgotten) {
+    if !route.preserved.iter().flatten().all(is_forgotten) {
         return None;
     }
     let mut forgotten = vec![layout.slots.ingress_port];
     forgotten.extend(parsing().flat_map(|statement| statement.op.slots_written(program)));
-    forgotten.retain(is_forgotten);
+    forgotten.retain(|slot| is_forgotten(slot) && Some(*slot) != layout.slots.instance_type);
     forgotten.sort();
     forgotten.dedup();
-    let mut parser_blocks = parser.blocks.clone();
-    for block in &mut parser_blocks {
-        block
-            .terminator
-            .successors_mut()
-            .into_iter()
-            .for_each(|next| next.0 += 1);
-    }
+    let received = from_ingress.then(|| parser.blocks.clone());
+    let sets = match from_egress {
+        true => Some(validities_behind_egress(program, route)?.sets),
+        false => None,
+    };
     let mut made = program.clone();
     made.graph = None;
     let program = &mut made;
-    let (head, fields) = header(program, route);
-    let extract = Statement::new(Op::Extract {
-        header: head,
-        varbit_bits: None,
-    });
-    let mut blocks = vec![block(vec![extract], Terminator::Jump(BlockId(1)))];
-    blocks.extend(parser_blocks);
+    let (head, fields) = head_of(program, route);
+    let told = Told {
+        port: new_slot(program, "clone.its_port", 32),
+        length: new_slot(program, "clone.its_length", 32),
+        received: new_slot(program, "clone.its_received_length", 32),
+    };
+    let parser = ParserOfClones {
+        program,
+        instance_type: layout.slots.instance_type,
+        told,
+        blocks: Vec::new(),
+    };
+    let (blocks, state) = parser.blocks((head, &fields), received, sets);
     let begin = Begin {
         program,
         layout,
         head: &fields,
+        told,
     };
-    let [port, length] = ["port", "length"].map(|name| new_slot(begin.program, &format!("clone.its_{name}"), 32));
-    let statements = begin.statements(route, &forgotten, (head, port, length));
+    let statements = begin.statements(route, &forgotten, [Some(head), state]);
     let parser = new_body(program, "parser of clones", BodyKind::Parser, blocks);
     let ends = |statements: Vec<Statement>| -> Vec<Block> { vec![block(statements, Terminator::Return)] };
     let nothing = new_body(program, "nothing", BodyKind::Control, ends(Vec::new()));
     let ingress = new_body(program, "begin of clones", BodyKind::Control, ends(statements));
+    let mut egress = route.egress;
+    if !from_ingress && let Some(blocks) = egress_of_clones(program, layout, egress) {
+        egress = new_body(program, "egress of clones", BodyKind::Control, blocks);
+    }
     let route = Route {
         parser,
         verify_checksum: nothing,
         ingress,
+        egress,
         checksum_error: None,
-        egress_spec: port,
+        egress_spec: told.port,
         ingress_drop: DropWhen {
             slot: program.headers[head.index()].valid,
             value: 1,
         },
-        counted_length: Some(length),
+        counted_length: Some(told.received),
         before_parser: vec![(
             layout.slots.ingress_port,
             Source::Argument(forebay_jit::route::Argument::IngressPort),
         )],
         before_egress: before_egress(route, layout),
         replication: None,
-        preserved: Vec::new(),
+        preserved: None,
+        clones_from_egress: false,
         ..route.clone()
     };
     Some(Straight { program: made, route })
@@ -178,18 +257,46 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
 fn before_egress(route: &Route, layout: &Layout) -> Vec<(SlotId, Source)> {
     let slots = &layout.slots;
     let told = route.before_egress.iter().copied();
-    let told = told.filter(|(slot, _)| ![slots.instance_type, slots.packet_length].contains(&Some(*slot)));
-    let clone = Source::Number(InstanceType::IngressClone as u64);
-    told.chain(slots.instance_type.map(|slot| (slot, clone))).collect()
+    told.filter(|(slot, _)| ![slots.instance_type, slots.packet_length].contains(&Some(*slot)))
+        .collect()
 }
 
-/// The header, and its fields in their order.
-fn header(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
+/// Egress without what it does only with other packets than clones from egress, if it asks for that.
+fn egress_of_clones(program: &Program, layout: &Layout, egress: BodyId) -> Option<Vec<Block>> {
+    let instance_type = layout.slots.instance_type?;
+    let mut special = program.clone();
+    let clone = build::constant(program.slot(instance_type).width, InstanceType::EgressClone as u128);
+    let is_written = |op: &Op| op.slots_written(program).contains(&instance_type);
+    for block in &mut special.bodies[egress.index()].blocks {
+        if block.statements.iter().any(|statement| is_written(&statement.op)) {
+            return None;
+        }
+        let exprs = block
+            .statements
+            .iter_mut()
+            .flat_map(|statement| statement.op.exprs_mut());
+        for expr in exprs.chain(block.terminator.exprs_mut()) {
+            replace(expr, instance_type, &clone);
+        }
+    }
+    forebay_ir::passes::optimize(&mut special);
+    Some(special.bodies.swap_remove(egress.index()).blocks)
+}
+
+fn replace(expr: &mut Expr, slot: SlotId, by: &Expr) {
+    match expr {
+        Expr::Slot(found) if *found == slot => expr.clone_from(by),
+        _ => expr.for_each_operand_mut(&mut |operand| replace(operand, slot, by)),
+    }
+}
+
+/// A header with these fields that no deparser emits.
+fn new_header(program: &mut Program, name: &str, fields: &[(String, u32)]) -> (HeaderId, Vec<SlotId>) {
     let id = HeaderId(program.headers.len() as u32);
-    let mut slot = |name: &str, width: u32, kind: SlotKind| {
+    let mut slot = |field: &str, width: u32, kind: SlotKind| {
         let slot = SlotId(program.slots.len() as u32);
         program.slots.push(Slot {
-            name: format!("clone.{name}"),
+            name: format!("{name}.{field}"),
             width,
             signed: false,
             kind,
@@ -197,41 +304,152 @@ fn header(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
         slot
     };
     let valid = slot("$valid$", 1, SlotKind::Valid(id));
-    let mut fields: Vec<SlotId> = FIELDS
+    let slots: Vec<SlotId> = fields
         .iter()
-        .map(|(name, width)| slot(name, *width, SlotKind::Field(id)))
+        .map(|(field, width)| slot(field, *width, SlotKind::Field(id)))
         .collect();
-    let widths: Vec<u32> = route.preserved.iter().map(|kept| program.slot(*kept).width).collect();
-    for (width, place) in widths.into_iter().zip(0..) {
-        let field = SlotId(program.slots.len() as u32);
-        program.slots.push(Slot {
-            name: format!("clone.kept_{place}"),
-            width: 8 * width.div_ceil(8),
-            signed: false,
-            kind: SlotKind::Field(id),
-        });
-        fields.push(field);
-    }
-    let named = |slot: &SlotId| HeaderField {
-        name: program.slot(*slot).name.clone(),
+    let named = |((name, _), slot): (&(String, u32), &SlotId)| HeaderField {
+        name: name.clone(),
         slot: *slot,
         length: None,
     };
-    let fields_of_header = fields.iter().map(named).collect();
     program.headers.push(Header {
-        name: "clone".to_owned(),
-        type_name: "clone_t".to_owned(),
+        name: name.to_owned(),
+        type_name: format!("{name}_t"),
         valid,
-        fields: fields_of_header,
+        fields: fields.iter().zip(&slots).map(named).collect(),
     });
-    (id, fields)
+    (id, slots)
+}
+
+/// The first header, and its fields in their order.
+fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
+    let mut fields: Vec<(String, u32)> = FIELDS.iter().map(|(name, width)| (name.to_string(), *width)).collect();
+    let kept = route.preserved.iter().flatten().zip(0..);
+    fields.extend(kept.map(|(slot, place)| (format!("kept_{place}"), program.slot(*slot).width.next_multiple_of(8))));
+    new_header(program, "clone", &fields)
+}
+
+/// What the parser finds of a clone.
+#[derive(Clone, Copy)]
+struct Told {
+    port: SlotId,
+    /// Its length behind the queue.
+    length: SlotId,
+    /// The length that is counted.
+    received: SlotId,
+}
+
+/// The parser of clones.
+struct ParserOfClones<'a> {
+    program: &'a mut Program,
+    instance_type: Option<SlotId>,
+    told: Told,
+    blocks: Vec<Block>,
+}
+
+impl ParserOfClones<'_> {
+    /// Its blocks, of clones from ingress with those of the program's parser, and of clones from egress with the headers that may be
+    /// valid together; with the header that says which are.
+    fn blocks(
+        mut self,
+        (head, fields): (HeaderId, &[SlotId]),
+        received: Option<Vec<Block>>,
+        sets: Option<BTreeSet<Valid>>,
+    ) -> (Vec<Block>, Option<HeaderId>) {
+        self.blocks.push(block(vec![extract(head)], Terminator::Return));
+        let of_ingress = received.map(|blocks| {
+            let first = self.next();
+            let behind = BlockId(first.0 + blocks.len() as u32);
+            append(&mut self.blocks, blocks, behind);
+            self.end(InstanceType::IngressClone, [fields[1]; 2]);
+            first
+        });
+        let (of_egress, state) = sets.map(|sets| self.of_egress(&sets)).unzip();
+        self.blocks[0].terminator = match (of_ingress, of_egress) {
+            (Some(ingress), Some(egress)) => Terminator::Branch {
+                condition: build::equal(Expr::Slot(fields[4]), build::constant(8, 0)),
+                then_block: ingress,
+                else_block: egress,
+            },
+            (Some(only), None) | (None, Some(only)) => Terminator::Jump(only),
+            (None, None) => unreachable!("there are clones"),
+        };
+        (self.blocks, state)
+    }
+
+    fn next(&self) -> BlockId {
+        BlockId(self.blocks.len() as u32)
+    }
+
+    /// Where a clone is told what it is, and these lengths.
+    fn end(&mut self, what: InstanceType, lengths: [SlotId; 2]) {
+        let width = |slot: SlotId| self.program.slot(slot).width;
+        let what = self
+            .instance_type
+            .map(|slot| assign(slot, build::constant(width(slot), what as u128)));
+        let to = [self.told.length, self.told.received];
+        let lengths = to
+            .into_iter()
+            .zip(lengths)
+            .map(|(to, from)| assign(to, Expr::Slot(from)));
+        let statements = lengths.chain(what).collect();
+        self.blocks.push(block(statements, Terminator::Return));
+    }
+
+    /// The headers of clones from egress.
+    fn of_egress(&mut self, sets: &BTreeSet<Valid>) -> (BlockId, HeaderId) {
+        let headers: Vec<HeaderId> = (0..self.program.headers.len() as u32 - 1).map(HeaderId).collect();
+        let words: Vec<&[HeaderId]> = headers.chunks(64).collect();
+        let mut fields = vec![("length".to_owned(), 32), ("received".to_owned(), 32)];
+        fields.extend(words.iter().map(|word| ("valid".to_owned(), word.len() as u32)));
+        let rest = headers.len().next_multiple_of(8) - headers.len();
+        fields.extend((rest > 0).then(|| ("rest".to_owned(), rest as u32)));
+        let (state, slots) = new_header(self.program, "clone_headers", &fields);
+        let first = self.next();
+        self.blocks.push(block(vec![extract(state)], Terminator::Return));
+        self.end(InstanceType::EgressClone, [slots[0], slots[1]]);
+        let end = BlockId(first.0 + 1);
+        let mut cases = Vec::new();
+        for set in sets {
+            let bits = |word: &&[HeaderId]| {
+                let number = word
+                    .iter()
+                    .fold(0, |bits, header| bits << 1 | u128::from(set.contains(header)));
+                KeySet::Exact(Bits::new(word.len() as u32, number))
+            };
+            cases.push(SelectCase {
+                keysets: words.iter().map(bits).collect(),
+                target: self.next(),
+            });
+            let all = set.iter().map(|header| extract(*header)).collect();
+            self.blocks.push(block(all, Terminator::Jump(end)));
+        }
+        let default = self.next();
+        let error = build::constant(32, 0);
+        self.blocks.push(block(Vec::new(), Terminator::Reject(error)));
+        self.blocks[first.index()].terminator = Terminator::Select {
+            keys: slots[2..][..words.len()].iter().map(|slot| Expr::Slot(*slot)).collect(),
+            cases,
+            default,
+        };
+        (first, state)
+    }
+}
+
+fn extract(header: HeaderId) -> Statement {
+    Statement::new(Op::Extract {
+        header,
+        varbit_bits: None,
+    })
 }
 
 /// What stands in place of ingress.
 struct Begin<'a> {
-    program: &'a mut Program,
+    program: &'a Program,
     layout: &'a Layout,
     head: &'a [SlotId],
+    told: Told,
 }
 
 impl Begin<'_> {
@@ -243,43 +461,33 @@ impl Begin<'_> {
         assign(slot, self.resized(from, self.program.slot(slot).width))
     }
 
-    fn statements(
-        &self,
-        route: &Route,
-        forgotten: &[SlotId],
-        (head, own_port, own_length): (HeaderId, SlotId, SlotId),
-    ) -> Vec<Statement> {
+    fn statements(&self, route: &Route, forgotten: &[SlotId], heads: [Option<HeaderId>; 2]) -> Vec<Statement> {
         let slots = &self.layout.slots;
-        let &[port, length, limit, instance, class, ref kept @ ..] = self.head else {
+        let &[port, _, limit, instance, _, class, ref kept @ ..] = self.head else {
             unreachable!("the header has these fields")
         };
         let zero = |slot: &SlotId| assign(*slot, build::constant(self.program.slot(*slot).width, 0));
         let mut statements: Vec<Statement> = forgotten.iter().map(zero).collect();
-        statements.extend(
-            route
-                .preserved
-                .iter()
-                .zip(kept)
-                .map(|(slot, field)| self.give(*slot, *field)),
-        );
+        let preserved = route.preserved.iter().flatten().zip(kept);
+        statements.extend(preserved.map(|(slot, field)| self.give(*slot, *field)));
         statements.extend(slots.priority.map(|priority| self.priority(priority, class)));
-        let told = [(slots.packet_length, length), (slots.egress_rid, instance)];
+        let told = [(slots.packet_length, self.told.length), (slots.egress_rid, instance)];
         statements.extend(
             told.into_iter()
                 .filter_map(|(slot, field)| Some(self.give(slot?, field))),
         );
-        statements.push(self.give(own_port, port));
-        statements.push(self.give(own_length, length));
+        statements.push(self.give(self.told.port, port));
         statements.push(Statement::new(Op::Truncate {
             bytes: Expr::Slot(limit),
         }));
-        statements.push(zero(&self.program.headers[head.index()].valid));
+        let valid = |head: HeaderId| zero(&self.program.headers[head.index()].valid);
+        statements.extend(heads.into_iter().flatten().map(valid));
         statements
     }
 
     /// The session's class of service, or, when that is 0, the priority that the clone keeps.
     fn priority(&self, priority: SlotId, class: SlotId) -> Statement {
-        let has_none = build::equal(Expr::Slot(class), build::constant(16, 0));
+        let has_none = build::equal(Expr::Slot(class), build::constant(8, 0));
         let width = self.program.slot(priority).width;
         let chosen = build::mux(has_none, Expr::Slot(priority), self.resized(class, width));
         assign(priority, chosen)

@@ -22,6 +22,7 @@ mod psa;
 mod reparse;
 mod sides;
 pub(crate) mod v1model;
+mod validities;
 
 use forebay_ir::{
     Architecture, Block, BlockId, Body, BodyId, BodyKind, Expr, Location, Op, Program, Role, Slot, SlotId, SlotKind,

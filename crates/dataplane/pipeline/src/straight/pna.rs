@@ -66,7 +66,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         before_egress: Vec::new(),
         replication: None,
         fixed: Vec::new(),
-        preserved: Vec::new(),
+        preserved: None,
+        clones_from_egress: false,
     };
     Ok(Straight { program: made, route })
 }

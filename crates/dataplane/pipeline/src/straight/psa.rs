@@ -109,7 +109,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
             before_copy,
         }),
         fixed: Vec::new(),
-        preserved: Vec::new(),
+        preserved: None,
+        clones_from_egress: false,
     };
     Ok(Straight { program: made, route })
 }

@@ -1,5 +1,6 @@
 //! The route of a v1model program, which is straight as it is.
 
+use super::clones;
 use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
@@ -44,7 +45,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         slot: slots.egress_spec,
         value: DROP_PORT.into(),
     };
-    Route {
+    let mut route = Route {
         parser: blocks.parser,
         verify_checksum: blocks.verify_checksum,
         ingress: blocks.ingress,
@@ -65,8 +66,11 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         before_parser,
         before_egress,
         fixed: slots.parser_error.into_iter().collect(),
-        preserved: preserved_by_clones(program),
-    }
+        preserved: Some(preserved_by_clones(program)),
+        clones_from_egress: false,
+    };
+    route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, &route);
+    route
 }
 
 /// The slots of all field lists, if clones preserve fields.

@@ -5,6 +5,7 @@ use super::fast_path::{Arrival, Passage, finish};
 use super::frames::frames;
 use super::{Session, Worker};
 use crate::graph::Outcome;
+use crate::load::Options;
 use crate::machine_code::MachineCode;
 use crate::objects::View;
 use crate::outcome::{DropReason, IngressDecision};
@@ -13,7 +14,7 @@ use crate::scratch::Scratch;
 use crate::straight::clones::Head;
 use forebay_exec::Tracer;
 use forebay_jit::route::Arguments;
-use forebay_jit::{BURST_MAX, FastPath, NotedClones};
+use forebay_jit::{BURST_MAX, FastPath, NotedClones, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -23,8 +24,10 @@ const CLONES_MAX: usize = 1024;
 /// What became of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cloned {
-    /// The place of its packet in the burst. It goes before that.
+    /// The place of its packet in the burst.
     pub place: usize,
+    /// Whether it goes behind its packet, as clones from egress do; those from ingress go before it.
+    pub goes_behind: bool,
     /// Where its session sends it.
     pub port: u32,
     /// Whether it leaves, was dropped, which is counted, or takes the slow path: see [`Session::clone`].
@@ -61,16 +64,16 @@ pub(super) fn packets_together(copies: usize, clones: usize, room: usize) -> usi
 }
 
 impl Clones {
-    /// Has the clones that are noted go their way. The frames that entered ingress have at most so many bytes.
+    /// Has the clones that are noted go their way.
     pub(super) fn run(
         &mut self,
         code: &MachineCode,
         view: &View<'_>,
-        (arrival, length_max): (&Arrival, usize),
+        (arrival, options): (&Arrival, &Options),
         scratch: &mut Scratch,
         count_drop: impl Fn(DropReason),
     ) {
-        self.make(code, view, &count_drop);
+        self.make(code, view, options.clone_limit, &count_drop);
         let Some(forms) = code.forms_of_clones() else { return };
         if self.made.is_empty() {
             return;
@@ -101,23 +104,32 @@ impl Clones {
             let ran = unsafe { fast_path.run(frames(rest), arguments) };
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = fast_path.fate(index);
-                let passage = finish(length_max, &mut fast_path, rewritten, packet, fate);
+                let passage = finish(options.packet_limit as usize, &mut fast_path, rewritten, packet, fate);
                 if let Passage::Drop(reason) = passage {
                     count_drop(reason);
                 }
                 self.made[done + index].passage = passage;
             }
             done += ran;
+            let bailed_out = self.made[done - 1].passage == Passage::SlowPath;
+            if bailed_out && code.first().is_some_and(ShortCode::has_clones_in_turn) {
+                // Those behind it take the slow path, too.
+                return;
+            }
         }
     }
 
     /// Puts their frames together, as they enter.
-    fn make(&mut self, code: &MachineCode, view: &View<'_>, count_drop: &impl Fn(DropReason)) {
+    fn make(&mut self, code: &MachineCode, view: &View<'_>, clone_limit: u32, count_drop: &impl Fn(DropReason)) {
         self.made.clear();
         let head = code.head();
         let program = view.program;
         let sessions = &view.snapshot.replication.clone_sessions;
         for clone in self.noted.iter() {
+            if clone.from_egress && clone_limit == 0 {
+                count_drop(DropReason::CloneLimit);
+                continue;
+            }
             let Some(session) = sessions.get(&clone.session) else {
                 count_drop(DropReason::NoCloneSession);
                 continue;
@@ -129,10 +141,12 @@ impl Clones {
                 let packet = &mut self.burst.spares_mut(place + 1)[place];
                 packet.reset();
                 let target = packet.receive_room_behind(0, length);
-                head.write(program, (noted, clone.preserve), (session, *replica), target);
+                let noted = (noted, clone.preserve, clone.from_egress);
+                head.write(program, noted, (session, *replica), target);
                 packet.set_received(length);
                 self.made.push(Cloned {
                     place: clone.place,
+                    goes_behind: clone.from_egress,
                     port: replica.egress_port,
                     passage: Passage::SlowPath,
                     session: (clone.session, index),
@@ -180,14 +194,17 @@ impl Session<'_> {
         tracer: &mut T,
     ) {
         let code = self.burst.pipeline.code.as_ref().expect("the fast path has cloned it");
+        let program = &self.burst.pipeline.program;
+        let from_egress = clone.goes_behind.then(|| code.head().from_egress(program, frame));
+        let received = &frame[code.head().bytes()..];
         // With room for headers before it.
         let mut bytes = self.bench.pool.buffer();
-        bytes.extend_from_slice(&frame[code.head().bytes()..]);
+        bytes.extend_from_slice(from_egress.as_ref().map_or(received, |clone| clone.payload));
         let mut packet = self.bench.packet(bytes, arguments);
         packet.tag = tag;
         let kept = code.head().kept_by(frame);
         let mut sink = |outcome: Outcome| decide(outcome.before_queue());
         let walk = self.bench.walk(self.burst, &mut sink, tracer);
-        walk.clone_noted(packet, clone.session, Preserved(kept));
+        walk.clone_noted(packet, clone.session, Preserved(kept), from_egress);
     }
 }

@@ -144,7 +144,7 @@ impl Worker {
 
     /// Takes packets the fast path and says in `passed`, which is empty before, what became of them. All of a burst go together;
     /// or so many that the last one has to take the slow path before the next may follow; or so many that there are no more
-    /// than `room` copies and clones. [Clones](Worker::clones) go before their packets. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
+    /// than `room` copies and clones. [Clones](Worker::clones) go before or behind their packets. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
     /// [`Worker::egress`].
     ///
     /// When packets are ready to leave by one port, and all others of the burst were dropped, that is the result: those that leave
@@ -194,7 +194,11 @@ impl Worker {
             } else {
                 0
             };
-            let together = clones::packets_together(copies, replication.largest_session(), room);
+            let together = clones::packets_together(
+                copies,
+                forms.first.clones_of_each() * replication.largest_session(),
+                room,
+            );
             &mut packets[..together.min(all)]
         } else {
             packets
@@ -266,7 +270,7 @@ impl Worker {
             let count_drop = |reason| self.pipeline.drops().count(self.bench.shard, reason);
             let scratch = &mut self.bench.scratch;
             self.clones
-                .run(code, &view, (&arrival, length_max), scratch, count_drop);
+                .run(code, &view, (&arrival, &self.pipeline.options), scratch, count_drop);
         }
         drop(view);
         end_burst(pin, self.stays_pinned);

@@ -1,0 +1,4 @@
+// Routing that clones every packet from egress.
+
+#define EVERY_EGRESS_CLONE
+#include "include/router.p4"
