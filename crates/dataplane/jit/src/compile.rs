@@ -134,6 +134,7 @@ pub fn compile_fast_path(
         copies: plan.makes_copies(),
         clones: route.clones(program) && plan.leaves.iter().any(|leaf| leaf.notes.clones),
         clones_first: !route.clones_commute(program),
+        asks_tables: route.asks_tables(program),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),
         obstacles: plan.limits.obstacles(program, route),

@@ -25,6 +25,7 @@ fn table(keys: &[(u32, MatchKind)], implementation: Implementation) -> Table {
         const_default: false,
         implementation,
         memo: false,
+        learns: false,
     })
 }
 
