@@ -2,8 +2,8 @@
 
 use crate::pipeline::Graph;
 use crate::{
-    Action, ActionProfile, Body, BodyKind, Counter, Digest, Expr, Meter, Op, Recipient, Register, SelectCase, Statement,
-    Table, Terminator, ValueSet,
+    Action, ActionProfile, Body, BodyKind, Counter, Digest, Expr, Meter, Op, Recipient, Register, SelectCase,
+    Statement, Table, Terminator, ValueSet,
 };
 use std::collections::BTreeMap;
 

@@ -382,7 +382,12 @@ impl EngineWriter {
         match (self, engine) {
             (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
                 let key = exact_key(layout, entry.key);
-                insert_exactly((writer, dense_writer.as_mut()), (map, dense.as_ref()), &key, entry.record);
+                insert_exactly(
+                    (writer, dense_writer.as_mut()),
+                    (map, dense.as_ref()),
+                    &key,
+                    entry.record,
+                );
                 0
             }
             (EngineWriter::Direct(writer, rows, known), Engine::Direct(direct)) => {

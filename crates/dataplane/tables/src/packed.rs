@@ -234,4 +234,21 @@ mod tests {
             assert_eq!(unpack(&pack(&key), &specs), key, "{width} bits");
         }
     }
+
+    #[test]
+    fn exact_keys_have_no_gaps() {
+        let widths = [8, 32, 0, 32, 8, 16, 16, 128, 3, 64, 200, 1];
+        let values = widths.map(|width| Bits::ones(width).sub(&Bits::new(width, 2)));
+        let specs = widths.map(|width| KeySpec {
+            width,
+            kind: MatchKind::Exact,
+        });
+        for count in 0..=widths.len() {
+            let key: Vec<KeyMatch> = values[..count].iter().cloned().map(KeyMatch::Exact).collect();
+            let words = pack(&key);
+            assert_eq!(words, pack_exact(&values[..count]));
+            assert_eq!(words.len() as u32, widths[..count].iter().sum::<u32>().div_ceil(64));
+            assert_eq!(unpack(&words, &specs[..count]), key);
+        }
+    }
 }

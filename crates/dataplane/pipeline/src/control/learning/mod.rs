@@ -159,8 +159,8 @@ impl Pipeline {
     /// has to do when it has unpinned.
     pub(crate) fn learn_beside_pin(&self, learned: &mut Vec<Learned>, now_ns: u64) -> bool {
         let done = self.batch_beside_pin(|batch| {
-            let may_go_on = !learned.iter().any(|learned| batch.would_wait(learned));
-            if may_go_on {
+            let entries = 2 * learned.len();
+            if !learned.iter().any(|learned| batch.would_wait(learned, entries)) {
                 batch.learn_all(learned.drain(..), now_ns);
             }
         });
@@ -232,14 +232,16 @@ impl Batch<'_> {
         self.give_back(&mut held);
     }
 
-    /// Whether something may wait until readers have unpinned.
-    fn would_wait(&self, learned: &Learned) -> bool {
-        let Learned::Request(request) = learned else { return false };
+    /// Whether something, among so many entries, may wait until readers have unpinned.
+    fn would_wait(&self, learned: &Learned, entries: usize) -> bool {
+        let Learned::Request(request) = learned else {
+            return false;
+        };
         match self.pipeline.program.digests[request.digest.index()].to {
-            Recipient::NewEntry { table, .. } => self.table(table).waits_for_readers(1),
-            Recipient::NewPair { table, reverse, .. } => {
-                self.table(table).waits_for_readers(2) || self.table(reverse).waits_for_readers(2)
-            }
+            Recipient::NewEntry { table, .. } => self.table(table).waits_for_readers(entries),
+            Recipient::NewPair { table, reverse, .. } => [table, reverse]
+                .iter()
+                .any(|table| self.table(*table).waits_for_readers(entries)),
             Recipient::Controller
             | Recipient::NewTimeout { .. }
             | Recipient::Number { .. }
