@@ -49,7 +49,7 @@ def rows(arguments):
 
 
 def add_options(parser):
-    parser.add_argument("--connections", type=int, nargs="+", default=[1000, 100_000])
+    parser.add_argument("--connections", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
 
 
 def main():

@@ -58,7 +58,8 @@ class Row:
     def measured(self, binary):
         """Packets, or new flows, a second: the median of five turns, or one that is so short that each packet is the first of its flow."""
         if self.is_of_new_flows:
-            return self.turns(binary, 1, self.flows // 2000)[0]
+            # With the warm-up before it, which is as long, there are frames of new flows for two million a second.
+            return self.turns(binary, 1, self.flows // 5000)[0]
         # The first turns, in which flows are learnt, are long.
         return statistics.median(self.turns(binary, 5, 300 + self.flows // 30))
 

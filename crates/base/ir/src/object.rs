@@ -325,4 +325,16 @@ impl Recipient {
             }
         }
     }
+
+    /// Whether the message adds an entry to a table.
+    pub fn adds_to(self, wanted: TableId) -> bool {
+        match self {
+            Recipient::NewEntry { table, .. } => table == wanted,
+            Recipient::NewPair { table, reverse, .. } => [table, reverse].contains(&wanted),
+            Recipient::Controller
+            | Recipient::NewTimeout { .. }
+            | Recipient::Number { .. }
+            | Recipient::Share { .. } => false,
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use crate::pipeline::Graph;
 use crate::{
-    Action, ActionProfile, Body, BodyKind, Counter, Digest, Expr, Meter, Op, Register, SelectCase, Statement, Table,
-    Terminator, ValueSet,
+    Action, ActionProfile, Body, BodyKind, Counter, Digest, Expr, Meter, Op, Recipient, Register, SelectCase,
+    Statement, Table, Terminator, ValueSet,
 };
 use std::collections::BTreeMap;
 
@@ -130,6 +130,16 @@ impl Program {
     /// The number of `error.NAME`, if declared.
     pub fn error(&self, name: &str) -> Option<u32> {
         self.errors.iter().position(|e| e == name).map(|i| i as u32)
+    }
+
+    /// Whether packets add entries to a table.
+    pub fn learns(&self, table: TableId) -> bool {
+        self.digests.iter().any(|digest| digest.to.adds_to(table))
+    }
+
+    /// Whether a message is for a table, a pool or a quota, and not for a controller.
+    pub fn is_for_table(&self, digest: DigestId) -> bool {
+        !matches!(self.digests[digest.index()].to, Recipient::Controller)
     }
 
     /// Whether anything in it calls `random`.

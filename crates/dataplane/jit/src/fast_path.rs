@@ -49,6 +49,8 @@ pub(crate) struct Needs {
     /// How many clones of a packet may be noted, and whether each must be executed before the next packet.
     pub(crate) clones: usize,
     pub(crate) clones_first: bool,
+    /// Whether packets ask tables for entries, pools or quotas.
+    pub(crate) asks_tables: bool,
     /// What arrays the program has.
     pub(crate) arrays: ArraysShape,
     /// Whether packets may be truncated.
@@ -439,7 +441,8 @@ impl<'a> FastPath<'a> {
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), the fast path, and says of how many they were to know what
     /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one bailed out, and those after it have
-    /// not been touched. Or the last one is cloned, and the clone must be executed before the others.
+    /// not been touched. Or the last one is cloned, and the clone must be executed before the others; or it
+    /// [asks a table](FastPath::may_ask_table).
     ///
     /// # Safety
     ///
@@ -449,14 +452,15 @@ impl<'a> FastPath<'a> {
         if frames.count == 0 {
             return 0;
         }
-        let Memory { lanes, flows, .. } = &mut *self.memory;
-        let count = lanes.refer_to(frames);
-        flows.count(count);
+        let lanes = &mut self.memory.lanes;
+        let count = lanes.refer_to(frames, self.code.needs.staged);
         if self.code.needs.truncates && self.code.needs.staged {
             lanes.limit(count, u32::MAX.into());
         }
         // SAFETY: as the caller promises.
-        unsafe { self.execute(arguments) }
+        let count = unsafe { self.execute(arguments) };
+        self.memory.flows.count(count);
+        count
     }
 
     /// What becomes of each frame that comes now, when they are [all the same](FastPath::is_uniform).
@@ -542,6 +546,13 @@ impl<'a> FastPath<'a> {
     #[inline]
     pub fn is_clone_first(&self) -> bool {
         self.code.needs.clones_first && self.has_clones()
+    }
+
+    /// Whether the last packet has a message for a table, a pool or a quota among its [digests](FastPath::digests), which is to be acted on before
+    /// the next packet.
+    #[inline]
+    pub fn may_ask_table(&self) -> bool {
+        self.code.needs.asks_tables && !self.memory.digests.is_empty()
     }
 
     /// The clones of packets that were noted, in exchange for others, of which nothing is left.

@@ -123,6 +123,8 @@ pub(crate) struct Sought {
     pub(crate) members: Option<Members>,
     /// What is noted in [`LINES_WORD`].
     pub(crate) lines: u64,
+    /// Whether packets add entries: then a miss says nothing about the next packet, and the place stays empty.
+    pub(crate) learns: bool,
 }
 
 /// A table that wants a place in slots.
@@ -131,12 +133,18 @@ pub(crate) struct Wanting {
     pub(crate) layout: TableLayout,
     /// The table whose record says what the key is of packets that look this one up.
     pub(crate) leader: Option<TableId>,
+    /// Whether packets add entries to it.
+    pub(crate) learns: bool,
 }
 
 impl Wanting {
     /// Words of the key that the place has, and in which way it may tell that nothing was found, by its first word.
     fn shape(&self, with_copy: bool) -> Option<(usize, Nothing)> {
         let key_words = self.layout.key.words();
+        if self.learns {
+            // The key has to tell that nothing was found, for a record is there after a miss, too.
+            return Some((key_words, Nothing::AllOnes(word_with_room(&self.layout)?)));
+        }
         match (self.leader, with_copy) {
             (Some(_), true) => self
                 .layout
@@ -371,6 +379,7 @@ mod tests {
                 members: None,
             },
             leader: leader.map(TableId),
+            learns: false,
         }
     }
 

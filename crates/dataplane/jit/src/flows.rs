@@ -23,6 +23,9 @@
 //! again: its places are emptied whose tables have changed since, which the [`Version`]s of their groups say. So an update costs a
 //! flow a look-up in the table that it was made in. For the code of another program the cache begins empty.
 //!
+//! That a key was missed in a table to which packets add entries is not remembered: so an entry that comes is no change for other flows, and no other
+//! version of the table ([`forebay_tables::TableSpec::learns`]).
+//!
 //! It is of use when the packets of a flow come again before its slot is another flow's. When more look-ups than one in [`MISSES`] find something else in
 //! their slot, packets go without it for a while, each time for longer ([`FlowCache::serves`]).
 
@@ -168,7 +171,7 @@ impl FlowCache {
         self.misses_before + self.misses
     }
 
-    /// So many packets are about to use it.
+    /// So many packets have used it.
     #[inline]
     pub(crate) fn count(&mut self, packets: usize) {
         self.packets += packets as u64;
@@ -317,6 +320,7 @@ mod tests {
             const_default: false,
             implementation: Implementation::Direct,
             memo: false,
+            learns: false,
         };
         [0, 1, 2].map(|_| Table::in_domain(spec(), domain))
     }

@@ -222,8 +222,10 @@ pub(crate) struct Lanes {
     /// What became of each packet, one behind the other.
     fates: Vec<u64>,
     shape: Shape,
-    /// Where the lanes' frames are: where it says where the first one is, and how far behind it does so for the next one.
+    /// Where the frames are: where it says where the first one is, and how far behind it does so for the next one.
     frames: (*mut Frame, usize),
+    /// The same, as lanes say it.
+    frames_of_lanes: (*mut Frame, usize),
     /// Packets of the burst.
     count: usize,
 }
@@ -250,6 +252,7 @@ impl Default for Lanes {
             fates: Vec::new(),
             shape: Shape::default(),
             frames: (ptr::null_mut(), 0),
+            frames_of_lanes: (ptr::null_mut(), 0),
             count: 0,
         }
     }
@@ -281,7 +284,7 @@ impl Lanes {
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
             lanes.fates = vec![0; BURST_MAX];
-            lanes.frames = (ptr::null_mut(), 0);
+            lanes.frames_of_lanes = (ptr::null_mut(), 0);
             lanes.fill();
         }
         let base = lanes.queues.as_mut_ptr();
@@ -305,12 +308,13 @@ impl Lanes {
         }
     }
 
-    /// Makes the first queue of the first [`BURST_MAX`] of these frames; gives how many that are.
+    /// Makes the first queue of the first [`BURST_MAX`] of these frames; gives how many that are. `by_lane`: lanes say where their
+    /// frames are.
     #[inline]
-    pub(crate) fn refer_to(&mut self, frames: Frames) -> usize {
-        let place = (frames.first, frames.stride);
-        if self.frames != place {
-            self.frames = place;
+    pub(crate) fn refer_to(&mut self, frames: Frames, by_lane: bool) -> usize {
+        self.frames = (frames.first, frames.stride);
+        if by_lane && self.frames_of_lanes != self.frames {
+            self.frames_of_lanes = self.frames;
             for index in 0..BURST_MAX {
                 self.lane(index).frame = frames.first.wrapping_byte_add(index * frames.stride);
             }

@@ -331,6 +331,9 @@ unsafe extern "C" fn find_for_flow(
             None => {
                 let (view, pin) = (tables.table(sought.table), tables.pin());
                 let found = view.find(key, view.hint(key), pin);
+                if found.is_none() && sought.learns {
+                    place.nothing.put_into(slot);
+                }
                 found.unwrap_or_else(|| view.default_record(pin)).as_ptr()
             }
         };
@@ -799,6 +802,8 @@ unsafe extern "C" fn random(context: *mut Context<'_>, low: u64, high: u64, targ
 pub(crate) struct DigestShape {
     pub(crate) digest: DigestId,
     pub(crate) widths: Vec<u32>,
+    /// Whether the burst ends behind the packet, on the fast path: what a table learns the next packet finds.
+    pub(crate) ends_burst: bool,
 }
 
 unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape, values: *const u64) {
@@ -821,12 +826,12 @@ unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape
 
 /// On the fast path: of the packet at a place of the burst.
 unsafe extern "C" fn note_digest(
-    context: *const Context<'_>,
+    context: *mut Context<'_>,
     shape: *const DigestShape,
     values: *const u64,
     place: usize,
 ) {
-    // SAFETY: see the module.
+    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has a place.
     unsafe {
         let (memory, shape) = (&mut *(*context).memory, &*shape);
         let mut fields = Vec::with_capacity(shape.widths.len());
@@ -836,6 +841,9 @@ unsafe extern "C" fn note_digest(
             values: fields,
         };
         memory.digests.push((place, request));
+        if shape.ends_burst {
+            end_burst(&mut *context, place);
+        }
     }
 }
 
@@ -879,9 +887,21 @@ unsafe extern "C" fn note_clone(
             bytes: first..clones.bytes.len(),
         });
         if shape.ends_burst {
-            let end = context.fates.assume_init().add(place + 1);
-            context.fates_end.write(end);
+            end_burst(context, place);
         }
+    }
+}
+
+/// Has the burst end behind the packet at a place of it.
+///
+/// # Safety
+///
+/// The fast path begins with a list of fates, in which the packet has a place.
+unsafe fn end_burst(context: &mut Context<'_>, place: usize) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let end = context.fates.assume_init().add(place + 1);
+        context.fates_end.write(end);
     }
 }
 

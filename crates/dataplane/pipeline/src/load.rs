@@ -19,7 +19,7 @@ use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, HitTimes, Implementation, KeySpec,
     MeterArray, MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// What runs the bodies of a program. Every engine gives the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -227,6 +227,15 @@ impl Pipeline {
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The same if no other thread has it.
+    pub(crate) fn try_control(&self) -> Option<MutexGuard<'_, Control>> {
+        match self.control.try_lock() {
+            Ok(control) => Some(control),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
 }
 
 fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {
@@ -245,7 +254,7 @@ fn table_size(table: &forebay_ir::Table) -> usize {
 
 fn load_table(program: &Program, index: usize, memo: bool, readers: &Arc<Domain>) -> Result<Table, LoadError> {
     let declared = &program.tables[index];
-    let mut table = Table::in_domain(table_spec(program, declared, memo), readers);
+    let mut table = Table::in_domain(table_spec(program, index, memo), readers);
     for entry in &declared.entries {
         forebay_budget::check();
         insert_program_entry(program, declared, &mut table, entry).map_err(|error| LoadError::Entry {
@@ -276,7 +285,8 @@ fn insert_program_entry(
     Ok(())
 }
 
-fn table_spec(program: &Program, table: &forebay_ir::Table, memo: bool) -> TableSpec {
+fn table_spec(program: &Program, index: usize, memo: bool) -> TableSpec {
+    let table = &program.tables[index];
     let implementation = match table.implementation {
         None => Implementation::Direct,
         Some(profile) if program.action_profiles[profile.index()].selector.is_some() => Implementation::Selector,
@@ -294,6 +304,7 @@ fn table_spec(program: &Program, table: &forebay_ir::Table, memo: bool) -> Table
         const_default: table.default_is_const,
         implementation,
         memo,
+        learns: program.learns(TableId(index as u32)),
     }
 }
 

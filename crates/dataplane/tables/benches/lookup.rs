@@ -175,6 +175,7 @@ fn measure(case: &Case, size: usize) {
         const_default: false,
         implementation: Implementation::Direct,
         memo: false,
+        learns: false,
     });
     let mut keys = Vec::new();
     let start = thread_time();

@@ -357,15 +357,37 @@ impl EngineWriter {
         matches!(self, EngineWriter::Rules(_, _, Ranking::Priority))
     }
 
+    /// Whether all fields are exact.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, EngineWriter::Exact(..))
+    }
+
+    /// Whether another entry may move others, or come into a second index.
+    pub(crate) fn insertion_moves(&self, engine: &Engine) -> bool {
+        match (self, engine) {
+            (EngineWriter::Exact(writer, None), Engine::Exact { map, .. }) => writer.is_crowded(map),
+            _ => true,
+        }
+    }
+
+    /// Adds an entry with a key of these words to an engine for exact fields.
+    pub(crate) fn insert_exact(&mut self, engine: &Engine, key: &[u64], record: &[u64]) {
+        if let (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) = (self, engine) {
+            insert_exactly((writer, dense_writer.as_mut()), (map, dense.as_ref()), key, record);
+        }
+    }
+
     /// Adds an entry; gives the number of its record, if it has one.
     pub(crate) fn insert(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>) -> u32 {
         match (self, engine) {
             (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
                 let key = exact_key(layout, entry.key);
-                writer.insert(map, &key, entry.record);
-                if let Some((writer, index)) = dense_writer.as_mut().zip(dense.as_ref()) {
-                    writer.set(index, key[0], entry.record[0]);
-                }
+                insert_exactly(
+                    (writer, dense_writer.as_mut()),
+                    (map, dense.as_ref()),
+                    &key,
+                    entry.record,
+                );
                 0
             }
             (EngineWriter::Direct(writer, rows, known), Engine::Direct(direct)) => {
@@ -469,7 +491,20 @@ impl EngineWriter {
     }
 }
 
-fn exact_key(layout: &KeyLayout, key: &[KeyMatch]) -> Key {
+fn insert_exactly(
+    (writer, dense_writer): (&mut ExactWriter, Option<&mut DenseWriter>),
+    (map, dense): (&ExactMap, Option<&DenseIndex>),
+    key: &[u64],
+    record: &[u64],
+) {
+    writer.insert(map, key, record);
+    if let Some((writer, index)) = dense_writer.zip(dense) {
+        writer.set(index, key[0], record[0]);
+    }
+}
+
+/// The words of a canonical key whose fields are all exact.
+pub(crate) fn exact_key(layout: &KeyLayout, key: &[KeyMatch]) -> Key {
     let mut words = Key::from_elem(0, layout.words());
     for (place, field) in layout.matched().zip(key) {
         match field {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_bits::Bits;
 
@@ -117,7 +118,7 @@ pub struct Entry {
     key: PackedKey,
     /// Shared by entries that do the same.
     action: Arc<EntryAction>,
-    idle_timeout_ns: u64,
+    idle_timeout_ns: AtomicU64,
     slot: u32,
     priority: i32,
     is_const: bool,
@@ -138,7 +139,7 @@ impl Entry {
             priority,
             action,
             is_const: false,
-            idle_timeout_ns,
+            idle_timeout_ns: AtomicU64::new(idle_timeout_ns),
         }
     }
 
@@ -156,7 +157,7 @@ impl Entry {
             priority: self.priority,
             action,
             is_const: self.is_const,
-            idle_timeout_ns,
+            idle_timeout_ns: AtomicU64::new(idle_timeout_ns),
         }
     }
 
@@ -200,6 +201,11 @@ impl Entry {
 
     /// Nanoseconds without a hit after which the entry is idle; 0 for never.
     pub fn idle_timeout_ns(&self) -> u64 {
-        self.idle_timeout_ns
+        self.idle_timeout_ns.load(Ordering::Relaxed)
+    }
+
+    /// Gives the entry, in all tables that share it, another one.
+    pub(crate) fn set_idle_timeout(&self, timeout_ns: u64) {
+        self.idle_timeout_ns.store(timeout_ns, Ordering::Relaxed);
     }
 }

@@ -71,8 +71,8 @@ struct Announcement(AtomicU64);
 
 const IDLE: u64 = 0;
 
-/// What the tables of a domain are: as long as the state is the same, all look-ups find the same, in the same places. No two
-/// domains have the same.
+/// What the tables of a domain are: as long as the state is the same, all look-ups find the same, in the same places; only what was
+/// missed in a table that [learns](crate::TableSpec::learns) may be there now. No two domains have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(u64);
 
@@ -111,7 +111,7 @@ impl Groups {
     }
 }
 
-/// What the tables of a group are: as long as it is the same, look-ups in them find the same, in the same places.
+/// What the tables of a group are: as long as it is the same, look-ups in them find the same, in the same places, as for a [`State`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(u64);
 
@@ -197,7 +197,7 @@ impl Domain {
     }
 
     /// A change of what readers find in tables of these groups begins: nothing is published or taken away but between this and the end of
-    /// the result.
+    /// the result, unless it is an entry of a table that [learns](crate::TableSpec::learns).
     pub(crate) fn begin_change(self: &Arc<Domain>, groups: Groups) -> Change {
         self.changing.fetch_add(1, Ordering::Relaxed);
         for group in groups.numbers() {
@@ -346,6 +346,12 @@ impl Pin<'_> {
     #[inline]
     pub fn state(&self) -> Option<State> {
         self.state
+    }
+
+    /// Whether the tables are still in the state in which they were when it began.
+    pub fn is_current(&self) -> bool {
+        let state = self.reader.and_then(|reader| reader.domain.state());
+        state.is_some() && state == self.state
     }
 
     /// The version of a group of tables now; nothing if one of them is being changed, and for the writer's own. What was found in them

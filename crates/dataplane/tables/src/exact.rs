@@ -483,14 +483,19 @@ impl ExactWriter {
     /// Sees to it that one more entry fits.
     fn make_room(&mut self, map: &ExactMap) {
         self.collect(map);
+        if self.is_crowded(map) {
+            self.rebuild(map);
+        }
+    }
+
+    /// Whether another entry would not fit, unless readers have let go meanwhile what was taken away: then there is another array.
+    pub(crate) fn is_crowded(&self, map: &ExactMap) -> bool {
         let buckets = self.present(map);
         let capacity = buckets.count * buckets.shape.places;
         // Places in limbo may take some of the free ones, but not all.
         let crowded = self.live * 10 >= capacity * LOAD_MAX;
         let littered = (self.live + self.places.len()) * 20 >= capacity * 17;
-        if crowded || littered {
-            self.rebuild(map);
-        }
+        crowded || littered
     }
 
     fn rebuild(&mut self, map: &ExactMap) {

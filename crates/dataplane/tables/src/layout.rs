@@ -173,6 +173,9 @@ pub const NO_SLOT: u32 = 1 << (SLOT_BITS - 1);
 /// The words of a key: inline for the keys of nearly all programs.
 pub type Key = smallvec::SmallVec<[u64; 4]>;
 
+/// The words of a record: inline for those of nearly all programs.
+pub(crate) type RecordWords = smallvec::SmallVec<[u64; 6]>;
+
 /// Where a record has what an entry does.
 ///
 /// The first word of a record holds the entry's slot in its low [`SLOT_BITS`] bits. Then comes the action's index in
@@ -285,8 +288,8 @@ impl RecordLayout {
     }
 
     /// The words of a record. The action has been checked against the table.
-    pub(crate) fn encode(&self, spec: &TableSpec, action: &EntryAction, slot: u32) -> Box<[u64]> {
-        let mut words = vec![0; self.words];
+    pub(crate) fn encode(&self, spec: &TableSpec, action: &EntryAction, slot: u32) -> RecordWords {
+        let mut words = RecordWords::from_elem(0, self.words);
         words[0] = slot.into();
         let number = |number: u32| [Bits::new(32, number.into())];
         match action {
@@ -297,7 +300,7 @@ impl RecordLayout {
             EntryAction::Member(member) => self.put(&mut words, 0, &number(member.0)),
             EntryAction::Group(group) => self.put(&mut words, 1, &number(group.0)),
         }
-        words.into()
+        words
     }
 
     fn put(&self, words: &mut [u64], variant: usize, values: &[Bits]) {

@@ -36,6 +36,7 @@
 //!     const_default: false,
 //!     implementation: Implementation::Direct,
 //!     memo: false,
+//!     learns: false,
 //! });
 //!
 //! let net_10 = KeyMatch::Lpm { value: Bits::new(32, 0x0A00_0000), prefix_len: 8 };

@@ -1,5 +1,7 @@
 //! Canonical keys as words, for tables with millions of entries: nearly all need no memory of their own then.
 //!
+//! Where all fields are exact, their bits stand one behind the other. Otherwise each field has words of its own:
+//!
 //! | kind of the field | words |
 //! |---|---|
 //! | exact | value |
@@ -20,6 +22,15 @@ pub(crate) type PackedKey = SmallVec<[u64; 2]>;
 
 /// The words of a canonical key.
 pub(crate) fn pack(key: &[KeyMatch]) -> PackedKey {
+    if key.iter().all(|field| matches!(field, KeyMatch::Exact(_))) {
+        let mut bits = BitWriter::default();
+        for field in key {
+            if let KeyMatch::Exact(value) = field {
+                bits.put(value);
+            }
+        }
+        return bits.words;
+    }
     let mut words = PackedKey::with_capacity(key.iter().map(words_of).sum());
     for field in key {
         match field {
@@ -48,6 +59,77 @@ pub(crate) fn pack(key: &[KeyMatch]) -> PackedKey {
     words
 }
 
+/// The same of a key with these values, whose fields are all exact.
+pub(crate) fn pack_exact(values: &[Bits]) -> PackedKey {
+    let mut bits = BitWriter::default();
+    values.iter().for_each(|value| bits.put(value));
+    bits.words
+}
+
+/// Puts values one behind the other, without gaps.
+#[derive(Default)]
+struct BitWriter {
+    words: PackedKey,
+    /// Bits that are in use in the last word; 0 when it is full, or there is none.
+    used: u32,
+}
+
+impl BitWriter {
+    fn put(&mut self, value: &Bits) {
+        let mut left = value.width();
+        for limb in value.limbs() {
+            let bits = left.min(u64::BITS);
+            self.put_word(limb, bits);
+            left -= bits;
+        }
+    }
+
+    /// The low bits of a word, of which the others are 0.
+    fn put_word(&mut self, word: u64, bits: u32) {
+        if bits == 0 {
+            return;
+        }
+        let room = (u64::BITS - self.used) % u64::BITS;
+        if let (1.., Some(last)) = (room, self.words.last_mut()) {
+            *last |= word << self.used;
+        }
+        if bits > room {
+            self.words.push(if room == 0 { word } else { word >> room });
+        }
+        self.used = (self.used + bits) % u64::BITS;
+    }
+}
+
+/// Takes values from words where a [`BitWriter`] has put them.
+struct BitReader<'a> {
+    words: &'a [u64],
+    at: usize,
+}
+
+impl BitReader<'_> {
+    fn take(&mut self, width: u32) -> Bits {
+        let mut left = width;
+        let mut limbs = SmallVec::<[u64; 2]>::new();
+        while left > 0 {
+            let bits = left.min(u64::BITS);
+            limbs.push(self.take_word(bits));
+            left -= bits;
+        }
+        Bits::from_limbs(width, &limbs)
+    }
+
+    fn take_word(&mut self, bits: u32) -> u64 {
+        let (index, shift) = (self.at / 64, (self.at % 64) as u32);
+        self.at += bits as usize;
+        let low = self.words[index] >> shift;
+        let high = match shift + bits > u64::BITS {
+            true => self.words[index + 1] << (u64::BITS - shift),
+            false => 0,
+        };
+        (low | high) & (u64::MAX >> (u64::BITS - bits))
+    }
+}
+
 fn put(words: &mut PackedKey, value: &Bits) {
     match limbs(value) {
         1 => words.push(value.to_u64()),
@@ -72,8 +154,12 @@ fn limbs(value: &Bits) -> usize {
 
 /// The key with these words, of a table with such keys.
 pub(crate) fn unpack(words: &[u64], keys: &[KeySpec]) -> Vec<KeyMatch> {
-    let mut rest = words;
     let fields = keys.iter().filter(|key| key.kind != MatchKind::Selector);
+    if fields.clone().all(|field| field.kind == MatchKind::Exact) {
+        let mut bits = BitReader { words, at: 0 };
+        return fields.map(|field| KeyMatch::Exact(bits.take(field.width))).collect();
+    }
+    let mut rest = words;
     fields.map(|field| unpack_field(&mut rest, *field)).collect()
 }
 
@@ -146,6 +232,23 @@ mod tests {
             let matched = fields.iter().filter(|(kind, _)| *kind != MatchKind::Selector);
             let key: Vec<KeyMatch> = matched.map(|(_, condition)| condition.clone()).collect();
             assert_eq!(unpack(&pack(&key), &specs), key, "{width} bits");
+        }
+    }
+
+    #[test]
+    fn exact_keys_have_no_gaps() {
+        let widths = [8, 32, 0, 32, 8, 16, 16, 128, 3, 64, 200, 1];
+        let values = widths.map(|width| Bits::ones(width).sub(&Bits::new(width, 2)));
+        let specs = widths.map(|width| KeySpec {
+            width,
+            kind: MatchKind::Exact,
+        });
+        for count in 0..=widths.len() {
+            let key: Vec<KeyMatch> = values[..count].iter().cloned().map(KeyMatch::Exact).collect();
+            let words = pack(&key);
+            assert_eq!(words, pack_exact(&values[..count]));
+            assert_eq!(words.len() as u32, widths[..count].iter().sum::<u32>().div_ceil(64));
+            assert_eq!(unpack(&words, &specs[..count]), key);
         }
     }
 }

@@ -21,13 +21,13 @@ use std::sync::Arc;
 use forebay_bits::Bits;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::engine::{EngineEntry, EngineWriter};
+use crate::engine::{EngineEntry, EngineWriter, exact_key};
 use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, NewEntry};
-use crate::epoch::{Domain, Limbo, Pin};
+use crate::epoch::{Change, Domain, Limbo, Pin};
 use crate::key::{KeyError, KeyMatch, KeySpec, MatchKind};
-use crate::layout::NO_SLOT;
+use crate::layout::{Key, NO_SLOT, RecordWords};
 use crate::order::Order;
-use crate::packed::pack;
+use crate::packed::{pack, pack_exact};
 use crate::view::{DefaultAction, TableView};
 
 /// Where an action of a table may be used (`@tableonly`, `@defaultonly`).
@@ -92,6 +92,9 @@ pub struct TableSpec {
     /// Whether records have a memo, a word in which machine code notes what it found by their data: see
     /// [`search`](crate::search).
     pub memo: bool,
+    /// Whether packets add entries. Then no reader remembers that a key was missed, and an entry that comes is no change of what
+    /// readers have found: see [`Table::insert_exact`].
+    pub learns: bool,
 }
 
 /// Why an action does not fit a table.
@@ -240,7 +243,7 @@ pub struct Table {
     slots: Vec<Option<Slot>>,
     free_slots: Vec<u32>,
     order: Order,
-    /// By canonical key and priority.
+    /// By canonical key and priority; empty where all fields are exact, for the engine finds entries by their keys then.
     by_name: HashTable<Named>,
     /// What entries do, as far as several do the same.
     actions: HashTable<Arc<EntryAction>>,
@@ -373,29 +376,125 @@ impl Table {
         let priority = self.stored_priority(new.priority);
         self.check_entry_action(&new.action)?;
         let packed = pack(&key);
-        let hash = name_hash(&self.hasher, &packed, priority);
-        if let Some(existing) = self.named(hash, &packed, priority) {
+        let existing = match self.exact_key(&key) {
+            Some(words) => self.named_exactly(&words),
+            None => self.named(self.name_hash(&packed, priority), &packed, priority),
+        };
+        if let Some(existing) = existing {
             return Err(TableError::Duplicate(existing.id()));
         }
         let slot = self.take_slot()?;
-        let id = EntryId(self.next_id);
-        self.next_id += 1;
+        let id = self.take_id();
         let action = self.shared(new.action);
         let entry = Entry::new((id, slot), (packed, priority), action, new.idle_timeout_ns);
         let entry = Arc::new(if new.is_const { entry.into_const() } else { entry });
         prepare(slot as usize);
-        let change = self.view.begin_change();
+        let change = self.begin_insertion();
         self.publish(&entry, &key);
         drop(change);
-        let named = Named::new(slot, hash);
-        self.by_name
-            .insert_unique(named.spread(), named, |named| named.spread());
+        if !self.is_exact() {
+            let named = Named::new(slot, self.name_hash(entry.packed_key(), priority));
+            self.by_name
+                .insert_unique(named.spread(), named, |named| named.spread());
+        }
         self.order.push(id, slot);
         Ok(id)
     }
 
+    /// Adds an entry that matches these values exactly: as [`Table::insert_prepared`], and in less time where all fields are exact.
+    pub fn insert_exact(
+        &mut self,
+        key: &[Bits],
+        call: ActionCall,
+        idle_timeout_ns: u64,
+        prepare: impl FnOnce(usize),
+    ) -> Result<EntryId, TableError> {
+        if !self.is_exact() {
+            let key = key.iter().cloned().map(KeyMatch::Exact).collect();
+            let mut new = NewEntry::new(key, 0, EntryAction::Call(call));
+            new.idle_timeout_ns = idle_timeout_ns;
+            return self.insert_prepared(new, prepare);
+        }
+        if self.sealed {
+            return Err(TableError::ConstEntries);
+        }
+        check_values(&self.spec().keys, key)?;
+        let action = EntryAction::Call(call);
+        self.check_entry_action(&action)?;
+        let words = self.view.key_layout().pack(key);
+        if let Some(existing) = self.named_exactly(&words) {
+            return Err(TableError::Duplicate(existing.id()));
+        }
+        let slot = self.take_slot()?;
+        let id = self.take_id();
+        let action = self.shared(action);
+        let entry = Entry::new((id, slot), (pack_exact(key), 0), action, idle_timeout_ns);
+        let entry = Arc::new(entry);
+        prepare(slot as usize);
+        let record = self.encode(&entry);
+        let change = self.begin_insertion();
+        self.view.set_entry(&entry);
+        self.writer.insert_exact(self.view.engine(), &words, &record);
+        drop(change);
+        self.slots[slot as usize] = Some(Slot { entry, record: 0 });
+        self.order.push(id, slot);
+        Ok(id)
+    }
+
+    /// Asks for the memory that [`Table::insert_exact`] of this key reads first, without waiting for it.
+    pub fn ask_for_insertion(&self, key: &[Bits]) {
+        if self.is_exact() && check_values(&self.spec().keys, key).is_ok() {
+            let words = self.view.key_layout().pack(key);
+            self.view.prefetch(&words, &self.writer_pin());
+        }
+    }
+
+    /// Whether adding so many entries may wait until readers have unpinned: when they need the places of entries that were deleted.
+    pub fn waits_for_readers(&self, entries: usize) -> bool {
+        let room = self.spec().size.saturating_sub(self.slots.len()) + self.free_slots.len();
+        room < entries && self.gone.len() > 0
+    }
+
+    /// An insertion begins, which readers have to know of that remember what they found.
+    fn begin_insertion(&self) -> Option<Change> {
+        let is_change = !self.spec().learns || self.writer.insertion_moves(self.view.engine());
+        is_change.then(|| self.view.begin_change())
+    }
+
+    fn take_id(&mut self) -> EntryId {
+        let id = EntryId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// Whether all fields are exact.
+    fn is_exact(&self) -> bool {
+        self.writer.is_exact()
+    }
+
+    /// The words of a canonical key, if all fields are exact.
+    fn exact_key(&self, key: &[KeyMatch]) -> Option<Key> {
+        self.is_exact().then(|| exact_key(self.view.key_layout(), key))
+    }
+
+    /// The entry with a key of these words, if all fields are exact.
+    fn named_exactly(&self, words: &[u64]) -> Option<&Arc<Entry>> {
+        let pin = self.writer_pin();
+        let record = self.view.find(words, self.view.hint(words), &pin)?;
+        self.entry_of_slot(record.slot())
+    }
+
+    fn name_hash(&self, key: &[u64], priority: i32) -> u64 {
+        self.hasher.hash_one((key, priority))
+    }
+
     /// An action, which other entries may have too.
     fn shared(&mut self, action: EntryAction) -> Arc<EntryAction> {
+        let has_data = |action: &EntryAction| matches!(action, EntryAction::Call(call) if !call.args.is_empty());
+        if self.spec().learns && has_data(&action) {
+            // Each flow has its own.
+            return Arc::new(action);
+        }
         let hash = self.hasher.hash_one(&action);
         if let Some(known) = self.actions.find(hash, |known| **known == action) {
             return Arc::clone(known);
@@ -456,15 +555,23 @@ impl Table {
         Ok(())
     }
 
+    /// Gives an entry another idle timeout, which no look-up tells. Clones of the table that have the entry see it, too.
+    pub fn set_timeout(&mut self, id: EntryId, timeout_ns: u64) -> Result<(), TableError> {
+        self.changeable(id)?.set_idle_timeout(timeout_ns);
+        Ok(())
+    }
+
     /// Removes an entry and returns it.
     pub fn delete(&mut self, id: EntryId) -> Result<Arc<Entry>, TableError> {
         self.changeable(id)?;
         self.collect();
         let slot = self.order.remove(id).ok_or(TableError::NotFound)?;
         let Slot { entry, record } = self.slots[slot as usize].take().ok_or(TableError::NotFound)?;
-        let named = Named::new(slot, name_hash(&self.hasher, entry.packed_key(), entry.priority()));
-        if let Ok(found) = self.by_name.find_entry(named.spread(), |found| found.slot == slot) {
-            found.remove();
+        if !self.is_exact() {
+            let named = Named::new(slot, self.name_hash(entry.packed_key(), entry.priority()));
+            if let Ok(found) = self.by_name.find_entry(named.spread(), |found| found.slot == slot) {
+                found.remove();
+            }
         }
         let key = entry.key(&self.spec().keys);
         let _change = self.view.begin_change();
@@ -485,11 +592,19 @@ impl Table {
         self.entry_of_slot(self.order.slot(id)?)
     }
 
+    /// The entry of a slot.
+    pub fn in_slot(&self, slot: u32) -> Option<&Arc<Entry>> {
+        self.slots.get(slot as usize)?.as_ref().map(|slot| &slot.entry)
+    }
+
     /// The entry with this key and priority, as a control plane names it.
     pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<&Arc<Entry>, TableError> {
         let key = self.canonical_key(key)?;
+        if let Some(words) = self.exact_key(&key) {
+            return self.named_exactly(&words).ok_or(TableError::NotFound);
+        }
         let (key, priority) = (pack(&key), self.stored_priority(priority));
-        let named = self.named(name_hash(&self.hasher, &key, priority), &key, priority);
+        let named = self.named(self.name_hash(&key, priority), &key, priority);
         named.ok_or(TableError::NotFound)
     }
 
@@ -560,7 +675,7 @@ impl Table {
         });
     }
 
-    fn encode(&self, entry: &Entry) -> Box<[u64]> {
+    fn encode(&self, entry: &Entry) -> RecordWords {
         let layout = self.view.record_layout();
         layout.encode(self.spec(), entry.action(), entry.slot() as u32)
     }
@@ -727,8 +842,23 @@ fn engine_entry<'a>(entry: &'a Entry, key: &'a [KeyMatch], record: &'a [u64]) ->
     }
 }
 
-fn name_hash(hasher: &DefaultHashBuilder, key: &[u64], priority: i32) -> u64 {
-    hasher.hash_one((key, priority))
+/// Checks that there is a value for each field, as wide as that.
+fn check_values(keys: &[KeySpec], values: &[Bits]) -> Result<(), KeyError> {
+    if keys.len() != values.len() {
+        return Err(KeyError::FieldCount {
+            expected: keys.len(),
+            found: values.len(),
+        });
+    }
+    let mut fields = keys.iter().zip(values).enumerate();
+    match fields.find(|(_, (key, value))| key.width != value.width()) {
+        Some((field, (key, value))) => Err(KeyError::Width {
+            field,
+            expected: key.width,
+            found: value.width(),
+        }),
+        None => Ok(()),
+    }
 }
 
 fn check_arguments(widths: &[u32], args: &[Bits]) -> Result<(), ActionError> {

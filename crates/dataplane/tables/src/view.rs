@@ -16,6 +16,7 @@
 //! #     const_default: false,
 //! #     implementation: Implementation::Direct,
 //! #     memo: false,
+//! #     learns: false,
 //! # });
 //! # let address = KeyMatch::Exact(Bits::new(48, 0x0200_0000_0001));
 //! table.insert(NewEntry::new(vec![address], 0, EntryAction::Call(call(3))))?;

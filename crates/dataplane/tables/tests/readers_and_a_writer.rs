@@ -36,6 +36,7 @@ fn table(keys: &[(u32, MatchKind)]) -> Table {
         const_default: false,
         implementation: Implementation::Direct,
         memo: false,
+        learns: false,
     })
 }
 

@@ -25,6 +25,7 @@ fn table(keys: &[(u32, MatchKind)], implementation: Implementation) -> Table {
         const_default: false,
         implementation,
         memo: false,
+        learns: false,
     })
 }
 
@@ -46,6 +47,77 @@ fn entry(value: u128) -> NewEntry {
 
 fn with_action(action: EntryAction) -> NewEntry {
     NewEntry::new(key(0), 0, action)
+}
+
+/// As `exact()`, of many entries, which packets add.
+fn learning() -> Table {
+    let spec = exact().spec().clone();
+    Table::new(TableSpec {
+        keys: vec![
+            KeySpec {
+                width: 48,
+                kind: MatchKind::Exact,
+            };
+            2
+        ],
+        size: 10_000,
+        learns: true,
+        ..spec
+    })
+}
+
+#[test]
+fn an_entry_that_is_learnt_is_no_change_unless_the_table_grows() {
+    let mut table = learning();
+    let view = table.view().clone();
+    let mut reader = view.domain().reader();
+    let key = |number: u128| [Bits::new(48, number), Bits::new(48, !number)];
+    let (mut changes, mut slots) = (0, Vec::new());
+    for number in 0..2_000 {
+        let pin = reader.pin();
+        let words = view.key_layout().pack(&key(number));
+        assert!(view.find(&words, view.hint(&words), &pin).is_none());
+        table.ask_for_insertion(&key(number));
+        let id = table.insert_exact(&key(number), forward(number % 512), 7, |slot| slots.push(slot));
+        changes += u32::from(!pin.is_current());
+        assert_eq!(
+            view.lookup(&key(number), &pin).action,
+            ActionRef::Call(&forward(number % 512))
+        );
+        let again = table.insert_exact(&key(number), forward(1), 7, |_| ());
+        assert_eq!(again, Err(TableError::Duplicate(id.unwrap())));
+    }
+    assert!((5..25).contains(&changes), "{changes} changes");
+    assert!(slots.into_iter().eq(0..2_000));
+    let conditions = |number| key(number).map(KeyMatch::Exact).to_vec();
+    let found = table.find(conditions(77), 0).unwrap();
+    let (id, slot) = (found.id(), found.slot() as u32);
+    assert_eq!(
+        (found.idle_timeout_ns(), found.key(&table.spec().keys)),
+        (7, conditions(77))
+    );
+    let pin = reader.pin();
+    table.set_timeout(id, 9).unwrap();
+    assert!(pin.is_current());
+    assert_eq!(table.in_slot(slot).unwrap().idle_timeout_ns(), 9);
+    table.delete(id).unwrap();
+    assert!(!pin.is_current());
+    assert!(table.in_slot(slot).is_none() && table.find(conditions(77), 0).is_err());
+    let short = table.insert_exact(&key(1)[..1], forward(1), 0, |_| ());
+    assert!(matches!(short, Err(TableError::BadKey(KeyError::FieldCount { .. }))));
+}
+
+#[test]
+fn a_full_table_waits_for_readers_only_when_entries_were_deleted() {
+    let mut table = exact();
+    let first = table.insert(entry(1)).unwrap();
+    assert!(!table.waits_for_readers(1));
+    table.insert(entry(2)).unwrap();
+    assert!(!table.waits_for_readers(1), "it is full, whoever reads");
+    table.delete(first).unwrap();
+    assert!(table.waits_for_readers(1));
+    table.insert(entry(3)).unwrap();
+    assert!(!table.waits_for_readers(1));
 }
 
 #[test]

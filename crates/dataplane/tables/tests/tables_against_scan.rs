@@ -141,6 +141,7 @@ fn spec(keys: Vec<KeySpec>, size: usize) -> TableSpec {
         const_default: false,
         implementation: Implementation::Direct,
         memo: false,
+        learns: false,
     }
 }
 

@@ -364,12 +364,15 @@ impl Route {
     }
 
     /// Whether the fast path itself notes digests, where packets do not wait for each other: then they come in the order of packets.
-    /// A packet that fails an assertion takes its digests back, which the fast path does not; and what a table learns from a packet the
-    /// next packet finds.
+    /// A packet that fails an assertion takes its digests back, which the fast path does not.
     pub(crate) fn notes_digests(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
-        let learns = program.digests.iter().any(|digest| digest.to.table().is_some());
-        all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts && !learns
+        all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts
+    }
+
+    /// Whether packets ask tables for entries, pools or quotas.
+    pub(crate) fn asks_tables(&self, program: &Program) -> bool {
+        Use::of(program, &self.bodies()).asks_tables
     }
 
     /// Whether a packet may give up behind the parser, when it need not for being replicated.
@@ -473,8 +476,9 @@ struct Use {
     /// Resubmissions and recirculations.
     requests: bool,
     clones: bool,
-    /// In how many places a digest is sent.
+    /// In how many places a digest is sent, and whether one of them is for a table.
     digests: usize,
+    asks_tables: bool,
     asserts: bool,
     registers_read: BTreeSet<RegisterId>,
 }
@@ -561,6 +565,12 @@ impl Use {
         self.asserts |= matches!(op, Op::Assert { .. } | Op::Assume { .. });
         self.requests |= matches!(op, Op::Resubmit { .. } | Op::Recirculate { .. });
         self.clones |= matches!(op, Op::Clone { .. });
-        self.digests += usize::from(matches!(op, Op::Digest { .. }));
+        if let Op::Digest { digest, .. } = op {
+            self.digests += 1;
+            // What a table learns from a packet the next packet finds.
+            let asks_table = program.is_for_table(*digest);
+            self.asks_tables |= asks_table;
+            self.ordered |= asks_table;
+        }
     }
 }

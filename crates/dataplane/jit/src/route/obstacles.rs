@@ -6,7 +6,7 @@
 use super::Route;
 use super::changes::{Change, Changes};
 use crate::analysis::{action_body, longest_way};
-use forebay_ir::{Block, Body, BodyId, DigestId, Location, Op, Program, Recipient, SlotId, Table, Terminator};
+use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, Terminator};
 use std::collections::BTreeSet;
 
 /// A reason why packets take the slow path.
@@ -209,9 +209,8 @@ impl Place<'_> {
 
     /// What makes the packet leave its way, in words.
     fn request(&self, program: &Program) -> Option<&'static str> {
-        let is_for_table = |digest: DigestId| !matches!(program.digests[digest.index()].to, Recipient::Controller);
         match self.deed {
-            Deed::Op(Op::Digest { digest, .. }) if is_for_table(*digest) => Some("asks a table for an entry"),
+            Deed::Op(Op::Digest { digest, .. }) if program.is_for_table(*digest) => Some("asks a table for an entry"),
             Deed::Op(Op::Clone { .. }) => Some("clones the packet"),
             Deed::Op(Op::Resubmit { .. }) => Some("resubmits the packet"),
             Deed::Op(Op::Recirculate { .. }) => Some("recirculates the packet"),

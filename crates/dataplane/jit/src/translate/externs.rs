@@ -203,7 +203,11 @@ impl Translator<'_, '_, '_> {
     fn digest(&mut self, digest: DigestId, fields: &[Expr], data: Option<&ActionData>) {
         let values: Vec<Value> = fields.iter().map(|field| self.value(field, data)).collect();
         let widths = values.iter().map(|value| value.width).collect();
-        let shape = self.environment.pool.keep(DigestShape { digest, widths });
+        let shape = self.environment.pool.keep(DigestShape {
+            digest,
+            widths,
+            ends_burst: self.program.is_for_table(digest),
+        });
         let shape = self.pointer(shape);
         let values = self.store_all(&values);
         match self.is_fast_path() {

@@ -261,6 +261,7 @@ impl<'a> Translator<'_, 'a, '_> {
             followers: slots.followers(table).to_vec(),
             members: layout.members.clone(),
             lines: slots.lines_of(&place),
+            learns: self.program.learns(table),
         };
         let sought = self.environment.pool.keep(sought);
         let (lane, sought) = (self.lane(), self.pointer(sought));

@@ -130,7 +130,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let wanting = others.into_iter().chain(followers).map(|table| Wanting {
             table,
             layout: self.layout_on_fast_path(table),
-            leader: leader(table),
+            leader: leader(table).filter(|_| !self.program.learns(table)),
+            learns: self.program.learns(table),
         });
         let wanting: Vec<Wanting> = wanting.collect();
         let arrays = ArrayId::far(self.program, &self.environment.banks);

@@ -47,6 +47,7 @@ impl Tables {
                 const_default: false,
                 implementation: Implementation::Direct,
                 memo: leading.contains(&id),
+                learns: program.learns(id),
             };
             Table::in_domain(spec, &domain)
         });

@@ -30,7 +30,7 @@
 //! that is inserted begin anew; when an atomic batch deletes an entry and inserts another in its place, packets that hit
 //! the old one while the batch is being published may be counted for the new one.
 
-use crate::control::learning::Hold;
+use crate::control::learning::{EntryKey, Hold};
 use crate::error::ControlError;
 use crate::load::Pipeline;
 use crate::objects::{Control, Snapshot};
@@ -61,15 +61,14 @@ struct Draft {
     /// published.
     reused_slots: Vec<(TableId, usize, u64)>,
     /// Entries that the batch has removed, one of each pair, and the dates of those that it has added.
-    removed: Vec<(TableId, EntryId)>,
+    removed: Vec<EntryKey>,
     dates: Vec<Date>,
 }
 
 /// An entry that becomes idle, its time-out, and from when that counts.
 #[derive(Clone, Copy, Debug)]
 struct Date {
-    table: TableId,
-    entry: EntryId,
+    entry: EntryKey,
     timeout_ns: u64,
     from_ns: u64,
 }
@@ -78,15 +77,18 @@ impl Pipeline {
     /// Several writes without another writer between them. Packets may see some before others, and what was written
     /// before an error stays.
     pub fn batch<R>(&self, writes: impl FnOnce(&mut Batch<'_>) -> R) -> R {
-        let mut batch = Batch {
-            pipeline: self,
-            control: self.control(),
-            draft: None,
-            released: Vec::new(),
-        };
+        let mut batch = Batch::of(self, self.control());
         let result = writes(&mut batch);
         batch.give_released_back();
         result
+    }
+
+    /// The same for a worker that has pinned the tables, which must not wait for another writer, nor in `writes`. What entries held that
+    /// were removed is for the caller to give back when it has unpinned. Nothing when there is another writer.
+    pub(super) fn batch_beside_pin<R>(&self, writes: impl FnOnce(&mut Batch<'_>) -> R) -> Option<(R, Vec<Hold>)> {
+        let mut batch = Batch::of(self, self.try_control()?);
+        let result = writes(&mut batch);
+        Some((result, std::mem::take(&mut batch.released)))
     }
 
     /// Several writes that packets see all at once, or not at all when `writes` fails. Costs a copy of every table
@@ -116,6 +118,18 @@ impl Pipeline {
     }
 }
 
+impl<'a> Batch<'a> {
+    /// One that is not atomic.
+    fn of(pipeline: &'a Pipeline, control: MutexGuard<'a, Control>) -> Batch<'a> {
+        Batch {
+            pipeline,
+            control,
+            draft: None,
+            released: Vec::new(),
+        }
+    }
+}
+
 impl Batch<'_> {
     /// The control plane's side as it is without the batch, if that is atomic.
     pub(super) fn control_mut(&mut self) -> &mut Control {
@@ -123,9 +137,8 @@ impl Batch<'_> {
     }
 
     /// Notes when an entry may expire, once packets see it.
-    pub(super) fn note_date(&mut self, table: TableId, entry: EntryId, timeout_ns: u64, from_ns: u64) {
+    pub(super) fn note_date(&mut self, entry: EntryKey, timeout_ns: u64, from_ns: u64) {
         let date = Date {
-            table,
             entry,
             timeout_ns,
             from_ns,
@@ -138,24 +151,36 @@ impl Batch<'_> {
 
     fn begin_date(&mut self, date: Date) {
         let Date {
-            table,
             entry,
             timeout_ns,
             from_ns,
         } = date;
-        if let Some(entry) = self.table(table).get(entry) {
-            self.pipeline.stateful.begin_time(table, entry.slot(), from_ns);
+        if self.holds(entry) {
+            let slot = entry.slot as usize;
+            self.pipeline.stateful.begin_time(entry.table, slot, from_ns);
         }
-        self.watch(table, entry, timeout_ns, from_ns);
+        self.watch(entry, timeout_ns, from_ns);
+    }
+
+    /// An entry as the book knows it.
+    pub(super) fn entry_key(&self, table: TableId, id: EntryId) -> Option<EntryKey> {
+        let slot = self.table(table).get(id)?.slot() as u32;
+        Some(EntryKey { table, slot, id })
+    }
+
+    /// Whether an entry is still there.
+    pub(super) fn holds(&self, entry: EntryKey) -> bool {
+        let present = self.table(entry.table).in_slot(entry.slot);
+        present.is_some_and(|present| present.id() == entry.id)
     }
 
     /// The entry that goes with this one.
-    pub(super) fn partner(&self, entry: (TableId, EntryId)) -> Option<(TableId, EntryId)> {
+    pub(super) fn partner(&self, entry: EntryKey) -> Option<EntryKey> {
         self.control.book.partner(entry)
     }
 
     /// Notes that an entry is gone. Returns its partner, which is to go with it.
-    pub(super) fn note_removed(&mut self, entry: (TableId, EntryId)) -> Option<(TableId, EntryId)> {
+    pub(super) fn note_removed(&mut self, entry: EntryKey) -> Option<EntryKey> {
         let partner = self.partner(entry);
         match &mut self.draft {
             Some(draft) => draft.removed.push(entry),

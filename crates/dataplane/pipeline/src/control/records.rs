@@ -3,6 +3,7 @@
 //! What [`crate::Entry`] says of an entry is what the data plane does. A [`Record`] adds what it remembers of it.
 
 use crate::control::convert;
+use crate::control::learning::EntryKey;
 use crate::control::{Batch, Entry, MeterRates};
 use crate::error::ControlError;
 use crate::load::Pipeline;
@@ -189,14 +190,20 @@ impl Batch<'_> {
         let unused = if modified.is_ok() { found.action() } else { &action };
         self.release(table, unused.as_ref());
         if let (Ok(()), Some(timeout_ns)) = (&modified, timeout) {
-            self.note_date(table, found.id(), timeout_ns, idle.last_hit_ns);
+            let entry = EntryKey {
+                table,
+                slot: found.slot() as u32,
+                id: found.id(),
+            };
+            self.note_date(entry, timeout_ns, idle.last_hit_ns);
         }
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
     }
 
     /// Whether another entry goes when this one is deleted, by its [`Record::id`].
     pub fn has_partner(&self, table: TableId, id: u64) -> bool {
-        self.partner((table, EntryId(id))).is_some()
+        let entry = self.entry_key(table, EntryId(id));
+        entry.is_some_and(|entry| self.partner(entry).is_some())
     }
 
     /// See [`Pipeline::default_slot`].

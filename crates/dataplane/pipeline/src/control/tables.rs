@@ -1,6 +1,7 @@
 //! Tables: entries and default actions.
 
 use crate::control::convert;
+use crate::control::learning::EntryKey;
 use crate::control::names::resolve;
 use crate::control::{Batch, Entry, EntryAction, TableMemory};
 use crate::error::{ControlError, ObjectKind};
@@ -144,7 +145,10 @@ impl Batch<'_> {
             })
         });
         match inserted {
-            Ok(entry) if timeout_ns > 0 => self.note_date(id, entry, timeout_ns, now_ns),
+            Ok(entry) if timeout_ns > 0 => {
+                let entry = self.entry_key(id, entry).expect("it was just added");
+                self.note_date(entry, timeout_ns, now_ns);
+            }
             Ok(_) => {}
             Err(_) => {
                 if let Some(named) = named {
@@ -215,17 +219,22 @@ impl Batch<'_> {
 
     /// Removes an entry, the other one of its pair, and what they hold.
     pub(super) fn remove(&mut self, id: TableId, entry: EntryId) -> Result<(), ControlError> {
-        self.remove_alone((id, entry))?;
-        if let Some(partner) = self.note_removed((id, entry))
-            && self.table(partner.0).get(partner.1).is_some()
+        let slot = self.remove_alone((id, entry))?;
+        let removed = EntryKey {
+            table: id,
+            slot,
+            id: entry,
+        };
+        if let Some(partner) = self.note_removed(removed)
+            && self.holds(partner)
         {
-            self.remove_alone(partner)?;
+            self.remove_alone((partner.table, partner.id))?;
         }
         Ok(())
     }
 
-    /// Removes an entry and nothing with it.
-    pub(super) fn remove_alone(&mut self, (id, entry): (TableId, EntryId)) -> Result<(), ControlError> {
+    /// Removes an entry and nothing with it; gives its slot.
+    pub(super) fn remove_alone(&mut self, (id, entry): (TableId, EntryId)) -> Result<u32, ControlError> {
         let declared = &self.pipeline.program.tables[id.index()];
         let removed = self
             .table_mut(id)
@@ -233,7 +242,7 @@ impl Batch<'_> {
             .map_err(|error| convert::table_error(&self.pipeline.program, declared, error))?;
         self.release(id, removed.action().as_ref());
         self.disclaim_entry(id);
-        Ok(())
+        Ok(removed.slot() as u32)
     }
 
     /// Notes in the table's profile that an entry uses a member or group.

@@ -4,6 +4,7 @@
 //! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
 //! yet and it goes through the two entry points. See [`forebay_jit::route`].
 
+use super::asking::Asking;
 use super::clones;
 use super::copies::{Copied, Copies, packets_together};
 use super::frames::{all_fit, frames, length_bits};
@@ -15,7 +16,7 @@ use crate::objects::View;
 use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
-use forebay_exec::{BitBuffer, DigestRequest};
+use forebay_exec::BitBuffer;
 use forebay_jit::route::{Arguments, BailOut, Obstacle};
 use forebay_jit::{FastPath, Fate, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
@@ -222,8 +223,16 @@ impl Worker {
             last_queue: arrival.last_queue,
             random_seed: 0,
         };
+        let now_ns = arrival.timestamp_us * 1_000;
         let mut pass = Pass {
             fast_path: &mut fast_path,
+            asking: Asking {
+                pipeline: &self.pipeline,
+                pin: &pin,
+                now_ns,
+                learned: &mut self.bench.learned,
+                digests: &mut self.digests,
+            },
             rewritten,
             copies: &mut self.copies,
             length_max,
@@ -237,14 +246,11 @@ impl Worker {
             true => (pass.unseen(packets, arguments), FastForm::WholeBurst),
             false => (pass.one_by_one(packets, all, arguments), pass.fast_path.order().into()),
         };
+        pass.asking.take_digests(pass.fast_path);
         let mut fast = leaving.map_or(0, |leaving| leaving.packets);
         if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, pin.state()) {
             self.steady.note(arrival.ingress_port, port, state);
         }
-        let messages = fast_path
-            .digests()
-            .map(|DigestRequest { digest, values }| DigestMessage { digest, values });
-        self.digests.extend(messages);
         let is_cloned = fast_path.has_clones();
         if is_cloned {
             fast_path.take_clones(&mut self.clones.noted);
@@ -274,6 +280,7 @@ impl Worker {
         }
         drop(view);
         end_burst(pin, self.stays_pinned);
+        self.learn(now_ns);
         if bailed_out > 0 {
             self.pass_bailed_out(packets, arrival, passed);
         }
@@ -313,6 +320,7 @@ impl Worker {
 /// The packets of a burst on the fast path.
 struct Pass<'a, 'b> {
     fast_path: &'a mut FastPath<'b>,
+    asking: Asking<'a>,
     rewritten: &'a mut BitBuffer,
     copies: &'a mut Copies,
     /// Bytes of a packet at most.
@@ -340,7 +348,7 @@ impl Pass<'_, '_> {
         None
     }
 
-    /// All packets of a burst of `all`, or so many that the last one has to take the slow path.
+    /// All packets of a burst of `all`, or so many that the last one has to take the slow path, or waits for a table.
     fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
         let headroom = self.fast_path.headroom();
         if headroom > 0 {
@@ -349,11 +357,12 @@ impl Pass<'_, '_> {
         // Frames do not become longer but at their beginning.
         let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
+        let mut waits = false;
         let goes_on = |pass: &Self| {
             let bailed_out = pass.passed.last().is_some_and(|run| run.passage == Passage::SlowPath);
             !bailed_out && !pass.fast_path.is_clone_first()
         };
-        while done < packets.len() && goes_on(self) {
+        while done < packets.len() && !waits && goes_on(self) {
             let rest = &mut packets[done..];
             let arguments = Arguments {
                 random_seed: Seed::of_packet(self.seed.0, self.seed.1.wrapping_add(done as u64)).value(),
@@ -361,6 +370,7 @@ impl Pass<'_, '_> {
             };
             // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
             let ran = unsafe { self.fast_path.run(frames(rest), arguments) };
+            waits = self.fast_path.may_ask_table() && !self.asking.answer(self.fast_path);
             let is_cloned = self.fast_path.has_clones();
             if !is_cloned && let Some((port, each)) = self.copies_together(done, ran) {
                 let passage = Passage::CopiesTogether { port, each };

@@ -4,6 +4,7 @@
 //! [`Worker::pass`] is both for packets of a burst that meet nobody in a queue: the fast path, in specialised code (`fast_path.rs`)
 //! or in general code. They decide and count; queues, ports and time are the switch's.
 
+mod asking;
 mod clones;
 mod copies;
 mod fast_path;

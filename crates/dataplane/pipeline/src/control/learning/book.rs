@@ -9,11 +9,17 @@ use crate::objects::Stateful;
 use forebay_bits::Bits;
 use forebay_ir::{RegisterId, TableId};
 use forebay_tables::{Domain, EntryId};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// An entry of a table.
-pub(super) type EntryKey = (TableId, EntryId);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntryKey {
+    pub(crate) table: TableId,
+    /// By which the book finds it.
+    pub(crate) slot: u32,
+    /// Which of the slot's entries it is.
+    pub(crate) id: EntryId,
+}
 
 /// Nanoseconds of a tick, as a power of two.
 const TICK_BITS: u32 = 24;
@@ -56,9 +62,11 @@ pub(super) struct Tie {
     pub(super) held: Vec<Hold>,
 }
 
-/// What is known of an entry.
-#[derive(Debug, Default)]
+/// What is known of the entry of a slot.
+#[derive(Debug)]
 struct Known {
+    /// None when nothing is known.
+    entry: Option<EntryId>,
     /// The tick of its date; [`NEVER`] without one.
     tick: u64,
     tie: Tie,
@@ -66,10 +74,21 @@ struct Known {
 
 const NEVER: u64 = u64::MAX;
 
+impl Known {
+    fn of(entry: Option<EntryId>) -> Known {
+        Known {
+            entry,
+            tick: NEVER,
+            tie: Tie::default(),
+        }
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Book {
-    known: HashMap<EntryKey, Known, BuildHasherDefault<Mixer>>,
+    /// By table and slot.
+    known: Vec<Vec<Known>>,
     buckets: BTreeMap<u64, Vec<EntryKey>>,
     /// Tables of which controllers hear when entries expire.
     pub(super) told: BTreeSet<TableId>,
@@ -81,15 +100,18 @@ impl Book {
     /// Gives an entry a date, unless it has an earlier one; when to look for it.
     pub(super) fn watch(&mut self, entry: EntryKey, at_ns: u64) -> u64 {
         let tick = (at_ns >> TICK_BITS) + 1;
-        let known = self.known.entry(entry).or_insert_with(|| Known {
-            tick: NEVER,
-            tie: Tie::default(),
-        });
-        if tick < known.tick {
-            known.tick = tick;
-            self.buckets.entry(tick).or_default().push(entry);
+        let known = self.of(entry);
+        if tick >= known.tick {
+            return known.tick << TICK_BITS;
         }
-        known.tick << TICK_BITS
+        known.tick = tick;
+        self.bucket(tick).push(entry);
+        tick << TICK_BITS
+    }
+
+    /// The entries of a tick.
+    fn bucket(&mut self, tick: u64) -> &mut Vec<EntryKey> {
+        self.buckets.entry(tick).or_default()
     }
 
     /// An entry whose date has come. It has none any more.
@@ -104,7 +126,7 @@ impl Book {
                 first.remove();
                 continue;
             };
-            if let Some(known) = self.known.get_mut(&entry)
+            if let Some(known) = self.get(entry)
                 && known.tick == tick
             {
                 known.tick = NEVER;
@@ -126,11 +148,31 @@ impl Book {
         self.of(entry).tie = tie;
     }
 
+    /// What is known of an entry, nothing so far perhaps.
     fn of(&mut self, entry: EntryKey) -> &mut Known {
-        self.known.entry(entry).or_insert_with(|| Known {
-            tick: NEVER,
-            tie: Tie::default(),
-        })
+        let (table, slot) = (entry.table.index(), entry.slot as usize);
+        if self.known.len() <= table {
+            self.known.resize_with(table + 1, Vec::new);
+        }
+        let slots = &mut self.known[table];
+        if slots.len() <= slot {
+            slots.resize_with(slot + 1, || Known::of(None));
+        }
+        let known = &mut slots[slot];
+        if known.entry != Some(entry.id) {
+            *known = Known::of(Some(entry.id));
+        }
+        known
+    }
+
+    fn get(&mut self, entry: EntryKey) -> Option<&mut Known> {
+        let known = self.known.get_mut(entry.table.index())?.get_mut(entry.slot as usize)?;
+        (known.entry == Some(entry.id)).then_some(known)
+    }
+
+    fn take(&mut self, entry: EntryKey) -> Option<Known> {
+        let known = self.get(entry)?;
+        Some(std::mem::replace(known, Known::of(None)))
     }
 
     /// Keeps entries that have expired, as far as there is room.
@@ -141,14 +183,15 @@ impl Book {
 
     /// The other entry of a pair.
     pub(crate) fn partner(&self, entry: EntryKey) -> Option<EntryKey> {
-        self.known.get(&entry)?.tie.partner
+        let known = self.known.get(entry.table.index())?.get(entry.slot as usize)?;
+        known.tie.partner.filter(|_| known.entry == Some(entry.id))
     }
 
     /// Forgets an entry and its partner; what they held is appended.
     pub(crate) fn forget(&mut self, entry: EntryKey, held: &mut Vec<Hold>) {
-        let Some(known) = self.known.remove(&entry) else { return };
+        let Some(known) = self.take(entry) else { return };
         held.extend(known.tie.held);
-        if let Some(partner) = known.tie.partner.and_then(|partner| self.known.remove(&partner)) {
+        if let Some(partner) = known.tie.partner.and_then(|partner| self.take(partner)) {
             held.extend(partner.tie.held);
         }
     }
@@ -184,27 +227,5 @@ impl Stateful {
             let taken = counts.read(TAKEN).to_u64().saturating_sub(1);
             counts.write(TAKEN, &Bits::new(WIDTH, taken.into()));
         });
-    }
-}
-
-/// Spreads numbers of entries, which count up.
-#[derive(Default)]
-pub(crate) struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(value.into());
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

@@ -1,8 +1,9 @@
 //! Entries that the data plane adds to tables, and how they expire.
 //!
-//! A packet asks for an entry with a message ([`Recipient`]). The worker keeps it until its session has ended and no table is
-//! pinned, and then writes as a controller does, under the same lock: the next packet finds the entry, and controllers see
-//! it.
+//! A packet asks for an entry with a message ([`Recipient`]). The worker writes as a controller does, under the same lock, before the next
+//! packet, which finds the entry; controllers see it, too. On the slow path the message is kept until the session has ended and no table is
+//! pinned. On the fast path the worker stays pinned, for the next packet of the burst, and writes only what waits for nothing
+//! ([`Pipeline::learn_beside_pin`]).
 //!
 //! An entry that no packet has hit for its time is deleted, whichever side has added it. The two entries of a pair stay as
 //! long as packets hit one of them, and the end of one, for whatever reason, is that of the other. What a packet has taken of
@@ -12,14 +13,13 @@
 mod book;
 
 use crate::control::{Batch, Record};
-use crate::error::ControlError;
 use crate::load::{Options, Pipeline};
-pub(crate) use book::{Book, Hold};
-use book::{EntryKey, Tie};
+use book::Tie;
+pub(crate) use book::{Book, EntryKey, Hold};
 use forebay_bits::Bits;
 use forebay_exec::DigestRequest;
 use forebay_ir::{Program, Recipient, TableId};
-use forebay_tables::{ActionCall, ActionId, EntryAction, EntryId, KeyMatch, NewEntry};
+use forebay_tables::{ActionCall, ActionId, KeyMatch, TableError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seconds of the expiry profiles by number, for tables that do not say it.
@@ -35,6 +35,8 @@ const LOOKS_MAX: usize = 256;
 pub(crate) enum Learned {
     /// A message to a table, a pool or a quota.
     Request(DigestRequest),
+    /// What a packet has taken and belongs to no entry.
+    Taken(Hold),
     /// The requests that follow are another packet's.
     PacketEnds,
 }
@@ -126,7 +128,9 @@ impl Learning {
     }
 
     pub(crate) fn look_at(&self, time_ns: u64) {
-        self.next_ns.fetch_min(time_ns, Ordering::Relaxed);
+        if time_ns < self.next_ns.load(Ordering::Relaxed) {
+            self.next_ns.fetch_min(time_ns, Ordering::Relaxed);
+        }
     }
 }
 
@@ -148,16 +152,22 @@ impl Pipeline {
 
     /// Does what packets asked of tables. An entry that exists, or that the table has no room for, is counted and has no effect.
     pub(crate) fn learn(&self, learned: impl Iterator<Item = Learned>, now_ns: u64) {
-        self.batch(|batch| {
-            let mut held = Vec::new();
-            for learned in learned {
-                match learned {
-                    Learned::Request(request) => batch.learn(&request, now_ns, &mut held),
-                    Learned::PacketEnds => batch.give_back(&mut held),
-                }
+        self.batch(|batch| batch.learn_all(learned, now_ns));
+    }
+
+    /// The same for a worker that has pinned the tables, as far as nothing has to be waited for. Whether nothing is left to be done, which it
+    /// has to do when it has unpinned.
+    pub(crate) fn learn_beside_pin(&self, learned: &mut Vec<Learned>, now_ns: u64) -> bool {
+        let done = self.batch_beside_pin(|batch| {
+            let entries = 2 * learned.len();
+            if !learned.iter().any(|learned| batch.would_wait(learned, entries)) {
+                batch.learn_all(learned.drain(..), now_ns);
             }
-            batch.give_back(&mut held);
         });
+        if let Some(((), released)) = done {
+            learned.extend(released.into_iter().map(Learned::Taken));
+        }
+        learned.is_empty()
     }
 
     /// Deletes entries that no packet has hit for their time, a bounded number of them.
@@ -195,7 +205,50 @@ impl Pipeline {
     }
 }
 
+/// An entry that a packet asks for.
+struct Asked<'v> {
+    table: TableId,
+    key: &'v [Bits],
+    call: ActionCall,
+    timeout_ns: u64,
+}
+
+/// Why a table has not taken an entry.
+enum Refusal {
+    Exists,
+    NoRoom,
+}
+
 impl Batch<'_> {
+    fn learn_all(&mut self, learned: impl Iterator<Item = Learned>, now_ns: u64) {
+        let mut held = Vec::new();
+        for learned in learned {
+            match learned {
+                Learned::Request(request) => self.learn(&request, now_ns, &mut held),
+                Learned::Taken(hold) => self.released.push(hold),
+                Learned::PacketEnds => self.give_back(&mut held),
+            }
+        }
+        self.give_back(&mut held);
+    }
+
+    /// Whether something, among so many entries, may wait until readers have unpinned.
+    fn would_wait(&self, learned: &Learned, entries: usize) -> bool {
+        let Learned::Request(request) = learned else {
+            return false;
+        };
+        match self.pipeline.program.digests[request.digest.index()].to {
+            Recipient::NewEntry { table, .. } => self.table(table).waits_for_readers(entries),
+            Recipient::NewPair { table, reverse, .. } => [table, reverse]
+                .iter()
+                .any(|table| self.table(*table).waits_for_readers(entries)),
+            Recipient::Controller
+            | Recipient::NewTimeout { .. }
+            | Recipient::Number { .. }
+            | Recipient::Share { .. } => false,
+        }
+    }
+
     fn learn(&mut self, request: &DigestRequest, now_ns: u64, held: &mut Vec<Hold>) {
         let program = &self.pipeline.program;
         let values = &request.values[..];
@@ -213,8 +266,8 @@ impl Batch<'_> {
             }
             Recipient::NewTimeout { table } => self.change_timeout(table, values, now_ns),
             Recipient::NewEntry { table, action } => {
-                if let Some((new, _)) = self.new_entry((table, action), values, None) {
-                    let added = self.add_noted((table, new), None, now_ns);
+                if let Some((asked, _)) = self.asked((table, action), values, None) {
+                    let added = self.add_asked(asked, now_ns).map(|entry| (entry, None));
                     self.conclude(added, held);
                 }
             }
@@ -224,60 +277,93 @@ impl Batch<'_> {
                 reverse,
                 reverse_action,
             } => {
-                let Some((new, rest)) = self.new_entry((table, action), values, values.last()) else {
+                let Some((asked, rest)) = self.asked((table, action), values, values.last()) else {
                     return;
                 };
-                let Some((other, _)) = self.new_entry((reverse, reverse_action), rest, values.last()) else {
+                let Some((other, _)) = self.asked((reverse, reverse_action), rest, values.last()) else {
                     return;
                 };
-                let added = self.add_noted((table, new), Some((reverse, other)), now_ns);
+                self.table(reverse).ask_for_insertion(other.key);
+                let added = self.add_pair(asked, other, now_ns);
                 self.conclude(added, held);
             }
         }
     }
 
     /// An entry from the values of a message, and the values that follow. The profile is the last of them unless it is given.
-    fn new_entry<'v>(
+    fn asked<'v>(
         &self,
         (table, action): (TableId, u32),
         values: &'v [Bits],
         profile: Option<&Bits>,
-    ) -> Option<(NewEntry, &'v [Bits])> {
+    ) -> Option<(Asked<'v>, &'v [Bits])> {
         let program = &self.pipeline.program;
         let declared = &program.tables[table.index()];
         let listed = declared.actions[action as usize].action;
         let (key, rest) = values.split_at_checked(declared.keys.len())?;
         let (args, rest) = rest.split_at_checked(program.actions[listed.index()].params.len())?;
         let profile = profile.or(rest.first())?;
-        let key = key.iter().cloned().map(KeyMatch::Exact).collect();
-        let call = ActionCall::new(ActionId(listed.0), args.to_vec());
-        let mut new = NewEntry::new(key, 0, EntryAction::Call(call));
-        new.idle_timeout_ns = self.pipeline.learning.timeout_ns(table, profile);
-        Some((new, rest))
+        let asked = Asked {
+            table,
+            key,
+            call: ActionCall::new(ActionId(listed.0), args.to_vec()),
+            timeout_ns: self.pipeline.learning.timeout_ns(table, profile),
+        };
+        Some((asked, rest))
     }
 
-    /// Adds an entry, or two of which there are both or none.
-    fn add_noted(
-        &mut self,
-        (table, new): (TableId, NewEntry),
-        other: Option<(TableId, NewEntry)>,
-        now_ns: u64,
-    ) -> Result<(EntryKey, Option<EntryKey>), ControlError> {
-        let entry = (table, self.add(table, new, now_ns)?);
-        let Some((reverse, new)) = other else {
-            return Ok((entry, None));
+    fn add_asked(&mut self, asked: Asked<'_>, now_ns: u64) -> Result<EntryKey, Refusal> {
+        let Asked {
+            table,
+            key,
+            call,
+            timeout_ns,
+        } = asked;
+        self.claim_entry(table).map_err(|_| Refusal::NoRoom)?;
+        let pipeline = self.pipeline;
+        let mut taken = 0;
+        let prepare = |slot| {
+            taken = slot;
+            pipeline.reset_direct_objects(table, slot, now_ns);
         };
-        match self.add(reverse, new, now_ns) {
-            Ok(other) => Ok((entry, Some((reverse, other)))),
+        let added = self.table_mut(table).insert_exact(key, call, timeout_ns, prepare);
+        match added {
+            Ok(id) => {
+                let slot = taken as u32;
+                let entry = EntryKey { table, slot, id };
+                self.watch(entry, timeout_ns, now_ns);
+                Ok(entry)
+            }
             Err(error) => {
-                self.remove_alone(entry)?;
-                Err(error)
+                self.disclaim_entry(table);
+                Err(match error {
+                    TableError::Duplicate(_) => Refusal::Exists,
+                    _ => Refusal::NoRoom,
+                })
+            }
+        }
+    }
+
+    /// Adds two entries, or none.
+    fn add_pair(
+        &mut self,
+        one: Asked<'_>,
+        other: Asked<'_>,
+        now_ns: u64,
+    ) -> Result<(EntryKey, Option<EntryKey>), Refusal> {
+        let entry = self.add_asked(one, now_ns)?;
+        match self.add_asked(other, now_ns) {
+            Ok(other) => Ok((entry, Some(other))),
+            Err(refusal) => {
+                self.remove_alone((entry.table, entry.id))
+                    .expect("it was just added, and is not const");
+                Err(refusal)
             }
         }
     }
 
     /// Counts what became of entries, and ties what the packet holds to them.
-    fn conclude(&mut self, added: Result<(EntryKey, Option<EntryKey>), ControlError>, held: &mut Vec<Hold>) {
+    fn conclude(&mut self, added: Result<(EntryKey, Option<EntryKey>), Refusal>, held: &mut Vec<Hold>) {
         let learning = &self.pipeline.learning;
         match added {
             Ok((entry, partner)) => {
@@ -287,10 +373,10 @@ impl Batch<'_> {
                     self.control_mut().book.tie(entry, Tie { partner, held });
                 }
             }
-            Err(error) => {
-                match error {
-                    ControlError::AlreadyExists { .. } => count(&learning.known, 1),
-                    _ => count(&learning.refused, 1),
+            Err(refusal) => {
+                match refusal {
+                    Refusal::Exists => count(&learning.known, 1),
+                    Refusal::NoRoom => count(&learning.refused, 1),
                 }
                 self.give_back(held);
             }
@@ -304,33 +390,38 @@ impl Batch<'_> {
         };
         let timeout_ns = self.pipeline.learning.timeout_ns(table, profile);
         let key = key.iter().cloned().map(KeyMatch::Exact).collect();
-        let Ok(entry) = self.table(table).find(key, 0).cloned() else {
+        let Ok(found) = self.table(table).find(key, 0) else {
             return;
         };
-        let partner = self.control_mut().book.partner((table, entry.id()));
-        self.set_timeout((table, entry.id()), timeout_ns, now_ns);
+        let entry = EntryKey {
+            table,
+            slot: found.slot() as u32,
+            id: found.id(),
+        };
+        let partner = self.control_mut().book.partner(entry);
+        self.set_timeout(entry, timeout_ns, now_ns);
         if let Some(partner) = partner {
             self.set_timeout(partner, timeout_ns, now_ns);
         }
     }
 
-    fn set_timeout(&mut self, (table, id): EntryKey, timeout_ns: u64, now_ns: u64) {
-        let Some(entry) = self.table(table).get(id).cloned() else {
+    fn set_timeout(&mut self, entry: EntryKey, timeout_ns: u64, now_ns: u64) {
+        if !self.holds(entry) {
             return;
-        };
-        if entry.idle_timeout_ns() != timeout_ns {
-            let action = entry.action().clone();
+        }
+        let found = self.table(entry.table).in_slot(entry.slot);
+        if found.is_some_and(|found| found.idle_timeout_ns() != timeout_ns) {
             // A constant entry keeps its time.
-            let _ = self.table_mut(table).modify_with_timeout(id, action, Some(timeout_ns));
-            self.note_date(table, id, timeout_ns, now_ns);
+            let _ = self.table_mut(entry.table).set_timeout(entry.id, timeout_ns);
+            self.note_date(entry, timeout_ns, now_ns);
         }
     }
 
     /// Notes when an entry may expire.
-    pub(crate) fn watch(&mut self, table: TableId, entry: EntryId, timeout_ns: u64, from_ns: u64) {
-        if timeout_ns > 0 && self.pipeline.learning.deletes_idle(table) {
+    pub(crate) fn watch(&mut self, entry: EntryKey, timeout_ns: u64, from_ns: u64) {
+        if timeout_ns > 0 && self.pipeline.learning.deletes_idle(entry.table) {
             let at_ns = from_ns.saturating_add(timeout_ns);
-            let due_ns = self.control_mut().book.watch((table, entry), at_ns);
+            let due_ns = self.control_mut().book.watch(entry, at_ns);
             self.pipeline.learning.look_at(due_ns);
         }
     }
@@ -351,7 +442,7 @@ impl Batch<'_> {
                 .flatten()
                 .filter_map(|entry| self.record_to_tell(entry))
                 .collect();
-            if self.remove(entry.0, entry.1).is_ok() {
+            if self.remove(entry.table, entry.id).is_ok() {
                 count(&self.pipeline.learning.expired, 1 + u64::from(partner.is_some()));
                 self.control_mut().book.tell(records);
             }
@@ -362,19 +453,21 @@ impl Batch<'_> {
     }
 
     /// An entry about to expire, if a controller hears of it.
-    fn record_to_tell(&mut self, (table, id): EntryKey) -> Option<(TableId, Record)> {
-        if !self.control_mut().book.told.contains(&table) {
+    fn record_to_tell(&mut self, entry: EntryKey) -> Option<(TableId, Record)> {
+        let table = entry.table;
+        if !self.control_mut().book.told.contains(&table) || !self.holds(entry) {
             return None;
         }
-        let entry = self.table(table).get(id)?;
+        let entry = self.table(table).in_slot(entry.slot)?;
         Some((table, self.pipeline.record_of(table, entry)))
     }
 
     /// When an entry expires, and its partner with it; none when it does not, or is gone.
     fn end_of(&mut self, entry: EntryKey) -> Option<u64> {
         let partner = self.control_mut().book.partner(entry);
-        let end = |(table, id): EntryKey| {
-            let entry = self.table(table).get(id)?;
+        let end = |entry: EntryKey| {
+            let EntryKey { table, slot, id } = entry;
+            let entry = self.table(table).in_slot(slot).filter(|entry| entry.id() == id)?;
             let last_hit_ns = self.pipeline.stateful.last_hit_ns(table, entry.slot());
             (entry.idle_timeout_ns() > 0).then(|| last_hit_ns.saturating_add(entry.idle_timeout_ns()))
         };
