@@ -18,94 +18,129 @@ bit<32> int_words(in int_shim_t shim, in int_md_t md) {
         + (bit<32>) md.instructions + (bit<32>) md.domain_id + (bit<32>) md.ds_instructions + (bit<32>) md.ds_flags;
 }
 
+// The metadata of this hop, up to 13 words: the last words of these four together, with zeros before them.
+struct own_t {
+    bit<32> first;
+    bit<128> second;
+    bit<128> third;
+    bit<128> fourth;
+}
+
 // This hop's metadata, in the order of the instruction bits, and what they add to a checksum. What the switch does not
 // measure is all ones.
-control AddMetadata(inout headers_t hdr, in metadata_t meta, in bit<16> instructions, out bit<32> sum) {
+control GatherMetadata(in report_t report, in bit<16> instructions, inout own_t own, inout bit<32> sum) {
     apply {
-        sum = 0;
+        own = { 0, 0, 0, 0 };
         if (instructions[15:15] == 1) {
-            hdr.own_node.setValid();
-            hdr.own_node.value = meta.report.node_id;
-            sum = sum + checksum_words32(hdr.own_node.value);
+            own.fourth[31:0] = report.node_id;
         }
         if (instructions[14:14] == 1) {
-            hdr.own_ports.setValid();
-            hdr.own_ports.value = meta.report.ingress_port ++ meta.report.egress_port;
-            sum = sum + checksum_words32(hdr.own_ports.value);
+            own.fourth = own.fourth[95:0] ++ report.ingress_port ++ report.egress_port;
         }
         if (instructions[13:13] == 1) {
-            hdr.own_latency.setValid();
-            hdr.own_latency.value = meta.report.latency;
-            sum = sum + checksum_words32(hdr.own_latency.value);
+            own.fourth = own.fourth[95:0] ++ report.latency;
         }
         if (instructions[12:12] == 1) {
-            hdr.own_queue.setValid();
-            hdr.own_queue.value = meta.report.queue_id ++ meta.report.queue_depth;
-            sum = sum + checksum_words32(hdr.own_queue.value);
+            own.fourth = own.fourth[95:0] ++ report.queue_id ++ report.queue_depth;
         }
         if (instructions[11:11] == 1) {
-            hdr.own_ingress_time.setValid();
-            hdr.own_ingress_time.value = meta.report.ingress_time;
-            sum = sum + checksum_words64(hdr.own_ingress_time.value);
+            own.third = own.third[63:0] ++ own.fourth[127:64];
+            own.fourth = own.fourth[63:0] ++ report.ingress_time;
         }
         if (instructions[10:10] == 1) {
-            hdr.own_egress_time.setValid();
-            hdr.own_egress_time.value = meta.report.egress_time;
-            sum = sum + checksum_words64(hdr.own_egress_time.value);
+            own.third = own.third[63:0] ++ own.fourth[127:64];
+            own.fourth = own.fourth[63:0] ++ report.egress_time;
         }
         // All ones are a zero of ones' complement: they add nothing.
-        if (instructions[9:9] == 1) {
-            hdr.own_level2.setValid();
-            hdr.own_level2.value = 0xffffffffffffffff;
-        }
-        if (instructions[8:8] == 1) {
-            hdr.own_utilization.setValid();
-            hdr.own_utilization.value = 0xffffffff;
-        }
-        if (instructions[7:7] == 1) {
-            hdr.own_buffer.setValid();
-            hdr.own_buffer.value = 0xffffffff;
-        }
-        // The checksum of UDP is updated instead.
-        if (instructions[0:0] == 1) {
-            hdr.own_complement.setValid();
-            hdr.own_complement.value = 0xffffffff;
+        sum = sum + checksum_words128(own.third) + checksum_words128(own.fourth);
+        if (instructions & UNMEASURED != 0) {
+            if (instructions[9:9] == 1) {
+                own.second = own.second[63:0] ++ own.third[127:64];
+                own.third = own.third[63:0] ++ own.fourth[127:64];
+                own.fourth = own.fourth[63:0] ++ 64w0xffffffffffffffff;
+            }
+            if (instructions[8:8] == 1) {
+                own.second = own.second[95:0] ++ own.third[127:96];
+                own.third = own.third[95:0] ++ own.fourth[127:96];
+                own.fourth = own.fourth[95:0] ++ 32w0xffffffff;
+            }
+            if (instructions[7:7] == 1) {
+                own.second = own.second[95:0] ++ own.third[127:96];
+                own.third = own.third[95:0] ++ own.fourth[127:96];
+                own.fourth = own.fourth[95:0] ++ 32w0xffffffff;
+            }
+            // The Checksum Complement: the checksum of UDP is updated instead.
+            if (instructions[0:0] == 1) {
+                own.first = own.second[127:96];
+                own.second = own.second[95:0] ++ own.third[127:96];
+                own.third = own.third[95:0] ++ own.fourth[127:96];
+                own.fourth = own.fourth[95:0] ++ 32w0xffffffff;
+            }
         }
     }
 }
 
-// The lengths of IP and UDP after `added` bytes, with the checksums that cover them.
-control Lengthen(inout headers_t hdr, in bit<16> added) {
+// Puts so many words of metadata into the packet, in headers of 8, 4, 2 and 1 words: with a header for each datum there would be
+// a thousand ways through the deparser.
+control AddMetadata(inout headers_t hdr, in own_t own, in bit<8> words) {
+    bit<128> second = own.second;
+    bit<128> third = own.third;
+    bit<128> fourth = own.fourth;
+
+    apply {
+        if (words[0:0] == 1) {
+            hdr.own_1.setValid();
+            hdr.own_1.value = fourth[31:0];
+            fourth = third[31:0] ++ fourth[127:32];
+            third = second[31:0] ++ third[127:32];
+            second = own.first ++ second[127:32];
+        }
+        if (words[1:1] == 1) {
+            hdr.own_2.setValid();
+            hdr.own_2.value = fourth[63:0];
+            fourth = third[63:0] ++ fourth[127:64];
+            third = second[63:0] ++ third[127:64];
+            second = second >> 64;
+        }
+        if (words[2:2] == 1) {
+            hdr.own_4.setValid();
+            hdr.own_4.value = fourth;
+            fourth = third;
+            third = second;
+        }
+        if (words[3:3] == 1) {
+            hdr.own_8.setValid();
+            hdr.own_8.first = third;
+            hdr.own_8.last = fourth;
+        }
+    }
+}
+
+// The lengths of IP and UDP after `added` bytes and the protocol of IP, with the checksum that covers them.
+control Lengthen(inout headers_t hdr, in bit<16> added, in bit<8> protocol) {
     apply {
         if (hdr.ipv4.isValid()) {
             bit<16> length_ = hdr.ipv4.total_len + added;
-            hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, checksum_replace(hdr.ipv4.total_len, length_));
+            bit<32> sum = checksum_replace(hdr.ipv4.total_len, length_);
+            if (protocol != hdr.ipv4.protocol) {
+                sum = sum + checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, hdr.ipv4.ttl ++ protocol);
+                hdr.ipv4.protocol = protocol;
+            }
+            hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, sum);
             hdr.ipv4.total_len = length_;
         } else {
             hdr.ipv6.payload_len = hdr.ipv6.payload_len + added;
+            hdr.ipv6.next_header = protocol;
         }
         hdr.udp.length_ = hdr.udp.length_ + added;
     }
 }
 
-// Writes the protocol of the IP header.
-control SetProtocol(inout headers_t hdr, in bit<8> protocol) {
-    apply {
-        if (hdr.ipv4.isValid()) {
-            hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum,
-                checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, hdr.ipv4.ttl ++ protocol));
-            hdr.ipv4.protocol = protocol;
-        } else {
-            hdr.ipv6.next_header = protocol;
-        }
-    }
-}
-
 // Makes a packet an INT packet, with the metadata of this hop in mode MD.
 control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
+    GatherMetadata() gather_metadata;
     AddMetadata() add_metadata;
     Lengthen() lengthen;
-    SetProtocol() set_protocol;
 
     apply {
         bool has_udp = hdr.udp.isValid();
@@ -116,7 +151,9 @@ control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
             return;
         }
         bit<8> protocol = hdr.ipv4.isValid() ? hdr.ipv4.protocol : hdr.ipv6.next_header;
-        bit<16> own = 0;
+        // Of the metadata that are added.
+        bit<8> own_words = 0;
+        own_t own = { 0, 0, 0, 0 };
         hdr.shim.setValid();
         hdr.md.setValid();
         hdr.shim.reserved = 0;
@@ -138,27 +175,22 @@ control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
             hdr.shim.type = INT_TYPE_MD;
             hdr.md.hop_ml = (bit<5>) words;
             hdr.md.remaining_hops = meta.max_hops;
-            own = (bit<16>) words << 2;
-            if (meta.max_hops == 0) {
-                own = 0;
-            } else if ((bit<32>) meta.ip_bytes + (bit<32>) fixed + (bit<32>) own > (bit<32>) meta.mtu) {
-                own = 0;
-                hdr.md.mtu_exceeded = 1;
-            } else {
-                hdr.md.remaining_hops = meta.max_hops - 1;
-                add_metadata.apply(hdr, meta, meta.instructions, sum);
+            if (meta.max_hops != 0) {
+                if ((bit<32>) meta.ip_bytes + (bit<32>) fixed + ((bit<32>) words << 2) > (bit<32>) meta.mtu) {
+                    hdr.md.mtu_exceeded = 1;
+                } else {
+                    own_words = words;
+                    hdr.md.remaining_hops = meta.max_hops - 1;
+                    gather_metadata.apply(meta.report, meta.instructions, own, sum);
+                }
             }
         }
-        hdr.shim.length_ = 3 + (bit<8>) (own >> 2);
+        hdr.shim.length_ = 3 + own_words;
+        bit<16> added = fixed + ((bit<16>) own_words << 2);
+        bit<16> before = hdr.udp.length_;
         if (has_udp) {
             hdr.shim.npt = INT_NPT_UDP;
             hdr.shim.original = hdr.udp.dst_port;
-            bit<16> before = hdr.udp.length_;
-            lengthen.apply(hdr, INT_FIXED_BYTES + own);
-            // The length counts twice: in the header and in the pseudo header.
-            sum = sum + int_words(hdr.shim, hdr.md) + checksum_replace(hdr.udp.dst_port, INT_UDP_PORT)
-                + checksum_replace(before, hdr.udp.length_) + checksum_replace(before, hdr.udp.length_);
-            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
         } else {
             hdr.shim.npt = INT_NPT_IP;
             hdr.shim.original = (bit<16>) protocol;
@@ -166,28 +198,31 @@ control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
             // Entropy for those who spread flows by ports.
             hash(hdr.udp.src_port, HashAlgorithm.crc16, 16w0xc000,
                  { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, meta.src_port, meta.dst_port, protocol }, 16w0x4000);
-            // What follows the IP header until now.
+            // What follows the IP header until now, and the length of this header in `added`.
             hdr.udp.length_ = meta.ip_bytes
                 - (hdr.ipv4.isValid() ? (bit<16>) hdr.ipv4.ihl << 2 : IPV6_BYTES);
             hdr.udp.checksum = 0;
-            lengthen.apply(hdr, fixed + own);
-            set_protocol.apply(hdr, IP_PROTOCOL_UDP);
+        }
+        lengthen.apply(hdr, added, IP_PROTOCOL_UDP);
+        if (has_udp) {
+            // The length counts twice: in the header and in the pseudo header.
+            sum = sum + int_words(hdr.shim, hdr.md) + checksum_replace(hdr.udp.dst_port, INT_UDP_PORT)
+                + checksum_replace(before, hdr.udp.length_) + checksum_replace(before, hdr.udp.length_);
+            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
         }
         hdr.udp.dst_port = INT_UDP_PORT;
+        add_metadata.apply(hdr, own, own_words);
     }
 }
 
 // Adds this hop's metadata to an INT-MD packet, or says in the header why not.
 control Transit(inout headers_t hdr, inout metadata_t meta, out bit<32> what) {
+    GatherMetadata() gather_metadata;
     AddMetadata() add_metadata;
     Lengthen() lengthen;
 
     apply {
         bit<8> words = instruction_words(hdr.md.instructions);
-        bit<16> own = (bit<16>) words << 2;
-        bit<32> sum = 0;
-        bit<32> before = int_words(hdr.shim, hdr.md);
-        bit<16> udp_length = hdr.udp.length_;
         what = COUNT_TRANSIT_MD;
         if (hdr.md.version != INT_VERSION || (bit<8>) hdr.md.hop_ml != words || hdr.md.instructions[6:1] != 0
             || hdr.md.ds_instructions != 0) {
@@ -195,29 +230,37 @@ control Transit(inout headers_t hdr, inout metadata_t meta, out bit<32> what) {
             what = COUNT_NOT_UNDERSTOOD;
             return;
         }
+        // Of the metadata that are added.
+        bit<8> own_words = 0;
+        own_t own = { 0, 0, 0, 0 };
+        bit<32> sum = 0;
+        bit<32> before = int_words(hdr.shim, hdr.md);
+        bit<16> udp_length = hdr.udp.length_;
+        bit<16> added = (bit<16>) words << 2;
         if (hdr.md.remaining_hops == 0) {
             hdr.md.hops_exceeded = 1;
             what = COUNT_HOPS_EXCEEDED;
-        } else if ((bit<32>) meta.ip_bytes + (bit<32>) own > (bit<32>) meta.mtu
+        } else if ((bit<32>) meta.ip_bytes + (bit<32>) added > (bit<32>) meta.mtu
                    || (bit<16>) hdr.shim.length_ + (bit<16>) words > 255) {
             hdr.md.mtu_exceeded = 1;
             what = COUNT_MTU_EXCEEDED;
         } else {
-            add_metadata.apply(hdr, meta, hdr.md.instructions, sum);
+            own_words = words;
+            gather_metadata.apply(meta.report, hdr.md.instructions, own, sum);
             hdr.md.remaining_hops = hdr.md.remaining_hops - 1;
             hdr.shim.length_ = hdr.shim.length_ + words;
-            lengthen.apply(hdr, own);
+            lengthen.apply(hdr, added, IP_PROTOCOL_UDP);
         }
         sum = sum + int_words(hdr.shim, hdr.md) + checksum_replace((bit<16>) checksum_fold(before), 0)
             + checksum_replace(udp_length, hdr.udp.length_) + checksum_replace(udp_length, hdr.udp.length_);
         hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
+        add_metadata.apply(hdr, own, own_words);
     }
 }
 
 // Takes INT out of a packet. What it looked like is kept for the report.
 control Sink(inout headers_t hdr) {
     Lengthen() lengthen;
-    SetProtocol() set_protocol;
 
     apply {
         hdr.saved.setValid();
@@ -229,22 +272,22 @@ control Sink(inout headers_t hdr) {
         hdr.saved_md = hdr.md;
         hdr.saved_stack = hdr.stack;
 
-        bit<16> removed = ((bit<16>) hdr.shim.length_ << 2) + 4;
-        if (hdr.shim.npt == INT_NPT_IP) {
-            lengthen.apply(hdr, 0 - removed - UDP_BYTES);
-            set_protocol.apply(hdr, hdr.shim.original[7:0]);
-            hdr.udp.setInvalid();
-        } else {
-            bit<16> before = hdr.udp.length_;
+        bool is_udp = hdr.shim.npt != INT_NPT_IP;
+        bit<16> removed = ((bit<16>) hdr.shim.length_ << 2) + 4 + (is_udp ? 16w0 : UDP_BYTES);
+        bit<8> protocol = is_udp ? IP_PROTOCOL_UDP : hdr.shim.original[7:0];
+        bit<16> before = hdr.udp.length_;
+        lengthen.apply(hdr, 0 - removed, protocol);
+        if (is_udp) {
             // The complement of the sum of the stack: what its removal adds.
             bit<16> stack;
             hash(stack, HashAlgorithm.csum16, 16w0, { hdr.stack.metadata }, 32w0x10000);
-            lengthen.apply(hdr, 0 - removed);
             bit<32> sum = (bit<32>) stack + checksum_replace(checksum_fold(int_words(hdr.shim, hdr.md)), 0)
                 + checksum_replace(before, hdr.udp.length_) + checksum_replace(before, hdr.udp.length_)
                 + checksum_replace(INT_UDP_PORT, hdr.shim.original);
             hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
             hdr.udp.dst_port = hdr.shim.original;
+        } else {
+            hdr.udp.setInvalid();
         }
         hdr.shim.setInvalid();
         hdr.md.setInvalid();

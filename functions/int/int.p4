@@ -183,17 +183,12 @@ control IntDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.udp);
         packet.emit(hdr.shim);
         packet.emit(hdr.md);
-        packet.emit(hdr.own_node);
-        packet.emit(hdr.own_ports);
-        packet.emit(hdr.own_latency);
-        packet.emit(hdr.own_queue);
-        packet.emit(hdr.own_ingress_time);
-        packet.emit(hdr.own_egress_time);
-        packet.emit(hdr.own_level2);
-        packet.emit(hdr.own_utilization);
-        packet.emit(hdr.own_buffer);
-        packet.emit(hdr.own_complement);
+        packet.emit(hdr.own_8);
+        packet.emit(hdr.own_4);
+        packet.emit(hdr.own_2);
+        packet.emit(hdr.own_1);
         packet.emit(hdr.stack);
+        packet.emit(hdr.report_stack);
     }
 }
 

@@ -45,6 +45,8 @@ const bit<32> COUNTS = 13;
 const bit<32> REPORT_BYTES = 14 + 20 + 8 + 8 + 4 + 8;
 // Shim and INT header.
 const bit<16> INT_FIXED_BYTES = 16;
+// Instructions for what the switch does not measure.
+const bit<16> UNMEASURED = 0x0381;
 // Report Length 255 has another meaning, and own metadata take up to 8 words.
 const bit<16> SNAP_BYTES_MAX = 960;
 
@@ -52,6 +54,15 @@ header saved_t {
     bit<8> next_protocol;
     bit<16> ip_length;
     bit<16> ip_checksum;
+}
+
+header own_words8_t {
+    bit<128> first;
+    bit<128> last;
+}
+
+header own_words4_t {
+    bit<128> value;
 }
 
 struct headers_t {
@@ -77,19 +88,15 @@ struct headers_t {
     udp_t udp;
     int_shim_t shim;
     int_md_t md;
-    // Metadata of this hop, in the order of the instruction bits.
-    int_word_t own_node;
-    int_word_t own_ports;
-    int_word_t own_latency;
-    int_word_t own_queue;
-    int_long_t own_ingress_time;
-    int_long_t own_egress_time;
-    int_long_t own_level2;
-    int_word_t own_utilization;
-    int_word_t own_buffer;
-    int_word_t own_complement;
+    // Metadata of this hop: as many of these as their words are.
+    own_words8_t own_8;
+    own_words4_t own_4;
+    int_long_t own_2;
+    int_word_t own_1;
     // Metadata of the hops before.
     int_stack_t stack;
+    // The same in a report of the sink. `stack` itself is never written, so it need not be copied where it stays in the packet.
+    int_stack_t report_stack;
     // What the sink has removed. Never emitted.
     saved_t saved;
     udp_t saved_udp;

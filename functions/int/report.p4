@@ -43,7 +43,7 @@ control Report(inout headers_t hdr, inout metadata_t meta) {
         hdr.udp = hdr.saved_udp;
         hdr.shim = hdr.saved_shim;
         hdr.md = hdr.saved_md;
-        hdr.stack = hdr.saved_stack;
+        hdr.report_stack = hdr.saved_stack;
     }
 
     apply {

@@ -249,7 +249,8 @@ control FromBackend(inout headers_t hdr, inout metadata_t meta) {
                 addresses = checksum_words128(~hdr.ipv6.src_addr) + checksum_words128(service_address);
                 hdr.ipv6.src_addr = service_address;
             }
-            update_transport.apply(hdr, addresses, checksum_replace(meta.client_port, port));
+            bit<32> ports = checksum_replace(meta.client_port, port);
+            update_transport.apply(hdr, addresses, ports);
             if (hdr.tcp.isValid()) {
                 hdr.tcp.src_port = port;
             } else {
