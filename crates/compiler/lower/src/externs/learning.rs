@@ -12,6 +12,7 @@ use crate::graph;
 use crate::names;
 use crate::object::ObjectId;
 use crate::storage;
+use crate::table;
 use crate::types;
 use crate::value::Value;
 use forebay_check::annotations;
@@ -25,8 +26,11 @@ use num_traits::ToPrimitive;
 /// The property of tables that the data plane adds entries to.
 pub const ADD_ON_MISS: &str = "add_on_miss";
 
+/// The property of tables whose entries are deleted when no packet has hit them for a time.
+const AUTO_DELETE: &str = "idle_timeout_with_auto_delete";
+
 /// Properties of tables of which actions may change entries.
-pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", "idle_timeout_with_auto_delete"];
+pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", AUTO_DELETE];
 
 /// Width of an expiry profile's number.
 const PROFILE_WIDTH: u32 = 8;
@@ -77,7 +81,7 @@ pub struct PendingPair {
 /// `add_entry(action_name, action_params, expire_time_profile_id)`: true, for the table decides later.
 pub fn add_entry(cx: &mut Context, args: &Args, span: Span) -> Value {
     let done = Value::boolean(true);
-    let Some(learning) = learning(cx, "add_entry", span) else {
+    let Some(learning) = adding(cx, "add_entry", span) else {
         return done;
     };
     let Some((action, data)) = action_with_data(cx, learning.declared, args, 0) else {
@@ -95,7 +99,7 @@ pub fn add_entry(cx: &mut Context, args: &Args, span: Span) -> Value {
 /// expire_time_profile_id)`: true, for the tables decide later.
 pub fn add_entry_pair(cx: &mut Context, args: &Args, span: Span) -> Value {
     let done = Value::boolean(true);
-    let Some(learning) = learning(cx, "add_entry_pair", span) else {
+    let Some(learning) = adding(cx, "add_entry_pair", span) else {
         return done;
     };
     let Some((action, mut data)) = action_with_data(cx, learning.declared, args, 0) else {
@@ -165,12 +169,12 @@ fn learning_table(cx: &mut Context, args: &Args, index: usize) -> Option<hir::Ta
     let found = (0..)
         .zip(tables)
         .find(|(_, table)| table.name == name && Some(table.control) == owner);
-    let Some((id, table)) = found else {
+    let Some((id, _)) = found else {
         let message = format!("this control has no table `{name}`");
         cx.error(codes::INVALID_ENTRY, args.span(index), message);
         return None;
     };
-    if !table.properties.iter().any(|property| property.name == ADD_ON_MISS) {
+    if !table::property_is(cx, hir::TableId(id), ADD_ON_MISS, true) {
         let message = format!("the table `{name}` does not have `{ADD_ON_MISS} = true`");
         cx.error(codes::INVALID_ENTRY, args.span(index), message);
         return None;
@@ -213,10 +217,27 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
 
 /// `set_entry_expire_time(expire_time_profile_id)`
 pub fn set_entry_expire_time(cx: &mut Context, args: &Args, span: Span) {
-    if let Some(learning) = learning(cx, "set_entry_expire_time", span) {
+    let function = "set_entry_expire_time";
+    if let Some(learning) = learning(cx, function, span).filter(|it| may(cx, it, function, AUTO_DELETE, span)) {
         let to = Recipient::NewTimeout { table: learning.table };
         send(cx, &learning, to, "$set_entry_expire_time", Vec::new(), args, 0);
     }
+}
+
+/// The table whose action is being lowered, for a function that adds an entry to it.
+fn adding(cx: &mut Context, function: &str, span: Span) -> Option<Learning> {
+    learning(cx, function, span).filter(|learning| may(cx, learning, function, ADD_ON_MISS, span))
+}
+
+/// Whether a property does not forbid a function in actions of a table; an error where it is `false`.
+fn may(cx: &mut Context, learning: &Learning, function: &str, property: &str, span: Span) -> bool {
+    let is_forbidden = table::property_is(cx, learning.declared, property, false);
+    if is_forbidden && !cx.aborted {
+        let table = &cx.hir.tables[learning.declared.index()].name;
+        let message = format!("`{function}` cannot be called here: the table `{table}` has `{property} = false`");
+        cx.error(codes::MISPLACED_CALL, span, message);
+    }
+    !is_forbidden
 }
 
 /// The table whose action is being lowered; an error where there is none whose entries actions may change.
