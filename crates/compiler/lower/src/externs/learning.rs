@@ -18,8 +18,9 @@ use crate::value::Value;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Type};
 use forebay_ir::{self as ir, BinaryOp, Digest, DigestId, Expr, Op, Recipient, RegisterId, TableId};
-use forebay_syntax::ast::Annotation;
+use forebay_syntax::ast::{Annotation, CompositeKind};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
@@ -187,7 +188,8 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
     let Value::Text(name) = args.value(cx, index) else {
         return None;
     };
-    let declared = &cx.hir.tables[table.index()];
+    let hir = cx.hir;
+    let declared = &hir.tables[table.index()];
     let named = |listed: &hir::TableAction| cx.hir.actions[listed.action.index()].name == name;
     let Some(action) = declared.actions.iter().position(named) else {
         let message = format!("the table `{}` has no action `{name}`", declared.name);
@@ -199,13 +201,13 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
         cx.error(codes::INVALID_ENTRY, args.span(index), message);
         return None;
     }
-    let params = &cx.hir.actions[declared.actions[action].action.index()].params;
-    let widths: Vec<u32> = params
+    let params = &hir.actions[declared.actions[action].action.index()].params;
+    let (names, widths): (Vec<&str>, Vec<u32>) = params
         .iter()
-        .filter_map(|param| types::scalar(cx, &cx.hir.vars[param.var.index()].ty))
-        .map(|scalar| scalar.width)
-        .collect();
-    let data = args.value(cx, index + 1).scalars();
+        .map(|param| &hir.vars[param.var.index()])
+        .filter_map(|var| types::scalar(cx, &var.ty).map(|scalar| (var.name.as_str(), scalar.width)))
+        .unzip();
+    let data = data_of(cx, args, index + 1, &name, &names)?;
     let given: Vec<u32> = data.iter().map(|value| value.width(&cx.program)).collect();
     if given != widths {
         let message = format!("the values do not fit the parameters of `{name}`");
@@ -213,6 +215,32 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
         return None;
     }
     Some((action as u32, data))
+}
+
+/// The values that an argument gives to an action: of a struct its members by the names of the parameters, as PNA 7.1 has it; of
+/// anything else all in their order.
+fn data_of(cx: &mut Context, args: &Args, index: usize, action: &str, params: &[&str]) -> Option<Vec<Expr>> {
+    let value = args.value(cx, index);
+    let ty = types::resolve(cx, &args.ty(index));
+    let fields = match &ty {
+        Type::Composite(id, type_args) if types::composite_kind(cx, &ty) == Some(CompositeKind::Struct) => {
+            types::fields(cx, *id, type_args)
+        }
+        Type::Record(fields) => fields.to_vec(),
+        _ => return Some(value.scalars()),
+    };
+    let place = |param: &str| fields.iter().position(|(field, _)| field == param);
+    let places: Option<Vec<usize>> = params.iter().map(|param| place(param)).collect();
+    let Some(places) = places.filter(|places| places.len() == fields.len()) else {
+        let message = format!("the members of this struct are not named as the parameters of `{action}`");
+        let listed = params.iter().map(|param| format!("`{param}`")).collect::<Vec<_>>();
+        let hint = format!("the parameters are ({})", listed.join(", "));
+        let diagnostic = Diagnostic::error(codes::INVALID_ENTRY, args.span(index), message);
+        cx.diagnostics.push(diagnostic.hint(hint));
+        return None;
+    };
+    let member = |place: usize| value.components().get(place).map(Value::scalars).unwrap_or_default();
+    Some(places.into_iter().flat_map(member).collect())
 }
 
 /// `set_entry_expire_time(expire_time_profile_id)`
