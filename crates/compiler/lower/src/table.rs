@@ -425,6 +425,11 @@ impl Property {
     }
 }
 
+/// Whether a property of this name takes a direct counter or meter.
+pub fn takes_direct_object(name: &str) -> bool {
+    matches!(Property::named(name), Some(Property::Counter | Property::Meter))
+}
+
 fn apply_property(cx: &mut Context, table: &mut ir::Table, property: &hir::TableProperty) {
     let Some(kind) = Property::named(&property.name) else {
         return;
