@@ -11,8 +11,7 @@ use forebay_daemon::{ControlPlane, Gates, ProgramSlot, QueueControl, ServeOption
 use forebay_ir::{Architecture, Program};
 use forebay_p4info::Version;
 use forebay_p4runtime::Settings;
-use forebay_pipeline::DROP_PORT;
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{DROP_PORT, PORTABLE_CPU_PORT, Pipeline};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::Update;
@@ -23,9 +22,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-
-/// `PSA_PORT_CPU` and `PNA_PORT_CPU`.
-const PORTABLE_CPU_PORT: u32 = 0xffff_fffd;
 
 /// Reads the number of the controllers' port.
 fn cpu_port(text: &str) -> Result<u32, String> {

@@ -653,6 +653,27 @@ fn completions_and_manual_pages_come_from_the_command_line_itself() {
 }
 
 #[test]
+fn help_of_a_command_needs_no_switch() {
+    let of_command = forebay(&["ctl", "help", "session", "add"]);
+    assert_eq!(of_command.code, 0, "{}", of_command.stderr);
+    assert!(
+        of_command.stdout.contains("session add SESSION"),
+        "{}",
+        of_command.stdout
+    );
+    assert!(of_command.stdout.contains("--length BYTES"), "{}", of_command.stdout);
+    let of_several = forebay(&["ctl", "help", "session"]);
+    assert!(of_several.stdout.contains("session delete"), "{}", of_several.stdout);
+    let mistyped = forebay(&["ctl", "help", "sesion"]);
+    assert_eq!(mistyped.code, 1);
+    assert!(
+        mistyped.stderr.contains("did you mean `session`?"),
+        "{}",
+        mistyped.stderr
+    );
+}
+
+#[test]
 fn a_switch_that_has_not_started_yet_is_waited_for() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address").to_string();

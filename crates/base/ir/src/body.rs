@@ -226,7 +226,7 @@ pub enum Op {
         meter: MeterId,
         /// Index.
         index: Expr,
-        /// Receives the colour: 0 green, 1 yellow, 2 red.
+        /// Receives the colour: 0 green, 1 yellow, 2 red, or [`crate::UNMETERED`].
         slot: SlotId,
     },
     /// `hash`: `base + H(data) mod max` when `range` is given, `H(data)` reduced to the slot's width otherwise.

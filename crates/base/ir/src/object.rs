@@ -68,6 +68,10 @@ pub struct Table {
     pub location: Location,
 }
 
+/// The colour that a meter which is not configured gives in programs for PSA and PNA: green, whatever colour the packet had
+/// (PSA 1.2 §7.7). For v1model it is green, 0, as any other.
+pub const UNMETERED: u8 = 3;
+
 /// A direct meter of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectMeter {

@@ -294,6 +294,25 @@ fn no_warn_mutes_a_warning() {
 }
 
 #[test]
+fn deparsers_of_psa_may_leave_metadata_unset() {
+    let codes = |packet: &str| {
+        let text = format!(
+            "#include <core.p4>
+             struct psa_ingress_output_metadata_t {{ bool clone; }}
+             struct meta_t {{ bit<8> mark; }}
+             control c({packet}out meta_t clone_i2e_meta, out meta_t normal_meta, in psa_ingress_output_metadata_t istd) {{
+             apply {{ if (istd.clone) {{ clone_i2e_meta.mark = 1; }} }} }}"
+        );
+        let mut codes: Vec<_> = diagnostics(&text).iter().map(|item| item.code.as_str()).collect();
+        codes.sort_unstable();
+        codes
+    };
+    assert!(codes("packet_out packet, ").is_empty());
+    assert!(codes("").contains(&"W0702"));
+    assert!(codes("").contains(&"W0707"));
+}
+
+#[test]
 fn values_are_followed_through_branches_loops_and_actions() {
     let codes = |body: &str| {
         let text = format!(

@@ -1,15 +1,22 @@
 //! Checks on the finished program that no single declaration could make: objects that belong to one table only,
-//! actions that stand where their annotations allow it, entries that the constraints of their tables allow.
+//! actions that stand where their annotations allow it, entries that the constraints of their tables allow, selectors that
+//! tables share.
 
 use crate::constraint;
 use crate::context::Context;
+use forebay_check::hir;
 use forebay_ir as ir;
 use forebay_syntax::codes::lower as codes;
-use std::collections::HashSet;
+use forebay_syntax::diagnostic::Diagnostic;
+use std::collections::{HashMap, HashSet};
 
 /// Reports what is wrong.
 pub fn check(cx: &mut Context) {
     direct_objects_have_one_table(cx);
+    if cx.program.architecture != ir::Architecture::V1Model {
+        selector_keys_have_a_selector(cx);
+        shared_selectors_are_alike(cx);
+    }
     for index in 0..cx.program.tables.len() {
         actions_are_allowed(cx, index);
         constraint::check(cx, index);
@@ -33,6 +40,67 @@ fn direct_objects_have_one_table(cx: &mut Context) {
             span,
             "the direct counter or meter of this table belongs to another table too",
         );
+    }
+}
+
+/// The declarations of tables with the action selector that each has, if it has one.
+fn selectors<'a>(cx: &Context<'a>) -> Vec<(&'a hir::Table, Option<ir::ActionProfileId>)> {
+    let hir = cx.hir;
+    let tables = cx.program.tables.iter().zip(&cx.table_declarations);
+    let selectors = tables.map(|(table, declaration)| {
+        let has_groups = |profile: &ir::ActionProfileId| {
+            let profile = &cx.program.action_profiles[profile.index()];
+            profile.selector.is_some()
+        };
+        (
+            &hir.tables[declaration.index()],
+            table.implementation.filter(has_groups),
+        )
+    });
+    selectors.collect()
+}
+
+fn selector_keys(table: &hir::Table) -> impl Iterator<Item = &hir::TableKey> {
+    table.keys.iter().filter(|key| key.match_kind == "selector")
+}
+
+/// A key of match kind `selector` is hashed to choose a member of a group (PSA 1.2 §7.12).
+fn selector_keys_have_a_selector(cx: &mut Context) {
+    for (table, selector) in selectors(cx) {
+        let key = selector_keys(table).next().filter(|_| selector.is_none());
+        if let Some(key) = key {
+            let message = format!("the table `{}` has a selector key, but no action selector", table.name);
+            let diagnostic = Diagnostic::warning(codes::KEY_WITHOUT_SELECTOR, key.span, message);
+            let hint = "give the table an ActionSelector; without one the key has no effect";
+            cx.diagnostics.push(diagnostic.hint(hint));
+        }
+    }
+}
+
+/// Tables that share an action selector have the same actions, and the same selector keys in the same order (PSA 1.2 §7.12).
+fn shared_selectors_are_alike(cx: &mut Context) {
+    let mut first = HashMap::new();
+    for (table, selector) in selectors(cx) {
+        let Some(selector) = selector else { continue };
+        let other = *first.entry(selector).or_insert(table);
+        let actions = |table: &hir::Table| table.actions.iter().map(|listed| listed.action).collect::<HashSet<_>>();
+        let keys = |table: &hir::Table| {
+            selector_keys(table)
+                .map(|key| key.source_text.clone())
+                .collect::<Vec<_>>()
+        };
+        let differ = match (actions(table) == actions(other), keys(table) == keys(other)) {
+            (false, _) => "actions",
+            (true, false) => "selector keys",
+            (true, true) => continue,
+        };
+        let (name, other_name) = (&table.name, &other.name);
+        let message =
+            format!("the tables `{other_name}` and `{name}` share an action selector, but not their {differ}");
+        let diagnostic = Diagnostic::error(codes::INVALID_PROPERTY, table.span, message);
+        let hint = format!("give both the same {differ}, or each a selector of its own");
+        cx.diagnostics
+            .push(diagnostic.secondary(other.span, "the other table").hint(hint));
     }
 }
 

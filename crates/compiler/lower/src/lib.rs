@@ -38,6 +38,7 @@ mod consistency;
 mod constraint;
 mod context;
 mod control;
+mod direct;
 mod elaborate;
 mod entries;
 mod environment;
@@ -78,6 +79,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
     externs::learning::complete_pairs(&mut cx);
     if !cx.has_errors() {
         consistency::check(&mut cx);
+        direct::check(&mut cx);
     }
     let program = (!cx.has_errors()).then_some(cx.program);
     debug_assert!(

@@ -43,7 +43,7 @@ pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_ru
         return;
     }
     let mut keys = evaluate_keys(cx, id);
-    if has_property(cx, id, learning::PROPERTIES) {
+    if entries_may_change(cx, id) {
         // Actions name the entry by the key that was looked up.
         keys.iter_mut().for_each(|key| key.is_computed = true);
     }
@@ -127,7 +127,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     names::declare(cx, "tables", &name, table.span);
     let location = cx.locate(table.span);
     let keys = declare_keys(cx, table, keys);
-    let learns = has_property(cx, id, learning::PROPERTIES);
+    let learns = entries_may_change(cx, id);
     cx.learning = learns.then(|| Learning::new(id, ir::TableId(cx.program.tables.len() as u32), &keys));
     let mut actions: Vec<_> = table
         .actions
@@ -355,21 +355,25 @@ pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
     }
 }
 
-/// Whether a table has one of these properties.
-fn has_property(cx: &Context, id: hir::TableId, names: &[&str]) -> bool {
+/// Whether actions of a table may change its entries: it has one of the properties for that, which is not `false`.
+fn entries_may_change(cx: &mut Context, id: hir::TableId) -> bool {
     let properties = &cx.hir.tables[id.index()].properties;
     properties
         .iter()
-        .any(|property| names.contains(&property.name.as_str()))
+        .filter(|property| learning::PROPERTIES.contains(&property.name.as_str()))
+        .any(|property| expression::expression(cx, &property.value) != Value::boolean(false))
+}
+
+/// Whether a property of a table is there with this truth value.
+pub fn property_is(cx: &mut Context, id: hir::TableId, name: &str, expected: bool) -> bool {
+    let properties = &cx.hir.tables[id.index()].properties;
+    let property = properties.iter().find(|property| property.name == name);
+    property.is_some_and(|property| expression::expression(cx, &property.value) == Value::boolean(expected))
 }
 
 /// Whether the data plane adds entries to a table.
 fn adds_on_miss(cx: &mut Context, id: hir::TableId) -> bool {
-    let properties = &cx.hir.tables[id.index()].properties;
-    let property = properties
-        .iter()
-        .find(|property| property.name == learning::ADD_ON_MISS);
-    property.is_some_and(|property| expression::expression(cx, &property.value) == Value::boolean(true))
+    property_is(cx, id, learning::ADD_ON_MISS, true)
 }
 
 /// Whether idle entries of a table are deleted and not told to the control plane.
@@ -419,6 +423,11 @@ impl Property {
             _ => return None,
         })
     }
+}
+
+/// Whether a property of this name takes a direct counter or meter.
+pub fn takes_direct_object(name: &str) -> bool {
+    matches!(Property::named(name), Some(Property::Counter | Property::Meter))
 }
 
 fn apply_property(cx: &mut Context, table: &mut ir::Table, property: &hir::TableProperty) {

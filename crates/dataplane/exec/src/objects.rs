@@ -66,7 +66,7 @@ pub trait Objects {
     /// Counts the packet; nothing outside the array.
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts);
 
-    /// Meters the packet: 0 green, 1 yellow, 2 red; `None` outside the array.
+    /// Meters the packet: 0 green, 1 yellow, 2 red, or [`forebay_ir::UNMETERED`]; `None` outside the array.
     fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8>;
 
     /// The hash of bytes.

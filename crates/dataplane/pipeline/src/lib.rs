@@ -40,6 +40,8 @@ mod worker;
 pub use control::LearningCounters;
 pub use control::{Batch, CrcParameters, CustomCrc, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
+/// `PSA_PORT_CPU`, `PNA_PORT_CPU`: the port to the controllers in programs for PSA and PNA.
+pub use forebay_arch::psa::PORT_CPU as PORTABLE_CPU_PORT;
 /// `PSA_PORT_RECIRCULATE`: copies may have this port in programs for PSA.
 pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
 /// `egress_spec` of a v1model packet that is to be dropped.

@@ -12,7 +12,10 @@ use crate::replication::{Replica, ReplicationEngine};
 use crate::sections::RegisterLocks;
 use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
-use forebay_ir::{ActionProfileId, CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId};
+use forebay_ir::{
+    ActionProfileId, Architecture, CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, UNMETERED,
+    ValueSetId,
+};
 use forebay_jit::{Arrays, Members, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::{Crc, CrcParameters};
@@ -356,8 +359,15 @@ impl<'a> View<'a> {
         let table = &self.program.tables[table_id.index()];
         let meter = &self.stateful.meters[table.direct_meter?.meter.index()];
         let slot = default_slot(table);
-        let color = meter.execute_configured(slot, packet.length_bytes.into(), nanoseconds(packet))?;
-        Some(color as u8)
+        match meter.execute_configured(slot, packet.length_bytes.into(), nanoseconds(packet)) {
+            Some(color) => Some(color as u8),
+            None => self.tells_unmetered().then_some(UNMETERED),
+        }
+    }
+
+    /// Whether programs are told that a meter is not configured.
+    fn tells_unmetered(&self) -> bool {
+        self.program.architecture != Architecture::V1Model
     }
 
     /// What is done for what an entry names, or the default entry: the index of an action, and its data. `hash` picks the member of a group.
@@ -546,7 +556,11 @@ impl Objects for View<'_> {
         let meters = &self.stateful.meters[meter.index()];
         let inside = usize::try_from(index).is_ok_and(|index| index < meters.len());
         let length = packet.length_bytes.into();
-        inside.then(|| meters.execute(index, length, MeterColor::Green, nanoseconds(packet)) as u8)
+        inside.then(|| match meters.execute_configured(index, length, nanoseconds(packet)) {
+            Some(color) => color as u8,
+            None if self.tells_unmetered() => UNMETERED,
+            None => MeterColor::Green as u8,
+        })
     }
 
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {

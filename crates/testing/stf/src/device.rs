@@ -3,8 +3,8 @@
 use crate::bench::{Bench, Sent};
 use crate::runner::Observer;
 use forebay_chip::{ChipConfig, ChipSpec, Loss, Network, Picos, Place, PortConfig, QueueConfig, Service};
-use forebay_pipeline::DROP_PORT;
-use forebay_pipeline::{DigestMessage, Pipeline};
+use forebay_ir::Architecture;
+use forebay_pipeline::{DROP_PORT, DigestMessage, PORTABLE_CPU_PORT, Pipeline};
 use forebay_switch::{Config, QUEUES_MAX, Settled, Switch};
 use std::sync::Arc;
 
@@ -25,8 +25,13 @@ pub(crate) trait Device<O> {
     /// The program.
     fn pipeline(&self) -> &Arc<Pipeline>;
 
-    /// How many ports there are.
+    /// How many ports there are, numbered from 0.
     fn ports(&self) -> u32;
+
+    /// A port beside those.
+    fn cpu_port(&self) -> Option<u32> {
+        None
+    }
 
     /// Packets that have left so far.
     fn departed(&self) -> Vec<Sent>;
@@ -40,6 +45,14 @@ pub(crate) trait Device<O> {
     }
 }
 
+/// The port to the controllers, where it is none of the numbered ones.
+fn cpu_port(pipeline: &Pipeline) -> Option<u32> {
+    match pipeline.program().architecture {
+        Architecture::V1Model => None,
+        Architecture::Psa | Architecture::Pna => Some(PORTABLE_CPU_PORT),
+    }
+}
+
 /// The software switch.
 pub(crate) struct SwitchDevice {
     switch: Switch,
@@ -49,7 +62,8 @@ pub(crate) struct SwitchDevice {
 impl SwitchDevice {
     /// With every port that a program can name.
     pub(crate) fn new(pipeline: Arc<Pipeline>) -> SwitchDevice {
-        SwitchDevice::with_ports(pipeline, 0..DROP_PORT)
+        let cpu_port = cpu_port(&pipeline);
+        SwitchDevice::with_ports(pipeline, (0..DROP_PORT).chain(cpu_port))
     }
 
     /// With these ports alone.
@@ -86,6 +100,10 @@ impl<O: Observer> Device<O> for SwitchDevice {
 
     fn ports(&self) -> u32 {
         DROP_PORT
+    }
+
+    fn cpu_port(&self) -> Option<u32> {
+        cpu_port(self.switch.pipeline())
     }
 
     fn departed(&self) -> Vec<Sent> {

@@ -138,9 +138,10 @@ impl<O: Observer, D: Device<O>> Run<D, O> {
     }
 
     fn packet(&mut self, line: u32, port: u32, data: &[u8], observer: &mut O) {
-        let ports = self.device.ports();
-        if port >= ports {
-            let message = format!("there is no port {port}; ports are 0 to {}", ports - 1);
+        let (ports, cpu_port) = (self.device.ports(), self.device.cpu_port());
+        if port >= ports && cpu_port != Some(port) {
+            let cpu_port = cpu_port.map_or(String::new(), |port| format!(" and {port}"));
+            let message = format!("there is no port {port}; ports are 0 to {}{cpu_port}", ports - 1);
             return self.fail(Some(line), FailureKind::Refused, message);
         }
         self.now_ns += if std::mem::take(&mut self.configured) {

@@ -74,9 +74,13 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let is_json = |word: &String| word == "--json";
     let format = Format::new(arguments.json || words.iter().any(is_json));
     words.retain(|word| !is_json(word));
-    if words.first().is_some_and(|word| word == "help") && words.len() == 1 {
-        output::print(&forebay_shell::command::overview())?;
-        return Ok(Status::Good);
+    if let Some((first, rest)) = words.split_first()
+        && first == "help"
+    {
+        return match forebay_shell::command::help_with(rest) {
+            Ok(text) => output::print(&text).map(|()| Status::Good),
+            Err(mistake) => said(mistake.into()),
+        };
     }
     match serve(arguments, &words, format) {
         Ok(status) => Ok(status),

@@ -2,6 +2,7 @@
 
 use crate::checker::Checker;
 use crate::hir::*;
+use crate::validate::is_psa_deparser;
 use forebay_syntax::ast::{CompositeKind, Direction};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -31,6 +32,9 @@ impl Checker {
             }
         }
         for control in &self.program.controls {
+            if is_psa_deparser(&self.program, control) {
+                continue;
+            }
             if let Some(body) = &control.body {
                 let all = |written: &mut HashSet<VarId>| {
                     locals(&body.locals, &self.program, written);

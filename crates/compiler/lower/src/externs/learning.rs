@@ -12,21 +12,26 @@ use crate::graph;
 use crate::names;
 use crate::object::ObjectId;
 use crate::storage;
+use crate::table;
 use crate::types;
 use crate::value::Value;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Type};
 use forebay_ir::{self as ir, BinaryOp, Digest, DigestId, Expr, Op, Recipient, RegisterId, TableId};
-use forebay_syntax::ast::Annotation;
+use forebay_syntax::ast::{Annotation, CompositeKind};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
 /// The property of tables that the data plane adds entries to.
 pub const ADD_ON_MISS: &str = "add_on_miss";
 
+/// The property of tables whose entries are deleted when no packet has hit them for a time.
+const AUTO_DELETE: &str = "idle_timeout_with_auto_delete";
+
 /// Properties of tables of which actions may change entries.
-pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", "idle_timeout_with_auto_delete"];
+pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", AUTO_DELETE];
 
 /// Width of an expiry profile's number.
 const PROFILE_WIDTH: u32 = 8;
@@ -77,7 +82,7 @@ pub struct PendingPair {
 /// `add_entry(action_name, action_params, expire_time_profile_id)`: true, for the table decides later.
 pub fn add_entry(cx: &mut Context, args: &Args, span: Span) -> Value {
     let done = Value::boolean(true);
-    let Some(learning) = learning(cx, "add_entry", span) else {
+    let Some(learning) = adding(cx, "add_entry", span) else {
         return done;
     };
     let Some((action, data)) = action_with_data(cx, learning.declared, args, 0) else {
@@ -95,7 +100,7 @@ pub fn add_entry(cx: &mut Context, args: &Args, span: Span) -> Value {
 /// expire_time_profile_id)`: true, for the tables decide later.
 pub fn add_entry_pair(cx: &mut Context, args: &Args, span: Span) -> Value {
     let done = Value::boolean(true);
-    let Some(learning) = learning(cx, "add_entry_pair", span) else {
+    let Some(learning) = adding(cx, "add_entry_pair", span) else {
         return done;
     };
     let Some((action, mut data)) = action_with_data(cx, learning.declared, args, 0) else {
@@ -165,12 +170,12 @@ fn learning_table(cx: &mut Context, args: &Args, index: usize) -> Option<hir::Ta
     let found = (0..)
         .zip(tables)
         .find(|(_, table)| table.name == name && Some(table.control) == owner);
-    let Some((id, table)) = found else {
+    let Some((id, _)) = found else {
         let message = format!("this control has no table `{name}`");
         cx.error(codes::INVALID_ENTRY, args.span(index), message);
         return None;
     };
-    if !table.properties.iter().any(|property| property.name == ADD_ON_MISS) {
+    if !table::property_is(cx, hir::TableId(id), ADD_ON_MISS, true) {
         let message = format!("the table `{name}` does not have `{ADD_ON_MISS} = true`");
         cx.error(codes::INVALID_ENTRY, args.span(index), message);
         return None;
@@ -183,7 +188,8 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
     let Value::Text(name) = args.value(cx, index) else {
         return None;
     };
-    let declared = &cx.hir.tables[table.index()];
+    let hir = cx.hir;
+    let declared = &hir.tables[table.index()];
     let named = |listed: &hir::TableAction| cx.hir.actions[listed.action.index()].name == name;
     let Some(action) = declared.actions.iter().position(named) else {
         let message = format!("the table `{}` has no action `{name}`", declared.name);
@@ -195,13 +201,13 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
         cx.error(codes::INVALID_ENTRY, args.span(index), message);
         return None;
     }
-    let params = &cx.hir.actions[declared.actions[action].action.index()].params;
-    let widths: Vec<u32> = params
+    let params = &hir.actions[declared.actions[action].action.index()].params;
+    let (names, widths): (Vec<&str>, Vec<u32>) = params
         .iter()
-        .filter_map(|param| types::scalar(cx, &cx.hir.vars[param.var.index()].ty))
-        .map(|scalar| scalar.width)
-        .collect();
-    let data = args.value(cx, index + 1).scalars();
+        .map(|param| &hir.vars[param.var.index()])
+        .filter_map(|var| types::scalar(cx, &var.ty).map(|scalar| (var.name.as_str(), scalar.width)))
+        .unzip();
+    let data = data_of(cx, args, index + 1, &name, &names)?;
     let given: Vec<u32> = data.iter().map(|value| value.width(&cx.program)).collect();
     if given != widths {
         let message = format!("the values do not fit the parameters of `{name}`");
@@ -211,12 +217,55 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
     Some((action as u32, data))
 }
 
+/// The values that an argument gives to an action: of a struct its members by the names of the parameters, as PNA 7.1 has it; of
+/// anything else all in their order.
+fn data_of(cx: &mut Context, args: &Args, index: usize, action: &str, params: &[&str]) -> Option<Vec<Expr>> {
+    let value = args.value(cx, index);
+    let ty = types::resolve(cx, &args.ty(index));
+    let fields = match &ty {
+        Type::Composite(id, type_args) if types::composite_kind(cx, &ty) == Some(CompositeKind::Struct) => {
+            types::fields(cx, *id, type_args)
+        }
+        Type::Record(fields) => fields.to_vec(),
+        _ => return Some(value.scalars()),
+    };
+    let place = |param: &str| fields.iter().position(|(field, _)| field == param);
+    let places: Option<Vec<usize>> = params.iter().map(|param| place(param)).collect();
+    let Some(places) = places.filter(|places| places.len() == fields.len()) else {
+        let message = format!("the members of this struct are not named as the parameters of `{action}`");
+        let listed = params.iter().map(|param| format!("`{param}`")).collect::<Vec<_>>();
+        let hint = format!("the parameters are ({})", listed.join(", "));
+        let diagnostic = Diagnostic::error(codes::INVALID_ENTRY, args.span(index), message);
+        cx.diagnostics.push(diagnostic.hint(hint));
+        return None;
+    };
+    let member = |place: usize| value.components().get(place).map(Value::scalars).unwrap_or_default();
+    Some(places.into_iter().flat_map(member).collect())
+}
+
 /// `set_entry_expire_time(expire_time_profile_id)`
 pub fn set_entry_expire_time(cx: &mut Context, args: &Args, span: Span) {
-    if let Some(learning) = learning(cx, "set_entry_expire_time", span) {
+    let function = "set_entry_expire_time";
+    if let Some(learning) = learning(cx, function, span).filter(|it| may(cx, it, function, AUTO_DELETE, span)) {
         let to = Recipient::NewTimeout { table: learning.table };
         send(cx, &learning, to, "$set_entry_expire_time", Vec::new(), args, 0);
     }
+}
+
+/// The table whose action is being lowered, for a function that adds an entry to it.
+fn adding(cx: &mut Context, function: &str, span: Span) -> Option<Learning> {
+    learning(cx, function, span).filter(|learning| may(cx, learning, function, ADD_ON_MISS, span))
+}
+
+/// Whether a property does not forbid a function in actions of a table; an error where it is `false`.
+fn may(cx: &mut Context, learning: &Learning, function: &str, property: &str, span: Span) -> bool {
+    let is_forbidden = table::property_is(cx, learning.declared, property, false);
+    if is_forbidden && !cx.aborted {
+        let table = &cx.hir.tables[learning.declared.index()].name;
+        let message = format!("`{function}` cannot be called here: the table `{table}` has `{property} = false`");
+        cx.error(codes::MISPLACED_CALL, span, message);
+    }
+    !is_forbidden
 }
 
 /// The table whose action is being lowered; an error where there is none whose entries actions may change.

@@ -338,9 +338,10 @@ pub fn execute_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args,
 }
 
 /// A meter's result (0 green, 1 yellow, 2 red), but not better than the colour that the packet had before, as a member of
-/// `PSA_MeterColor_t` (0 red, 1 green, 2 yellow).
+/// `PSA_MeterColor_t` (0 red, 1 green, 2 yellow). A meter that is not configured gives green, whatever the packet had.
 fn color(cx: &mut Context, slot: SlotId, before: Option<Expr>) -> Value {
     let number = |value| build::constant(COLOR_WIDTH, value);
+    let is_unmetered = build::equal(Expr::Slot(slot), number(ir::UNMETERED.into()));
     let mut result = Expr::Slot(slot);
     if let Some(before) = before {
         let is_red = build::equal(before.clone(), number(0));
@@ -350,6 +351,7 @@ fn color(cx: &mut Context, slot: SlotId, before: Option<Expr>) -> Value {
     }
     let is_red = build::equal(result.clone(), number(2));
     let member = build::mux(is_red, number(0), build::binary(BinaryOp::Add, result, number(1)));
+    let member = build::mux(is_unmetered, number(1), member);
     let slot = storage::temporary(cx, COLOR_WIDTH);
     graph::assign(cx, slot, member);
     Value::Scalar(Expr::Slot(slot))

@@ -41,6 +41,8 @@ codes! {
         "A packet that is cloned, resubmitted or recirculated keeps the metadata fields that are marked with @field_list and this number. None is, so it keeps nothing; if that is meant, use a number that stands for no list everywhere.";
     W0802 WRITTEN_IN_VAIN: "metadata written where it has no effect",
         "In ingress `egress_port` is not the packet's way out: the traffic manager sets it from `egress_spec` when the packet goes to egress, whatever ingress has written.";
+    W0803 KEY_WITHOUT_SELECTOR: "selector key without an action selector",
+        "Keys of match kind `selector` do not match: they are hashed to choose a member of a group of the table's action selector. In a table that has none they have no effect, and PSA forbids them.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",

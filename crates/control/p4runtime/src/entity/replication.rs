@@ -54,11 +54,14 @@ fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEnt
 
 fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionEntry) -> Result<(), Error> {
     let what = format!("clone session {}", session.session_id);
-    if session.session_id == 0 {
+    if session.session_id == 0 && !change.schema.has_session_0 {
         return Err(Error::invalid("a clone session is not numbered 0"));
     }
     let exists = change.ledger.clone_sessions().contains_key(&session.session_id);
-    check_existence(how, exists, &what)?;
+    // Session 0 is there from the start, whether a controller has written it or not.
+    if session.session_id != 0 {
+        check_existence(how, exists, &what)?;
+    }
     if how == Type::Delete {
         change.batch.delete_clone_session(session.session_id)?;
         change.ledger.clone_sessions_mut().remove(&session.session_id);

@@ -18,7 +18,7 @@ pub(crate) use tables::{ActionSchema, ActionScope, Field, TableSchema};
 
 use crate::status::Error;
 use dictionary::Dictionary;
-use forebay_ir::{DigestId, Program};
+use forebay_ir::{Architecture, DigestId, Program};
 use forebay_protocol::p4::config::v1::{P4Info, P4TypeInfo};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub(crate) struct Schema {
     pub(crate) types: Types,
     /// Action ids by name, for entries that are read back.
     pub(crate) action_ids: BTreeMap<String, u32>,
+    /// Whether clone session 0 is one as others: PSA has it for clones to the CPU port.
+    pub(crate) has_session_0: bool,
 }
 
 /// The types of a program that have names.
@@ -84,6 +86,7 @@ impl Schema {
             packet_out: packets::header(info, program, "packet_out", &translations),
             action_ids: actions.iter().map(|(id, action)| (action.name.clone(), *id)).collect(),
             actions,
+            has_session_0: program.architecture == Architecture::Psa,
             types: Types {
                 info: info.type_info.clone().unwrap_or_default(),
                 translations,

@@ -102,6 +102,23 @@ fn the_replication_engine_of_psa_takes_its_ports() {
 }
 
 #[test]
+fn session_0_of_psa_can_be_written() {
+    let session = |replicas: &str| {
+        format!("packet_replication_engine_entry {{ clone_session_entry {{ session_id: 0 {replicas} }} }}")
+    };
+    let two = session(r#"replicas { port: "\x02" }"#);
+    let mut switch = Switch::with(PSA);
+    switch.modify(&two);
+    switch.expect(&session(""), &[&two]);
+    switch.delete(&session(""));
+    switch.expect(&session(""), &[]);
+    switch.insert(&two);
+    switch.expect(&session(""), &[&two]);
+    let mut of_pna = Switch::with(PNA);
+    of_pna.refuse_insert(&two, (Code::InvalidArgument, "not numbered 0"));
+}
+
+#[test]
 fn digests_of_psa_are_configured() {
     let mut switch = Switch::with(PSA);
     let digest = "digest_entry { digest_id: $seen config { max_timeout_ns: 5 max_list_size: 6 ack_timeout_ns: 7 } }";

@@ -18,7 +18,7 @@ mod value_set;
 mod watch;
 
 pub(crate) use pipeline::KINDS;
-pub use session::overview;
+pub use session::help_with;
 
 use crate::arguments::{Arguments, OptionForm};
 use crate::catalog::Catalog;

@@ -99,7 +99,7 @@ pub(super) const FORMS: &[Form] = &[
             Ok(write(
                 Type::Delete,
                 session_entry(CloneSessionEntry {
-                    session_id: named(arguments)?,
+                    session_id: named_session(arguments)?,
                     ..CloneSessionEntry::default()
                 }),
             ))
@@ -135,6 +135,11 @@ fn named(arguments: &Arguments) -> Result<u32, Mistake> {
     }
 }
 
+/// The number of a session. That 0 is one of PSA alone is left to the switch.
+fn named_session(arguments: &Arguments) -> Result<u32, Mistake> {
+    number(arguments.at(0, "the number")?, "number")
+}
+
 fn group(arguments: &Arguments, how: Type) -> Result<Command, Mistake> {
     let metadata = arguments.option("metadata").unwrap_or_default();
     Ok(write(
@@ -157,7 +162,7 @@ fn session(arguments: &Arguments, how: Type) -> Result<Command, Mistake> {
     Ok(write(
         how,
         session_entry(CloneSessionEntry {
-            session_id: named(arguments)?,
+            session_id: named_session(arguments)?,
             replicas: replicas(arguments)?,
             class_of_service: arguments.number("class")?.unwrap_or(0),
             packet_length_bytes: arguments.number::<u16>("length")?.unwrap_or(0).into(),

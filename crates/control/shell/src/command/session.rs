@@ -42,25 +42,33 @@ Names may be shortened to their last components. Keys and parameters may be give
 ";
 
 fn help(_: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
-    if arguments.words.is_empty() {
-        return Ok(Command::Help(overview()));
+    help_with(&arguments.words).map(Command::Help)
+}
+
+/// What `help` says of a command, or of those that begin with these words; without words every command.
+///
+/// # Errors
+/// When no command begins with them.
+pub fn help_with(words: &[String]) -> Result<String, Mistake> {
+    if words.is_empty() {
+        return Ok(overview());
     }
-    if let Some((form, _)) = form_of(&arguments.words) {
-        return Ok(Command::Help(help_of(form)));
+    if let Some((form, _)) = form_of(words) {
+        return Ok(help_of(form));
     }
-    let begins = arguments.words.join(" ") + " ";
+    let begins = words.join(" ") + " ";
     let matching: String = forms()
         .filter(|form| form.words.starts_with(&begins))
         .map(line)
         .collect();
     match matching.is_empty() {
-        true => Err(super::unknown(&arguments.words)),
-        false => Ok(Command::Help(matching)),
+        true => Err(super::unknown(words)),
+        false => Ok(matching),
     }
 }
 
 /// Every command with what it does.
-pub fn overview() -> String {
+fn overview() -> String {
     forms().map(line).collect::<String>() + VALUES
 }
 

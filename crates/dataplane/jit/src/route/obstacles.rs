@@ -164,7 +164,7 @@ impl Place<'_> {
     }
 
     /// Whether the slot may get another value than 0.
-    fn may_set(&self, program: &Program, slot: SlotId) -> bool {
+    pub(super) fn may_set(&self, program: &Program, slot: SlotId) -> bool {
         use forebay_ir::Expr;
         let is_zero = |op: &Op| matches!(op, Op::Assign { value: Expr::Const(value), .. } if value.is_zero());
         self.writes(program, slot) && !matches!(self.deed, Deed::Op(op) if is_zero(op))
@@ -376,18 +376,16 @@ impl<'p> Finder<'p> {
             let Some(request) = place.request(self.program).map(str::to_owned).or_else(by_architecture) else {
                 continue;
             };
-            let change = match place.deed {
-                Deed::Op(op) => changes.before(op),
-                Deed::Ends(_) | Deed::Applies(_) => None,
-            };
-            match change {
+            let before = changes.before(place.deed).map(|change| ("after", change));
+            let behind = || changes.behind(place.deed).map(|change| ("before", change));
+            match before.or_else(behind) {
                 None => self.add(ObstacleKind::Leaves, Stops::Some, place.location, request),
-                Some(Change { location, words }) => {
+                Some((when, Change { location, words })) => {
                     let change = match place_words(self.program, *location) {
                         Some(place) => format!("{place} {words}"),
                         None => format!("the program {words}"),
                     };
-                    let text = format!("{request}, after {change}, which cannot be taken back");
+                    let text = format!("{request}, {when} {change}, which cannot be taken back");
                     self.add(ObstacleKind::StateAndCopies, Stops::All, place.location, text);
                 }
             }

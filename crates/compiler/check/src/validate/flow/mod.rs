@@ -22,6 +22,7 @@ mod statement;
 use crate::annotations;
 use crate::checker::Checker;
 use crate::hir::*;
+use crate::validate::is_psa_deparser;
 use forebay_syntax::ast::Direction;
 use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
@@ -131,7 +132,9 @@ impl<'a> Flow<'a> {
         self.begin(&control.params);
         self.locals(&body.locals);
         self.block(&body.apply);
-        self.end(&control.params, &control.name);
+        if !is_psa_deparser(self.program, control) {
+            self.end(&control.params, &control.name);
+        }
     }
 
     fn locals(&mut self, locals: &'a [Local]) {

@@ -1,0 +1,131 @@
+//! Direct counters and meters of PSA and PNA: they are used in actions of their table and nowhere else (PSA 1.2 §7.6.3, §7.7.1).
+//! Elsewhere there is no entry that they could count or measure.
+
+use crate::context::Context;
+use crate::table;
+use crate::walk::{self, Node};
+use forebay_check::hir::{self, ActionId, Call, Callee, ControlId, ExprKind, InstanceId, TableId};
+use forebay_ir::Architecture;
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+use std::collections::BTreeSet;
+
+/// A call of a method of a direct object.
+struct Use<'a> {
+    object: InstanceId,
+    method: &'a str,
+    span: Span,
+}
+
+/// Reports calls outside of actions of the object's table. Actions that nothing invokes are passed over.
+pub fn check(cx: &mut Context) {
+    if cx.program.architecture == Architecture::V1Model {
+        return;
+    }
+    let hir = cx.hir;
+    for (index, control) in (0..).zip(&hir.controls) {
+        let Some(body) = &control.body else { continue };
+        let (mut misplaced, called) = uses(hir, &body.apply);
+        for action in invoked(hir, ControlId(index), called) {
+            let (inside, _) = uses(hir, &hir.actions[action.index()].body);
+            misplaced.extend(inside.into_iter().filter(|used| !belongs(hir, used.object, action)));
+        }
+        for used in &misplaced {
+            cx.diagnostics.push(message(hir, used));
+        }
+    }
+}
+
+/// The direct objects that a block uses, and the actions that it calls.
+fn uses<'a>(hir: &'a hir::Program, block: &'a hir::Block) -> (Vec<Use<'a>>, Vec<ActionId>) {
+    let (mut used, mut called) = (Vec::new(), Vec::new());
+    walk::block(block, &mut |node| {
+        let Node::Call(Call { callee, .. }, span) = node else {
+            return;
+        };
+        match callee {
+            Callee::Action(action) => called.push(*action),
+            Callee::Method {
+                receiver,
+                extern_type,
+                method,
+            } => {
+                let declared = &hir.externs[extern_type.index()];
+                let is_direct = matches!(declared.name.as_str(), "DirectCounter" | "DirectMeter");
+                if let (ExprKind::Instance(object), true) = (&receiver.kind, is_direct) {
+                    used.push(Use {
+                        object: *object,
+                        method: &declared.methods[*method].name,
+                        span,
+                    });
+                }
+            }
+            _ => {}
+        }
+    });
+    (used, called)
+}
+
+/// The actions that the tables of a control list, those that are `called`, and those that any of them calls.
+fn invoked(hir: &hir::Program, control: ControlId, called: Vec<ActionId>) -> BTreeSet<ActionId> {
+    let tables = hir.tables.iter().filter(|table| table.control == control);
+    let listed = tables.flat_map(|table| &table.actions).map(|listed| listed.action);
+    with_callees(hir, listed.chain(called).collect())
+}
+
+fn with_callees(hir: &hir::Program, mut pending: Vec<ActionId>) -> BTreeSet<ActionId> {
+    let mut found = BTreeSet::new();
+    while let Some(action) = pending.pop() {
+        if found.insert(action) {
+            let (_, called) = uses(hir, &hir.actions[action.index()].body);
+            pending.extend(called);
+        }
+    }
+    found
+}
+
+/// Whether an action is one of the table that a direct object belongs to, or is called by one.
+fn belongs(hir: &hir::Program, object: InstanceId, action: ActionId) -> bool {
+    owner(hir, object).is_some_and(|table| {
+        let listed = hir.tables[table.index()].actions.iter().map(|listed| listed.action);
+        with_callees(hir, listed.collect()).contains(&action)
+    })
+}
+
+/// The table that names a direct object in its properties.
+fn owner(hir: &hir::Program, object: InstanceId) -> Option<TableId> {
+    let names = |property: &hir::TableProperty| {
+        table::takes_direct_object(&property.name)
+            && matches!(property.value.kind, ExprKind::Instance(id) if id == object)
+    };
+    let tables = (0..).zip(&hir.tables);
+    let mut owners = tables.filter(|(_, table)| table.properties.iter().any(names));
+    owners.next().map(|(index, _)| TableId(index))
+}
+
+fn message(hir: &hir::Program, used: &Use) -> Diagnostic {
+    let name = &hir.instances[used.object.index()].name;
+    let method = used.method;
+    match owner(hir, used.object) {
+        Some(table) => {
+            let table = &hir.tables[table.index()];
+            let message = format!(
+                "`{name}.{method}` is called outside of the actions of its table `{}`",
+                table.name
+            );
+            let hint = format!(
+                "call it in an action of `{}`, or use an object with indices",
+                table.name
+            );
+            Diagnostic::error(codes::MISPLACED_CALL, used.span, message)
+                .secondary(table.span, format!("`{name}` belongs to this table"))
+                .hint(hint)
+        }
+        None => {
+            let message = format!("`{name}.{method}` is called, but `{name}` belongs to no table");
+            Diagnostic::error(codes::MISPLACED_CALL, used.span, message)
+                .hint("name it in the table whose entries it is for, or use an object with indices")
+        }
+    }
+}
