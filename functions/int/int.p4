@@ -28,6 +28,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     Source() source;
     Transit() transit;
     Sink() sink;
+    Change() change_packet;
     Report() report;
 
     counter(COUNTS, CounterType.packets) int_packets;
@@ -106,46 +107,55 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         measure();
         mtus.apply();
         bool is_sink = sink_ports.apply().hit;
+        change_t change = { false, 0, 0, 0, 0, 0 };
+        bool is_reported = false;
+        bit<8> collector = meta.watch_collector;
+        bit<16> instructions = meta.instructions;
         if (has_int) {
             bool is_mx = hdr.shim.type == INT_TYPE_MX;
             bool discard = hdr.md.discard == 1;
-            bit<16> instructions = hdr.md.instructions;
+            instructions = hdr.md.instructions;
             meta.report.domain_id = hdr.md.domain_id;
             if (is_sink) {
                 int_packets.count(is_mx ? COUNT_SINK_MX : COUNT_SINK_MD);
-                sink.apply(hdr);
-                send_report(sink_collector, instructions);
+                sink.apply(hdr, change);
+                is_reported = true;
+                collector = sink_collector;
                 if (discard) {
                     int_packets.count(COUNT_DISCARDED);
                     mark_to_drop(standard_metadata);
                 }
             } else if (is_mx) {
                 int_packets.count(COUNT_TRANSIT_MX);
-                if (meta.node_collector != 0) {
-                    send_report(meta.node_collector, instructions);
-                }
+                is_reported = meta.node_collector != 0;
+                collector = meta.node_collector;
             } else if (hdr.shim.type == INT_TYPE_MD) {
                 bit<32> what;
-                transit.apply(hdr, meta, what);
+                transit.apply(hdr, meta, change, what);
                 int_packets.count(what);
             } else {
                 int_packets.count(COUNT_NOT_UNDERSTOOD);
             }
         } else if (meta.mode == MODE_XD || is_sink) {
             int_packets.count(COUNT_XD);
-            send_report(meta.watch_collector, meta.instructions);
+            is_reported = true;
         } else {
-            bool done;
-            source.apply(hdr, meta, done);
-            if (!done) {
+            source.apply(hdr, meta, change);
+            if (!change.is_made) {
                 int_packets.count(COUNT_NO_ROOM);
             } else if (meta.mode == MODE_MX) {
                 int_packets.count(COUNT_SOURCE_MX);
-                meta.ip_bytes = meta.ip_bytes + INT_FIXED_BYTES + (hdr.shim.npt == INT_NPT_IP ? UDP_BYTES : 16w0);
-                send_report(meta.watch_collector, meta.instructions);
+                meta.ip_bytes = meta.ip_bytes + change.added;
+                is_reported = true;
             } else {
                 int_packets.count(COUNT_SOURCE_MD);
             }
+        }
+        if (is_reported) {
+            send_report(collector, instructions);
+        }
+        if (change.is_made) {
+            change_packet.apply(hdr, meta.report, change);
         }
     }
 }
