@@ -267,6 +267,8 @@ control Transit(inout headers_t hdr, in metadata_t meta, inout change_t change, 
     }
 }
 
+#ifndef NO_SINK
+
 // Takes INT out of a packet. What it looked like is kept for the report.
 control Sink(inout headers_t hdr, inout change_t change) {
     apply {
@@ -300,5 +302,7 @@ control Sink(inout headers_t hdr, inout change_t change) {
         hdr.stack.setInvalid();
     }
 }
+
+#endif
 
 #endif
