@@ -116,44 +116,72 @@ control AddMetadata(inout headers_t hdr, in own_t own, in bit<8> words) {
     }
 }
 
-// The lengths of IP and UDP after `added` bytes and the protocol of IP, with the checksum that covers them.
-control Lengthen(inout headers_t hdr, in bit<16> added, in bit<8> protocol) {
+// What is to be changed in a packet besides the headers of INT.
+struct change_t {
+    bool is_made;
+    // Words of this hop's metadata, and what they are.
+    bit<8> own_words;
+    bit<16> instructions;
+    // Bytes that the packet gets, those words included.
+    bit<16> added;
+    // The protocol of IP.
+    bit<8> protocol;
+    // What the checksum of UDP gets, without what follows from the rest of this.
+    bit<32> sum;
+}
+
+// Adds metadata, and writes lengths, protocol and checksums. One place for all hops: each copy of it makes the fast path larger.
+control Change(inout headers_t hdr, in report_t report, in change_t change) {
+    GatherMetadata() gather_metadata;
+    AddMetadata() add_metadata;
+
     apply {
+        own_t own = { 0, 0, 0, 0 };
+        bit<32> sum = change.sum;
+        bit<8> own_words = change.own_words;
+        if (own_words != 0) {
+            gather_metadata.apply(report, change.instructions, own, sum);
+        }
         if (hdr.ipv4.isValid()) {
-            bit<16> length_ = hdr.ipv4.total_len + added;
-            bit<32> sum = checksum_replace(hdr.ipv4.total_len, length_);
-            if (protocol != hdr.ipv4.protocol) {
-                sum = sum + checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, hdr.ipv4.ttl ++ protocol);
-                hdr.ipv4.protocol = protocol;
+            bit<16> length_ = hdr.ipv4.total_len + change.added;
+            bit<32> ip_sum = 0;
+            if (change.added != 0) {
+                ip_sum = checksum_replace(hdr.ipv4.total_len, length_);
             }
-            hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, sum);
+            if (change.protocol != hdr.ipv4.protocol) {
+                ip_sum = ip_sum + checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, hdr.ipv4.ttl ++ change.protocol);
+                hdr.ipv4.protocol = change.protocol;
+            }
+            hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, ip_sum);
             hdr.ipv4.total_len = length_;
         } else {
-            hdr.ipv6.payload_len = hdr.ipv6.payload_len + added;
-            hdr.ipv6.next_header = protocol;
+            hdr.ipv6.payload_len = hdr.ipv6.payload_len + change.added;
+            hdr.ipv6.next_header = change.protocol;
         }
-        hdr.udp.length_ = hdr.udp.length_ + added;
+        if (hdr.udp.isValid()) {
+            bit<16> length_ = hdr.udp.length_ + change.added;
+            // The length counts twice: in the header and in the pseudo header.
+            sum = sum + (checksum_replace(hdr.udp.length_, length_) << 1);
+            if (hdr.shim.isValid()) {
+                sum = sum + int_words(hdr.shim, hdr.md);
+            }
+            hdr.udp.length_ = length_;
+            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
+        }
+        add_metadata.apply(hdr, own, own_words);
     }
 }
 
-// Makes a packet an INT packet, with the metadata of this hop in mode MD.
-control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
-    GatherMetadata() gather_metadata;
-    AddMetadata() add_metadata;
-    Lengthen() lengthen;
-
+// Makes a packet an INT packet, with the metadata of this hop in mode MD; nothing is changed where there is no room.
+control Source(inout headers_t hdr, in metadata_t meta, inout change_t change) {
     apply {
         bool has_udp = hdr.udp.isValid();
         bit<8> words = instruction_words(meta.instructions);
         bit<16> fixed = INT_FIXED_BYTES + (has_udp ? 16w0 : UDP_BYTES);
-        done = (bit<32>) meta.ip_bytes + (bit<32>) fixed <= (bit<32>) meta.mtu;
-        if (!done) {
+        if ((bit<32>) meta.ip_bytes + (bit<32>) fixed > (bit<32>) meta.mtu) {
             return;
         }
-        bit<8> protocol = hdr.ipv4.isValid() ? hdr.ipv4.protocol : hdr.ipv6.next_header;
-        // Of the metadata that are added.
-        bit<8> own_words = 0;
-        own_t own = { 0, 0, 0, 0 };
+        change.is_made = true;
         hdr.shim.setValid();
         hdr.md.setValid();
         hdr.shim.reserved = 0;
@@ -168,7 +196,6 @@ control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
         hdr.md.domain_id = 0;
         hdr.md.ds_instructions = 0;
         hdr.md.ds_flags = 0;
-        bit<32> sum = 0;
         if (meta.mode == MODE_MX) {
             hdr.shim.type = INT_TYPE_MX;
         } else {
@@ -179,48 +206,38 @@ control Source(inout headers_t hdr, inout metadata_t meta, out bool done) {
                 if ((bit<32>) meta.ip_bytes + (bit<32>) fixed + ((bit<32>) words << 2) > (bit<32>) meta.mtu) {
                     hdr.md.mtu_exceeded = 1;
                 } else {
-                    own_words = words;
+                    change.own_words = words;
                     hdr.md.remaining_hops = meta.max_hops - 1;
-                    gather_metadata.apply(meta.report, meta.instructions, own, sum);
                 }
             }
         }
-        hdr.shim.length_ = 3 + own_words;
-        bit<16> added = fixed + ((bit<16>) own_words << 2);
-        bit<16> before = hdr.udp.length_;
+        hdr.shim.length_ = 3 + change.own_words;
+        change.instructions = meta.instructions;
+        change.added = fixed + ((bit<16>) change.own_words << 2);
+        change.protocol = IP_PROTOCOL_UDP;
         if (has_udp) {
             hdr.shim.npt = INT_NPT_UDP;
             hdr.shim.original = hdr.udp.dst_port;
+            change.sum = checksum_replace(hdr.udp.dst_port, INT_UDP_PORT);
         } else {
+            bit<8> protocol = hdr.ipv4.isValid() ? hdr.ipv4.protocol : hdr.ipv6.next_header;
             hdr.shim.npt = INT_NPT_IP;
             hdr.shim.original = (bit<16>) protocol;
             hdr.udp.setValid();
             // Entropy for those who spread flows by ports.
             hash(hdr.udp.src_port, HashAlgorithm.crc16, 16w0xc000,
                  { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, meta.src_port, meta.dst_port, protocol }, 16w0x4000);
-            // What follows the IP header until now, and the length of this header in `added`.
+            // What follows the IP header until now; this header is among what is added.
             hdr.udp.length_ = meta.ip_bytes
                 - (hdr.ipv4.isValid() ? (bit<16>) hdr.ipv4.ihl << 2 : IPV6_BYTES);
             hdr.udp.checksum = 0;
         }
-        lengthen.apply(hdr, added, IP_PROTOCOL_UDP);
-        if (has_udp) {
-            // The length counts twice: in the header and in the pseudo header.
-            sum = sum + int_words(hdr.shim, hdr.md) + checksum_replace(hdr.udp.dst_port, INT_UDP_PORT)
-                + checksum_replace(before, hdr.udp.length_) + checksum_replace(before, hdr.udp.length_);
-            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
-        }
         hdr.udp.dst_port = INT_UDP_PORT;
-        add_metadata.apply(hdr, own, own_words);
     }
 }
 
-// Adds this hop's metadata to an INT-MD packet, or says in the header why not.
-control Transit(inout headers_t hdr, inout metadata_t meta, out bit<32> what) {
-    GatherMetadata() gather_metadata;
-    AddMetadata() add_metadata;
-    Lengthen() lengthen;
-
+// Has this hop's metadata added to an INT-MD packet, or says in the header why not.
+control Transit(inout headers_t hdr, in metadata_t meta, inout change_t change, out bit<32> what) {
     apply {
         bit<8> words = instruction_words(hdr.md.instructions);
         what = COUNT_TRANSIT_MD;
@@ -230,38 +247,30 @@ control Transit(inout headers_t hdr, inout metadata_t meta, out bit<32> what) {
             what = COUNT_NOT_UNDERSTOOD;
             return;
         }
-        // Of the metadata that are added.
-        bit<8> own_words = 0;
-        own_t own = { 0, 0, 0, 0 };
-        bit<32> sum = 0;
-        bit<32> before = int_words(hdr.shim, hdr.md);
-        bit<16> udp_length = hdr.udp.length_;
-        bit<16> added = (bit<16>) words << 2;
+        change.is_made = true;
+        change.protocol = IP_PROTOCOL_UDP;
+        change.sum = (bit<32>) ~checksum_fold(int_words(hdr.shim, hdr.md));
         if (hdr.md.remaining_hops == 0) {
             hdr.md.hops_exceeded = 1;
             what = COUNT_HOPS_EXCEEDED;
-        } else if ((bit<32>) meta.ip_bytes + (bit<32>) added > (bit<32>) meta.mtu
+        } else if ((bit<32>) meta.ip_bytes + ((bit<32>) words << 2) > (bit<32>) meta.mtu
                    || (bit<16>) hdr.shim.length_ + (bit<16>) words > 255) {
             hdr.md.mtu_exceeded = 1;
             what = COUNT_MTU_EXCEEDED;
         } else {
-            own_words = words;
-            gather_metadata.apply(meta.report, hdr.md.instructions, own, sum);
+            change.own_words = words;
+            change.instructions = hdr.md.instructions;
+            change.added = (bit<16>) words << 2;
             hdr.md.remaining_hops = hdr.md.remaining_hops - 1;
             hdr.shim.length_ = hdr.shim.length_ + words;
-            lengthen.apply(hdr, added, IP_PROTOCOL_UDP);
         }
-        sum = sum + int_words(hdr.shim, hdr.md) + checksum_replace((bit<16>) checksum_fold(before), 0)
-            + checksum_replace(udp_length, hdr.udp.length_) + checksum_replace(udp_length, hdr.udp.length_);
-        hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
-        add_metadata.apply(hdr, own, own_words);
     }
 }
 
-// Takes INT out of a packet. What it looked like is kept for the report.
-control Sink(inout headers_t hdr) {
-    Lengthen() lengthen;
+#ifndef NO_SINK
 
+// Takes INT out of a packet. What it looked like is kept for the report.
+control Sink(inout headers_t hdr, inout change_t change) {
     apply {
         hdr.saved.setValid();
         hdr.saved.next_protocol = hdr.ipv4.isValid() ? hdr.ipv4.protocol : hdr.ipv6.next_header;
@@ -272,27 +281,28 @@ control Sink(inout headers_t hdr) {
         hdr.saved_md = hdr.md;
         hdr.saved_stack = hdr.stack;
 
-        bool is_udp = hdr.shim.npt != INT_NPT_IP;
-        bit<16> removed = ((bit<16>) hdr.shim.length_ << 2) + 4 + (is_udp ? 16w0 : UDP_BYTES);
-        bit<8> protocol = is_udp ? IP_PROTOCOL_UDP : hdr.shim.original[7:0];
-        bit<16> before = hdr.udp.length_;
-        lengthen.apply(hdr, 0 - removed, protocol);
-        if (is_udp) {
+        change.is_made = true;
+        bit<16> removed = ((bit<16>) hdr.shim.length_ << 2) + 4;
+        if (hdr.shim.npt == INT_NPT_IP) {
+            removed = removed + UDP_BYTES;
+            change.protocol = hdr.shim.original[7:0];
+            hdr.udp.setInvalid();
+        } else {
+            change.protocol = IP_PROTOCOL_UDP;
             // The complement of the sum of the stack: what its removal adds.
             bit<16> stack;
             hash(stack, HashAlgorithm.csum16, 16w0, { hdr.stack.metadata }, 32w0x10000);
-            bit<32> sum = (bit<32>) stack + checksum_replace(checksum_fold(int_words(hdr.shim, hdr.md)), 0)
-                + checksum_replace(before, hdr.udp.length_) + checksum_replace(before, hdr.udp.length_)
+            change.sum = (bit<32>) stack + (bit<32>) ~checksum_fold(int_words(hdr.shim, hdr.md))
                 + checksum_replace(INT_UDP_PORT, hdr.shim.original);
-            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, sum);
             hdr.udp.dst_port = hdr.shim.original;
-        } else {
-            hdr.udp.setInvalid();
         }
+        change.added = 0 - removed;
         hdr.shim.setInvalid();
         hdr.md.setInvalid();
         hdr.stack.setInvalid();
     }
 }
+
+#endif
 
 #endif

@@ -217,6 +217,17 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         }
 
         // A packet whose IP length is more than its frame is forwarded, never measured.
+#ifdef NO_SINK
+        // The metadata of other hops, which were not parsed, are in the packet.
+        bit<32> int_end = (bit<32>) meta.layer2_bytes + (bit<32>) UDP_BYTES + 4 + ((bit<32>) hdr.shim.length_ << 2)
+            + (hdr.ipv4.isValid() ? (bit<32>) hdr.ipv4.ihl << 2 : (bit<32>) IPV6_BYTES);
+        if (hdr.shim.isValid() && int_end > standard_metadata.packet_length) {
+            meta.report.drop_reason = DROP_MALFORMED;
+            drop();
+            return;
+        }
+#endif
+
         bool is_ip = hdr.ipv4.isValid() || hdr.ipv6.isValid();
         bool is_whole = is_ip
             && (bit<32>) meta.layer2_bytes + (bit<32>) meta.ip_bytes <= standard_metadata.packet_length;

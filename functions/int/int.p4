@@ -27,7 +27,10 @@ control IntVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     Source() source;
     Transit() transit;
+#ifndef NO_SINK
     Sink() sink;
+#endif
+    Change() change_packet;
     Report() report;
 
     counter(COUNTS, CounterType.packets) int_packets;
@@ -48,6 +51,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         size = 512;
     }
 
+#ifndef NO_SINK
     bit<8> sink_collector = 0;
 
     action int_sink(bit<8> collector) {
@@ -66,6 +70,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         default_action = NoAction();
         size = 512;
     }
+#endif
 
     action measure() {
         bit<48> time = standard_metadata.egress_global_timestamp - standard_metadata.ingress_global_timestamp;
@@ -105,47 +110,60 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         }
         measure();
         mtus.apply();
-        bool is_sink = sink_ports.apply().hit;
+        bool is_sink = false;
+#ifndef NO_SINK
+        is_sink = sink_ports.apply().hit;
+#endif
+        change_t change = { false, 0, 0, 0, 0, 0 };
+        bool is_reported = false;
+        bit<8> collector = meta.watch_collector;
+        bit<16> instructions = meta.instructions;
         if (has_int) {
             bool is_mx = hdr.shim.type == INT_TYPE_MX;
-            bool discard = hdr.md.discard == 1;
-            bit<16> instructions = hdr.md.instructions;
+            instructions = hdr.md.instructions;
             meta.report.domain_id = hdr.md.domain_id;
             if (is_sink) {
+#ifndef NO_SINK
                 int_packets.count(is_mx ? COUNT_SINK_MX : COUNT_SINK_MD);
-                sink.apply(hdr);
-                send_report(sink_collector, instructions);
-                if (discard) {
+                if (hdr.md.discard == 1) {
                     int_packets.count(COUNT_DISCARDED);
                     mark_to_drop(standard_metadata);
                 }
+                sink.apply(hdr, change);
+                is_reported = true;
+                collector = sink_collector;
+#endif
             } else if (is_mx) {
                 int_packets.count(COUNT_TRANSIT_MX);
-                if (meta.node_collector != 0) {
-                    send_report(meta.node_collector, instructions);
-                }
+                is_reported = meta.node_collector != 0;
+                collector = meta.node_collector;
             } else if (hdr.shim.type == INT_TYPE_MD) {
                 bit<32> what;
-                transit.apply(hdr, meta, what);
+                transit.apply(hdr, meta, change, what);
                 int_packets.count(what);
             } else {
                 int_packets.count(COUNT_NOT_UNDERSTOOD);
             }
         } else if (meta.mode == MODE_XD || is_sink) {
             int_packets.count(COUNT_XD);
-            send_report(meta.watch_collector, meta.instructions);
+            is_reported = true;
         } else {
-            bool done;
-            source.apply(hdr, meta, done);
-            if (!done) {
+            source.apply(hdr, meta, change);
+            if (!change.is_made) {
                 int_packets.count(COUNT_NO_ROOM);
             } else if (meta.mode == MODE_MX) {
                 int_packets.count(COUNT_SOURCE_MX);
-                meta.ip_bytes = meta.ip_bytes + INT_FIXED_BYTES + (hdr.shim.npt == INT_NPT_IP ? UDP_BYTES : 16w0);
-                send_report(meta.watch_collector, meta.instructions);
+                meta.ip_bytes = meta.ip_bytes + change.added;
+                is_reported = true;
             } else {
                 int_packets.count(COUNT_SOURCE_MD);
             }
+        }
+        if (is_reported) {
+            send_report(collector, instructions);
+        }
+        if (change.is_made) {
+            change_packet.apply(hdr, meta.report, change);
         }
     }
 }
@@ -187,8 +205,10 @@ control IntDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.own_4);
         packet.emit(hdr.own_2);
         packet.emit(hdr.own_1);
+#ifndef NO_SINK
         packet.emit(hdr.stack);
         packet.emit(hdr.report_stack);
+#endif
     }
 }
 

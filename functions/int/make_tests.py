@@ -554,6 +554,18 @@ def forwarding():
     return test
 
 
+def without_sink(make):
+    """The same test of a node without a sink."""
+
+    def made():
+        test = make()
+        test.path = test.path.with_name(test.path.name.replace("int_", "int_inner_"))
+        test.lines.insert(1, "# forebay: -D NO_SINK")
+        return test
+
+    return made
+
+
 TESTS = [
     source_md,
     source_all_metadata,
@@ -570,6 +582,7 @@ TESTS = [
     sink_others,
     drops,
     forwarding,
+    *map(without_sink, (source_md, source_mx, transit_md, transit_limits, transit_mx)),
 ]
 
 if __name__ == "__main__":

@@ -93,6 +93,7 @@ struct headers_t {
     own_words4_t own_4;
     int_long_t own_2;
     int_word_t own_1;
+#ifndef NO_SINK
     // Metadata of the hops before.
     int_stack_t stack;
     // The same in a report of the sink. `stack` itself is never written, so it need not be copied where it stays in the packet.
@@ -103,6 +104,7 @@ struct headers_t {
     int_shim_t saved_shim;
     int_md_t saved_md;
     int_stack_t saved_stack;
+#endif
 }
 
 // What a clone must be told to become a report.
@@ -240,11 +242,15 @@ parser IntParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.shim);
         packet.extract(hdr.md);
         verify(hdr.shim.length_ >= 3, error.ParserInvalidArgument);
+#ifndef NO_SINK
         packet.extract(hdr.stack, ((bit<32>) hdr.shim.length_ - 3) << 5);
+#endif
         // Protocol and ports are those of the packet that carries INT.
         transition select(hdr.shim.npt, hdr.shim.original) {
             (INT_NPT_UDP, _): original_port;
+#ifndef NO_SINK
             (INT_NPT_IP, (bit<16>) IP_PROTOCOL_TCP): original_tcp;
+#endif
             (INT_NPT_IP, _): original_protocol;
             default: accept;
         }
@@ -262,10 +268,12 @@ parser IntParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition accept;
     }
 
+#ifndef NO_SINK
     state original_tcp {
         meta.protocol = IP_PROTOCOL_TCP;
         transition parse_ports;
     }
+#endif
 }
 
 #endif

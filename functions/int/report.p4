@@ -38,6 +38,7 @@ control Report(inout headers_t hdr, inout metadata_t meta) {
         size = 256;
     }
 
+#ifndef NO_SINK
     // The packet as it came to the sink.
     action restore() {
         hdr.udp = hdr.saved_udp;
@@ -45,11 +46,13 @@ control Report(inout headers_t hdr, inout metadata_t meta) {
         hdr.md = hdr.saved_md;
         hdr.report_stack = hdr.saved_stack;
     }
+#endif
 
     apply {
         if (!collectors.apply().hit) {
             return;
         }
+#ifndef NO_SINK
         if (hdr.saved.isValid()) {
             restore();
             if (hdr.ipv4.isValid()) {
@@ -61,6 +64,7 @@ control Report(inout headers_t hdr, inout metadata_t meta) {
                 hdr.ipv6.next_header = hdr.saved.next_protocol;
             }
         }
+#endif
 
         // The group header has the node already; what is not measured is left out.
         bit<16> md_bits = meta.report.instructions & 0x7c00;

@@ -47,11 +47,12 @@ bit<32> checksum_words48(in bit<48> value) {
 }
 
 bit<32> checksum_words64(in bit<64> value) {
-    return checksum_words32(value[63:32]) + checksum_words32(value[31:0]);
+    return (bit<32>) value[63:48] + (bit<32>) value[47:32] + (bit<32>) value[31:16] + (bit<32>) value[15:0];
 }
 
 bit<32> checksum_words128(in bit<128> value) {
-    return checksum_words64(value[127:64]) + checksum_words64(value[63:0]);
+    return (bit<32>) value[127:112] + (bit<32>) value[111:96] + (bit<32>) value[95:80] + (bit<32>) value[79:64]
+        + (bit<32>) value[63:48] + (bit<32>) value[47:32] + (bit<32>) value[31:16] + (bit<32>) value[15:0];
 }
 
 #endif
