@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_left_out() {
-        let mut metrics = json!({ "choice": "port_metrics", "port_metrics": [{ "name": "p1", "frames_tx": "1", "link": "up" }] });
+        let mut metrics =
+            json!({ "choice": "port_metrics", "port_metrics": [{ "name": "p1", "frames_tx": "1", "link": "up" }] });
         keep_fields(&mut metrics, &["link".to_string()]);
         assert_eq!(metrics["port_metrics"][0], json!({ "name": "p1", "link": "up" }));
     }

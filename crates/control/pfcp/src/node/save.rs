@@ -207,7 +207,9 @@ fn restore_session(mut reader: Reader<'_>) -> Result<Session, SaveError> {
     );
     session.endpoints.extend(endpoints);
     restore_rules(&mut session, elements)?;
-    session.reports.extend(elements.all(kind::USAGE_REPORT).map(<[u8]>::to_vec));
+    session
+        .reports
+        .extend(elements.all(kind::USAGE_REPORT).map(<[u8]>::to_vec));
     for (far, number) in session.fars.values_mut().zip(fars) {
         far.number = number;
     }
