@@ -235,7 +235,9 @@ fn serve(
     let service = P4RuntimeServer::new(Service::new(Arc::clone(shared), options.limits, Arc::clone(&access)))
         .max_decoding_message_size(options.limits.message_bytes)
         .max_encoding_message_size(usize::MAX);
-    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(shared), access))));
+    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(shared), access))))
+        .max_decoding_message_size(options.limits.message_bytes)
+        .max_encoding_message_size(usize::MAX);
     let limits = &options.limits;
     let mut builder = tonic::transport::Server::builder()
         .max_concurrent_streams(limits.calls_per_connection)
