@@ -679,6 +679,34 @@ fn a_late_heartbeat_of_a_former_life_changes_nothing() {
     assert_eq!(heartbeat(&mut bench, 8), 0, "it has restarted");
 }
 
+/// A request removes a rule that PDRs name: they go on without it, and its last usage is in the answer.
+#[test]
+fn rules_that_are_removed_are_left_out_of_pdrs() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::REMOVE_URR, |urr| urr.u32_element(kind::URR_ID, 1));
+        request.element(kind::REMOVE_QER, |qer| qer.u32_element(kind::QER_ID, 1));
+    });
+    assert_eq!(answer.cause(), 1);
+    assert_eq!(reports_of(&answer, kind::USAGE_REPORT_MODIFICATION), [(0, 0)]);
+    let session = bench.node.session(seid).expect("a session");
+    assert!(
+        session
+            .pdrs
+            .values()
+            .all(|pdr| pdr.urrs.is_empty() && pdr.qers.is_empty())
+    );
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::REMOVE_FAR, |far| far.u32_element(kind::FAR_ID, 1));
+    });
+    assert_eq!(
+        answer.cause(),
+        Cause::RuleFailure as u8,
+        "a PDR without a FAR says nothing"
+    );
+}
+
 #[test]
 fn counters_that_begin_again_are_counted_from_zero() {
     let mut bench = Bench::associated();
