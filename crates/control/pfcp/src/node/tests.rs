@@ -679,6 +679,52 @@ fn a_late_heartbeat_of_a_former_life_changes_nothing() {
     assert_eq!(heartbeat(&mut bench, 8), 0, "it has restarted");
 }
 
+impl Bench {
+    /// URR 1 of the session gets a time quota of two seconds, and these triggers.
+    fn give_time_quota(&mut self, seid: u64, triggers: [u8; 3]) {
+        let answer = self.modify(seid, |request| {
+            request.element(kind::UPDATE_URR, |urr| {
+                urr.u32_element(kind::URR_ID, 1);
+                urr.element(kind::REPORTING_TRIGGERS, |value| value.bytes(&triggers));
+                urr.u32_element(kind::TIME_QUOTA, 2);
+            });
+        });
+        assert_eq!(answer.cause(), 1);
+    }
+}
+
+#[test]
+fn time_is_measured_from_the_first_packet_on() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 2, 0]);
+    bench.pass(10);
+    bench.use_bytes(seid, 0);
+    assert!(bench.sent().is_none(), "no packet has come");
+    bench.use_bytes(seid, 100);
+    bench.pass(1);
+    bench.use_bytes(seid, 100);
+    assert!(bench.sent().is_none(), "a second is left");
+    bench.pass(1);
+    bench.use_bytes(seid, 100);
+    let request = bench.sent().expect("a report");
+    let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
+    assert_eq!(report.flags(kind::USAGE_REPORT_TRIGGER), Ok(Some(triggers::TIME_QUOTA)));
+    assert_eq!(report.mandatory::<u32>(kind::DURATION_MEASUREMENT), Ok(2));
+}
+
+#[test]
+fn a_used_up_quota_stops_packets_without_its_trigger() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 0, 0]);
+    bench.use_bytes(seid, 100);
+    bench.pass(2);
+    bench.use_bytes(seid, 100);
+    assert!(bench.sent().is_none(), "no report is wanted");
+    assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+}
+
 /// A request removes a rule that PDRs name: they go on without it, and its last usage is in the answer.
 #[test]
 fn rules_that_are_removed_are_left_out_of_pdrs() {
