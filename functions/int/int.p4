@@ -109,19 +109,26 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         if (has_int) {
             bool is_mx = hdr.shim.type == INT_TYPE_MX;
             bool discard = hdr.md.discard == 1;
+            // The fields of another version are not known: this hop leaves them alone and reports nothing.
+            bool is_known = hdr.md.version == INT_VERSION;
             bit<16> instructions = hdr.md.instructions;
             meta.report.domain_id = hdr.md.domain_id;
-            if (is_sink) {
-                int_packets.count(is_mx ? COUNT_SINK_MX : COUNT_SINK_MD);
+            if (hdr.shim.npt != INT_NPT_UDP && hdr.shim.npt != INT_NPT_IP) {
+                // Behind the port of INT there is no other next protocol (§5.7.2).
+                int_packets.count(COUNT_NOT_UNDERSTOOD);
+            } else if (is_sink) {
+                int_packets.count(!is_known ? COUNT_NOT_UNDERSTOOD : (is_mx ? COUNT_SINK_MX : COUNT_SINK_MD));
                 sink.apply(hdr);
-                send_report(sink_collector, instructions);
-                if (discard) {
+                if (is_known) {
+                    send_report(sink_collector, instructions);
+                }
+                if (is_known && discard) {
                     int_packets.count(COUNT_DISCARDED);
                     mark_to_drop(standard_metadata);
                 }
             } else if (is_mx) {
-                int_packets.count(COUNT_TRANSIT_MX);
-                if (meta.node_collector != 0) {
+                int_packets.count(is_known ? COUNT_TRANSIT_MX : COUNT_NOT_UNDERSTOOD);
+                if (is_known && meta.node_collector != 0) {
                     send_report(meta.node_collector, instructions);
                 }
             } else if (hdr.shim.type == INT_TYPE_MD) {
