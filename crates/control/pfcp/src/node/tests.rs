@@ -680,13 +680,13 @@ fn a_late_heartbeat_of_a_former_life_changes_nothing() {
 }
 
 impl Bench {
-    /// URR 1 of the session gets a time quota of two seconds, and these triggers.
-    fn give_time_quota(&mut self, seid: u64, triggers: [u8; 3]) {
+    /// URR 1 of the session gets a time quota and these triggers.
+    fn give_time_quota(&mut self, seid: u64, triggers: [u8; 3], seconds: u32) {
         let answer = self.modify(seid, |request| {
             request.element(kind::UPDATE_URR, |urr| {
                 urr.u32_element(kind::URR_ID, 1);
                 urr.element(kind::REPORTING_TRIGGERS, |value| value.bytes(&triggers));
-                urr.u32_element(kind::TIME_QUOTA, 2);
+                urr.u32_element(kind::TIME_QUOTA, seconds);
             });
         });
         assert_eq!(answer.cause(), 1);
@@ -697,7 +697,7 @@ impl Bench {
 fn time_is_measured_from_the_first_packet_on() {
     let mut bench = Bench::associated();
     let seid = bench.session(1);
-    bench.give_time_quota(seid, [0, 2, 0]);
+    bench.give_time_quota(seid, [0, 2, 0], 2);
     bench.pass(10);
     bench.use_bytes(seid, 0);
     assert!(bench.sent().is_none(), "no packet has come");
@@ -717,12 +717,23 @@ fn time_is_measured_from_the_first_packet_on() {
 fn a_used_up_quota_stops_packets_without_its_trigger() {
     let mut bench = Bench::associated();
     let seid = bench.session(1);
-    bench.give_time_quota(seid, [0, 0, 0]);
+    bench.give_time_quota(seid, [0, 0, 0], 2);
     bench.use_bytes(seid, 100);
     bench.pass(2);
     bench.use_bytes(seid, 100);
     assert!(bench.sent().is_none(), "no report is wanted");
     assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+}
+
+/// Packets do not pass until the next look at the counters.
+#[test]
+fn an_empty_quota_stops_packets_at_once() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 2, 0], 0);
+    assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+    bench.node.report_usage(bench.now, &mut bench.plane);
+    assert!(bench.sent().is_some(), "it is reported");
 }
 
 /// A request removes a rule that PDRs name: they go on without it, and its last usage is in the answer.

@@ -126,7 +126,16 @@ impl Urr {
         };
         urr.apply(elements)?;
         urr.see(now, &Usage::default());
+        urr.measured.is_exhausted = urr.has_empty_quota();
         Ok(urr)
+    }
+
+    /// Whether a quota is used up before the first packet.
+    fn has_empty_quota(&self) -> bool {
+        let by_volume = self
+            .volume_quota
+            .is_some_and(|quota| quota.is_reached(&Usage::default()));
+        by_volume || self.time_quota == Some(0)
     }
 
     /// Does what an Update URR says. Returns whether it gives a new quota, whose use begins at zero.
@@ -157,7 +166,7 @@ impl Urr {
     pub fn begin_quota(&mut self, now: Duration, counters: Usage) {
         self.measured.quota_began = now;
         self.measured.quota_base = counters;
-        self.measured.is_exhausted = false;
+        self.measured.is_exhausted = self.has_empty_quota();
         self.measured.is_told = false;
     }
 
@@ -251,7 +260,7 @@ impl Urr {
     fn is_time_quota_used(&self, now: Duration) -> bool {
         let is_timed = self.measured.timed_from.is_some();
         let since = self.timed_since(self.measured.quota_began, now).as_secs();
-        let is_used = |quota: u32| is_timed && since >= u64::from(quota);
+        let is_used = |quota: u32| quota == 0 || is_timed && since >= u64::from(quota);
         !self.measured.is_told && self.time_quota.is_some_and(is_used)
     }
 
