@@ -98,7 +98,7 @@ pub fn test(
 ) -> Result<BridgeResults, String> {
     let mut attempts = Vec::new();
     // A frame to an address is sent at most twice, and flooded by all ports but one.
-    let copies = 2 * (session.port_count().saturating_sub(1)) as u64;
+    let copies = 2 * session.port_count().saturating_sub(1) as u64;
     let mut learned = |addresses: u64, pps: f64, session: &mut Session<'_>, progress: &mut dyn Progress| {
         let mut verdict = None;
         for _ in 0..TRIES {
