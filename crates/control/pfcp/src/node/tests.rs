@@ -977,6 +977,24 @@ fn what_is_no_message_is_counted() {
     assert!(bench.sent().is_none());
 }
 
+/// TS 29.244 §7.6.3.
+#[test]
+fn a_request_that_is_shorter_than_it_says_is_refused() {
+    let mut bench = Bench::associated();
+    let header = Header {
+        message: MessageType::SessionDeletionRequest,
+        seid: Some(1),
+        sequence: 900,
+    };
+    let mut cut = header.message(|_| {});
+    cut[3] += 9;
+    bench.send(&cut);
+    let answer = bench.sent().expect("an answer");
+    assert_eq!(answer.header.message, MessageType::SessionDeletionResponse);
+    assert_eq!(answer.cause(), Cause::InvalidLength as u8);
+    assert_eq!(bench.node.counters().short, 1);
+}
+
 #[test]
 fn every_prefix_of_a_request_is_refused_or_counted() {
     let mut bench = Bench::associated();
