@@ -208,7 +208,10 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
             bool may_begin = hdr.tcp.isValid() ? begins
                 : (meta.kind == KIND_REQUEST || meta.kind == KIND_OTHER || hdr.udp.isValid());
             if (is_error) {
-                if (!is_known || is_misled) {
+                // The packet that it is about went to the zone from which the error comes.
+                way_t way_there;
+                route.apply(is_ipv4, dst_ipv4, dst_ipv6, way_there);
+                if (!is_known || is_misled || way_there.zone != meta.from_zone) {
                     meta.dropped = DROP_UNRELATED_ERROR;
                 }
             } else if (is_new) {

@@ -324,10 +324,11 @@ def errors():
     refused(test, OUTSIDE, icmp_error(FAR, HOST, udp((HOST, 4001), server)))
     refused(test, OUTSIDE, icmp_error(FAR, "10.1.0.6", packets[0]))
     refused(test, OUTSIDE, icmp_error(FAR, WEB, packets[0]))
+    refused(test, SERVERS, icmp_error(WEB, HOST, packets[0]))
     later = udp(client, server)
     later.frag = 10
     refused(test, OUTSIDE, icmp_error(FAR, HOST, later))
-    drops(test, "unrelated", 3)
+    drops(test, "unrelated", 4)
     test.say("IPv6: unreachable, packet too big.")
     packet = udp((HOST_V6, 4000), (FAR_V6, 443))
     passes(test, INSIDE, packet, OUTSIDE)
@@ -336,7 +337,7 @@ def errors():
     refused(
         test, OUTSIDE, IPv6(src=FAR_V6, dst=HOST_V6) / ICMPv6DestUnreach() / Raw(bytes(udp((HOST_V6, 9), (FAR_V6, 9))))
     )
-    drops(test, "unrelated", 4)
+    drops(test, "unrelated", 5)
     test.say("Other ICMP: redirects, router advertisements.")
     refused(test, OUTSIDE, IP(src=FAR, dst=HOST) / ICMP(type=5) / Raw(bytes(packets[0])[:28]))
     refused(test, OUTSIDE, IPv6(src=FAR_V6, dst=HOST_V6) / ICMPv6ND_NA(tgt=FAR_V6))

@@ -120,22 +120,27 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         bit<16> instructions = meta.instructions;
         if (has_int) {
             bool is_mx = hdr.shim.type == INT_TYPE_MX;
+            // The fields of another version are not known: this hop leaves them alone and reports nothing.
+            bool is_known = hdr.md.version == INT_VERSION;
             instructions = hdr.md.instructions;
             meta.report.domain_id = hdr.md.domain_id;
-            if (is_sink) {
+            if (hdr.shim.npt != INT_NPT_UDP && hdr.shim.npt != INT_NPT_IP) {
+                // Behind the port of INT there is no other next protocol (§5.7.2).
+                int_packets.count(COUNT_NOT_UNDERSTOOD);
+            } else if (is_sink) {
 #ifndef NO_SINK
-                int_packets.count(is_mx ? COUNT_SINK_MX : COUNT_SINK_MD);
-                if (hdr.md.discard == 1) {
+                int_packets.count(!is_known ? COUNT_NOT_UNDERSTOOD : (is_mx ? COUNT_SINK_MX : COUNT_SINK_MD));
+                if (is_known && hdr.md.discard == 1) {
                     int_packets.count(COUNT_DISCARDED);
                     mark_to_drop(standard_metadata);
                 }
                 sink.apply(hdr, change);
-                is_reported = true;
+                is_reported = is_known;
                 collector = sink_collector;
 #endif
             } else if (is_mx) {
-                int_packets.count(COUNT_TRANSIT_MX);
-                is_reported = meta.node_collector != 0;
+                int_packets.count(is_known ? COUNT_TRANSIT_MX : COUNT_NOT_UNDERSTOOD);
+                is_reported = is_known && meta.node_collector != 0;
                 collector = meta.node_collector;
             } else if (hdr.shim.type == INT_TYPE_MD) {
                 bit<32> what;

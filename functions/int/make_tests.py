@@ -409,6 +409,15 @@ def transit_mx():
     )
     test.through(1, frame, 2)
     test.expect(COLLECTOR_PORT, report(frame, bits, len(FLOWS), domain_id=77))
+    test.say("Another version: its fields are not known, and there is no report.")
+    test.through(1, with_int(FLOWS["UDP"], IntMX(version=1, instructions=bits), TYPE_MX), 2)
+    test.say("A next protocol that is neither a UDP payload nor an IP protocol.")
+    for npt in (0, 3):
+        strange = with_int(FLOWS["UDP"], IntMX(instructions=bits), TYPE_MX)
+        strange[IntShim].npt = npt
+        test.through(1, strange, 2)
+    test.counter("int_packets", 4, len(FLOWS) + 1)
+    test.counter("int_packets", 9, 3)
     return test
 
 

@@ -184,8 +184,8 @@ def check_queries(demo):
     ends = {side for row in flows for side in row["flow"].split()[1::2]}
     check(any(end.startswith("203.0.113.") for end in ends), "flows have the address that the NAT gave them")
     md = [row for row in demo.query("reports", "--protocol", "tcp") if row["mode"] == "md"]
-    paths = {row["path"] for row in md}
-    check(paths == {"1 > 2 > 3", "3 > 2 > 1"}, f"TCP goes through all nodes in both directions ({len(md)} reports)")
+    paths = {tuple(row["path"]) for row in md}
+    check(paths == {(1, 2, 3), (3, 2, 1)}, f"TCP goes through all nodes in both directions ({len(md)} reports)")
     check(not demo.query("loops"), "no packet goes round")
 
 

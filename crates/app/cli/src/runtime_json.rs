@@ -190,6 +190,13 @@ fn match_words(catalog: &Catalog, table: &str, fields: Option<&Object>) -> Resul
             _ => "",
         };
         let written = match (alone(value), separator) {
+            (Value::Array(_), "") if !table.match_fields.iter().any(|field| field.name == *name) => {
+                let known: Vec<&str> = table.match_fields.iter().map(|field| field.name.as_str()).collect();
+                return Err(format!(
+                    "the table has no key field `{name}`; it has {}",
+                    known.join(", ")
+                ));
+            }
             (Value::Array(pair), "") => {
                 return Err(format!("`{name}` is matched exactly: one value, not {}", pair.len()));
             }

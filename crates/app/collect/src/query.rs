@@ -9,7 +9,6 @@ mod nodes;
 pub use answer::{Answer, Cell};
 
 use crate::analysis::{Analysis, BurstThresholds, Event};
-use crate::points::path_text;
 use crate::store::{self, StoreError, Stored};
 use answer::time_cell;
 use std::net::IpAddr;
@@ -181,11 +180,8 @@ fn reports(folder: &Path, query: &Query) -> Result<Answer, StoreError> {
 fn report_row(stored: &Stored) -> Vec<Cell> {
     let report = &stored.report;
     let listed = |value: &dyn Fn(&crate::report::Hop) -> Option<u32>| {
-        let values = report
-            .hops
-            .iter()
-            .map(|hop| value(hop).map_or("-".to_string(), |value| value.to_string()));
-        Cell::Text(values.collect::<Vec<_>>().join(" > "))
+        let values = report.hops.iter().map(|hop| value(hop).map(u64::from));
+        Cell::Hops(values.collect())
     };
     vec![
         time_cell(stored.received_ns),
@@ -243,6 +239,10 @@ fn take_events(events: &mut Vec<Event>, query: &Query, time_ns: u64, answer: &mu
     }
 }
 
+fn path_cell(nodes: &[u32]) -> Cell {
+    Cell::Hops(nodes.iter().map(|node| Some(u64::from(*node))).collect())
+}
+
 fn event_row(question: Question, event: &Event, time_ns: u64) -> Option<Vec<Cell>> {
     let whole = |value: u64| Cell::Whole(value);
     match (question, event) {
@@ -250,13 +250,13 @@ fn event_row(question: Question, event: &Event, time_ns: u64) -> Option<Vec<Cell
             time_cell(time_ns),
             whole(u64::from(*node)),
             Cell::of(*flow),
-            Cell::Text(path_text(path)),
+            path_cell(path),
         ]),
         (Question::Paths, Event::PathChange { flow, from, to }) => Some(vec![
             time_cell(time_ns),
             Cell::of(Some(flow)),
-            Cell::Text(path_text(to)),
-            Cell::Text(path_text(from)),
+            path_cell(to),
+            path_cell(from),
         ]),
         (Question::Bursts, Event::Burst(burst)) => Some(vec![
             time_cell(burst.received_ns),

@@ -33,7 +33,10 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Reads a file of text; `what` it should be stands in the message when it cannot.
+/// The mark with which some editors begin a text (U+FEFF); it is no part of it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Reads a file of text, without a byte order mark; `what` it should be stands in the message when it cannot.
 ///
 /// # Errors
 /// When it cannot be read, or is no text.
@@ -43,7 +46,12 @@ pub fn text(path: &Path, what: &str) -> Result<String, Error> {
     }
     let bytes = bytes(path)?;
     match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(mut text) if !text.contains('\0') => {
+            if text.starts_with(BYTE_ORDER_MARK) {
+                text.drain(..BYTE_ORDER_MARK.len_utf8());
+            }
+            Ok(text)
+        }
         _ => Err(Error::Binary(path.to_path_buf(), what.to_string())),
     }
 }
@@ -84,6 +92,26 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
         return Err(Error::IsFile(path.to_path_buf()));
     }
     fs::create_dir_all(path).map_err(|error| Error::MakeFolder(path.to_path_buf(), error))
+}
+
+/// Whether a file can be written, before the work whose result it is to have. What is there stays as it is.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_writable(path: &Path) -> Result<(), Error> {
+    let failed = |error| Error::Write(path.to_path_buf(), error);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            let opened = fs::OpenOptions::new().append(true).open(path);
+            opened.map(|_| ()).map_err(failed)
+        }
+        // A pipe waits for its reader when it is opened.
+        Ok(metadata) if !metadata.is_dir() => Ok(()),
+        _ => {
+            File::create_new(path).map_err(failed)?;
+            fs::remove_file(path).map_err(failed)
+        }
+    }
 }
 
 /// Writes a file.

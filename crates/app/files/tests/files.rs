@@ -1,6 +1,8 @@
 //! Programs from files and texts, and what is wrong with files.
 
-use forebay_files::{CompileOptions, Error, Folder, bytes, compile_file, compile_text, make_folder, text, write};
+use forebay_files::{
+    CompileOptions, Error, Folder, bytes, check_writable, compile_file, compile_text, make_folder, text, write,
+};
 use forebay_sim::Library;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +60,17 @@ fn a_file_that_cannot_be_used_says_why() {
         write(Path::new("/no/such/folder"), "x"),
         Err(Error::Write(..))
     ));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("byte_order_mark.stf");
+    write(&path, "\u{feff}add").expect("a file");
+    assert_eq!(text(&path, "file").expect("a text"), "add");
+    check_writable(&path).expect("it can be written");
+    assert_eq!(bytes(&path).expect("a file").len(), 6, "it is as it was");
+    let nowhere = check_writable(Path::new("/no/such/folder/file"));
+    assert!(matches!(nowhere, Err(Error::Write(..))));
 }
 
 /// What has no end does not fill the memory; what is empty is no mistake.

@@ -1,6 +1,6 @@
 //! The switch: sessions become entries there, counters are read, packets go to and fro.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Kept};
 use crate::compile::{self, Compiler, TWIN};
 use crate::entry::{Difference, Entries};
 use crate::error::AgentError;
@@ -197,8 +197,13 @@ impl Plane {
                     self.send(frame, Sending::Processed(info.ingress_port));
                     return None;
                 }
-                self.buffer
-                    .keep(seid, (info.ingress_port, frame), bar.and_then(|bar| bar.packets));
+                let packets_max = bar.and_then(|bar| bar.packets);
+                let packet = Kept {
+                    pdr: pdr.id,
+                    port: info.ingress_port,
+                    frame,
+                };
+                self.buffer.keep(seid, packet, packets_max);
                 Some(Happening::Buffered { seid, pdr: pdr.id })
             }
             REASON_GTPU => gtpu::read(&frame).map(Happening::Gtpu),
@@ -225,16 +230,15 @@ impl Plane {
         }
     }
 
-    /// Packets that are kept go on, when their FAR does not keep them any more: they are processed once more.
-    fn release_buffered(&mut self, before: &Session, after: &Session) {
-        let has_changed = before
-            .fars
-            .values()
-            .any(|far| far.buffers() && after.fars.get(&far.id).is_none_or(|far| !far.buffers()));
-        if has_changed {
-            for (port, frame) in self.buffer.take(after.seid) {
-                self.send(frame, Sending::Processed(port));
-            }
+    /// Packets that are kept go on, when the FAR of their PDR does not keep them any more, whether that FAR has changed or the PDR
+    /// has another one: they are processed once more.
+    fn release_buffered(&mut self, session: &Session) {
+        let goes_on = |pdr: u16| {
+            let far = session.pdrs.get(&pdr).and_then(|pdr| session.far_of(pdr));
+            far.is_none_or(|far| !far.buffers())
+        };
+        for packet in self.buffer.take_of(session.seid, goes_on) {
+            self.send(packet.frame, Sending::Processed(packet.port));
         }
     }
 
@@ -309,11 +313,9 @@ impl UserPlane for Plane {
         }
         match (before, after) {
             (_, None) => drop(before.map(|before| self.buffer.take(before.seid))),
-            (before, Some(after)) => {
+            (_, Some(after)) => {
                 self.note(after);
-                if let Some(before) = before {
-                    self.release_buffered(before, after);
-                }
+                self.release_buffered(after);
             }
         }
         Ok(())

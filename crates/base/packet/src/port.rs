@@ -44,15 +44,17 @@ pub enum DropReason {
     PortDown,
     /// The system refused to send for another reason.
     SendRefused,
-    /// The port was disabled by an operator.
+    /// To be sent by a port that an operator has disabled.
     Disabled,
+    /// Received by a port that an operator has disabled.
+    ReceiveDisabled,
     /// Dropped on purpose by the loss decorator.
     InjectedLoss,
 }
 
 impl DropReason {
     /// Every reason, in the order they are counted and printed.
-    pub const ALL: [DropReason; 11] = [
+    pub const ALL: [DropReason; 12] = [
         DropReason::QueueFull,
         DropReason::ReceiveQueueFull,
         DropReason::TooLong,
@@ -63,6 +65,7 @@ impl DropReason {
         DropReason::PortDown,
         DropReason::SendRefused,
         DropReason::Disabled,
+        DropReason::ReceiveDisabled,
         DropReason::InjectedLoss,
     ];
 
@@ -79,6 +82,7 @@ impl DropReason {
             DropReason::PortDown => "port-down",
             DropReason::SendRefused => "send-refused",
             DropReason::Disabled => "disabled",
+            DropReason::ReceiveDisabled => "receive-disabled",
             DropReason::InjectedLoss => "injected-loss",
         }
     }
@@ -130,7 +134,11 @@ impl PortCounters {
 
     /// Drops for reasons for which a port refuses to send a packet.
     pub fn refusals(&self) -> u64 {
-        let on_the_way_in = [DropReason::ReceiveQueueFull, DropReason::Truncated];
+        let on_the_way_in = [
+            DropReason::ReceiveQueueFull,
+            DropReason::Truncated,
+            DropReason::ReceiveDisabled,
+        ];
         self.total_drops() - on_the_way_in.map(|reason| self.drops(reason)).iter().sum::<u64>()
     }
 

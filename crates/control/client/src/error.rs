@@ -59,6 +59,14 @@ impl CallError {
         }
     }
 
+    /// Certificates or keys of this side that do not fit: nothing has been connected.
+    pub(crate) fn of_certificates(error: &tonic::transport::Error) -> CallError {
+        let causes = with_causes(error.to_string(), error.source());
+        CallError::local(format!(
+            "the certificates or keys of this side cannot be used: {causes}"
+        ))
+    }
+
     /// Whether nothing listens at the address, as when a switch has not started yet.
     pub fn is_connection_refused(&self) -> bool {
         self.is_connection_refused
@@ -136,7 +144,7 @@ impl From<Status> for CallError {
         let is_answer = status.source().is_none();
         CallError {
             code: Some(status.code()),
-            message: status.message().to_string(),
+            message: with_causes(status.message().to_string(), status.source()),
             left_out: None,
             updates_told: results.len(),
             updates: failed(results),
@@ -144,6 +152,19 @@ impl From<Status> for CallError {
             is_answer,
         }
     }
+}
+
+/// A message with what caused it: the transport's own says no more than "transport error".
+fn with_causes(mut message: String, mut cause: Option<&(dyn Error + 'static)>) -> String {
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        cause = inner.source();
+    }
+    message
 }
 
 /// What became of the updates of a batch, one by one (§12.3).
@@ -206,5 +227,36 @@ fn name(code: Code) -> &'static str {
         Code::Unavailable => "UNAVAILABLE",
         Code::DataLoss => "DATA_LOSS",
         Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Layer(&'static str, Option<Box<Layer>>);
+
+    impl fmt::Display for Layer {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str(self.0)
+        }
+    }
+
+    impl Error for Layer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref().map(|layer| layer as &(dyn Error + 'static))
+        }
+    }
+
+    #[test]
+    fn the_cause_is_told_with_the_error_and_once() {
+        let inner = Layer("KeyMismatch", None);
+        let middle = Layer("keys may not be consistent: KeyMismatch", Some(Box::new(inner)));
+        let outer = Layer("transport error", Some(Box::new(middle)));
+        assert_eq!(
+            with_causes(outer.to_string(), outer.source()),
+            "transport error: keys may not be consistent: KeyMismatch"
+        );
     }
 }

@@ -292,7 +292,9 @@ fn endpoint(options: &ClientOptions) -> Result<Endpoint, CallError> {
     let endpoint = endpoint.connect_timeout(PATIENCE).tcp_nodelay(true);
     match &options.tls {
         None => Ok(endpoint),
-        Some(tls) => endpoint.tls_config(tls_config(tls)).map_err(wrong),
+        Some(tls) => endpoint
+            .tls_config(tls_config(tls))
+            .map_err(|error| CallError::of_certificates(&error)),
     }
 }
 

@@ -54,6 +54,7 @@ impl Interface {
             DropReason::ReceiveQueueFull,
             DropReason::TooShort,
             DropReason::Truncated,
+            DropReason::ReceiveDisabled,
         ];
         reasons
             .into_iter()
@@ -61,7 +62,7 @@ impl Interface {
             .sum()
     }
 
-    /// Packets that were not sent, or came while the port was disabled.
+    /// Packets that were not sent.
     pub(crate) fn out_discards(&self) -> u64 {
         self.status.counters.total_drops() - self.in_discards()
     }
@@ -131,6 +132,21 @@ impl Interfaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_into_a_disabled_port_are_discarded_on_the_way_in() {
+        let interfaces = Interfaces::new(vec![PortInfo::default()], 0);
+        let mut counters = PortCounters::default();
+        counters.count_drops(DropReason::ReceiveDisabled, 7);
+        counters.count_drops(DropReason::Disabled, 2);
+        let status = PortStatus {
+            state: PortState::Down,
+            counters,
+        };
+        interfaces.update(0, status, 1);
+        let interface = &interfaces.all()[0];
+        assert_eq!((interface.in_discards(), interface.out_discards()), (7, 2));
+    }
 
     #[test]
     fn changes_have_times() {

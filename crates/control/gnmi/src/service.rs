@@ -25,7 +25,7 @@ const VERSION: &str = "0.10.0";
 /// How often it is looked for changes.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Values in the answer to a Get, and paths in a request: what one call may cost others.
+/// Values in the answer to a Get or of a stream's subscriptions, and paths in a request: what one call may cost others.
 const VALUES_MAX: usize = 65_536;
 const PATHS_MAX: usize = 1024;
 
@@ -266,9 +266,18 @@ async fn stream(
     let begin = subscribed.leaves(switch)?;
     let list = &subscribed.list;
     let begin_ns = switch.switch_ns();
-    let wanted = list.subscription.iter();
-    let subscriptions = wanted.map(|wanted| Subscription::new(list.prefix.as_ref(), wanted, &begin, begin_ns));
-    let mut subscriptions: Vec<Subscription> = subscriptions.collect::<Result<_, _>>()?;
+    let mut subscriptions = Vec::new();
+    let mut values = 0;
+    for wanted in &list.subscription {
+        let subscription = Subscription::new(list.prefix.as_ref(), wanted, &begin, begin_ns)?;
+        values += subscription.values();
+        if values > VALUES_MAX {
+            return Err(Status::resource_exhausted(format!(
+                "the subscriptions of a stream have at most {VALUES_MAX} values"
+            )));
+        }
+        subscriptions.push(subscription);
+    }
     if !list.updates_only {
         tell(switch, subscribed, encoding, &subscribed.meant(&begin), to_client).await?;
     }

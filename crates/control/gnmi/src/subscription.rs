@@ -1,8 +1,7 @@
 //! Which values of a subscription are due (gNMI specification §3.5.1.5): no network, and the time is an argument.
 
 use super::leaves::{Leaf, Scalar, steps};
-use forebay_protocol::gnmi::{Path, PathElem, Subscription as Wanted, SubscriptionMode};
-use std::collections::HashMap;
+use forebay_protocol::gnmi::{Path, Subscription as Wanted, SubscriptionMode};
 use tonic::Status;
 
 /// The shortest time between two samples, which is also meant by 0 (§3.5.1.5.2).
@@ -14,15 +13,29 @@ const TARGET_INTERVAL_NS: u64 = 1_000_000_000;
 /// A path of a subscription that streams, and what was sent of it.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    steps: Vec<PathElem>,
-    mode: SubscriptionMode,
+    rule: Rule,
     interval_ns: u64,
-    heartbeat_ns: Option<u64>,
-    suppresses: bool,
     /// When the next sample is due.
     sample_ns: u64,
-    /// What was sent of each value, and when.
-    sent: HashMap<(String, &'static [&'static str]), (Scalar, u64)>,
+    /// The values that the path means. Ports and leaves are those of the start, so they are looked for once.
+    meant: Vec<Sent>,
+}
+
+/// When a value is sent again.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    mode: SubscriptionMode,
+    heartbeat_ns: Option<u64>,
+    suppresses: bool,
+}
+
+/// A value that a subscription means: what was sent of it, and when.
+#[derive(Debug)]
+struct Sent {
+    /// Its place among all leaves.
+    index: usize,
+    value: Scalar,
+    sent_ns: u64,
 }
 
 impl Subscription {
@@ -48,19 +61,28 @@ impl Subscription {
             }
             (_, interval) => interval,
         };
-        let mut subscription = Subscription {
-            steps: steps(prefix, wanted.path.as_ref())?,
-            mode,
-            interval_ns,
-            heartbeat_ns: Some(wanted.heartbeat_interval).filter(|interval| *interval > 0),
-            suppresses: wanted.suppress_redundant,
-            sample_ns: now_ns.saturating_add(interval_ns),
-            sent: HashMap::new(),
+        let steps = steps(prefix, wanted.path.as_ref())?;
+        let meant = leaves.iter().enumerate().filter(|(_, leaf)| leaf.is_meant_by(&steps));
+        let sent = |(index, leaf): (usize, &Leaf)| Sent {
+            index,
+            value: leaf.value.clone(),
+            sent_ns: now_ns,
         };
-        for leaf in leaves {
-            subscription.note(leaf, now_ns);
-        }
-        Ok(subscription)
+        Ok(Subscription {
+            rule: Rule {
+                mode,
+                heartbeat_ns: Some(wanted.heartbeat_interval).filter(|interval| *interval > 0),
+                suppresses: wanted.suppress_redundant,
+            },
+            interval_ns,
+            sample_ns: now_ns.saturating_add(interval_ns),
+            meant: meant.map(sent).collect(),
+        })
+    }
+
+    /// How many values it means.
+    pub(crate) fn values(&self) -> usize {
+        self.meant.len()
     }
 
     /// When the next sample is due.
@@ -68,7 +90,7 @@ impl Subscription {
         self.sample_ns
     }
 
-    /// The values that are to be sent now.
+    /// The values that are to be sent now. The leaves are those of the beginning, in the same order.
     pub(crate) fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Vec<Leaf> {
         let is_sample = now_ns >= self.sample_ns;
         if is_sample {
@@ -78,25 +100,24 @@ impl Subscription {
                 .sample_ns
                 .saturating_add((missed + 1).saturating_mul(self.interval_ns));
         }
-        let meant = leaves.iter().filter(|leaf| leaf.is_meant_by(&self.steps));
-        let due: Vec<Leaf> = meant
-            .filter(|leaf| self.is_due(leaf, is_sample, now_ns))
-            .cloned()
-            .collect();
-        for leaf in &due {
-            self.note(leaf, now_ns);
+        let mut due = Vec::new();
+        for sent in &mut self.meant {
+            let Some(leaf) = leaves.get(sent.index) else { continue };
+            if self.rule.is_due(sent, leaf, is_sample, now_ns) {
+                sent.value.clone_from(&leaf.value);
+                sent.sent_ns = now_ns;
+                due.push(leaf.clone());
+            }
         }
         due
     }
+}
 
-    fn is_due(&self, leaf: &Leaf, is_sample: bool, now_ns: u64) -> bool {
-        let sent = self.sent.get(&(leaf.interface.clone(), leaf.names));
-        let is_changed = sent.is_none_or(|(value, _)| *value != leaf.value);
-        let is_old = |(_, sent_ns): &(Scalar, u64)| {
-            let heartbeat = self.heartbeat_ns;
-            heartbeat.is_some_and(|interval| now_ns >= sent_ns.saturating_add(interval))
-        };
-        if sent.is_some_and(is_old) {
+impl Rule {
+    fn is_due(self, sent: &Sent, leaf: &Leaf, is_sample: bool, now_ns: u64) -> bool {
+        let is_changed = sent.value != leaf.value;
+        let heartbeat = self.heartbeat_ns;
+        if heartbeat.is_some_and(|interval| now_ns >= sent.sent_ns.saturating_add(interval)) {
             return true;
         }
         match self.mode {
@@ -104,11 +125,6 @@ impl Subscription {
             SubscriptionMode::Sample => is_sample && (is_changed || !self.suppresses),
             SubscriptionMode::TargetDefined => is_changed && (is_sample || !leaf.is_counter()),
         }
-    }
-
-    fn note(&mut self, leaf: &Leaf, now_ns: u64) {
-        let place = (leaf.interface.clone(), leaf.names);
-        self.sent.insert(place, (leaf.value.clone(), now_ns));
     }
 }
 
@@ -142,6 +158,15 @@ mod tests {
         assert_eq!(subscription.due(&leaves(0), 1), []);
         assert_eq!(subscription.due(&leaves(5), 2), leaves(5)[1..]);
         assert_eq!(subscription.due(&leaves(5), 9 * SECOND), []);
+    }
+
+    /// A path that means nothing else costs nothing else.
+    #[test]
+    fn values_of_other_paths_are_not_kept() {
+        let subscription = subscribed(SubscriptionMode::OnChange, |wanted| {
+            wanted.path = Some(path("interfaces/interface[name=eth1]/state/counters"));
+        });
+        assert_eq!(subscription.values(), 1);
     }
 
     #[test]

@@ -88,7 +88,9 @@ impl Session {
             return Err(refusal.with_element(kind::CREATE_TRAFFIC_ENDPOINT));
         }
         self.remove(elements)?;
+        let present: Vec<u16> = self.pdrs.keys().copied().collect();
         self.create(elements, now)?;
+        self.leave_out_removed(&present);
         let asked = self.update(elements)?;
         self.settle_filters()?;
         self.check()?;
@@ -117,6 +119,16 @@ impl Session {
             self.bars.remove(&id).ok_or_else(|| unknown(RuleId::Bar(id)))?;
         }
         Ok(())
+    }
+
+    /// QERs and URRs that the request has removed are left out of PDRs that were there before: a request cannot say it of the PDR
+    /// itself, since an Update PDR without QERs or URRs keeps those of before.
+    fn leave_out_removed(&mut self, present: &[u16]) {
+        let (qers, urrs) = (&self.qers, &self.urrs);
+        for pdr in self.pdrs.values_mut().filter(|pdr| present.contains(&pdr.id)) {
+            pdr.qers.retain(|id| qers.contains_key(id));
+            pdr.urrs.retain(|id| urrs.contains_key(id));
+        }
     }
 
     fn create(&mut self, elements: Elements<'_>, now: Duration) -> Result<(), Refusal> {

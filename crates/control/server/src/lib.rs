@@ -223,6 +223,21 @@ pub fn start(
     })
 }
 
+/// An error with what caused it: the transport's own says no more than "transport error".
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        cause = inner.source();
+    }
+    message
+}
+
 /// Serves who connects, until something is sent to what it gives, or that is dropped.
 fn serve(
     options: &Options,
@@ -235,7 +250,9 @@ fn serve(
     let service = P4RuntimeServer::new(Service::new(Arc::clone(shared), options.limits, Arc::clone(&access)))
         .max_decoding_message_size(options.limits.message_bytes)
         .max_encoding_message_size(usize::MAX);
-    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(shared), access))));
+    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(shared), access))))
+        .max_decoding_message_size(options.limits.message_bytes)
+        .max_encoding_message_size(usize::MAX);
     let limits = &options.limits;
     let mut builder = tonic::transport::Server::builder()
         .max_concurrent_streams(limits.calls_per_connection)
@@ -249,7 +266,7 @@ fn serve(
         let config = tls.config().timeout(limits.handshake_time);
         builder = builder
             .tls_config(config)
-            .map_err(|error| StartError(format!("the certificates cannot be used: {error}")))?;
+            .map_err(|error| StartError(format!("the certificates cannot be used: {}", with_causes(&error))))?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let (incoming, file) = {

@@ -38,17 +38,17 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
     if !(duration > 0.0 && duration <= DURATION_MAX_US) {
         reader.wrong(
             span,
-            format!("duration_us is {duration}; it is more than 0, and at most {DURATION_MAX_US}"),
+            format!("duration_us is {duration}; it must be more than 0 and at most {DURATION_MAX_US}"),
         );
     } else if !(0.0..duration).contains(&scenario.warm_up_us) {
         let warm_up = scenario.warm_up_us;
         reader.wrong(
             span,
-            format!("warm_up_us is {warm_up}; it is less than the duration of {duration}"),
+            format!("warm_up_us is {warm_up}; it must be less than the duration of {duration}"),
         );
     } else if !(0.0..=DURATION_MAX_US).contains(&scenario.drain_us) {
         let drain = scenario.drain_us;
-        reader.wrong(span, format!("drain_us is {drain}; it is 0 to {DURATION_MAX_US}"));
+        reader.wrong(span, format!("drain_us is {drain}; it must be 0 to {DURATION_MAX_US}"));
     } else if scenario.measure.sample_us > 0.0 && duration / scenario.measure.sample_us > SAMPLES_MAX {
         reader.wrong(
             span,

@@ -81,6 +81,9 @@ fn found_words(found: &str) -> String {
         .or_else(|| found.strip_prefix("boolean "));
     match (number, found.strip_prefix("string ")) {
         (Some(number), _) => number.trim_matches('`').to_string(),
+        (_, Some(text)) if text.trim_matches('"').parse::<f64>().is_ok() => {
+            format!("the text {text}: write it without quotes, parameters (`${{NAME}}`) too")
+        }
         (_, Some(text)) => format!("the text {text}"),
         _ if found == "sequence" => "a list".to_string(),
         _ if found == "map" => "a table".to_string(),
@@ -107,6 +110,10 @@ mod tests {
             (
                 "invalid type: string \"fast\", expected f64",
                 "a number is expected here, not the text \"fast\"",
+            ),
+            (
+                "invalid type: string \"10\", expected f64",
+                "a number is expected here, not the text \"10\": write it without quotes, parameters (`${NAME}`) too",
             ),
             (
                 "invalid value: integer `-1`, expected u32",

@@ -112,7 +112,7 @@ impl Config {
                 .warnings
                 .push("options: concerns hardware, and is passed over".to_string());
         }
-        let speeds = speeds(&root.at("layer1"), &config.ports)?;
+        let speeds = speeds(&root.at("layer1"), &config.ports, &mut config.warnings)?;
         let flows = root.at("flows");
         if flows.list()?.len() > STREAMS_MAX {
             return Err(flows.wrong(format!("at most {STREAMS_MAX} flows are possible")));
@@ -174,31 +174,58 @@ fn port_index(node: &Node<'_>, name: &str, ports: &[PortConfig]) -> Result<usize
     index.ok_or_else(|| node.wrong(format!("there is no port {name:?}")))
 }
 
+/// Settings of `layer1` that are those of the interface. They are passed over with a warning.
+const OF_INTERFACE: [&str; 7] = [
+    "media",
+    "promiscuous",
+    "mtu",
+    "ieee_media_defaults",
+    "auto_negotiate",
+    "auto_negotiation",
+    "flow_control",
+];
+
 /// The speed of each port in bits a second.
-fn speeds(node: &Node<'_>, ports: &[PortConfig]) -> Result<Vec<f64>, Wrong> {
+fn speeds(node: &Node<'_>, ports: &[PortConfig], warnings: &mut Vec<String>) -> Result<Vec<f64>, Wrong> {
     let mut speeds = vec![SPEED; ports.len()];
     for layer in node.list()? {
-        // What else it holds concerns hardware; promiscuous mode and MTU are those of the interface.
-        let speed = layer.at("speed");
-        if !speed.is_there() {
-            continue;
+        let known: Vec<&str> = ["name", "port_names", "speed"]
+            .into_iter()
+            .chain(OF_INTERFACE)
+            .collect();
+        layer.object(&known)?;
+        for name in OF_INTERFACE {
+            let setting = layer.at(name);
+            if setting.is_there() {
+                let warning = setting.wrong("is that of the interface, and is passed over");
+                warnings.push(warning.to_string());
+            }
         }
-        let speed = speed_of(speed.text()?).ok_or_else(|| speed.wrong("a speed like speed_10_gbps is expected"))?;
+        let speed = layer.at("speed");
+        let speed = match speed.is_there() {
+            true => Some(speed_of(speed.text()?).ok_or_else(|| speed.wrong("a speed like speed_10_gbps is expected"))?),
+            false => None,
+        };
         let names = layer.at("port_names");
         for name in names.texts()? {
-            speeds[port_index(&names, &name, ports)?] = speed;
+            let port = port_index(&names, &name, ports)?;
+            speeds[port] = speed.unwrap_or(speeds[port]);
         }
     }
     Ok(speeds)
 }
 
-/// `speed_10_gbps`, `speed_100_fd_mbps`.
+/// The speeds of the API in bits a second: `speed_10_gbps`, `speed_100_fd_mbps`.
 fn speed_of(text: &str) -> Option<f64> {
-    let mut words = text.strip_prefix("speed_")?.split('_');
-    let number: f64 = words.next()?.parse().ok()?;
-    match words.next_back()? {
-        "gbps" => Some(number * 1e9),
-        "mbps" => Some(number * 1e6),
+    let text = text.strip_prefix("speed_")?;
+    if let Some(number) = text.strip_suffix("_gbps") {
+        let is_known = ["1", "10", "25", "40", "50", "100", "200", "400", "800"].contains(&number);
+        let number: f64 = number.parse().ok()?;
+        return is_known.then_some(number * 1e9);
+    }
+    match text {
+        "10_fd_mbps" | "10_hd_mbps" => Some(10e6),
+        "100_fd_mbps" | "100_hd_mbps" => Some(100e6),
         _ => None,
     }
 }
@@ -545,6 +572,32 @@ mod tests {
                 .templates()
                 .iter()
                 .all(|frame| frame.len() == 72)
+        );
+    }
+
+    #[test]
+    fn settings_of_ports_are_taken_refused_or_passed_over_with_a_warning() {
+        let read = |layer: Value| {
+            Config::read(&json!({
+                "ports": [{ "name": "a", "location": "1" }],
+                "layer1": [layer],
+            }))
+        };
+        let refused = |layer: Value| read(layer).expect_err("refused").to_string();
+        let config = read(json!({ "name": "l", "port_names": ["a"], "speed": "speed_100_fd_mbps", "mtu": 1500 }));
+        assert_eq!(
+            config.expect("a configuration").warnings,
+            ["layer1[0].mtu: is that of the interface, and is passed over"]
+        );
+        assert_eq!(
+            refused(json!({ "port_names": ["a"], "speed": "speed_7_gbps" })),
+            "layer1[0].speed: a speed like speed_10_gbps is expected"
+        );
+        let said = refused(json!({ "port_names": ["a"], "sped": "speed_10_gbps" }));
+        assert!(said.starts_with("layer1[0].sped: is not supported"), "{said}");
+        assert_eq!(
+            refused(json!({ "port_names": ["c"] })),
+            "layer1[0].port_names: there is no port \"c\""
         );
     }
 

@@ -7,7 +7,7 @@ use crate::config::{Config, Limit};
 use crate::metrics::{FlowSnapshot, PortSnapshot, Rates, Snapshot};
 use crate::node::Wrong;
 use crate::packet::CHECK_SEQUENCE_BYTES;
-use forebay_packet::{Burst, PortError};
+use forebay_packet::{Burst, PortError, PortState};
 use forebay_ports::Clock;
 use forebay_tester::device::Device;
 use forebay_tester::path::{Path, Received};
@@ -471,6 +471,8 @@ impl<'a> Loop<'a> {
                 |(flow, config): (&FlowSnapshot, &crate::config::FlowConfig)| config.tx == index && flow.is_sending;
             counters.is_sending = flows.iter().zip(&self.config.flows).any(sends);
             counters.is_capturing = self.captures[index].is_on();
+            let port = self.device.as_ref().map(|device| &device.ports[self.ports[index]].port);
+            counters.is_up = port.is_some_and(|port| matches!(port.state(), PortState::Up | PortState::Finished));
         }
         Snapshot {
             flows,

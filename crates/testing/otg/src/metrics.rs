@@ -94,6 +94,8 @@ pub struct PortSnapshot {
     pub rates: [f64; 4],
     pub is_sending: bool,
     pub is_capturing: bool,
+    /// Whether frames can be sent and received.
+    pub is_up: bool,
 }
 
 impl PortSnapshot {
@@ -185,7 +187,7 @@ impl Snapshot {
             json!({
                 "name": port.name,
                 "location": port.location,
-                "link": if self.fault.is_none() { "up" } else { "down" },
+                "link": if self.fault.is_none() && found.is_up { "up" } else { "down" },
                 "capture": if found.is_capturing { "started" } else { "stopped" },
                 "transmit": if found.is_sending { "started" } else { "stopped" },
                 "frames_tx": long(found.frames_tx),

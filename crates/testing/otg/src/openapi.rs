@@ -23,7 +23,7 @@ pub fn document() -> Value {
                 "get": operation("getConfig", "The present configuration", None, &json!({ "type": "object" })),
             },
             "/control/state": {
-                "post": operation("setControlState", "Start, stop, pause or resume flows; start or stop captures", Some("Control.State"), &warnings),
+                "post": operation("setControlState", "Start, stop, pause or resume flows; start or stop captures, and protocols of no devices", Some("Control.State"), &warnings),
             },
             "/monitor/metrics": {
                 "post": operation("getMetrics", "Counters of flows or of ports", Some("Metrics.Request"), &json!({ "type": "object" })),

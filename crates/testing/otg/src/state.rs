@@ -97,7 +97,8 @@ impl Generator {
         match choice {
             "traffic" => self.traffic(&chosen),
             "port" => self.ports(&chosen),
-            other => Err(node.not_supported(other, &["traffic", "port"]).into()),
+            "protocol" => protocol(&chosen),
+            other => Err(node.not_supported(other, &["traffic", "port", "protocol"]).into()),
         }
     }
 
@@ -217,5 +218,21 @@ impl Generator {
     fn distributions(&self) -> Result<Answer, Answer> {
         let snapshot = self.engine.ask(Command::Metrics)?;
         Ok(Answer::Json(snapshot.distributions(&self.config)))
+    }
+}
+
+/// Starts or stops the protocols of all devices. A configuration has no devices, so there is nothing to do: scripts that send this
+/// before their traffic go on.
+fn protocol(node: &Node<'_>) -> Result<Answer, Answer> {
+    node.object(&["choice", "all"])?;
+    let (choice, all) = node.choice("all")?;
+    if choice != "all" {
+        return Err(node.not_supported(choice, &["all"]).into());
+    }
+    all.object(&["state"])?;
+    let state = all.at("state");
+    match state.text()? {
+        "start" | "stop" => Ok(Answer::Json(json!({ "warnings": [] }))),
+        _ => Err(state.wrong("start or stop is expected").into()),
     }
 }

@@ -77,9 +77,22 @@ fn a_flow_is_sent_captured_and_measured() {
     };
     assert_eq!(forebay_packet::pcap::read_all(&file).expect("pcapng").len(), 500);
     let ports = done(generator.request("POST", "/monitor/metrics", &json!({ "choice": "port", "port": {} })));
+    assert_eq!(ports["port_metrics"][1]["link"], "up");
     assert_eq!(ports["port_metrics"][1]["frames_rx"], "500");
     let distributions = done(generator.request("GET", "/forebay/v1/flows", &Value::Null));
     assert_eq!(distributions["flows"][0]["latency"]["count"], 500);
+}
+
+/// Scripts start protocols before they send, whether the configuration has devices or not.
+#[test]
+fn protocols_of_no_devices_start_and_stop() {
+    let mut generator = generator();
+    done(generator.request("POST", "/config", &config(1)));
+    for state in ["start", "stop"] {
+        let body = json!({ "choice": "protocol", "protocol": { "choice": "all", "all": { "state": state } } });
+        let answer = done(generator.request("POST", "/control/state", &body));
+        assert_eq!(answer, json!({ "warnings": [] }));
+    }
 }
 
 #[test]
@@ -114,8 +127,8 @@ fn what_is_wrong_is_named_and_changes_nothing() {
     let mut elsewhere = config(1);
     elsewhere["ports"][1]["location"] = json!("eth0");
     assert!(wrong("/config", elsewhere).starts_with("ports[1].location: \"eth0\" is no port"));
-    let state = json!({ "choice": "protocol", "protocol": {} });
-    assert!(wrong("/control/state", state).starts_with("choice: \"protocol\" is not supported"));
+    let state = json!({ "choice": "protocol", "protocol": { "choice": "bgp" } });
+    assert!(wrong("/control/state", state).starts_with("protocol.choice: \"bgp\" is not supported"));
     let names = json!({ "choice": "flow", "flow": { "flow_names": ["g"] } });
     assert_eq!(
         wrong("/monitor/metrics", names),

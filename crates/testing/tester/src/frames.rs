@@ -288,7 +288,7 @@ fn order(flows: &FlowsEntry, count: usize, seed: u64) -> Result<Vec<u32>, String
             .collect(),
         OrderEntry::Zipf if !(flows.exponent > 0.0 && flows.exponent <= 10.0) => {
             return Err(format!(
-                "the exponent is {}; it is more than 0 and at most 10",
+                "the exponent is {}; it must be more than 0 and at most 10",
                 flows.exponent
             ));
         }

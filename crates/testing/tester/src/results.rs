@@ -155,8 +155,8 @@ pub struct PathResults {
     pub device_latency: Distribution,
     /// Differences of the latencies of consecutive frames, without sign (RFC 5481: IPDV).
     pub delay_variation: Distribution,
-    /// Latency less the least latency (RFC 5481: PDV): its median, 99 % and 99.9 %.
-    pub pdv_ns: (u64, u64, u64),
+    /// Latency less the least latency (RFC 5481: PDV): its median, 99 % and 99.9 %. None without undisturbed frames.
+    pub pdv_ns: Option<(u64, u64, u64)>,
     pub inter_arrival: Distribution,
 }
 
@@ -428,7 +428,7 @@ impl PathResults {
             latency_all: all.summary(),
             device_latency: device.summary(),
             delay_variation: path.variation.summary(),
-            pdv_ns: (pdv(0.5), pdv(0.99), pdv(0.999)),
+            pdv_ns: (path.latency.count() > 0).then(|| (pdv(0.5), pdv(0.99), pdv(0.999))),
             inter_arrival: path.inter_arrival.summary(),
             reordering: reordering(path, received),
         }

@@ -249,7 +249,7 @@ impl<'a> Session<'a> {
             .map_or(max_pps / SEARCH_RANGE, |min| *min.get_ref());
         if !(min_pps > 0.0 && min_pps < max_pps) {
             return Err(format!(
-                "min_pps is {min_pps}; it is more than 0 and less than max_pps, which is {max_pps}"
+                "min_pps is {min_pps}; it must be more than 0 and less than max_pps, which is {max_pps}"
             ));
         }
         Ok(Limits {

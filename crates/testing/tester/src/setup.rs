@@ -273,7 +273,7 @@ impl Loaded {
 fn numbers(file: &TestFile, reader: &mut Reader<'_>) {
     let duration = *file.duration_s.get_ref();
     if !(duration > 0.0 && duration <= SECONDS_MAX) {
-        let message = format!("duration_s is {duration}; it is more than 0, and at most {SECONDS_MAX}");
+        let message = format!("duration_s is {duration}; it must be more than 0 and at most {SECONDS_MAX}");
         reader.wrong(file.duration_s.span(), message);
     }
     for (key, value) in [
@@ -295,7 +295,7 @@ fn numbers(file: &TestFile, reader: &mut Reader<'_>) {
         reader.wrong(file.burst.span(), format!("burst is {burst}; it is 1 to {BURST_MAX}"));
     }
     if *file.trials.get_ref() == 0 {
-        reader.wrong(file.trials.span(), "trials is 0; it is at least 1");
+        reader.wrong(file.trials.span(), "trials is 0; it must be at least 1");
     }
 }
 
@@ -336,7 +336,7 @@ fn goals(file: &TestFile, reader: &mut Reader<'_>) {
         let line = reader.key_line("duration_scale");
         reader.wrong(
             line,
-            format!("duration_scale is {scale}; it is more than 0, and at most 1"),
+            format!("duration_scale is {scale}; it must be more than 0 and at most 1"),
         );
     }
 }

@@ -50,7 +50,7 @@ fn numbers() {
     wrong(
         "duration_s = 1",
         "duration_s = 0",
-        "2: duration_s is 0; it is more than 0",
+        "2: duration_s is 0; it must be more than 0",
     );
     wrong(
         "duration_s = 1",

@@ -93,6 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if setups.len() > 1 && arguments.is_recorded() {
         bail!("--pcapng and --timeline are for one case; --set gives each parameter one value");
     }
+    check_outputs(arguments)?;
     let (mut found, mut departures) = (Vec::new(), Vec::new());
     let progress = Simulations::new(setups.len());
     let work = |(_, setup): &(&Case, Setup)| simulate(setup, arguments, &progress);
@@ -124,6 +125,23 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         true => Status::Bad,
         false => Status::Good,
     })
+}
+
+/// Results that cannot be written are noticed before the simulation, which may take hours.
+fn check_outputs(arguments: &Arguments) -> Result<()> {
+    let outputs = [
+        &arguments.parquet,
+        &arguments.departures,
+        &arguments.pcapng,
+        &arguments.timeline,
+    ];
+    for path in outputs.into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    if let Some(folder) = &arguments.out {
+        files::make_folder(folder)?;
+    }
+    Ok(())
 }
 
 fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder, arguments: &Arguments) -> Result<(&'a Case, Setup)> {

@@ -13,6 +13,8 @@ pub enum Cell {
     Whole(u64),
     /// A text.
     Text(String),
+    /// A number for each hop; none where a node did not report it.
+    Hops(Vec<Option<u64>>),
 }
 
 impl Cell {
@@ -26,6 +28,10 @@ impl Cell {
             Cell::None => "-".to_string(),
             Cell::Whole(value) => value.to_string(),
             Cell::Text(text) => text.clone(),
+            Cell::Hops(values) => {
+                let text = |value: &Option<u64>| value.map_or("-".to_string(), |value| value.to_string());
+                values.iter().map(text).collect::<Vec<_>>().join(" > ")
+            }
         }
     }
 
@@ -34,6 +40,7 @@ impl Cell {
             Cell::None => Value::Null,
             Cell::Whole(value) => Value::from(*value),
             Cell::Text(text) => Value::from(&**text),
+            Cell::Hops(values) => Value::from(values.clone()),
         }
     }
 }
@@ -71,7 +78,10 @@ impl Answer {
             let values = texts.iter().map(|row| row[column].chars().count());
             values.chain([self.columns[column].len()]).max().unwrap_or(0)
         };
-        let is_number = |column: usize| self.rows.iter().all(|row| !matches!(row[column], Cell::Text(_)));
+        let is_number = |column: usize| {
+            let is_text = |row: &Vec<Cell>| matches!(row[column], Cell::Text(_) | Cell::Hops(_));
+            !self.rows.iter().any(is_text)
+        };
         let mut table = String::new();
         let names: Vec<String> = self.columns.iter().map(|name| (*name).to_string()).collect();
         for row in [&names].into_iter().chain(&texts) {
@@ -116,5 +126,13 @@ mod tests {
         let json = answer.json();
         assert_eq!(json[1]["name"], Value::Null);
         assert_eq!(json[0]["count"], 7);
+    }
+
+    #[test]
+    fn values_of_hops_are_numbers_for_programs() {
+        let mut answer = Answer::new(&["latency_ns"]);
+        answer.rows.push(vec![Cell::Hops(vec![Some(7), None])]);
+        assert_eq!(answer.table(), "latency_ns\n7 > -\n");
+        assert_eq!(answer.json(), serde_json::json!([{ "latency_ns": [7, null] }]));
     }
 }

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Gate<P> {
     port: P,
     latch: Latch,
-    /// Drops in both directions, and what of them the port has counted as received.
-    dropped: u64,
+    /// Packets that were to be sent while it was closed.
+    unsent_packets: u64,
+    /// What came while it was closed, which the port has counted as received.
     received_packets: u64,
     received_bytes: u64,
 }
@@ -42,7 +43,7 @@ impl<P: Port> Gate<P> {
         Gate {
             port,
             latch,
-            dropped: 0,
+            unsent_packets: 0,
             received_packets: 0,
             received_bytes: 0,
         }
@@ -71,13 +72,12 @@ impl<P: Port> Port for Gate<P> {
             is_kept
         });
         self.received_packets += received as u64;
-        self.dropped += received as u64;
         Ok(0)
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
         if !self.latch.is_open() {
-            self.dropped += burst.len() as u64;
+            self.unsent_packets += burst.len() as u64;
             burst.clear();
         }
         self.port.send(burst, now_ns)
@@ -88,7 +88,8 @@ impl<P: Port> Port for Gate<P> {
         let mut counters = self.port.counters();
         counters.received_packets -= self.received_packets;
         counters.received_bytes -= self.received_bytes;
-        counters.count_drops(DropReason::Disabled, self.dropped);
+        counters.count_drops(DropReason::Disabled, self.unsent_packets);
+        counters.count_drops(DropReason::ReceiveDisabled, self.received_packets);
         counters
     }
 
@@ -155,7 +156,8 @@ mod tests {
         burst.push_exchange(&mut Packet::from_bytes(&[2; 60]));
         assert_eq!(gate.send(&mut burst, 0), Ok(0));
         assert_eq!(gate.state(), PortState::Down);
-        assert_eq!(gate.counters().drops(DropReason::Disabled), 2);
+        assert_eq!(gate.counters().drops(DropReason::Disabled), 1);
+        assert_eq!(gate.counters().drops(DropReason::ReceiveDisabled), 1);
         assert_eq!(gate.counters().received_packets, 0);
         latch.set(true);
         far.inject(&[3; 60]);

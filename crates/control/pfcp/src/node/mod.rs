@@ -172,6 +172,12 @@ impl Node {
         match Header::read(datagram) {
             Ok((header, elements)) => self.take(now, from, header, elements, plane),
             Err(HeaderError::Short) => self.counters.short += 1,
+            Err(HeaderError::Length(header)) => {
+                self.counters.short += 1;
+                let refusal = Refusal::new(Cause::InvalidLength, "the message is shorter than its header says");
+                let key = Key::new(from, &header, &[]);
+                self.answer_refused(now, from, (header, key), &refusal, 0);
+            }
             Err(HeaderError::UnknownType(_) | HeaderError::Seid) => self.counters.unknown += 1,
             Err(HeaderError::Version(sequence)) => {
                 self.counters.other_version += 1;

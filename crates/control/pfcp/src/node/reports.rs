@@ -76,16 +76,23 @@ impl Node {
             if !self.may_request() {
                 return;
             }
-            let Some(session) = self.sessions.get(&of_session[0].0.0) else {
+            let seid = of_session[0].0.0;
+            let Some(session) = self.sessions.get_mut(&seid) else {
                 continue;
             };
-            let due = |((_, id, _), counters): &(&(u64, u32, u32), &Usage)| {
-                let trigger = session.urrs.get(id).map_or(0, |urr| urr.due(now, counters));
-                (trigger != 0).then_some((*id, trigger, **counters))
-            };
-            let due: Vec<(u32, u32, Usage)> = of_session.iter().filter_map(due).collect();
+            let mut due: Vec<(u32, u32, Usage)> = Vec::new();
+            for ((_, id, _), counters) in of_session {
+                let Some(urr) = session.urrs.get_mut(id) else { continue };
+                if urr.see(now, counters) {
+                    self.changed.insert(seid);
+                }
+                let trigger = urr.due(now, counters);
+                if trigger != 0 {
+                    due.push((*id, trigger, **counters));
+                }
+            }
             if !due.is_empty() {
-                self.report_session(now, session.seid, &due, plane);
+                self.report_session(now, seid, &due, plane);
             }
         }
     }
@@ -98,7 +105,8 @@ impl Node {
         let mut reports = Vec::new();
         for (id, trigger, counters) in due {
             if let Some(urr) = session.urrs.get_mut(id) {
-                reports.push(content(&urr.report(*trigger, now, *counters)));
+                let report = urr.report_due(*trigger, now, *counters);
+                reports.extend(report.map(|report| content(&report)));
             }
         }
         session.reports.extend_from_slice(&reports);
@@ -113,7 +121,9 @@ impl Node {
             self.events.push_back(Event::PlaneFailed(refusal.to_string()));
         }
         self.changed.insert(seid);
-        self.send_usage(now, seid, reports);
+        if !reports.is_empty() {
+            self.send_usage(now, seid, reports);
+        }
     }
 
     fn send_usage(&mut self, now: Duration, seid: u64, reports: Vec<Vec<u8>>) {

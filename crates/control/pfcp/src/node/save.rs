@@ -261,12 +261,20 @@ fn save_measured(writer: &mut Writer, measured: &Measured) {
         ];
         parts.into_iter().for_each(|part| writer.u64(part));
     }
-    let flags = [measured.is_exhausted, measured.has_started, measured.is_told];
+    let flags = [
+        measured.is_exhausted,
+        measured.has_started,
+        measured.is_told,
+        measured.timed_from.is_some(),
+    ];
     writer.u8(flags
         .into_iter()
         .enumerate()
         .map(|(bit, flag)| u8::from(flag) << bit)
         .sum());
+    if let Some(from) = measured.timed_from {
+        writer.u64(from.as_millis() as u64);
+    }
 }
 
 fn restore_measured(reader: &mut Reader<'_>) -> Result<Measured, Fault> {
@@ -283,9 +291,14 @@ fn restore_measured(reader: &mut Reader<'_>) -> Result<Measured, Fault> {
     };
     let (base, quota_base) = (usage()?, usage()?);
     let flags = reader.u8()?;
+    let timed_from = match flags & 8 {
+        0 => None,
+        _ => Some(Duration::from_millis(reader.u64()?)),
+    };
     Ok(Measured {
         sequence,
         began,
+        timed_from,
         base,
         quota_began,
         quota_base,

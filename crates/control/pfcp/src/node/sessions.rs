@@ -79,7 +79,12 @@ impl Node {
             }
         });
         self.resources.release(&before, Some(&session));
-        self.notified.retain(|(seid, _)| *seid != session.seid);
+        // Packets that wait under rules as they were are not told again.
+        let keeps_fars =
+            before.fars == session.fars && !request.elements.has(kind::UPDATE_FAR) && !asked.drops_buffered;
+        let is_as_before = |pdr: &u16| keeps_fars && before.pdrs.get(pdr) == session.pdrs.get(pdr);
+        self.notified
+            .retain(|(seid, pdr)| *seid != session.seid || is_as_before(pdr));
         self.store(Some(&before), session);
         Ok(answer)
     }

@@ -679,6 +679,91 @@ fn a_late_heartbeat_of_a_former_life_changes_nothing() {
     assert_eq!(heartbeat(&mut bench, 8), 0, "it has restarted");
 }
 
+impl Bench {
+    /// URR 1 of the session gets a time quota and these triggers.
+    fn give_time_quota(&mut self, seid: u64, triggers: [u8; 3], seconds: u32) {
+        let answer = self.modify(seid, |request| {
+            request.element(kind::UPDATE_URR, |urr| {
+                urr.u32_element(kind::URR_ID, 1);
+                urr.element(kind::REPORTING_TRIGGERS, |value| value.bytes(&triggers));
+                urr.u32_element(kind::TIME_QUOTA, seconds);
+            });
+        });
+        assert_eq!(answer.cause(), 1);
+    }
+}
+
+#[test]
+fn time_is_measured_from_the_first_packet_on() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 2, 0], 2);
+    bench.pass(10);
+    bench.use_bytes(seid, 0);
+    assert!(bench.sent().is_none(), "no packet has come");
+    bench.use_bytes(seid, 100);
+    bench.pass(1);
+    bench.use_bytes(seid, 100);
+    assert!(bench.sent().is_none(), "a second is left");
+    bench.pass(1);
+    bench.use_bytes(seid, 100);
+    let request = bench.sent().expect("a report");
+    let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
+    assert_eq!(report.flags(kind::USAGE_REPORT_TRIGGER), Ok(Some(triggers::TIME_QUOTA)));
+    assert_eq!(report.mandatory::<u32>(kind::DURATION_MEASUREMENT), Ok(2));
+}
+
+#[test]
+fn a_used_up_quota_stops_packets_without_its_trigger() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 0, 0], 2);
+    bench.use_bytes(seid, 100);
+    bench.pass(2);
+    bench.use_bytes(seid, 100);
+    assert!(bench.sent().is_none(), "no report is wanted");
+    assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+}
+
+/// Packets do not pass until the next look at the counters.
+#[test]
+fn an_empty_quota_stops_packets_at_once() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 2, 0], 0);
+    assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+    bench.node.report_usage(bench.now, &mut bench.plane);
+    assert!(bench.sent().is_some(), "it is reported");
+}
+
+/// A request removes a rule that PDRs name: they go on without it, and its last usage is in the answer.
+#[test]
+fn rules_that_are_removed_are_left_out_of_pdrs() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::REMOVE_URR, |urr| urr.u32_element(kind::URR_ID, 1));
+        request.element(kind::REMOVE_QER, |qer| qer.u32_element(kind::QER_ID, 1));
+    });
+    assert_eq!(answer.cause(), 1);
+    assert_eq!(reports_of(&answer, kind::USAGE_REPORT_MODIFICATION), [(0, 0)]);
+    let session = bench.node.session(seid).expect("a session");
+    assert!(
+        session
+            .pdrs
+            .values()
+            .all(|pdr| pdr.urrs.is_empty() && pdr.qers.is_empty())
+    );
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::REMOVE_FAR, |far| far.u32_element(kind::FAR_ID, 1));
+    });
+    assert_eq!(
+        answer.cause(),
+        Cause::RuleFailure as u8,
+        "a PDR without a FAR says nothing"
+    );
+}
+
 #[test]
 fn counters_that_begin_again_are_counted_from_zero() {
     let mut bench = Bench::associated();
@@ -890,6 +975,24 @@ fn what_is_no_message_is_counted() {
     );
     assert_eq!(bench.node.counters().not_allowed, 1);
     assert!(bench.sent().is_none());
+}
+
+/// TS 29.244 §7.6.3.
+#[test]
+fn a_request_that_is_shorter_than_it_says_is_refused() {
+    let mut bench = Bench::associated();
+    let header = Header {
+        message: MessageType::SessionDeletionRequest,
+        seid: Some(1),
+        sequence: 900,
+    };
+    let mut cut = header.message(|_| {});
+    cut[3] += 9;
+    bench.send(&cut);
+    let answer = bench.sent().expect("an answer");
+    assert_eq!(answer.header.message, MessageType::SessionDeletionResponse);
+    assert_eq!(answer.cause(), Cause::InvalidLength as u8);
+    assert_eq!(bench.node.counters().short, 1);
 }
 
 #[test]

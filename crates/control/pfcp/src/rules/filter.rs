@@ -87,8 +87,13 @@ impl Filter {
         if words.next()? != "permit" || words.next()? != "out" {
             return None;
         }
-        let protocol = match words.next()? {
+        // Numbers, or the names that rules of ipfw have.
+        let protocol = match words.next()?.to_ascii_lowercase().as_str() {
             "ip" => None,
+            "icmp" => Some(1),
+            "tcp" => Some(6),
+            "udp" => Some(17),
+            "sctp" => Some(132),
             number => Some(number.parse().ok()?),
         };
         let mut ends = [(None, Vec::new()), (None, Vec::new())];
@@ -192,6 +197,14 @@ mod tests {
         let text = "permit out 17 from 198.51.100.7/32 49152-49152 to 10.45.0.2/32 5000-5000";
         let filter = Filter::parse(text).expect("a rule that names the UE");
         assert_eq!(filter.to_string(), text);
+    }
+
+    #[test]
+    fn protocols_have_names_too() {
+        for (name, number) in [("udp", Some(17)), ("TCP", Some(6)), ("IP", None)] {
+            let filter = Filter::parse(&format!("permit out {name} from any to assigned")).expect(name);
+            assert_eq!(filter.protocol, number);
+        }
     }
 
     #[test]

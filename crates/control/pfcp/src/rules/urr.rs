@@ -25,8 +25,13 @@ pub mod triggers {
 
 const MEASURES_TIME: u8 = 1;
 const MEASURES_VOLUME: u8 = 2;
-/// Bit of Measurement Information: numbers of packets, too.
+/// Bit of Measurement Information (ISTM): time is measured at once, not from the first packet on.
+const IMMEDIATELY: u8 = 8;
+/// The same (MNOP): numbers of packets, too.
 const WITH_PACKETS: u8 = 16;
+
+/// Triggers that stop packets.
+const QUOTAS: u32 = triggers::VOLUME_QUOTA | triggers::TIME_QUOTA;
 
 /// What is counted and when it is reported (§7.5.2.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +59,9 @@ pub struct Measured {
     pub sequence: u32,
     /// When the measurement began.
     pub began: Duration,
-    /// What the counters were then.
+    /// When the measurement of time began: with the first packet, or at once. None before.
+    pub timed_from: Option<Duration>,
+    /// What the counters were when the measurement began.
     pub base: Usage,
     /// When the quota was given.
     pub quota_began: Duration,
@@ -118,7 +125,17 @@ impl Urr {
             },
         };
         urr.apply(elements)?;
+        urr.see(now, &Usage::default());
+        urr.measured.is_exhausted = urr.has_empty_quota();
         Ok(urr)
+    }
+
+    /// Whether a quota is used up before the first packet.
+    fn has_empty_quota(&self) -> bool {
+        let by_volume = self
+            .volume_quota
+            .is_some_and(|quota| quota.is_reached(&Usage::default()));
+        by_volume || self.time_quota == Some(0)
     }
 
     /// Does what an Update URR says. Returns whether it gives a new quota, whose use begins at zero.
@@ -149,7 +166,7 @@ impl Urr {
     pub fn begin_quota(&mut self, now: Duration, counters: Usage) {
         self.measured.quota_began = now;
         self.measured.quota_base = counters;
-        self.measured.is_exhausted = false;
+        self.measured.is_exhausted = self.has_empty_quota();
         self.measured.is_told = false;
     }
 
@@ -165,7 +182,29 @@ impl Urr {
     /// Whether counters must be read to know what is due.
     pub fn needs_counters(&self) -> bool {
         let by_volume = triggers::VOLUME_THRESHOLD | triggers::VOLUME_QUOTA | triggers::START;
-        self.triggers & by_volume != 0 || self.volume_quota.is_some()
+        let waits_for_packet = self.measured.timed_from.is_none() && self.measures_time();
+        self.triggers & by_volume != 0 || self.volume_quota.is_some() || waits_for_packet
+    }
+
+    fn measures_time(&self) -> bool {
+        self.method & MEASURES_TIME != 0 || self.time_threshold.is_some() || self.time_quota.is_some()
+    }
+
+    /// Takes note of counters: time is measured from the first packet on (§5.2.2.2). Returns whether that begins now.
+    pub fn see(&mut self, now: Duration, counters: &Usage) -> bool {
+        let used = counters.since(&self.measured.base);
+        let begins = self.information & IMMEDIATELY != 0 || used.uplink_packets + used.downlink_packets > 0;
+        let begins = begins && self.measured.timed_from.is_none();
+        if begins {
+            self.measured.timed_from = Some(now);
+        }
+        begins
+    }
+
+    /// How long time has been measured since then.
+    fn timed_since(&self, then: Duration, now: Duration) -> Duration {
+        let from = self.measured.timed_from.map(|from| from.max(then));
+        from.map_or(Duration::ZERO, |from| now.saturating_sub(from))
     }
 
     /// Whether a time has come that a report is due at.
@@ -189,16 +228,17 @@ impl Urr {
     }
 
     fn due_by_time(&self, now: Duration) -> u32 {
-        let since = now.saturating_sub(self.measured.began).as_secs();
-        let is_past = |seconds: Option<u32>| seconds.is_some_and(|seconds| seconds > 0 && since >= u64::from(seconds));
-        let due = |bit: u32, seconds: Option<u32>| {
-            if self.triggers & bit != 0 && is_past(seconds) {
-                bit
-            } else {
-                0
-            }
+        let began = self.measured.began;
+        let due = |bit: u32, seconds: Option<u32>, since: Duration| {
+            let is_past = seconds.is_some_and(|seconds| seconds > 0 && since.as_secs() >= u64::from(seconds));
+            if self.triggers & bit != 0 && is_past { bit } else { 0 }
         };
-        due(triggers::PERIODIC, self.period) | due(triggers::TIME_THRESHOLD, self.time_threshold)
+        due(triggers::PERIODIC, self.period, now.saturating_sub(began))
+            | due(
+                triggers::TIME_THRESHOLD,
+                self.time_threshold,
+                self.timed_since(began, now),
+            )
     }
 
     /// A quota that is used up is told once.
@@ -218,12 +258,30 @@ impl Urr {
     }
 
     fn is_time_quota_used(&self, now: Duration) -> bool {
-        let since = now.saturating_sub(self.measured.quota_began).as_secs();
-        !self.measured.is_told && self.time_quota.is_some_and(|quota| since >= u64::from(quota))
+        let is_timed = self.measured.timed_from.is_some();
+        let since = self.timed_since(self.measured.quota_began, now).as_secs();
+        let is_used = |quota: u32| quota == 0 || is_timed && since >= u64::from(quota);
+        !self.measured.is_told && self.time_quota.is_some_and(is_used)
+    }
+
+    /// The report that is due for triggers. A used-up quota stops packets, and is reported if that is wanted (§5.2.2.3.1).
+    pub fn report_due(&mut self, due: u32, now: Duration, counters: Usage) -> Option<Report> {
+        let wanted = due & (self.triggers | !QUOTAS);
+        let report = (wanted != 0).then(|| self.report(wanted, now, counters));
+        self.note_quota(due);
+        report
+    }
+
+    fn note_quota(&mut self, trigger: u32) {
+        let is_used_up = trigger & QUOTAS != 0;
+        self.measured.is_exhausted |= is_used_up;
+        self.measured.is_told |= is_used_up;
     }
 
     /// The report for a trigger; measuring begins anew.
     pub fn report(&mut self, trigger: u32, now: Duration, counters: Usage) -> Report {
+        self.see(now, &counters);
+        let duration = self.timed_since(self.measured.began, now).as_secs() as u32;
         let measured = &mut self.measured;
         let used = counters.since(&measured.base);
         let report = Report {
@@ -234,15 +292,13 @@ impl Urr {
             ended: now,
             volume: (self.method & MEASURES_VOLUME != 0).then_some(used),
             with_packets: self.information & WITH_PACKETS != 0,
-            duration: (self.method & MEASURES_TIME != 0).then(|| now.saturating_sub(measured.began).as_secs() as u32),
+            duration: (self.method & MEASURES_TIME != 0).then_some(duration),
         };
         measured.sequence = measured.sequence.wrapping_add(1);
         measured.began = now;
         measured.base = counters;
         measured.has_started |= used.uplink_packets + used.downlink_packets > 0;
-        let tells_end = trigger & (triggers::VOLUME_QUOTA | triggers::TIME_QUOTA) != 0;
-        measured.is_exhausted |= tells_end;
-        measured.is_told |= tells_end;
+        self.note_quota(trigger);
         report
     }
 

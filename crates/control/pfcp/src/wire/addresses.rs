@@ -64,7 +64,8 @@ impl Value for NodeId {
         match reader.u8()? & 0x0f {
             0 => Ok(NodeId::Address(IpAddr::from(reader.array::<4>()?))),
             1 => Ok(NodeId::Address(IpAddr::from(reader.array::<16>()?))),
-            2 if (1..=255).contains(&reader.rest().len()) => Ok(NodeId::Name(reader.rest().to_vec())),
+            // Names are the same in capitals (RFC 1035 §2.3.3); lengths of labels are below 64, so no letters.
+            2 if (1..=255).contains(&reader.rest().len()) => Ok(NodeId::Name(reader.rest().to_ascii_lowercase())),
             2 => Err(Fault::Short),
             _ => Err(Fault::Wrong),
         }

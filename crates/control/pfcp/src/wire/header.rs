@@ -96,8 +96,10 @@ pub struct Header {
 /// Why a datagram is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// Shorter than its header, or than it says.
+    /// Shorter than its header.
     Short,
+    /// Shorter than it says. The header is whole.
+    Length(Header),
     /// Of another version; the sequence number of its header.
     Version(u32),
     /// A type that this UPF does not know.
@@ -118,8 +120,9 @@ impl Header {
         let short = |_| HeaderError::Short;
         let flags = reader.u8().map_err(short)?;
         let kind = reader.u8().map_err(short)?;
-        let length = reader.u16().map_err(short)?;
-        let body = reader.bytes(usize::from(length)).map_err(short)?;
+        let length = usize::from(reader.u16().map_err(short)?);
+        let rest = reader.rest();
+        let body = rest.get(..length).unwrap_or(rest);
         let mut reader = Reader::new(body);
         let has_seid = flags & 1 != 0;
         let seid = has_seid.then(|| reader.u64()).transpose().map_err(short)?;
@@ -141,7 +144,10 @@ impl Header {
             seid,
             sequence,
         };
-        Ok((header, reader.rest()))
+        match length > rest.len() {
+            true => Err(HeaderError::Length(header)),
+            false => Ok((header, reader.rest())),
+        }
     }
 
     /// A message with this header, whose elements the closure writes.

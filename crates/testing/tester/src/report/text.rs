@@ -59,6 +59,14 @@ fn bridge(found: &BridgeResults, out: &mut String) {
         at_least(found.learning_rate_is_at_least),
         found.learning_rate_per_s
     );
+    let limits = [found.capacity_limited_by, found.learning_rate_limited_by];
+    if limits.contains(&LimitedBy::Tester) {
+        let unsent: u64 = found.attempts.iter().map(|attempt| attempt.unsent).sum();
+        let _ = writeln!(
+            out,
+            "  limited by the tester, which could not send {unsent} frames: the bridge may learn more"
+        );
+    }
     let broadcast = found.broadcast_pps.map_or("none without loss".to_string(), rate);
     let _ = writeln!(out, "broadcast frames (§5.9): {broadcast}, by all other ports");
 }

@@ -74,10 +74,11 @@ impl Confirmed {
 }
 
 /// What keeps a load from being higher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedBy {
     /// The device loses frames.
+    #[default]
     Device,
     /// The tester cannot send more.
     Tester,

@@ -9,7 +9,7 @@
 //! A frame at the monitoring port was flooded: its address had not been learned. Every attempt begins with a bridge that has learned
 //! nothing: a program in memory is loaded anew, between interfaces the tester waits for `ageing_s`.
 
-use super::{Goal, Limits, Measured, Measurer, search};
+use super::{Goal, LimitedBy, Limits, Measured, Measurer, search};
 use crate::frames::Frames;
 use crate::run::Session;
 use crate::schedule::{Arrivals, Shape};
@@ -36,17 +36,25 @@ const WIDTH: f64 = 0.02;
 /// How much longer than needed frames are sent: each address is in at least one.
 const MARGIN: f64 = 1.02;
 
+/// How often the same addresses are tried while the tester cannot send all frames.
+const TRIES: usize = 3;
+
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct BridgeResults {
     /// Addresses behind one port that are all learned; 0 when not even one is.
     pub caching_capacity: u64,
-    /// All that were tried were learned: the capacity is at least that.
+    /// The capacity is at least that: all addresses of the test were learned, or the tester could not try more.
     pub capacity_is_at_least: bool,
+    /// Why the capacity is not higher: `tester` when frames to more addresses could not be sent.
+    #[serde(default)]
+    pub capacity_limited_by: LimitedBy,
     /// Addresses a second that are all learned, as many as the capacity allows.
     pub learning_rate_per_s: f64,
     pub learning_rate_is_at_least: bool,
+    #[serde(default)]
+    pub learning_rate_limited_by: LimitedBy,
     /// Broadcast frames a second that come out by all other ports without loss; none when even the least load loses some.
     pub broadcast_pps: Option<f64>,
     pub attempts: Vec<Attempt>,
@@ -67,9 +75,15 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Whether all addresses were learned.
-    pub fn is_good(&self) -> bool {
-        self.lost == 0 && self.flooded == 0 && self.unsent == 0
+    /// Whether all addresses were learned; none when frames that the tester did not send leave it open. The bridge floods an
+    /// address without a learning frame, too: up to `copies` frames of each unsent one say nothing about the bridge.
+    fn verdict(&self, copies: u64) -> Option<bool> {
+        let failed = self.lost + self.flooded;
+        match self.unsent {
+            0 => Some(failed == 0),
+            unsent if failed > unsent.saturating_mul(copies) => Some(false),
+            _ => None,
+        }
     }
 }
 
@@ -83,26 +97,35 @@ pub fn test(
     progress: &mut dyn Progress,
 ) -> Result<BridgeResults, String> {
     let mut attempts = Vec::new();
+    // A frame to an address is sent at most twice, and flooded by all ports but one.
+    let copies = 2 * session.port_count().saturating_sub(1) as u64;
     let mut learned = |addresses: u64, pps: f64, session: &mut Session<'_>, progress: &mut dyn Progress| {
-        let attempt = attempt(session, entry, addresses, pps, progress)?;
-        attempts.push(attempt);
-        Ok::<bool, String>(attempt.is_good())
+        let mut verdict = None;
+        for _ in 0..TRIES {
+            let attempt = attempt(session, entry, addresses, pps, progress)?;
+            attempts.push(attempt);
+            verdict = attempt.verdict(copies);
+            if verdict.is_some() {
+                break;
+            }
+        }
+        Ok::<Option<bool>, String>(verdict)
     };
-    let capacity = {
+    let (capacity, capacity_limited_by) = {
         let mut works = |addresses| learned(addresses, entry.learning_pps, session, progress);
         largest(entry.addresses_max, &mut works)?
     };
-    let (mut rate, mut is_at_least) = (0.0, false);
+    let (mut rate, mut rate_limited_by) = (0.0, capacity_limited_by);
     if capacity > 0 {
-        is_at_least = learned(capacity, entry.pps_max, session, progress)?;
         rate = entry.pps_max;
-        if !is_at_least {
+        rate_limited_by = limit(learned(capacity, entry.pps_max, session, progress)?);
+        if rate_limited_by != LimitedBy::HighestLoad {
             let (mut low, mut high) = (entry.learning_pps.min(entry.pps_max), entry.pps_max);
             while high - low > WIDTH * high {
                 let middle = (low * high).sqrt();
-                match learned(capacity, middle, session, progress)? {
-                    true => low = middle,
-                    false => high = middle,
+                match limit(learned(capacity, middle, session, progress)?) {
+                    LimitedBy::HighestLoad => low = middle,
+                    limited_by => (high, rate_limited_by) = (middle, limited_by),
                 }
             }
             rate = low;
@@ -111,28 +134,41 @@ pub fn test(
     let broadcast_pps = broadcast(session, entry, progress)?;
     Ok(BridgeResults {
         caching_capacity: capacity,
-        capacity_is_at_least: capacity == entry.addresses_max,
+        capacity_is_at_least: capacity_limited_by != LimitedBy::Device,
+        capacity_limited_by,
         learning_rate_per_s: rate,
-        learning_rate_is_at_least: is_at_least,
+        learning_rate_is_at_least: capacity > 0 && rate_limited_by != LimitedBy::Device,
+        learning_rate_limited_by: rate_limited_by,
         broadcast_pps,
         attempts,
     })
 }
 
-/// The largest number up to `most` that works, by bisection; 0 when 1 does not.
-fn largest(most: u64, works: &mut dyn FnMut(u64) -> Result<bool, String>) -> Result<u64, String> {
-    if works(most)? {
-        return Ok(most);
+/// What limits a search whose highest attempt has this verdict.
+fn limit(verdict: Option<bool>) -> LimitedBy {
+    match verdict {
+        Some(true) => LimitedBy::HighestLoad,
+        Some(false) => LimitedBy::Device,
+        None => LimitedBy::Tester,
+    }
+}
+
+/// The largest number up to `most` that works, by bisection, and why no larger one does; 0 when 1 does not. A number without a
+/// verdict bounds the result from above, which is then limited by the tester.
+fn largest(most: u64, works: &mut dyn FnMut(u64) -> Result<Option<bool>, String>) -> Result<(u64, LimitedBy), String> {
+    let mut limited_by = limit(works(most)?);
+    if limited_by == LimitedBy::HighestLoad {
+        return Ok((most, limited_by));
     }
     let (mut low, mut high) = (0, most);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match works(middle)? {
-            true => low = middle,
-            false => high = middle,
+        match limit(works(middle)?) {
+            LimitedBy::HighestLoad => low = middle,
+            other => (high, limited_by) = (middle, other),
         }
     }
-    Ok(low)
+    Ok((low, limited_by))
 }
 
 fn attempt(
@@ -315,8 +351,37 @@ mod tests {
     #[test]
     fn the_largest_that_works_is_found() {
         for capacity in [0, 1, 5, 99, 100] {
-            let found = largest(100, &mut |addresses| Ok(addresses <= capacity));
-            assert_eq!(found, Ok(capacity.min(100)));
+            let found = largest(100, &mut |addresses| Ok(Some(addresses <= capacity)));
+            let limited_by = match capacity {
+                100 => LimitedBy::HighestLoad,
+                _ => LimitedBy::Device,
+            };
+            assert_eq!(found, Ok((capacity, limited_by)));
         }
+    }
+
+    #[test]
+    fn what_the_tester_cannot_send_is_no_limit_of_the_bridge() {
+        let found = largest(100, &mut |addresses| Ok((addresses <= 40).then_some(true)));
+        assert_eq!(found, Ok((40, LimitedBy::Tester)));
+        // More than could be sent in the first attempt, and a bridge that has less room than that.
+        let found = largest(100, &mut |addresses| Ok((addresses <= 60).then_some(addresses <= 20)));
+        assert_eq!(found, Ok((20, LimitedBy::Device)));
+    }
+
+    #[test]
+    fn unsent_frames_leave_the_verdict_open() {
+        let attempt = |lost, flooded, unsent| Attempt {
+            addresses: 50,
+            learning_pps: 500.0,
+            lost,
+            flooded,
+            unsent,
+        };
+        assert_eq!(attempt(0, 0, 0).verdict(4), Some(true));
+        assert_eq!(attempt(0, 1, 0).verdict(4), Some(false));
+        assert_eq!(attempt(0, 0, 3).verdict(4), None);
+        assert_eq!(attempt(0, 12, 3).verdict(4), None);
+        assert_eq!(attempt(0, 37, 3).verdict(4), Some(false));
     }
 }
