@@ -17,8 +17,8 @@
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
-use crate::straight::clones::{self, Head};
-use crate::straight::{self, Straight, straight};
+use crate::straight::clone_head::Head;
+use crate::straight::{self, Straight, clones, straight};
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops, WayId};

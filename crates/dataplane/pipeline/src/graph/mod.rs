@@ -19,7 +19,7 @@ pub(crate) use burst::Continued;
 use crate::outcome::DropReason;
 use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
 use crate::replication::{CloneSession, Replica};
-use crate::straight::clones::FromEgress;
+use crate::straight::clone_head::FromEgress;
 use crate::worker::{Burst, WorkerScratch, verdict};
 use forebay_exec::{BitBuffer, Random, Requests, State, Tracer, eval};
 use forebay_ir::pipeline::DropReason as Said;

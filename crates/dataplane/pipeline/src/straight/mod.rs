@@ -15,6 +15,7 @@
 //! and slots. It does to a packet what the graph of the architecture does to one that arrives at a port, meets no queue and
 //! is neither cloned nor sent back; other packets bail out, to general code.
 
+pub(crate) mod clone_head;
 pub(crate) mod clones;
 mod deparsed;
 mod pna;

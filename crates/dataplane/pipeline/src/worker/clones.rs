@@ -11,7 +11,7 @@ use crate::objects::View;
 use crate::outcome::{DropReason, IngressDecision};
 use crate::packet::{IngressArguments, Preserved};
 use crate::scratch::Scratch;
-use crate::straight::clones::Head;
+use crate::straight::clone_head::Head;
 use forebay_exec::Tracer;
 use forebay_jit::route::Arguments;
 use forebay_jit::{BURST_MAX, FastPath, NotedClones, ShortCode};
@@ -195,7 +195,7 @@ impl Session<'_> {
     ) {
         let code = self.burst.pipeline.code.as_ref().expect("the fast path has cloned it");
         let program = &self.burst.pipeline.program;
-        let from_egress = clone.goes_behind.then(|| code.head().from_egress(program, frame));
+        let from_egress = clone.goes_behind.then(|| code.head().beginning(program, frame));
         let received = &frame[code.head().bytes()..];
         // With room for headers before it.
         let mut bytes = self.bench.pool.buffer();

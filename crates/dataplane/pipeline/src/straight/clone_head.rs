@@ -1,0 +1,123 @@
+//! What stands before the frames of clones that the fast path has noted: see [`super::clones`].
+
+use crate::layout::field_list;
+use crate::replication::{CloneSession, Replica};
+use forebay_bits::{Bits, read_bits};
+use forebay_exec::Preserve;
+use forebay_ir::{Header, Program, SlotId};
+use forebay_jit::route::Route;
+
+/// The fields before what is kept, with their widths.
+pub(super) const FIELDS: [(&str, u32); 6] = [
+    ("port", 32),
+    ("length", 32),
+    ("limit", 32),
+    ("instance", 16),
+    ("from_egress", 8),
+    ("class", 8),
+];
+
+/// What stands before the frame of a clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Head {
+    /// The slots that clones may keep, with their widths. Each has whole bytes.
+    kept: Vec<(SlotId, u32)>,
+}
+
+/// What a clone from egress begins with.
+pub(crate) struct FromEgress<'a> {
+    /// How long its packet was behind egress, in bytes, and as it came.
+    pub(crate) lengths: [u32; 2],
+    /// Its headers.
+    pub(crate) headers: Vec<(SlotId, Bits)>,
+    /// What the parser has left.
+    pub(crate) payload: &'a [u8],
+}
+
+impl Head {
+    /// Bytes of [`FIELDS`]; what the fast path notes stands behind them.
+    pub(crate) const FIXED_BYTES: usize = 16;
+
+    pub(crate) fn of(program: &Program, route: &Route) -> Head {
+        let kept = route.preserved.iter().flatten();
+        Head {
+            kept: kept.map(|slot| (*slot, program.slot(*slot).width)).collect(),
+        }
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.kept.iter().map(|(_, width)| bytes(*width)).sum()
+    }
+
+    /// Its length.
+    pub(crate) fn bytes(&self) -> usize {
+        Self::FIXED_BYTES + self.kept_bytes()
+    }
+
+    /// Writes it and the frame of a clone for one of a session's ports. `noted` is what the fast path has noted of it: all that
+    /// clones may keep, and the frame, or what stands in its place of a clone from egress.
+    pub(crate) fn write(
+        &self,
+        program: &Program,
+        (noted, preserve, from_egress): (&[u8], Preserve, bool),
+        (session, replica): (&CloneSession, Replica),
+        target: &mut [u8],
+    ) {
+        let limit = session.packet_length_bytes.unwrap_or(u32::MAX);
+        let length = (noted.len() - self.kept_bytes()) as u32;
+        for (word, value) in target.chunks_mut(4).zip([replica.egress_port, length, limit]) {
+            word.copy_from_slice(&value.to_be_bytes());
+        }
+        target[12..14].copy_from_slice(&replica.instance.to_be_bytes());
+        target[14..16].copy_from_slice(&[from_egress.into(), session.class_of_service]);
+        target[Self::FIXED_BYTES..].copy_from_slice(noted);
+        let listed = field_list(program, preserve);
+        let mut place = Self::FIXED_BYTES;
+        for (slot, width) in &self.kept {
+            if !listed.contains(slot) {
+                target[place..][..bytes(*width)].fill(0);
+            }
+            place += bytes(*width);
+        }
+    }
+
+    /// What a clone keeps; 0 of what it does not.
+    pub(crate) fn kept_by(&self, packet: &[u8]) -> Vec<(SlotId, Bits)> {
+        let mut rest = &packet[Self::FIXED_BYTES..];
+        let mut value = |width: u32| {
+            let (bytes, behind) = rest.split_at(bytes(width));
+            rest = behind;
+            Bits::from_bytes_be(width, bytes)
+        };
+        self.kept.iter().map(|(slot, width)| (*slot, value(*width))).collect()
+    }
+
+    /// What a clone from egress begins with.
+    pub(crate) fn beginning<'a>(&self, program: &Program, packet: &'a [u8]) -> FromEgress<'a> {
+        let noted = &packet[self.bytes()..];
+        let mut place = 0;
+        let mut value = |width: u32| {
+            let value = read_bits(noted, place, width);
+            place += width as usize;
+            value
+        };
+        let lengths = [32, 32].map(|width| value(width).to_u64() as u32);
+        let valid: Vec<&Header> = (program.headers.iter()).filter(|_| !value(1).is_zero()).collect();
+        value((program.headers.len().next_multiple_of(8) - program.headers.len()) as u32);
+        let mut headers = Vec::new();
+        for header in valid {
+            headers.push((header.valid, Bits::from_bool(true)));
+            let fields = header.fields.iter().map(|field| field.slot);
+            headers.extend(fields.map(|slot| (slot, value(program.slot(slot).width))));
+        }
+        FromEgress {
+            lengths,
+            headers,
+            payload: &noted[place / 8..],
+        }
+    }
+}
+
+fn bytes(width: u32) -> usize {
+    width.div_ceil(8) as usize
+}
