@@ -4,8 +4,8 @@
     measure.py [--flows N] [--what KIND...] [--instructions BITS] [--against BINARY] [--json]
 
 Kinds: `forwarded` (a frame without INT that no watch list matches), `source`, `transit` (one hop before), each with the sink in the program and
-without it (-D NO_SINK); `sink`, whose rate has packets and reports, two for each frame. The frames that hosts send have 64 bytes. Writes entries and
-captures to target/int. The benchmark sends the frames again and again; it checks nothing: the tests do.
+without it (-D NO_SINK); `sink`, which sends a report of each frame, too. The frames that hosts send have 64 bytes. Writes entries and captures to
+target/int. The benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
 import argparse
