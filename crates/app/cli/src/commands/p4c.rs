@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of p4c that say something here, and those that its users give for BMv2.
 #[derive(clap::Args)]
-#[expect(dead_code, reason = "some options are taken and change nothing")]
 struct Arguments {
     /// The program
     #[arg(value_name = "PROG.p4")]
