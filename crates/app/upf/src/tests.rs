@@ -152,7 +152,11 @@ fn a_session_both_ways() {
     let uplink = action(&entries, Table::SessionsUplink, &[0x1001]);
     assert_eq!(
         uplink,
-        Some(&Action::new("uplink_session", [100, 0, u128::from(UE), 0]))
+        // The UE has no IPv6 prefix: nothing may come from one.
+        Some(&Action::new(
+            "uplink_session",
+            [100, 0, u128::from(UE), u64::MAX.into()]
+        ))
     );
     let forward = Action::new("forward", [10, 10, 0, 10, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));

@@ -377,7 +377,7 @@ mod tests {
         }
         let names: std::collections::BTreeSet<_> = DropReason::ALL.into_iter().map(DropReason::name).collect();
         assert_eq!(names.len(), DropReason::ALL.len());
-        assert_eq!(counters.total_drops(), 66);
+        assert_eq!(counters.total_drops(), 78);
         assert_eq!(counters.drops(DropReason::InjectedLoss), 11);
     }
 

@@ -640,7 +640,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "  12@pakcet:veth0\n     ^^^^^^ unknown kind of port `pakcet`\n  help: did you mean \
-             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, pcap:IN,OUT \
+             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, pcap:IN,OUT \
              (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS"
         );
     }

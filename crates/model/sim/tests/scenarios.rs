@@ -287,7 +287,7 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
         (
             "duration_us = 200",
             "duration_us = 200\ndrain_us = 1e12",
-            "3: drain_us is 1000000000000; it is 0 to 60000000",
+            "3: drain_us is 1000000000000; it must be 0 to 60000000",
         ),
         (
             "[[traffic]]",

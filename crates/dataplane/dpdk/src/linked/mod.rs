@@ -9,12 +9,15 @@ use port::DpdkPort;
 use shim::Device;
 use std::sync::{Arc, OnceLock};
 
-/// Arguments before the user's own. DPDK keeps no files and opens no socket of its own; cards that are not named stay with the system
-/// (the address is none that a card has).
-const ARGUMENTS: [&str; 4] = ["--in-memory", "--no-telemetry", "-a", "ffff:ff:1f.7"];
+/// Arguments before the user's own. DPDK opens no socket of its own; cards that are not named stay with the system (the address is
+/// none that a card has).
+const ARGUMENTS: [&str; 3] = ["--no-telemetry", "-a", "ffff:ff:1f.7"];
 
-/// What is added where the system has no huge pages, in MB.
-const WITHOUT_HUGE_PAGES: [&str; 3] = ["--no-huge", "-m", "512"];
+/// With huge pages: DPDK keeps no files.
+const WITH_HUGE_PAGES: &str = "--in-memory";
+
+/// Where the system has no huge pages: ordinary memory, in MB, and no files either.
+const WITHOUT_HUGE_PAGES: [&str; 4] = ["--no-huge", "--no-shconf", "-m", "512"];
 
 /// Opens a device, see [`crate::open`].
 pub(crate) fn open(options: &DpdkOptions, workers: usize) -> Result<Vec<Box<dyn Port>>, DpdkError> {
@@ -54,13 +57,10 @@ fn arguments() -> Vec<String> {
     if !own.iter().any(|word| ["-l", "-c", "--lcores"].contains(word)) {
         arguments.extend(["--lcores", &lcore]);
     }
-    if !has_huge_pages() && !own.contains(&"--no-huge") {
-        let memory = if own.contains(&"-m") {
-            1
-        } else {
-            WITHOUT_HUGE_PAGES.len()
-        };
-        arguments.extend(&WITHOUT_HUGE_PAGES[..memory]);
+    match has_huge_pages() && !own.contains(&"--no-huge") {
+        true => arguments.push(WITH_HUGE_PAGES),
+        false if own.contains(&"-m") => arguments.extend(&WITHOUT_HUGE_PAGES[..2]),
+        false => arguments.extend(WITHOUT_HUGE_PAGES),
     }
     arguments.extend(own);
     arguments.into_iter().map(str::to_owned).collect()

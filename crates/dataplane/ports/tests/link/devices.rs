@@ -43,6 +43,8 @@ fn net_virtio_user_with_either_ring() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = path(&folder, "vhost.sock");
         let mut left = port(&format!("vhost:{path}"));
+        // It answers from its first look on; the device waits for that when it is made.
+        left.readiness();
         let mut right = port(&format!(
             "dpdk:net_virtio_user{packed},path={path},queue_size=256,packed_vq={packed}"
         ));
