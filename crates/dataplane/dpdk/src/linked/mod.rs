@@ -16,8 +16,8 @@ const ARGUMENTS: [&str; 3] = ["--no-telemetry", "-a", "ffff:ff:1f.7"];
 /// With huge pages: DPDK keeps no files.
 const WITH_HUGE_PAGES: &str = "--in-memory";
 
-/// Where the system has no huge pages: ordinary memory, in MB, and no files either.
-const WITHOUT_HUGE_PAGES: [&str; 4] = ["--no-huge", "--no-shconf", "-m", "512"];
+/// Where the system has no huge pages: ordinary memory, in MB, by its virtual addresses, and no files either.
+const WITHOUT_HUGE_PAGES: [&str; 5] = ["--no-huge", "--no-shconf", "--iova-mode=va", "-m", "512"];
 
 /// Opens a device, see [`crate::open`].
 pub(crate) fn open(options: &DpdkOptions, workers: usize) -> Result<Vec<Box<dyn Port>>, DpdkError> {
@@ -59,7 +59,7 @@ fn arguments() -> Vec<String> {
     }
     match has_huge_pages() && !own.contains(&"--no-huge") {
         true => arguments.push(WITH_HUGE_PAGES),
-        false if own.contains(&"-m") => arguments.extend(&WITHOUT_HUGE_PAGES[..2]),
+        false if own.contains(&"-m") => arguments.extend(&WITHOUT_HUGE_PAGES[..3]),
         false => arguments.extend(WITHOUT_HUGE_PAGES),
     }
     arguments.extend(own);

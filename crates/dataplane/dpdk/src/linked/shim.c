@@ -18,6 +18,8 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
 #include <rte_version.h>
 
 /* Mirrors of the structures in shim.rs. */
@@ -75,6 +77,34 @@ const char *forebay_dpdk_version(void)
     return rte_version();
 }
 
+/*
+ * Buffers for frames. Where devices use virtual addresses, a buffer may cross pages, and the pool is one piece without gaps, which
+ * net_af_xdp relies on. rte_pktmbuf_pool_create() leaves a gap in every page of 4 KiB when there are no huge pages.
+ */
+static struct rte_mempool *create_pool(const char *name, uint32_t count, uint16_t room, int socket)
+{
+    struct rte_pktmbuf_pool_private properties = {.mbuf_data_room_size = room};
+    unsigned int flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
+    struct rte_mempool *pool = rte_mempool_create_empty(name, count, (unsigned int)sizeof(struct rte_mbuf) + room, 256,
+                                                        sizeof(properties), socket, flags);
+    int code;
+
+    if (pool == NULL)
+        return NULL;
+    code = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL);
+    if (code == 0) {
+        rte_pktmbuf_pool_init(pool, &properties);
+        code = rte_mempool_populate_default(pool);
+    }
+    if (code < 0) {
+        rte_mempool_free(pool);
+        rte_errno = -code;
+        return NULL;
+    }
+    rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+    return pool;
+}
+
 static int configure(struct forebay_device *device, uint16_t mtu, char *error, size_t size)
 {
     struct rte_eth_dev_info info;
@@ -114,8 +144,7 @@ static int configure(struct forebay_device *device, uint16_t mtu, char *error, s
     room = (uint16_t)RTE_MIN(RTE_MAX((uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE, device->longest + RTE_PKTMBUF_HEADROOM + 4),
                              (uint32_t)UINT16_MAX);
     snprintf(name, sizeof(name), "forebay%u", device->port);
-    device->pool = rte_pktmbuf_pool_create(name, device->queues * ((uint32_t)receiving + sending + 4 * BURST) + 512, 256, 0, room,
-                                           device->socket);
+    device->pool = create_pool(name, device->queues * ((uint32_t)receiving + sending + 4 * BURST) + 512, room, device->socket);
     if (device->pool == NULL)
         return fail(error, size, "memory for frames (fewer queues, or more memory: FOREBAY_DPDK_EAL='-m MEGABYTES')", rte_errno);
     for (queue = 0; queue < device->queues; queue++) {

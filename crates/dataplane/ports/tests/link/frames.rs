@@ -45,6 +45,10 @@ pub fn poll_until(ports: &mut [&mut dyn Port], what: &str, is_done: impl Fn(&[&m
 pub fn wait_up(ports: &mut [&mut dyn Port]) {
     let is_up = |ports: &[&mut dyn Port]| ports.iter().all(|port| port.state() == PortState::Up);
     poll_until(ports, "the ports do not come up", is_up);
+    // A client of memif gives buffers for what it receives when it looks for frames, for the first time after it is up.
+    for port in ports {
+        port.receive(&mut Burst::new(1), 1, 0).expect("a port is in order");
+    }
 }
 
 /// Waits until a port carries no packets.
