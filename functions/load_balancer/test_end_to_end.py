@@ -6,6 +6,7 @@ tshark, curl and finsy.
 """
 
 import importlib.util
+import itertools
 import json
 import pathlib
 import signal
@@ -59,6 +60,8 @@ protocol = "tcp"
 port = {port}
 backends = {backends}
 """
+# Ports of the client.
+UNUSED_PORTS = itertools.count(20_000)
 
 
 def settings(backends, weights=None, checked=True):
@@ -129,9 +132,9 @@ def make(bed):
 
 
 def answers(client, count):
-    """Who answers `count` requests."""
-    text = client.run("sh", "-c", f"for i in $(seq {count}); do curl -sS -m 5 http://{VIP}/ || echo failed; done")
-    return text.split()
+    """Who answers `count` requests. No port is used twice: within 10 s that would be the same connection, at the same back end."""
+    requests = (f"curl -sS -m 5 --local-port {port} http://{VIP}/ || echo failed" for port in itertools.islice(UNUSED_PORTS, count))
+    return client.run("sh", "-c", "\n".join(requests)).split()
 
 
 def control(bed, balancer, file, text, *options):
@@ -198,17 +201,18 @@ def test(bed):
 
 
 def downloads(bed, client, backends, controller, file):
-    """A download goes on while its back end is drained."""
+    """A download goes on while its back end is drained. curl takes up to 10 MB before it looks at its limit."""
+    size = 36_000_000
     for number in (4, 5):
-        (bed.folder / f"b{number}" / "large").write_bytes(bytes(12_000_000))
+        (bed.folder / f"b{number}" / "large").write_bytes(bytes(size))
     download = client.start(
-        "curl", "-sS", "-m", "60", "--limit-rate", "3M", "-o", bed.folder / "large", f"http://{VIP}/large"
+        "curl", "-sS", "-m", "60", "--limit-rate", "6M", "-o", bed.folder / "large", f"http://{VIP}/large"
     )
     time.sleep(0.7)
     check(download.poll() is None, "a download is under way")
     reload(controller, file, settings(MODES, {3: 0, 4: 0, 5: 0}))
     check(
-        download.wait(timeout=60) == 0 and (bed.folder / "large").stat().st_size == 12_000_000,
+        download.wait(timeout=60) == 0 and (bed.folder / "large").stat().st_size == size,
         "it ends well though its back end is drained meanwhile",
     )
 
