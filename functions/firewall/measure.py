@@ -7,7 +7,6 @@ Writes a capture with a UDP frame of each connection to target/firewall, and tak
 benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
-import argparse
 import pathlib
 import sys
 
@@ -52,13 +51,5 @@ def add_options(parser):
     parser.add_argument("--connections", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser)
-    bench.add_options(parser)
-    arguments = parser.parse_args()
-    bench.report(rows(arguments), arguments)
-
-
 if __name__ == "__main__":
-    main()
+    bench.main(__doc__, add_options, rows)

@@ -8,7 +8,6 @@ without it (-D NO_SINK); `sink`, which sends a report of each frame, too. The fr
 target/int. The benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
-import argparse
 import pathlib
 import struct
 import sys
@@ -81,13 +80,5 @@ def add_options(parser):
     parser.add_argument("--instructions", type=lambda text: int(text, 0), default=0xFC00, metavar="BITS", help="what hops are asked for, as a bitmap")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser)
-    bench.add_options(parser)
-    arguments = parser.parse_args()
-    bench.report(rows(arguments), arguments)
-
-
 if __name__ == "__main__":
-    main()
+    bench.main(__doc__, add_options, rows)

@@ -3,6 +3,7 @@
 Each of those has `rows(arguments)`, which writes entries and captures and gives a `Row` for each rate to be measured.
 """
 
+import argparse
 import dataclasses
 import json
 import os
@@ -90,6 +91,15 @@ def report(rows, arguments):
             continue
         compared = f", {rate / other:.2f} of the other's {in_words(other, row)}" if other else ""
         print(f"{row.name}: {in_words(rate, row)}{compared}", flush=True)
+
+
+def main(documentation, add_own_options, rows):
+    """The command of a function: measures what `rows(arguments)` gives."""
+    parser = argparse.ArgumentParser(description=documentation.splitlines()[0])
+    add_own_options(parser)
+    add_options(parser)
+    arguments = parser.parse_args()
+    report(rows(arguments), arguments)
 
 
 def in_words(rate, row):

@@ -7,7 +7,6 @@ A service of TCP with 16 back ends; a frame of 64 bytes of each connection, from
 target/load_balancer. The benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
-import argparse
 import pathlib
 import sys
 
@@ -69,13 +68,5 @@ def add_options(parser):
     parser.add_argument("--way", choices=WAYS, nargs="+", default=["ipip", "nat"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser)
-    bench.add_options(parser)
-    arguments = parser.parse_args()
-    bench.report(rows(arguments), arguments)
-
-
 if __name__ == "__main__":
-    main()
+    bench.main(__doc__, add_options, rows)

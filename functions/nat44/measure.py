@@ -7,7 +7,6 @@ Writes entries and a capture with a frame of each session to target/nat44. The b
 tests do.
 """
 
-import argparse
 import ipaddress
 import pathlib
 import sys
@@ -58,13 +57,5 @@ def add_options(parser):
     parser.add_argument("--protocol", choices=bench.PROTOCOLS, nargs="+", default=["udp", "tcp"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser)
-    bench.add_options(parser)
-    arguments = parser.parse_args()
-    bench.report(rows(arguments), arguments)
-
-
 if __name__ == "__main__":
-    main()
+    bench.main(__doc__, add_options, rows)

@@ -8,7 +8,6 @@ reached, a URR. With --filters an SDF filter of a PDR is looked at, too. Writes 
 The benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
-import argparse
 import pathlib
 import random
 import struct
@@ -100,13 +99,5 @@ def add_options(parser):
     parser.add_argument("--filters", action="store_true", help="a PDR with an SDF filter besides those for everything")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_options(parser)
-    bench.add_options(parser)
-    arguments = parser.parse_args()
-    bench.report(rows(arguments), arguments)
-
-
 if __name__ == "__main__":
-    main()
+    bench.main(__doc__, add_options, rows)

@@ -1,6 +1,6 @@
 //! Why a call was not done.
 
-use forebay_protocol::Address;
+use forebay_protocol::{Address, with_causes};
 use forebay_protocol::{google::rpc, p4::v1};
 use prost::Message;
 use std::error::Error;
@@ -152,19 +152,6 @@ impl From<Status> for CallError {
             is_answer,
         }
     }
-}
-
-/// A message with what caused it: the transport's own says no more than "transport error".
-fn with_causes(mut message: String, mut cause: Option<&(dyn Error + 'static)>) -> String {
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = inner.source();
-    }
-    message
 }
 
 /// What became of the updates of a batch, one by one (§12.3).

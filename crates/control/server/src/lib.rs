@@ -53,11 +53,13 @@ use forebay_gnmi::{GNmiServer, GnmiService};
 use forebay_p4runtime::{Device, KeepingStatus};
 use forebay_packet::PortState;
 use forebay_ports::{TimeSlice, set_time_slice};
+use forebay_protocol::with_causes;
 use generated::p4_runtime_server::P4RuntimeServer;
 use listen::{Listening, SocketFile};
 use ports::Ports;
 use service::Service;
 use shared::Shared;
+use std::error::Error;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -223,21 +225,6 @@ pub fn start(
     })
 }
 
-/// An error with what caused it: the transport's own says no more than "transport error".
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = inner.source();
-    }
-    message
-}
-
 /// Serves who connects, until something is sent to what it gives, or that is dropped.
 fn serve(
     options: &Options,
@@ -264,9 +251,12 @@ fn serve(
         .layer(CallLimits::new(limits, Arc::clone(counts)));
     if let Some(tls) = &options.tls {
         let config = tls.config().timeout(limits.handshake_time);
-        builder = builder
-            .tls_config(config)
-            .map_err(|error| StartError(format!("the certificates cannot be used: {}", with_causes(&error))))?;
+        builder = builder.tls_config(config).map_err(|error| {
+            StartError(format!(
+                "the certificates cannot be used: {}",
+                with_causes(error.to_string(), error.source())
+            ))
+        })?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let (incoming, file) = {
