@@ -1,10 +1,13 @@
 //! What `forebay bench` measures: programs, their sizes, engines and workers, from the command line.
 
+use crate::control_plane;
+use crate::entries::Entries;
 use crate::program::{self, CompileOptions, Engine};
 use crate::stf_file;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_bench::workload::{Aggregate, Custom, Disaggregate, IotScale, L2, L3, PortForward, Updates, Writer};
 use forebay_bench::{FrameSet, Scale, Workload};
+use forebay_daemon::Start;
 use forebay_entries::{Applied, Controller};
 use forebay_packet::pcap;
 use forebay_pipeline::Pipeline;
@@ -24,8 +27,8 @@ pub struct WhatArguments {
     /// What to measure: portfwd, l2fwd, l3fwd, iot_aggregate, iot_disaggregate, or a program of your own
     #[arg(value_name = "PROGRAM")]
     programs: Vec<String>,
-    /// Entries of each table that grows; for a program of your own, an STF file
-    #[arg(long, value_name = "NUMBERS|FILE.stf", value_delimiter = ',')]
+    /// Entries of each table that grows; for a program of your own, a file as `forebay run` takes it
+    #[arg(long, value_name = "NUMBERS|FILE", value_delimiter = ',')]
     entries: Vec<String>,
     /// Flows that send in turns; as many as entries unless told
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
@@ -243,24 +246,31 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
     let Some(capture) = &what.pcap else {
         bail!(
             "a program of your own needs traffic: --pcap FILE.pcap\n\n\
-             Usage: forebay bench PROG.p4 --pcap FILE.pcap [--entries FILE.stf] [--ports 1,2]\n\n\
+             Usage: forebay bench PROG.p4 --pcap FILE.pcap [--entries FILE] [--ports 1,2]\n\n\
              For more information, try 'forebay bench --help'."
         );
     };
     let entries = match &what.entries[..] {
         [] => None,
-        [file] => Some(PathBuf::from(file)),
-        _ => bail!("--entries: one STF file for a program of your own"),
+        [file] => Some(Entries::read(Path::new(file))?),
+        _ => bail!("--entries: one file for a program of your own"),
     };
     let compilation = program::compile_file(path, &what.compile)?;
     program::print(&compilation.report);
     let program = compilation.program.ok_or(HasErrors)?;
+    let known = match entries.as_ref().is_some_and(Entries::need_p4info) {
+        false => None,
+        true => Some(control_plane::known(path, compilation.p4info.as_ref(), &program)?),
+    };
     Ok(Custom {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         program,
         configure: Box::new(move |pipeline| match &entries {
             None => Ok(()),
-            Some(file) => stf_file::apply_file(file, pipeline).map_err(|error| format!("{error:#}")),
+            Some(entries) => {
+                let mut start = Start::new(pipeline.clone(), known.clone());
+                entries.fill(&mut start).map_err(|error| format!("{error:#}"))
+            }
         }),
         ports: what.ports.clone(),
         frames: frames(capture)?,

@@ -124,13 +124,28 @@ pub fn load(
     let Some(program) = compilation.program else {
         return Ok(None);
     };
-    let known = match (with_p4info, &compilation.p4info) {
-        (false, _) => None,
-        (true, Some(info)) => Some((forebay_protocol::p4info::from_compiler(info), blob(path, &program)?)),
-        (true, None) => Some((p4info_of(path)?, blob(path, &program)?)),
+    let known = match with_p4info {
+        false => None,
+        true => Some(known(path, compilation.p4info.as_ref(), &program)?),
     };
     let pipeline = program::load(program, loading)?;
     Ok(Some(Start::new(pipeline, known)))
+}
+
+/// How controllers know the program of a file: its P4Info, as the compiler gives it or a file beside it, and what they may push again.
+///
+/// # Errors
+/// When there is no P4Info, or a file cannot be read.
+pub fn known(
+    path: &Path,
+    info: Option<&forebay_p4info::model::P4Info>,
+    program: &Program,
+) -> Result<(P4Info, Vec<u8>)> {
+    let info = match info {
+        Some(info) => forebay_protocol::p4info::from_compiler(info),
+        None => p4info_of(path)?,
+    };
+    Ok((info, blob(path, program)?))
 }
 
 /// What a controller that asks for the program gets, and may push again.

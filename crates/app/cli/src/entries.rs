@@ -13,6 +13,7 @@ use anyhow::{Result, anyhow, bail};
 use forebay_daemon::{QueueControl, Start};
 use forebay_protocol::p4::v1::{Update, WriteRequest};
 use forebay_shell::Catalog;
+use forebay_switch::QUEUES_MAX;
 use std::path::{Path, PathBuf};
 
 /// A file of entries, read as far as is possible without the program.
@@ -76,6 +77,14 @@ impl Entries {
     /// Whether the program's P4Info is needed to write them.
     pub fn need_p4info(&self) -> bool {
         !matches!(self.contents, Contents::Stf(_))
+    }
+
+    /// Writes them into a program that no switch runs: no controllers come, and its queues have no limits.
+    ///
+    /// # Errors
+    /// As [`Entries::apply`].
+    pub fn fill(&self, start: &mut Start) -> Result<()> {
+        self.apply(&ControlOptions::default(), start, &QueueControl::new(QUEUES_MAX, 1))
     }
 
     /// Writes them: all, or none unless it is a file of commands, which may have limits for queues too.

@@ -28,11 +28,6 @@ fn listed(mut lines: Vec<String>) -> String {
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
-/// Reads an STF file and [applies](apply) it.
-pub fn apply_file(path: &Path, pipeline: &Arc<Pipeline>) -> Result<()> {
-    apply(path, &read(path)?, pipeline)
-}
-
 /// Applies the commands of an STF file that configure a switch; those about packets are passed over. The error lists the
 /// commands that the program refuses, one on a line.
 pub fn apply(path: &Path, test: &Test, pipeline: &Arc<Pipeline>) -> Result<()> {

@@ -53,6 +53,18 @@ fn a_program_of_ones_own() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("portfwd"), "{}", ran.stdout);
 
+    let commands = write(folder.path(), "commands.txt", "table_add ports forward 1 => 2\n");
+    let json = r#"{"table_entries": [{"table": "ports", "match": {"standard_metadata.ingress_port": 1},
+        "action_name": "forward", "action_params": {"port": 2}}]}"#;
+    let json = write(folder.path(), "runtime.json", json);
+    for entries in [commands, json] {
+        let ran = bench(&[&source, "--entries", &entries, "--pcap", &path, "--json"]);
+        assert_eq!(ran.code, 0, "{entries}: {}", ran.stderr);
+        let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let rate = json["rows"][0]["contenders"][0]["transmitted_per_s"].as_f64();
+        assert!(rate.is_some_and(|rate| rate > 0.0), "{entries}: {}", ran.stdout);
+    }
+
     let compiled = bench(&[&program(), "--pcap", &path]);
     assert_eq!(compiled.code, 0, "{}", compiled.stderr);
     let without_traffic = bench(&[&source]);

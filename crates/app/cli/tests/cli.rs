@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::{folder, forebay, program, write};
 
+const PORT_FORWARD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+
 /// A capture file of packets of one time, made without the library under test.
 fn capture(folder: &Path, name: &str, packets: &[&[u8]]) -> String {
     let packets: Vec<(u32, &[u8])> = packets.iter().map(|packet| (1, *packet)).collect();
@@ -481,7 +483,7 @@ fn the_fast_path_is_counted_and_so_is_what_leaves_it() {
 #[test]
 fn entries_may_be_the_json_of_tutorials() {
     let folder = folder();
-    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+    let program = PORT_FORWARD;
     let input = capture(folder.path(), "in.pcap", &[&[7; 60]]);
     let port = format!("1@pcap:{input},");
     let run = |text: &str| {
@@ -533,6 +535,28 @@ fn entries_may_be_the_json_of_tutorials() {
         "{}",
         ran.stderr
     );
+}
+
+/// `table_add` takes the last word for the priority, as in simple_switch_CLI; the mistake shows as a parameter that is missing.
+#[test]
+fn a_command_without_the_priority_is_told_of_it() {
+    let folder = folder();
+    let source = std::fs::read_to_string(PORT_FORWARD).expect("the program");
+    let source = source.replace(
+        "standard_metadata.ingress_port: exact",
+        "standard_metadata.ingress_port: ternary",
+    );
+    let source = write(folder.path(), "ternary.p4", &source);
+    for (command, code) in [
+        ("table_add ports forward 1&&&0x1ff => 2", 2),
+        ("table_add ports forward 1&&&0x1ff => 2 10", 0),
+    ] {
+        let commands = write(folder.path(), "commands.txt", command);
+        let ran = forebay(&["trace", &source, "--port", "1", "--hex", "00", "--entries", &commands]);
+        assert_eq!(ran.code, code, "{command}: {}", ran.stderr);
+        let says = ran.stderr.contains("the last word is the priority of the entry");
+        assert_eq!(says, code != 0, "{command}: {}", ran.stderr);
+    }
 }
 
 #[test]
@@ -690,7 +714,7 @@ fn a_switch_that_has_not_started_yet_is_waited_for() {
     std::io::BufRead::read_line(&mut lines, &mut said).expect("a line");
     let expected = format!("note: nothing listens at {address} yet; waiting for the switch to start\n");
     assert_eq!(said, expected);
-    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+    let program = PORT_FORWARD;
     let mut switch = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .args([
             "run",

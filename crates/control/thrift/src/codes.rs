@@ -142,6 +142,12 @@ impl Failure {
         }
     }
 
+    /// With more to say.
+    pub fn and(mut self, more: &str) -> Failure {
+        self.message.push_str(more);
+        self
+    }
+
     /// What the switch has refused.
     pub fn refused(family: Family, error: &Error) -> Failure {
         let declared = match (family, error.code) {

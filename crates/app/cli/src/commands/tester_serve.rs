@@ -2,15 +2,13 @@
 
 use super::Status;
 use super::run::stop_on_signals;
-use crate::control_plane::{self, ControlOptions};
+use crate::control_plane;
 use crate::entries::Entries;
 use crate::output;
 use crate::program::CompileOptions;
 use anyhow::{Context, Result, anyhow};
-use forebay_daemon::QueueControl;
 use forebay_otg::{Generator, Interfaces, Memory};
 use forebay_pipeline::{FastPath, Options};
-use forebay_switch::QUEUES_MAX;
 use forebay_tester::device;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -93,11 +91,7 @@ fn generator(arguments: &Arguments) -> Result<Option<Generator>> {
                 return Ok(None);
             };
             if let Some(entries) = &entries {
-                entries.apply(
-                    &ControlOptions::default(),
-                    &mut start,
-                    &QueueControl::new(QUEUES_MAX, 1),
-                )?;
+                entries.fill(&mut start)?;
             }
             let pipeline = start.pipeline;
             let make = move |numbers: &[u32]| Ok(device::program(pipeline.clone(), numbers, QUEUE_PACKETS, 0));

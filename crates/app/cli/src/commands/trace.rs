@@ -1,18 +1,16 @@
 //! `forebay trace`: what a program does with packets, step by step.
 
 use super::Status;
-use crate::control_plane::{self, ControlOptions};
+use crate::control_plane;
 use crate::entries::Entries;
 use crate::files;
 use crate::numbers;
 use crate::output;
 use crate::program::ProgramArguments;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_daemon::QueueControl;
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
 use forebay_packet::pcap;
 use forebay_pipeline::Options;
-use forebay_switch::QUEUES_MAX;
 use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -36,7 +34,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 0, value_parser = numbers::whole::<u32>)]
     port: u32,
     /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
-    /// WriteRequest (.txtpb), or JSON with table_entries (.json)
+    /// WriteRequest (.txtpb), JSON with table_entries (.json), or commands of simple_switch_CLI
     #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
     /// Print the steps as JSON, an object on a line
@@ -57,11 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     };
     let packets = packets(arguments)?;
     if let Some(entries) = &entries {
-        entries.apply(
-            &ControlOptions::default(),
-            &mut start,
-            &QueueControl::new(QUEUES_MAX, 1),
-        )?;
+        entries.fill(&mut start)?;
     }
     let pipeline = start.pipeline;
     let mut printer = TracePrinter::new(pipeline.clone());

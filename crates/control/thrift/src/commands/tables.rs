@@ -194,7 +194,14 @@ fn add<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let ([name, action], rest) = words.first()?;
     let table = runtime.table(name)?;
     let entry = runtime.read_entry(&table, rest)?;
-    let (action, data) = read_action(runtime, &table, action, &entry.data)?;
+    let action = runtime.action_of(&table, action)?;
+    let has_taken_one = has_priorities(&table) && entry.data.len() + 1 == action.params.len();
+    let data = runtime
+        .read_data(&action, &entry.data)
+        .map_err(|failure| match has_taken_one {
+            true => failure.and("; the last word is the priority of the entry"),
+            false => failure,
+        })?;
     let does = Does::Action(action.name().to_string(), data.clone());
     let handle = runtime.add_entry(table.name(), &entry.key, &does, entry.priority)?;
     Ok(format!(
