@@ -26,6 +26,58 @@ pub fn read_bits(buffer: &[u8], bit_offset: usize, width: u32) -> Bits {
     })
 }
 
+/// Reads `width` bits of `buffer` from `bit_offset` on into words, the least significant first; words that need not be are zero.
+///
+/// # Panics
+///
+/// When the field does not lie inside the buffer, or has more bits than the words.
+#[inline]
+pub fn read_limbs(buffer: &[u8], bit_offset: usize, width: usize, limbs: &mut [u64]) {
+    let end = bit_offset + width;
+    let (full, rest) = (width / 64, width % 64);
+    if end.is_multiple_of(8) {
+        let bytes = &buffer[..end / 8];
+        for (limb, bytes) in limbs[..full].iter_mut().zip(bytes.rchunks_exact(8)) {
+            *limb = u64::from_be_bytes(bytes.try_into().expect("8 bytes"));
+        }
+    } else {
+        for (index, limb) in limbs[..full].iter_mut().enumerate() {
+            *limb = load(buffer, end - 64 * (index + 1), 64) as u64;
+        }
+    }
+    let mut above = full;
+    if rest > 0 {
+        limbs[full] = load(buffer, bit_offset, rest) as u64;
+        above += 1;
+    }
+    limbs[above..].fill(0);
+}
+
+/// Writes the low `width` bits of words, the least significant first, into `buffer` from `bit_offset` on; the bits around them keep their
+/// values.
+///
+/// # Panics
+///
+/// When the field does not lie inside the buffer, or has more bits than the words.
+#[inline]
+pub fn write_limbs(buffer: &mut [u8], bit_offset: usize, limbs: &[u64], width: usize) {
+    let end = bit_offset + width;
+    let (full, rest) = (width / 64, width % 64);
+    if end.is_multiple_of(8) {
+        let bytes = &mut buffer[..end / 8];
+        for (limb, bytes) in limbs[..full].iter().zip(bytes.rchunks_exact_mut(8)) {
+            bytes.copy_from_slice(&limb.to_be_bytes());
+        }
+    } else {
+        for (index, limb) in limbs[..full].iter().enumerate() {
+            store(buffer, end - 64 * (index + 1), 64, (*limb).into());
+        }
+    }
+    if rest > 0 {
+        store(buffer, bit_offset, rest, limbs[full].into());
+    }
+}
+
 /// Writes `value` into `buffer` from `bit_offset` on; the bits around it keep their values.
 ///
 /// # Panics

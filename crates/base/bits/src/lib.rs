@@ -48,7 +48,7 @@ mod field;
 mod format;
 mod slicing;
 
-pub use field::{read_bits, write_bits};
+pub use field::{read_bits, read_limbs, write_bits, write_limbs};
 
 /// The widest value that is kept inline.
 const INLINE_BITS: u32 = u128::BITS;

@@ -1,6 +1,6 @@
 //! Every operation against the same operation on big integers, at every kind of width.
 
-use forebay_bits::{Bits, read_bits, write_bits};
+use forebay_bits::{Bits, read_bits, read_limbs, write_bits, write_limbs};
 use num_bigint::{BigInt, BigUint};
 use proptest::prelude::*;
 
@@ -208,5 +208,24 @@ proptest! {
         prop_assert_eq!(field, a.to_biguint());
         write_bits(&mut packet, offset, &read_bits(&before, offset, a.width()));
         prop_assert_eq!(packet, before);
+    }
+
+    #[test]
+    fn fields_of_packets_as_words(a in one(), offset in 0usize..200, fill in any::<u8>(), spare in 0usize..3) {
+        let width = a.width() as usize;
+        let mut expected = vec![fill; (offset + width).div_ceil(8) + spare];
+        let mut packet = expected.clone();
+        write_bits(&mut expected, offset, &a);
+        let mut limbs: Vec<u64> = a.limbs().collect();
+        if let Some(last) = limbs.last_mut().filter(|_| !width.is_multiple_of(64)) {
+            // What stands above the width is left out.
+            *last |= u64::MAX << (width % 64);
+        }
+        write_limbs(&mut packet, offset, &limbs, width);
+        prop_assert_eq!(&packet, &expected);
+        let mut read = vec![u64::MAX; limbs.len() + spare];
+        read_limbs(&packet, offset, width, &mut read);
+        let zeros = std::iter::repeat_n(0, spare);
+        prop_assert_eq!(read, a.limbs().chain(zeros).collect::<Vec<u64>>());
     }
 }

@@ -245,6 +245,14 @@ impl Op {
         }
     }
 
+    /// Whether the operation does nothing but write its target: nothing is lost without it when nobody reads that.
+    pub fn only_writes(&self) -> bool {
+        matches!(
+            self,
+            Op::Assign { .. } | Op::PacketLength { .. } | Op::RegisterRead { .. } | Op::Hash { .. }
+        )
+    }
+
     /// Every slot that the operation writes.
     pub fn slots_written(&self, program: &Program) -> Vec<SlotId> {
         match self {

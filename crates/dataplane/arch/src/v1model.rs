@@ -19,7 +19,8 @@
 //!
 //! After ingress, as in simple_switch: clone, digests, then the first that applies of resubmit, multicast
 //! (`mcast_grp` is not 0), drop (`egress_spec` is [`DROP_PORT`]), unicast. After egress: clone, then the first that
-//! applies of drop, recirculate, transmit. A parser error drops nothing: ingress runs and reads `parser_error`.
+//! applies of drop, recirculate, transmit. Ingress may ask for recirculation, too: it is done after egress, with the field list
+//! of the last call, and not for replicas. A parser error drops nothing: ingress runs and reads `parser_error`.
 //!
 //! # What a copy contains
 //!
@@ -78,6 +79,8 @@ struct Requests {
     clone: SlotId,
     session: SlotId,
     again: SlotId,
+    /// The recirculation that ingress has asked for.
+    recirculate: SlotId,
 }
 
 /// What the bodies of a program ask for.
@@ -123,6 +126,7 @@ pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
         clone: builder.slot("clone", 9),
         session: builder.slot("clone_session", 32),
         again: builder.slot("again", 9),
+        recirculate: builder.slot("recirculate", 9),
     };
     let mut v1model = V1model {
         builder,
@@ -238,6 +242,9 @@ impl V1model<'_> {
             set(length, sum_less(frame_length, header_bytes, parsed_bytes)),
         ];
         ops.extend(priority.map(|priority| set(class, resized(self.builder.program, priority, 8))));
+        if self.wishes.recirculate {
+            ops.push(take(self.requests.recirculate, Argument::RecirculateRequest));
+        }
         self.mirrors(
             "ingress_done",
             ops,
@@ -331,7 +338,11 @@ impl V1model<'_> {
                 let is_multicast = is_set(self.builder.program, group);
                 let route = self.builder.branch(is_multicast, "multicast", "unicast");
                 self.builder.block("route", [], route);
-                let ops = self.give("instance_type", instance_type::REPLICATED);
+                let mut ops: Vec<GlueOp> = self
+                    .give("instance_type", instance_type::REPLICATED)
+                    .into_iter()
+                    .collect();
+                ops.extend(self.forget_recirculation());
                 let end = End::Replicate {
                     target: Target::Group(slot(group)),
                     each: Entry::Replica(0),
@@ -399,8 +410,16 @@ impl V1model<'_> {
         ];
         self.clone("cloned_parsed", before.to_vec(), instance_type::INGRESS_CLONE);
         self.builder.enter(Entry::CloneEgress, "cloned_egress", preserved);
-        self.clone("cloned_egress", Vec::new(), instance_type::EGRESS_CLONE);
+        let ops = self.forget_recirculation().into_iter().collect();
+        self.clone("cloned_egress", ops, instance_type::EGRESS_CLONE);
         Ok(())
+    }
+
+    /// Copies of a packet that ingress wants to have recirculated are not.
+    fn forget_recirculation(&self) -> Option<GlueOp> {
+        let slot = self.requests.recirculate;
+        let nothing = || set(slot, number(self.builder.width(slot), 0));
+        self.wishes.recirculate.then(nothing)
     }
 
     fn clone(&mut self, label: &str, mut ops: Vec<GlueOp>, instance_type: u64) {
@@ -436,6 +455,7 @@ impl V1model<'_> {
             truncate,
             truncate_now,
             again,
+            recirculate,
             ..
         } = self.requests;
         let ops = vec![
@@ -451,6 +471,8 @@ impl V1model<'_> {
         let mut ops = vec![GlueOp::Commit];
         if self.wishes.recirculate {
             ops.push(take(again, Argument::RecirculateRequest));
+            let is_asked = is_set(self.builder.program, again);
+            ops.push(set(again, build::mux(is_asked, slot(again), slot(recirculate))));
         }
         let spec = self.builder.intrinsic("egress_spec")?;
         let is_dropped = self.is_drop_port(spec);

@@ -1,6 +1,6 @@
 //! A buffer that grows by bits: the deparser's output, and the input of hashes.
 
-use forebay_bits::{Bits, read_bits, write_bits};
+use forebay_bits::{Bits, read_bits, write_bits, write_limbs};
 
 /// Bits, the first in the most significant position of the first byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,14 @@ impl BitBuffer {
         self.bits += value.width() as usize;
         self.bytes.resize(self.bits.div_ceil(8), 0);
         write_bits(&mut self.bytes, start, value);
+    }
+
+    /// Appends the low `bits` bits of words, the least significant first.
+    pub fn push_limbs(&mut self, limbs: &[u64], bits: usize) {
+        let start = self.bits;
+        self.bits += bits;
+        self.bytes.resize(self.bits.div_ceil(8), 0);
+        write_limbs(&mut self.bytes, start, limbs, bits);
     }
 
     /// Appends the first `bits` bits of `source`; the bits behind them, up to a whole byte, are zero.

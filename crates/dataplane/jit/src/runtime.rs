@@ -12,7 +12,7 @@ use crate::fast_path::NotedClone;
 use crate::flow_slots::{FoundForFlow, LINES_WORD, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::{Members, TableObjects};
-use forebay_bits::{Bits, read_bits};
+use forebay_bits::{Bits, read_limbs};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::pipeline::Argument;
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
@@ -175,7 +175,10 @@ fn packet<'a>(context: &Context<'a>) -> &'a [u8] {
 /// Bits of the packet, which compiled code has found to be there.
 unsafe extern "C" fn read_packet(context: *const Context<'_>, position: u64, width: u64, target: *mut u64) {
     // SAFETY: see the module.
-    unsafe { store(&read_bits(packet(&*context), position as usize, width as u32), target) }
+    unsafe {
+        let target = slice::from_raw_parts_mut(target, words(width as u32));
+        read_limbs(packet(&*context), position as usize, width as usize, target);
+    }
 }
 
 /// The bits of a varbit field, which compiled code has found to be there and to have room.
@@ -188,8 +191,8 @@ unsafe extern "C" fn read_varbit(
 ) {
     // SAFETY: see the module.
     unsafe {
-        let value = read_bits(packet(&*context), position as usize, present as u32);
-        store(&value.zext(width as u32), target);
+        let target = slice::from_raw_parts_mut(target, words(width as u32));
+        read_limbs(packet(&*context), position as usize, present as usize, target);
     }
 }
 
@@ -743,8 +746,8 @@ unsafe extern "C" fn append_bits(context: *mut Context<'_>, target: u64, data: *
 unsafe extern "C" fn append_value(context: *mut Context<'_>, target: u64, value: *const u64, width: u64, present: u64) {
     // SAFETY: see the module.
     unsafe {
-        let value = load(width as u32, value);
-        buffer(context, target).push(&value.truncate(present.min(width) as u32));
+        let value = slice::from_raw_parts(value, words(width as u32));
+        buffer(context, target).push_limbs(value, present.min(width) as usize);
     }
 }
 

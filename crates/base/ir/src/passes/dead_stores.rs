@@ -118,14 +118,6 @@ fn for_each_terminator_read(terminator: &Terminator, program: &Program, visit: &
     }
 }
 
-/// Whether an operation does nothing but write its target.
-fn only_writes(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Assign { .. } | Op::PacketLength { .. } | Op::RegisterRead { .. } | Op::Hash { .. }
-    )
-}
-
 /// Removes stores to slots that nobody reads at all.
 fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
     let mut changed = false;
@@ -133,7 +125,7 @@ fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
         let before = block.statements.len();
         block.statements.retain(|statement| {
             let unread = statement.op.target().is_some_and(|slot| !uses.read[slot.index()]);
-            !(unread && only_writes(&statement.op))
+            !(unread && statement.op.only_writes())
         });
         changed |= block.statements.len() != before;
     }
@@ -149,7 +141,7 @@ fn remove_overwritten(body: &mut Body) -> bool {
         let mut kept: Vec<Statement> = Vec::with_capacity(before);
         for statement in std::mem::take(&mut block.statements).into_iter().rev() {
             let is_dead = statement.op.target().is_some_and(|slot| overwritten.contains(&slot));
-            if is_dead && only_writes(&statement.op) {
+            if is_dead && statement.op.only_writes() {
                 continue;
             }
             pass_backwards(&statement.op, &mut overwritten);
@@ -172,7 +164,7 @@ fn pass_backwards(op: &Op, overwritten: &mut BTreeSet<SlotId>) {
         | Op::Emit { .. }
         | Op::Assert { .. }
         | Op::Assume { .. } => overwritten.clear(),
-        _ if only_writes(op) => overwritten.extend(op.target()),
+        _ if op.only_writes() => overwritten.extend(op.target()),
         _ => {}
     }
     op.for_each_slot_read(&mut |slot| {
@@ -281,7 +273,7 @@ impl<'a> Liveness<'a> {
         let mut keep = vec![true; block.statements.len()];
         for (index, statement) in block.statements.iter().enumerate().rev() {
             let dead = statement.op.target().is_some_and(|slot| self.is_dead(slot, &live));
-            if dead && only_writes(&statement.op) {
+            if dead && statement.op.only_writes() {
                 keep[index] = false;
                 changed = true;
             } else {

@@ -165,7 +165,15 @@ impl Checker {
             .filter_map(|statement| self.check_statement(statement))
             .collect();
         let transition = match &state.transition {
-            None => Transition::Direct(StateTarget::Reject),
+            None => {
+                let message = format!(
+                    "the state `{}` has no transition, so it rejects all packets",
+                    state.name.name
+                );
+                let warning = Diagnostic::warning(codes::IMPLICIT_REJECT, state.name.span, message);
+                self.report(warning.hint("write `transition accept;`, or `transition reject;` if that is meant"));
+                Transition::Direct(StateTarget::Reject)
+            }
             Some(ast::Transition::Direct(name)) => Transition::Direct(self.state_target(name, states)),
             Some(ast::Transition::Select(select)) => self.check_select(select, states),
         };

@@ -18,7 +18,7 @@ impl Checker {
         if !self.diagnostics.has_errors() {
             self.check_out_params();
             self.check_flow();
-            self.check_endless_states();
+            self.check_states();
         }
     }
 }

@@ -28,30 +28,44 @@ impl Checker {
 }
 
 impl Checker {
-    /// Warns of states from which the parser cannot end, though it can end from others.
-    pub(crate) fn check_endless_states(&mut self) {
-        let mut endless = Vec::new();
+    /// Warns of states that the start does not lead to, and of those from which the parser cannot end, though it can end from others.
+    pub(crate) fn check_states(&mut self) {
+        let mut warnings = Vec::new();
         for parser in &self.program.parsers {
-            if let Some(body) = &parser.body {
-                endless.extend(
-                    endless_states(body)
-                        .into_iter()
-                        .map(|index| (&parser.name, &body.states[index])),
-                );
+            let Some(body) = &parser.body else { continue };
+            for (state, usefulness) in body.states.iter().zip(usefulness(body)) {
+                let (name, parser) = (&state.name, &parser.name);
+                let warning = |code, message| Diagnostic::warning(code, state.span, message);
+                warnings.extend(match usefulness {
+                    Usefulness::Useful => None,
+                    Usefulness::Endless => {
+                        let message = format!("from the state `{name}` the parser {parser} can never accept");
+                        let warning = warning(codes::ENDLESS_STATE, message);
+                        Some(warning.hint("add a transition to `accept`, or to a state that leads there"))
+                    }
+                    Usefulness::Unreached => {
+                        let message = format!("the parser {parser} never comes to the state `{name}`");
+                        let warning = warning(codes::UNREACHED_STATE, message);
+                        Some(warning.hint("add a transition to it, or take it out"))
+                    }
+                });
             }
         }
-        let warnings = endless.into_iter().map(|(parser, state)| {
-            let message = format!("from the state `{}` the parser {parser} can never accept", state.name);
-            let warning = Diagnostic::warning(codes::ENDLESS_STATE, state.span, message);
-            warning.hint("add a transition to `accept`, or to a state that leads there")
-        });
-        let warnings: Vec<Diagnostic> = warnings.collect();
         warnings.into_iter().for_each(|warning| self.report(warning));
     }
 }
 
-/// The states that the start leads to, and that lead only to one another.
-fn endless_states(body: &ParserBody) -> Vec<usize> {
+/// What a state of a parser is good for.
+enum Usefulness {
+    Useful,
+    /// The start leads to it, and it leads only to others of the kind.
+    Endless,
+    /// The start does not lead to it.
+    Unreached,
+}
+
+/// That of each state.
+fn usefulness(body: &ParserBody) -> impl Iterator<Item = Usefulness> {
     let follow = |from: Vec<usize>, next: &dyn Fn(usize) -> Vec<usize>| {
         let mut reached = vec![false; body.states.len()];
         let mut pending = from;
@@ -80,9 +94,11 @@ fn endless_states(body: &ParserBody) -> Vec<usize> {
     let ends = (0..body.states.len()).filter(is_end).collect();
     let reached = follow(vec![body.start], &states);
     let ending = follow(ends, &|index| before[index].clone());
-    (0..body.states.len())
-        .filter(|index| reached[*index] && !ending[*index])
-        .collect()
+    reached.into_iter().zip(ending).map(|ways| match ways {
+        (false, _) => Usefulness::Unreached,
+        (true, false) => Usefulness::Endless,
+        (true, true) => Usefulness::Useful,
+    })
 }
 
 fn targets(transition: &Transition) -> Vec<StateTarget> {

@@ -187,6 +187,10 @@ codes! {
         "The function is marked with @deprecated: it still works, and the message says what to use in its place.";
     W0707 OUT_MAYBE_UNSET: "out parameter not set on every path",
         "On some path to the end the out parameter has not been given a value, so the caller gets an unspecified one.";
+    W0708 IMPLICIT_REJECT: "parser state without transition",
+        "A state that ends without a transition rejects the packet (P4_16 §13.5). Write `transition reject;` if that is meant.";
+    W0709 UNREACHED_STATE: "parser state is never reached",
+        "No transition leads from the start state to this one, directly or through others.";
     E0950 TOO_DEEP: "program nested too deeply",
         "Expressions and types may be nested up to a fixed depth, so that no program can exhaust the compiler's stack.";
     E0951 TOO_LARGE: "type or constant too large",

@@ -14,11 +14,20 @@ use super::live_sets::FlowLiveness;
 use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes fields of headers one where that is possible, in the program and what follows its parser.
-pub(super) fn coalesce(program: &mut Program, route: &Route, flow: &mut Flow, extracted: &[HeaderId]) {
-    let pairs = pairs(program, route, flow, extracted);
+/// Makes fields of headers one where that is possible, in the program and what follows its parser, and no store in which is dead.
+/// Takes and gives what is live at the beginning of each block.
+pub(super) fn coalesce(
+    program: &mut Program,
+    route: &Route,
+    flow: &mut Flow,
+    extracted: &[HeaderId],
+    live: Vec<IndexSet>,
+) -> Vec<IndexSet> {
+    let liveness = FlowLiveness::with(program, route, live);
+    let pairs = pairs(&liveness, flow, extracted);
+    let live = liveness.into_sets();
     if pairs.is_empty() {
-        return;
+        return live;
     }
     let rename = |slot: &mut SlotId| {
         if let Some(other) = pairs.get(slot) {
@@ -53,11 +62,13 @@ pub(super) fn coalesce(program: &mut Program, route: &Route, flow: &mut Flow, ex
     for block in &mut flow.blocks {
         block.facts.retain(|slot| !merged.contains(&slot));
     }
+    FlowLiveness::solved(program, route, flow).into_sets()
 }
 
 /// Slots that are copies, with those that they are copies of. No slot is in two pairs.
-fn pairs(program: &Program, route: &Route, flow: &Flow, extracted: &[HeaderId]) -> BTreeMap<SlotId, SlotId> {
-    let mut candidates = candidates(program, route, flow);
+fn pairs(liveness: &FlowLiveness<'_>, flow: &Flow, extracted: &[HeaderId]) -> BTreeMap<SlotId, SlotId> {
+    let program = liveness.program;
+    let mut candidates = candidates(program, liveness.route, flow);
     candidates.retain(|(copy, _)| match program.slot(*copy).kind {
         SlotKind::Field(header) => !extracted.contains(&header),
         _ => false,
@@ -65,7 +76,6 @@ fn pairs(program: &Program, route: &Route, flow: &Flow, extracted: &[HeaderId]) 
     if candidates.is_empty() {
         return BTreeMap::new();
     }
-    let liveness = FlowLiveness::solved(program, route, flow);
     let mut apart = BTreeSet::new();
     let live_first = liveness.before(&flow.blocks[0]);
     apart.extend(
@@ -75,7 +85,7 @@ fn pairs(program: &Program, route: &Route, flow: &Flow, extracted: &[HeaderId]) 
             .copied(),
     );
     for block in &flow.blocks {
-        interferences(program, &liveness, block, &candidates, &mut apart);
+        interferences(program, liveness, block, &candidates, &mut apart);
     }
     let (mut pairs, mut taken) = (BTreeMap::new(), BTreeSet::new());
     for (copy, origin) in candidates {
@@ -258,7 +268,8 @@ mod tests {
         for block in &mut flow.blocks {
             block.facts.becomes(from, Some(&zero));
         }
-        coalesce(&mut program, &route, &mut flow, extracted);
+        let live = FlowLiveness::solved(&program, &route, &flow).into_sets();
+        coalesce(&mut program, &route, &mut flow, extracted, live);
         let fields = program.headers[1].fields.iter();
         fields.map(|field| program.slot(field.slot).name.clone()).collect()
     }

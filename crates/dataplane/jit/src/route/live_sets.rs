@@ -9,7 +9,7 @@ use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use crate::analysis::action_body;
 use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The slots that matter at a look-up. By number of the slot.
 #[derive(Clone, Debug)]
@@ -24,8 +24,7 @@ pub(crate) struct Crossing {
 pub(crate) type Crossings = HashMap<BlockId, Crossing>;
 
 /// The crossings of what follows the parser. `written` is what [`written_before`] says.
-pub(crate) fn crossings(program: &Program, route: &Route, flow: &Flow, written: &[IndexSet]) -> Crossings {
-    let live = FlowLiveness::solved(program, route, flow);
+pub(super) fn crossings(program: &Program, live: &FlowLiveness<'_>, flow: &Flow, written: &[IndexSet]) -> Crossings {
     let blocks = flow.blocks.iter().zip(0..);
     let waiting = blocks.filter(|(block, _)| block.exit.is_some() && block.copies.is_none());
     let crossing = |(block, id): (&FlowBlock, u32)| {
@@ -49,8 +48,8 @@ fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> 
 
 /// Which slots are live at the beginning of each block of a flow.
 pub(super) struct FlowLiveness<'a> {
-    program: &'a Program,
-    route: &'a Route,
+    pub(super) program: &'a Program,
+    pub(super) route: &'a Route,
     at_start: Vec<IndexSet>,
     /// What the deparser reads.
     at_deparser: IndexSet,
@@ -60,15 +59,8 @@ pub(super) struct FlowLiveness<'a> {
 
 impl<'a> FlowLiveness<'a> {
     pub(super) fn solved(program: &'a Program, route: &'a Route, flow: &Flow) -> Self {
-        let none = IndexSet::new(program.slots.len());
-        let deparser = &program.bodies[route.deparser.index()];
-        let mut liveness = FlowLiveness {
-            program,
-            route,
-            at_start: vec![none.clone(); flow.blocks.len()],
-            at_deparser: live_before(program, deparser, &none, &none),
-            emitted: only_emits(deparser),
-        };
+        let at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
+        let mut liveness = FlowLiveness::with(program, route, at_start);
         // Sets only grow, so this ends.
         loop {
             let mut changed = false;
@@ -83,13 +75,47 @@ impl<'a> FlowLiveness<'a> {
         }
     }
 
-    /// What is live at the beginning of a block.
+    /// The same of a program in which the same slots are live at the beginning of each block.
+    pub(super) fn with(program: &'a Program, route: &'a Route, at_start: Vec<IndexSet>) -> Self {
+        let none = IndexSet::new(program.slots.len());
+        let deparser = &program.bodies[route.deparser.index()];
+        FlowLiveness {
+            program,
+            route,
+            at_start,
+            at_deparser: live_before(program, deparser, &none, &none),
+            emitted: only_emits(deparser),
+        }
+    }
+
+    /// What is live at the beginning of each block.
+    pub(super) fn into_sets(self) -> Vec<IndexSet> {
+        self.at_start
+    }
+
+    /// What is live at the beginning of a block. Operations whose results are not live read nothing.
     pub(super) fn before(&self, block: &FlowBlock) -> IndexSet {
         let mut live = self.at_end_of_statements(block);
         for statement in block.block.statements.iter().rev() {
-            step(self.program, &statement.op, &mut live);
+            if !is_dead(&statement.op, &live) {
+                step(self.program, &statement.op, &mut live);
+            }
         }
         live
+    }
+
+    /// Takes out of a block what only computes values that are never read.
+    fn remove_dead_stores(&self, block: &mut FlowBlock) {
+        let mut live = self.at_end_of_statements(block);
+        let mut kept = Vec::with_capacity(block.block.statements.len());
+        for statement in std::mem::take(&mut block.block.statements).into_iter().rev() {
+            if !is_dead(&statement.op, &live) {
+                step(self.program, &statement.op, &mut live);
+                kept.push(statement);
+            }
+        }
+        kept.reverse();
+        block.block.statements = kept;
     }
 
     /// What is live behind the statements of a block.
@@ -261,6 +287,20 @@ fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &Inde
     }
 }
 
+/// Takes what only computes values that are never read out of what follows the parser; what is live at the beginning of each block.
+pub(super) fn remove_dead_stores(program: &Program, route: &Route, flow: &mut Flow) -> Vec<IndexSet> {
+    let liveness = FlowLiveness::solved(program, route, flow);
+    for block in &mut flow.blocks {
+        liveness.remove_dead_stores(block);
+    }
+    liveness.into_sets()
+}
+
+/// Whether an operation only computes what is not live behind it.
+fn is_dead(op: &Op, live: &IndexSet) -> bool {
+    op.only_writes() && op.target().is_some_and(|slot| !live.contains(slot.index()))
+}
+
 /// From what is live after an operation to what is live before it.
 pub(super) fn step(program: &Program, op: &Op, live: &mut IndexSet) {
     if let Some(slot) = op.certain_target() {
@@ -292,6 +332,23 @@ pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> V
             return at_start;
         }
     }
+}
+
+/// What may be written on any way through what follows the parser.
+pub(super) fn written(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<SlotId> {
+    let mut written = IndexSet::new(program.slots.len());
+    for block in &flow.blocks {
+        write_all(program, route, block, &mut written);
+    }
+    for block in &program.bodies[route.deparser.index()].blocks {
+        let slots = block
+            .statements
+            .iter()
+            .flat_map(|statement| statement.op.slots_written(program));
+        slots.for_each(|slot| written.insert(slot.index()));
+    }
+    let slots = (0..program.slots.len() as u32).map(SlotId);
+    slots.filter(|slot| written.contains(slot.index())).collect()
 }
 
 /// Adds what a block may write, and what the architecture and actions write at its end.

@@ -16,9 +16,9 @@ use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::{Threading, in_case};
 use super::known::Known;
 use super::limits::Limits;
-use super::live_sets::{Crossings, crossings, written_before};
+use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, written, written_before};
 use super::look_up_hoisting::Early;
-use super::specialise::{Special, fold, specialise, substitute_op, written};
+use super::specialise::{Special, fold, specialise, substitute_op};
 use super::{BailOut, Notes, Order, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
@@ -138,8 +138,10 @@ pub(crate) struct Leaf {
     pub(crate) early: Early,
     /// The program as it is behind this way.
     pub(crate) program: Program,
-    /// Slots that the bodies behind the parser write.
+    /// Slots that may be written behind the parser.
     pub(crate) written: BTreeSet<SlotId>,
+    /// Slots whose value as the parser left it may be read.
+    pub(crate) needed: IndexSet,
     /// Slots that the parser itself wrote after it extracted their header, if it did.
     pub(crate) changed: BTreeSet<SlotId>,
 }
@@ -501,9 +503,10 @@ impl<'a> Planner<'a> {
         if self.depth == Depth::Limits {
             return Next::BailOut(BailOut::TooLarge);
         }
-        coalesce(&mut special.program, self.route, &mut flow, &way.extracted);
-        special.written = written(&special.program, self.route);
+        let live = remove_dead_stores(program, self.route, &mut flow);
+        let live = coalesce(&mut special.program, self.route, &mut flow, &way.extracted, live);
         let program = &special.program;
+        let liveness = FlowLiveness::with(program, self.route, live);
         let written_before = written_before(program, self.route, &flow);
         self.plan.leaves.push(Leaf {
             known,
@@ -517,12 +520,13 @@ impl<'a> Planner<'a> {
                 && !self.route.clones(program)[0],
             misses,
             notes: self.notes,
-            crossings: crossings(program, self.route, &flow, &written_before),
+            crossings: crossings(program, &liveness, &flow, &written_before),
             early: Early::of(program, self.route, &flow),
             written_before,
+            written: written(program, self.route, &flow),
+            needed: liveness.into_sets().swap_remove(0),
             flow,
             program: special.program,
-            written: special.written,
             changed: way.changed.clone(),
         });
         Next::Leaf(self.plan.leaves.len() - 1)

@@ -11,7 +11,7 @@ use crate::flow_trail::ArrayId;
 use crate::inline_caches::key_slots;
 use crate::packet_context::Shape;
 use crate::route::facts::Facts;
-use crate::route::flow::Stage;
+use crate::route::flow::{Joint, Stage};
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
 use crate::route::{Argument, BailOut, Order, Route, Source};
@@ -466,19 +466,29 @@ impl<'a> Translator<'_, 'a, '_> {
         self.burst_state().carried = carried;
     }
 
-    /// Gives the slots that the bodies write their registers, with the values that they have now, but for those that are
-    /// changed in the packet.
+    /// Gives the slots that may be written their registers, but for those that are changed in the packet; with the values that they have
+    /// now, if these are needed. Copies of a packet begin with the values of all.
     fn settle(&mut self, leaf: &Leaf) {
+        let has_copies = leaf
+            .flow
+            .blocks
+            .iter()
+            .any(|block| block.joint == Some(Joint::Replicate));
         for &slot in &leaf.written {
             let moves = match self.homes.of(slot) {
                 Home::Constant(_) => true,
                 Home::Packet(_) => !leaf.in_place,
                 Home::State | Home::Register(_) => false,
             };
-            if moves {
+            if !moves {
+                continue;
+            }
+            if has_copies || leaf.needed.contains(slot.index()) {
                 let value = self.read_slot(slot);
                 self.move_to_register(slot);
                 self.write_slot(slot, value);
+            } else {
+                self.move_to_register(slot);
             }
         }
     }

@@ -1,0 +1,22 @@
+// A transition was forgotten.
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<8> a; bit<8> b; }
+struct H { h_t h; }
+struct M { }
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {
+    state start {
+        p.extract(h.h);
+        transition select(h.h.a) {
+            1: one;
+            _: accept;
+        }
+    }
+    state one {
+        m = {};
+    }
+}
+control V(inout H h, inout M m) { apply { } }
+control I(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
+control D(packet_out p, in H h) { apply { p.emit(h.h); } }
+V1Switch(P(), V(), I(), I(), V(), D()) main;
