@@ -160,8 +160,14 @@ fn table_words(catalog: &Catalog, entry: &Object) -> Result<Vec<String>, String>
     ];
     if !is_default {
         words.extend(match_words(catalog, &table, object(entry, "match")?)?);
-        if let Some(priority) = entry.get("priority").filter(|priority| priority.as_u64() != Some(0)) {
-            words.extend(["--priority".to_string(), scalar("priority", priority)?]);
+        match entry.get("priority").filter(|priority| priority.as_u64() != Some(0)) {
+            Some(priority) => words.extend(["--priority".to_string(), scalar("priority", priority)?]),
+            None if needs_priority(catalog, &table) => {
+                return Err(format!(
+                    "entries of table `{table}` have a priority: add `\"priority\": N`, 1 or more; the entry with the highest one wins"
+                ));
+            }
+            None => {}
         }
     }
     words.extend(["do".to_string(), text(entry, "action_name")?]);
@@ -169,6 +175,16 @@ fn table_words(catalog: &Catalog, entry: &Object) -> Result<Vec<String>, String>
         words.push(format!("{name}={}", scalar(name, alone(value))?));
     }
     Ok(words)
+}
+
+/// Whether entries of a table have a priority, if it is there.
+fn needs_priority(catalog: &Catalog, table: &str) -> bool {
+    let fields = catalog.table(table).into_iter().flat_map(|table| &table.match_fields);
+    let mut kinds = fields.filter_map(|field| match field.r#match {
+        Some(Match::MatchType(kind)) => MatchType::try_from(kind).ok(),
+        _ => None,
+    });
+    kinds.any(|kind| matches!(kind, MatchType::Ternary | MatchType::Range | MatchType::Optional))
 }
 
 /// `FIELD=MATCH` for each field.

@@ -557,6 +557,11 @@ fn a_command_without_the_priority_is_told_of_it() {
         let says = ran.stderr.contains("the last word is the priority of the entry");
         assert_eq!(says, code != 0, "{command}: {}", ran.stderr);
     }
+    let json = r#"{"table_entries": [{"table": "ports", "match": {"standard_metadata.ingress_port": [1, 511]},
+        "action_name": "forward", "action_params": {"port": 2}}]}"#;
+    let json = write(folder.path(), "runtime.json", json);
+    let ran = forebay(&["trace", &source, "--port", "1", "--hex", "00", "--entries", &json]);
+    assert!(ran.stderr.contains("add `\"priority\": N`"), "{}", ran.stderr);
 }
 
 #[test]

@@ -56,6 +56,11 @@ const SAMPLES: &[(&str, &str)] = &[
         "W0707",
         "control c(in bool b, out bit<8> y) { apply { if (b) { y = 1; } } }",
     ),
+    ("W0708", "parser p() { state start { } }"),
+    (
+        "W0709",
+        "parser p() { state start { transition accept; } state other { transition accept; } }",
+    ),
     ("W0203", "@field_list(1) typedef bit<8> t;"),
     ("W0202", "struct S { @field_lists(1) bit<8> x; }"),
     ("E0301", "const bit<8> a = true;"),

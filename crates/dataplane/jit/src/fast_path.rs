@@ -335,7 +335,10 @@ pub enum Fate {
         length_max: u32,
     },
     /// The program dropped it in ingress.
-    DroppedInIngress,
+    DroppedInIngress {
+        /// The parser's error; 0 when it had accepted the packet.
+        parser_error: u16,
+    },
     /// The program dropped it in egress.
     DroppedInEgress,
     /// An assertion did not hold.
@@ -620,7 +623,9 @@ impl<'a> FastPath<'a> {
                     false => u32::MAX,
                 },
             },
-            fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress,
+            fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress {
+                parser_error: fate as u16,
+            },
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
             fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate::of_bail_out(fate).0)),
@@ -632,9 +637,10 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Which of the [ways that were left out](ShortCode::left_out) a frame of the last burst takes that bailed out for being on one.
-    pub fn way_left_out(&self, index: usize) -> usize {
-        fate::of_bail_out(self.memory.lanes.fates()[index]).1 as usize
+    /// Which of the [ways that were left out](ShortCode::left_out) a frame of the last burst takes that bailed out, if it is on one.
+    pub fn way_left_out(&self, index: usize) -> Option<usize> {
+        let (_, way) = fate::of_bail_out(self.memory.lanes.fates()[index]);
+        way.map(|way| way as usize)
     }
 
     /// The code.

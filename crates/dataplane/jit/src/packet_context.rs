@@ -116,7 +116,7 @@ pub(crate) mod fate {
     pub(crate) const PLAIN: u64 = 0;
     /// It leaves with the output in place of what was parsed.
     pub(crate) const REWRITTEN: u64 = 1;
-    /// Dropped behind ingress.
+    /// Dropped behind ingress; the low half is the parser's error.
     pub(crate) const DROPPED_IN_INGRESS: u64 = 2;
     /// Dropped behind egress.
     pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
@@ -127,14 +127,14 @@ pub(crate) mod fate {
     /// It has become copies, as many as the low half says.
     pub(crate) const REPLICATED: u64 = 6;
 
-    /// The low half of the word of a packet that bailed out for this reason, at this one of the ways that were left out.
-    pub(crate) fn bail_out(reason: u32, way: u32) -> u64 {
-        (way << 8 | reason).into()
+    /// The low half of the word of a packet that bailed out for this reason, at this one of the ways that were left out, if it was one.
+    pub(crate) fn bail_out(reason: u32, way: Option<u32>) -> u64 {
+        (way.map_or(0, |way| way + 1) << 8 | reason).into()
     }
 
     /// The reason, and the way.
-    pub(crate) fn of_bail_out(fate: u64) -> (u32, u32) {
-        (fate as u32 & 0xff, fate as u32 >> 8)
+    pub(crate) fn of_bail_out(fate: u64) -> (u32, Option<u32>) {
+        (fate as u32 & 0xff, (fate as u32 >> 8).checked_sub(1))
     }
 
     /// How many of these, the first among them, one behind the other, are the same.

@@ -166,12 +166,7 @@ impl Checker {
             .collect();
         let transition = match &state.transition {
             None => {
-                let message = format!(
-                    "the state `{}` has no transition, so it rejects all packets",
-                    state.name.name
-                );
-                let warning = Diagnostic::warning(codes::IMPLICIT_REJECT, state.name.span, message);
-                self.report(warning.hint("write `transition accept;`, or `transition reject;` if that is meant"));
+                self.warn_of_implicit_reject(&state.name);
                 Transition::Direct(StateTarget::Reject)
             }
             Some(ast::Transition::Direct(name)) => Transition::Direct(self.state_target(name, states)),
@@ -186,6 +181,16 @@ impl Checker {
             annotations,
             span: state.name.span,
         }
+    }
+
+    fn warn_of_implicit_reject(&mut self, name: &ast::Ident) {
+        if ["accept", "reject"].contains(&name.name.as_str()) {
+            // They cannot be declared, which has been said.
+            return;
+        }
+        let message = format!("the state `{}` has no transition, so it rejects all packets", name.name);
+        let warning = Diagnostic::warning(codes::IMPLICIT_REJECT, name.span, message);
+        self.report(warning.hint("write `transition accept;`, or `transition reject;` if that is meant"));
     }
 
     fn state_target(&mut self, name: &ast::Ident, states: &HashMap<&str, usize>) -> StateTarget {

@@ -248,6 +248,7 @@ mod tests {
             compute_checksum: body("E"),
             deparser: body("D"),
             checksum_error: None,
+            parser_error: None,
             egress_spec: slot("port"),
             ingress_drop: dropped,
             egress_drop: dropped,

@@ -72,6 +72,9 @@ pub struct Route {
     pub deparser: BodyId,
     /// Receives 1 when a checksum was found wrong.
     pub checksum_error: Option<SlotId>,
+    /// Receives the parser's error of a packet that it rejects and that goes on to ingress all the same. Without it, packets that are
+    /// rejected bail out.
+    pub parser_error: Option<SlotId>,
     /// Where the packet shall leave.
     pub egress_spec: SlotId,
     /// What drops the packet behind ingress.

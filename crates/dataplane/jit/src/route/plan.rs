@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Short ways come first. Loops end by
-//! themselves where a stack is full, or at [`NODES_MAX`]. Packets on ways that are beyond the limits take the slow path. Each of these
-//! ways has a [name](WayId), so that the ways that packets take can be [asked for](Plan::new) when a program is planned again.
+//! themselves where a stack is full, or at [`NODES_MAX`]. Packets on ways that are beyond the limits take the slow path, and so do
+//! packets that the parser rejects. Each of these ways has a [name](WayId), so that the ways that packets take can be
+//! [asked for](Plan::new) when a program is planned again.
 
 use super::coalescing::coalesce;
 use super::facts::Facts;
@@ -48,7 +49,7 @@ pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     pub(crate) leaves: Vec<Leaf>,
-    /// The ways, and beginnings of ways, that are beyond the limits.
+    /// The ways, and beginnings of ways, that are beyond the limits, and those on which the parser rejects.
     pub(crate) left_out: Vec<WayId>,
     /// What was left out.
     pub(crate) limits: Limits,
@@ -101,12 +102,12 @@ pub(crate) enum Next {
         cases: Vec<(Vec<KeySet>, NodeId)>,
         default: NodeId,
     },
-    /// The parser accepts: index into [`Plan::leaves`].
+    /// The packet goes on to ingress: index into [`Plan::leaves`].
     Leaf(usize),
     /// The packet takes the slow path.
     BailOut(BailOut),
-    /// The packet takes the slow path, since its way is beyond the limits: index into [`Plan::left_out`].
-    LeftOut(usize),
+    /// The packet takes the slow path for this reason, since its way is left out: index into [`Plan::left_out`].
+    LeftOut(BailOut, usize),
 }
 
 /// The end of one way through the parser.
@@ -159,6 +160,8 @@ struct Way {
     /// See [`Leaf::changed`].
     changed: BTreeSet<SlotId>,
     steps: u64,
+    /// Whether the parser has rejected the packet, which goes on to ingress.
+    is_rejected: bool,
     id: WayId,
 }
 
@@ -248,7 +251,7 @@ struct Planner<'a> {
     looked_at: usize,
     /// Nodes that have not been looked at, each with the block where it begins.
     pending: VecDeque<(NodeId, BlockId, Way)>,
-    /// Nodes at which the parser accepts.
+    /// Nodes at which the parser ends, and the packet goes on to ingress.
     accepting: Vec<(NodeId, Way)>,
     /// Statements of all leaves' programs.
     statements: usize,
@@ -290,6 +293,7 @@ impl<'a> Planner<'a> {
             contiguous: true,
             changed: BTreeSet::new(),
             steps: 0,
+            is_rejected: false,
             id: WayId::START,
         };
         self.node(BlockId(0), way, 0);
@@ -314,7 +318,7 @@ impl<'a> Planner<'a> {
             Next::BailOut(BailOut::TooLarge)
         } else {
             self.plan.limits.nodes_left_out += 1;
-            self.left_out(&way)
+            self.left_out(BailOut::TooLarge, &way)
         };
         self.plan.nodes.push(Node {
             statements: Vec::new(),
@@ -339,18 +343,23 @@ impl<'a> Planner<'a> {
         Node { statements, next }
     }
 
-    /// What follows the parser, on the ways that are wanted and then on others, shorter ones first.
+    /// What follows the parser, on the ways that are wanted and then on others, shorter ones first. Ways on which the parser rejects are
+    /// there only if they are wanted: many programs have one for each state, and few packets take them.
     fn leaves(&mut self) {
         let mut accepting = std::mem::take(&mut self.accepting);
         accepting.sort_by_key(|(_, way)| self.wanted.get(&way.id).copied().unwrap_or(usize::MAX));
         for (id, way) in accepting {
-            self.plan.nodes[id.0].next = self.leaf(&way);
+            let is_left_out = way.is_rejected && !self.wanted.contains_key(&way.id);
+            self.plan.nodes[id.0].next = match is_left_out {
+                true => self.left_out(BailOut::ParserError, &way),
+                false => self.leaf(&way),
+            };
         }
     }
 
-    fn left_out(&mut self, way: &Way) -> Next {
+    fn left_out(&mut self, reason: BailOut, way: &Way) -> Next {
         self.plan.left_out.push(way.id);
-        Next::LeftOut(self.plan.left_out.len() - 1)
+        Next::LeftOut(reason, self.plan.left_out.len() - 1)
     }
 
     /// Blocks as long as one certainly follows the other, and then what decides; nothing when the parser accepts.
@@ -393,11 +402,21 @@ impl<'a> Planner<'a> {
                 },
                 Terminator::Select { keys, cases, default } => return Some(self.select(keys, cases, *default, way)),
                 Terminator::Return => return None,
-                Terminator::Exit | Terminator::Apply { .. } | Terminator::Reject(_) => {
-                    return Some(Next::BailOut(BailOut::ParserError));
-                }
+                Terminator::Reject(error) => return self.reject(error, way),
+                Terminator::Exit | Terminator::Apply { .. } => return Some(Next::BailOut(BailOut::ParserError)),
             };
         }
+    }
+
+    /// Nothing when the packet goes on to ingress, with an error that is known here.
+    fn reject(&self, error: &Expr, way: &mut Way) -> Option<Next> {
+        let error = fold(error, &way.known, self.program);
+        let (Some(slot), Expr::Const(error)) = (self.route.parser_error, error) else {
+            return Some(Next::BailOut(BailOut::ParserError));
+        };
+        way.known.set(slot, Some(error.zext(self.program.slot(slot).width)));
+        way.is_rejected = true;
+        None
     }
 
     fn select(&mut self, keys: &[Expr], cases: &[forebay_ir::SelectCase], default: BlockId, way: &Way) -> Next {
@@ -475,11 +494,11 @@ impl<'a> Planner<'a> {
     fn leaf(&mut self, way: &Way) -> Next {
         if self.plan.limits.ways >= LEAVES_MAX {
             self.plan.limits.ways_left_out += 1;
-            return self.left_out(way);
+            return self.left_out(BailOut::TooLarge, way);
         }
         if self.statements > STATEMENTS_MAX {
             self.plan.limits.ways_without_statements += 1;
-            return self.left_out(way);
+            return self.left_out(BailOut::TooLarge, way);
         }
         let known = way.known.values();
         let mut special = specialise(self.program, self.route, &known);

@@ -136,7 +136,8 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.note_clone_from_ingress(route);
             }
         }
-        self.drop_if_asked(route.ingress_drop, block, fate::DROPPED_IN_INGRESS);
+        let error = self.parser_error(route);
+        self.drop_if_asked(route.ingress_drop, block, (fate::DROPPED_IN_INGRESS, error));
         if block.block.terminator == Terminator::Return {
             return;
         }
@@ -156,11 +157,18 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Behind egress: whether the packet leaves.
     fn leave(&mut self, route: &Route, block: &FlowBlock) {
-        self.drop_if_asked(route.egress_drop, block, fate::DROPPED_IN_EGRESS);
+        self.drop_if_asked(route.egress_drop, block, (fate::DROPPED_IN_EGRESS, 0));
+    }
+
+    /// With which the parser has rejected packets on this way; 0 where it accepts them.
+    fn parser_error(&self, route: &Route) -> u32 {
+        let leaf = self.leaf.expect("a way through the parser is being translated");
+        let error = route.parser_error.and_then(|slot| leaf.known.get(&slot));
+        error.map_or(0, |error| error.to_u64() as u32)
     }
 
     /// Ends the packet's way if the program dropped it. When that is certain, nothing follows.
-    fn drop_if_asked(&mut self, when: DropWhen, block: &FlowBlock, how: u64) {
+    fn drop_if_asked(&mut self, when: DropWhen, block: &FlowBlock, how: (u64, u32)) {
         match block.facts.value(when.slot) {
             Some(value) if value == when.value => {
                 let present = self.builder.current_block().expect("it is being filled");
@@ -182,11 +190,11 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(next);
     }
 
-    /// The way of the packet, or of the present copy, ends like this.
-    fn end_packet(&mut self, how: u64) {
+    /// The way of the packet, or of the present copy, ends like this, with this number.
+    fn end_packet(&mut self, (how, number): (u64, u32)) {
         match self.copy_loop {
             Some(copies) => self.end_copy(copies, how),
-            None => self.end_lane(how),
+            None => self.end_lane_with(how, number),
         }
     }
 

@@ -684,14 +684,19 @@ impl Translator<'_, '_, '_> {
 
     /// The lane's way ends like this.
     pub(super) fn end_lane(&mut self, how: u64) {
-        let fate_value = self.number((how << 32) as i64);
+        self.end_lane_with(how, 0);
+    }
+
+    /// The same with a number.
+    pub(super) fn end_lane_with(&mut self, how: u64, number: u32) {
+        let fate_value = self.number((how << 32 | u64::from(number)) as i64);
         self.store_fate(fate_value);
         let next = self.burst_state().next;
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The lane's packet takes the slow path, for this reason, at this one of the ways that were left out.
-    pub(super) fn bail_out_lane(&mut self, reason: BailOut, way: u32) {
+    /// The lane's packet takes the slow path, for this reason, at this one of the ways that were left out, if it is on one.
+    pub(super) fn bail_out_lane(&mut self, reason: BailOut, way: Option<u32>) {
         if self.finds_hashes {
             // It has no flow.
             return self.end_lane(0);

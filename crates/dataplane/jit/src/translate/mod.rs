@@ -179,8 +179,8 @@ enum Ending {
     AssertFailed,
     /// The packet takes the slow path, for this reason.
     BailedOut(BailOut),
-    /// The packet takes the slow path, on this one of the ways through the parser that were left out.
-    LeftOut(u32),
+    /// The packet takes the slow path for this reason, on this one of the ways through the parser that were left out.
+    LeftOut(BailOut, u32),
     /// A parser rejects with this error.
     Rejected(u32),
 }
@@ -578,8 +578,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
                 Ending::AssertFailed if self.is_fast_path() => self.end_lane(fate::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
-                Ending::BailedOut(reason) => self.bail_out_lane(reason, 0),
-                Ending::LeftOut(way) => self.bail_out_lane(BailOut::TooLarge, way),
+                Ending::BailedOut(reason) => self.bail_out_lane(reason, None),
+                Ending::LeftOut(reason, way) => self.bail_out_lane(reason, Some(way)),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

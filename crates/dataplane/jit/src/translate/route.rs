@@ -263,8 +263,8 @@ impl<'a> Translator<'_, 'a, '_> {
                 let end = self.ending(Ending::BailedOut(*reason));
                 self.builder.ins().jump(end, &[]);
             }
-            Next::LeftOut(index) => {
-                let end = self.ending(Ending::LeftOut(*index as u32));
+            Next::LeftOut(reason, index) => {
+                let end = self.ending(Ending::LeftOut(*reason, *index as u32));
                 self.builder.ins().jump(end, &[]);
             }
             Next::Leaf(index) => self.leaf(route, &plan.leaves[*index], &parsed),

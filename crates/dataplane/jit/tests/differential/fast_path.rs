@@ -34,6 +34,7 @@ fn route(program: &Program) -> Route {
         compute_checksum: generate::EMPTY,
         deparser: generate::DEPARSER,
         checksum_error: None,
+        parser_error: None,
         egress_spec: generate::EGRESS_SPEC,
         ingress_drop: DROPPED,
         egress_drop: DROPPED,
@@ -388,7 +389,7 @@ fn left(
             });
             Some(copies.collect())
         }
-        Fate::DroppedInIngress => dropped("ingress"),
+        Fate::DroppedInIngress { .. } => dropped("ingress"),
         Fate::DroppedInEgress => dropped("egress"),
         Fate::AssertFailed => dropped("assertion"),
         Fate::BailedOut(_) => {

@@ -118,6 +118,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         ingress,
         egress,
         checksum_error: None,
+        parser_error: None,
         egress_spec: told.port,
         ingress_drop: DropWhen {
             slot: program.headers[head.index()].valid,

@@ -56,6 +56,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         compute_checksum: nothing,
         deparser: emit,
         checksum_error: None,
+        parser_error: None,
         egress_spec: intrinsic(program, "pna.port")?,
         ingress_drop: dropped,
         egress_drop: dropped,

@@ -93,6 +93,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         compute_checksum: end,
         deparser: emit,
         checksum_error: None,
+        parser_error: None,
         egress_spec: fields.egress_port,
         ingress_drop: is_set(fields.drop),
         egress_drop: is_set(fields.egress_drop),

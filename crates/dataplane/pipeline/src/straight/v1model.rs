@@ -53,6 +53,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         compute_checksum: blocks.compute_checksum,
         deparser: blocks.deparser,
         checksum_error: slots.checksum_error,
+        parser_error: slots.parser_error,
         egress_spec: slots.egress_spec,
         ingress_drop: dropped,
         egress_drop: dropped,

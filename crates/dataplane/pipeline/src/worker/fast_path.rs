@@ -17,7 +17,7 @@ use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::BitBuffer;
-use forebay_jit::route::{Arguments, BailOut, Obstacle};
+use forebay_jit::route::{Arguments, Obstacle};
 use forebay_jit::{FastPath, Fate, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
@@ -396,9 +396,10 @@ impl Pass<'_, '_> {
             let mut index = 0;
             while index < ran {
                 let fate = self.fast_path.fate(index);
-                if fate == Fate::BailedOut(BailOut::TooLarge) {
-                    self.left_out
-                        .note(self.fast_path.code(), self.fast_path.way_left_out(index));
+                if let Fate::BailedOut(_) = fate
+                    && let Some(way) = self.fast_path.way_left_out(index)
+                {
+                    self.left_out.note(self.fast_path.code(), way);
                 }
                 self.finish(&mut rest[index], fate, alike);
                 index += alike;
@@ -532,7 +533,8 @@ pub(super) fn finish(
             rewrite(rewritten, packet, parsed_bits, emitted, output_bits);
             (port, length_max)
         }
-        Fate::DroppedInIngress => return Passage::Drop(DropReason::IngressDrop),
+        Fate::DroppedInIngress { parser_error: 0 } => return Passage::Drop(DropReason::IngressDrop),
+        Fate::DroppedInIngress { parser_error } => return Passage::Drop(DropReason::ParserError(parser_error)),
         Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
         Fate::AssertFailed => return Passage::Drop(DropReason::AssertFailed),
         Fate::Replicated { count: 0, .. } => return Passage::Drop(DropReason::NoMulticastMember),

@@ -1,8 +1,8 @@
-//! A parser with more ways than the fast path is compiled with: those that packets take are.
+//! Ways through a parser that the fast path is compiled without at first: those that packets take are compiled.
 
 use crate::common::{Blocks, Switch};
 use forebay_packet::Packet;
-use forebay_pipeline::{Arrival, Engine, FastForm, FastPath, Options};
+use forebay_pipeline::{Arrival, DropReason, Engine, FastForm, FastPath, Options};
 use std::fmt::Write;
 
 /// A decision for each bit of the first byte: 256 ways.
@@ -17,29 +17,38 @@ fn switch() -> Switch {
         );
     }
     parser.push_str("return");
-    Blocks {
+    compiled(Blocks {
         parser: &parser,
         ..Blocks::default()
-    }
-    .load_with(Options {
+    })
+}
+
+fn compiled(blocks: Blocks<'_>) -> Switch {
+    blocks.load_with(Options {
         engine: Engine::Jit,
         fast_path: FastPath::BeforePackets,
         ..Options::default()
     })
 }
 
-/// Whether a packet that begins like this goes through specialised code.
+/// Whether a packet that begins like this goes through specialised code, and unchanged.
 fn is_fast(switch: &mut Switch, first: u8) -> bool {
+    let (is_fast, left) = pass(switch, &[first, 0]);
+    assert_eq!(left, [first, 0], "the packet is not changed");
+    is_fast
+}
+
+/// Whether a packet goes through specialised code; its bytes behind it.
+fn pass(switch: &mut Switch, bytes: &[u8]) -> (bool, Vec<u8>) {
     let fast = |switch: &Switch| {
         let paths = switch.worker.paths();
         let forms = paths.fast().filter(|(form, _)| *form != FastForm::General);
         forms.map(|(_, packets)| packets).sum::<u64>()
     };
     let before = fast(switch);
-    let mut packets = [Packet::from_bytes(&[first, 0])];
+    let mut packets = [Packet::from_bytes(bytes)];
     switch.worker.pass(&mut packets, Arrival::default(), 0, &mut Vec::new());
-    assert_eq!(packets[0].data(), [first, 0], "the packet is not changed");
-    fast(switch) > before
+    (fast(switch) > before, packets[0].data().to_vec())
 }
 
 #[test]
@@ -53,4 +62,26 @@ fn ways_that_packets_take_are_compiled() {
     assert!(tried.is_some_and(|tried| tried > 0), "{tried:?}");
     assert!(is_fast(&mut switch, 0xff), "it is kept");
     assert!(is_fast(&mut switch, 0), "there is room for others");
+}
+
+/// The parser rejects in two ways; ingress says so in the packet, and drops what begins with 3.
+#[test]
+fn packets_that_are_rejected_have_their_ways() {
+    let mut switch = compiled(Blocks {
+        parser: "extract h\nselect (h.a) { (8w0x1) => block1 (8w0x3) => block2 default => block3 }\nblock1:\nreturn\n\
+                 block2:\nreject 32w0x6\nblock3:\nreject 32w0x2",
+        ingress: "h.b = trunc(8, sm.parser_error)\nsm.egress_spec = (h.a == 8w0x3) ? 9w0x1ff : 9w0x1\nreturn",
+        ..Blocks::default()
+    });
+    let dropped = |switch: &Switch| switch.pipeline.drops().get(DropReason::ParserError(6));
+    assert_eq!(pass(&mut switch, &[1, 9]), (true, vec![1, 0]));
+    let tried = (0..1_000).find(|_| pass(&mut switch, &[2, 9]) == (true, vec![2, 2]));
+    assert!(tried.is_some_and(|tried| tried >= 100), "{tried:?}");
+    assert_eq!(dropped(&switch), 0);
+    let tried = (0..1_000u64)
+        .find(|_| pass(&mut switch, &[3, 9]).0)
+        .expect("it is compiled, too");
+    assert_eq!(dropped(&switch), tried + 1, "each is dropped for the error");
+    assert_eq!(pass(&mut switch, &[2, 9]), (true, vec![2, 2]), "the other one is kept");
+    assert_eq!(pass(&mut switch, &[1, 9]), (true, vec![1, 0]));
 }
