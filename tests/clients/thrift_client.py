@@ -70,13 +70,18 @@ def tables(client, wires):
         expect(False, "what is deleted has no handle")
     except bmv2.Refused as refused:
         expect(refused.code == 2, "what is deleted has no handle: INVALID_HANDLE")
-    ternary = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(bytes([10, 0, 0, 1]), b"\xff" * 4))
-    every_length = bmv2.Param(type=bmv2.Compare.RANGE, range=bmv2.Range(b"\0\0", b"\xff\xff"))
-    every_port = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(b"\0\0", b"\0\0"))
-    key = [ternary, every_length, every_port]
+    key = filter_key(1)
     client.bm_mt_add_entry(0, "EntityIngress.filter", key, "EntityIngress.drop", [], bmv2.Options(priority=7))
     [entry] = client.bm_mt_get_entries(0, "EntityIngress.filter")
     expect(entry.match_key == key and entry.options.priority == 7, "ternary, range and optional keys come back as they went")
+
+
+def filter_key(host):
+    """A key of the filter: this host of 10.0.0.0/24, with any length, from any port."""
+    source = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(bytes([10, 0, 0, host]), b"\xff" * 4))
+    every_length = bmv2.Param(type=bmv2.Compare.RANGE, range=bmv2.Range(b"\0\0", b"\xff\xff"))
+    every_port = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(b"\0\0", b"\0\0"))
+    return [source, every_length, every_port]
 
 
 def profiles(client):
@@ -94,6 +99,11 @@ def arrays(client):
     rates = [bmv2.Rate(0.001, 10), bmv2.Rate(0.002, 20)]
     client.bm_meter_set_rates(0, "EntityIngress.port_meter", 1, rates)
     expect(client.bm_meter_get_rates(0, "EntityIngress.port_meter", 1) == rates, "rates of meters")
+    client.bm_meter_array_set_rates(0, "EntityIngress.filter_meter", rates)
+    client.bm_mt_add_entry(0, "EntityIngress.filter", filter_key(2), "EntityIngress.allow", [], bmv2.Options(priority=8))
+    handles = [entry.entry_handle for entry in client.bm_mt_get_entries(0, "EntityIngress.filter")]
+    found = [client.bm_mt_get_meter_rates(0, "EntityIngress.filter", handle) for handle in handles]
+    expect(found == [rates] * 2, "rates of all entries, and of those that are added later")
     expect(client.bm_counter_read(0, "EntityIngress.port_counter", 1).packets == 3, "counters")
     client.bm_register_write(0, "EntityIngress.last_source", 3, 2**32 - 1)
     expect(client.bm_register_read(0, "EntityIngress.last_source", 3) == 2**32 - 1, "registers")

@@ -4,8 +4,9 @@ use crate::codes::{
     BAD_RATES_LIST, COUNTERS_DISABLED, Failure, Family, INVALID_COUNTER_NAME, INVALID_METER_NAME,
     INVALID_PARSE_VSET_NAME, INVALID_REGISTER_NAME, METERS_DISABLED,
 };
+use crate::handles::key_of;
 use crate::key::long;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, update};
 use crate::switch::Switch;
 use forebay_protocol::p4::config::v1::{Counter, Meter, Register, Table, ValueSet};
 use forebay_protocol::p4::config::v1::{p4_bitstring_like_type_spec, p4_data_type_spec};
@@ -14,7 +15,7 @@ use forebay_protocol::p4::v1::field_match::{Exact, FieldMatchType};
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::{
     CounterData, CounterEntry, DirectCounterEntry, DirectMeterEntry, FieldMatch, Index, MeterConfig, MeterEntry,
-    P4Data, RegisterEntry, ValueSetEntry, ValueSetMember, p4_data,
+    P4Data, RegisterEntry, Update, ValueSetEntry, ValueSetMember, p4_data,
 };
 use forebay_shell::catalog::Named;
 use num_bigint::BigInt;
@@ -199,14 +200,43 @@ impl<S: Switch> Runtime<S> {
         Ok(found.unwrap_or_default())
     }
 
-    /// Sets the rates of an element of a meter array, or of all.
+    /// Sets the rates of an element of a meter array.
     ///
     /// # Errors
     /// When there is no such element, or these are no rates.
-    pub fn set_meter_rates(&self, name: &str, number: Option<i32>, rates: &[Rate]) -> Result<(), Failure> {
+    pub fn set_meter_rates(&self, name: &str, number: i32, rates: &[Rate]) -> Result<(), Failure> {
+        self.set_rates_of_array(name, index(number), rates)
+    }
+
+    /// Sets the rates of all elements of a meter array; of a direct meter those of all entries, and of those that are added later.
+    ///
+    /// # Errors
+    /// When there is no such meter, or these are no rates.
+    pub fn set_all_meter_rates(&mut self, name: &str, rates: &[Rate]) -> Result<(), Failure> {
+        let Some(table) = self.table_of_direct_meter(name) else {
+            return self.set_rates_of_array(name, None, rates);
+        };
+        let config = config_of(rates)?;
+        let entries = self.entries_of(table.id())?.into_iter();
+        let updates: Vec<Update> = entries
+            .map(|entry| {
+                let entry = DirectMeterEntry {
+                    table_entry: Some(key_of(&entry)),
+                    config: Some(config),
+                    counter_data: None,
+                };
+                update(Type::Modify, Kind::DirectMeterEntry(entry))
+            })
+            .collect();
+        self.write(Family::Table, &updates)?;
+        self.rates_of_entries.insert(table.id(), config);
+        Ok(())
+    }
+
+    fn set_rates_of_array(&self, name: &str, index: Option<Index>, rates: &[Rate]) -> Result<(), Failure> {
         let entry = MeterEntry {
             meter_id: self.meter(name)?.id(),
-            index: number.and_then(index),
+            index,
             config: Some(config_of(rates)?),
             counter_data: None,
         };

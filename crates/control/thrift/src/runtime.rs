@@ -6,7 +6,7 @@ use crate::replication::Replication;
 use crate::switch::Switch;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::update::Type;
-use forebay_protocol::p4::v1::{Entity, Update};
+use forebay_protocol::p4::v1::{Entity, MeterConfig, Update};
 use forebay_shell::Catalog;
 use forebay_shell::catalog::{Named, find};
 use std::collections::HashMap;
@@ -18,6 +18,8 @@ pub struct Runtime<S> {
     pub(crate) catalog: Catalog,
     pub(crate) handles: HashMap<u32, Handles>,
     pub(crate) replication: Replication,
+    /// By table: the rates that all meters of its entries have got, those of later entries included.
+    pub(crate) rates_of_entries: HashMap<u32, MeterConfig>,
 }
 
 impl<S: Switch> Runtime<S> {
@@ -29,6 +31,7 @@ impl<S: Switch> Runtime<S> {
             catalog: Catalog::default(),
             handles: HashMap::new(),
             replication: Replication::default(),
+            rates_of_entries: HashMap::new(),
         }
     }
 
@@ -47,6 +50,7 @@ impl<S: Switch> Runtime<S> {
         self.catalog = Catalog::new(info.unwrap_or_default());
         self.handles.clear();
         self.replication = Replication::default();
+        self.rates_of_entries.clear();
         self.program_number = Some(number);
     }
 

@@ -109,6 +109,7 @@ impl<S: Switch> Runtime<S> {
             r#match: to_match(&table, key)?,
             priority: if has_priorities(&table) { turned(priority) } else { 0 },
             action: Some(self.does(&table, does)?),
+            meter_config: self.rates_of_entries.get(&table.id()).copied(),
             ..TableEntry::default()
         };
         self.look_at_entries(table.id())?;

@@ -72,11 +72,11 @@ fn rates<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
 }
 
 fn set_rates<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
-    runtime.set_meter_rates(arguments.text(2)?, Some(arguments.i32(3)?), &arguments.rates(4)?)
+    runtime.set_meter_rates(arguments.text(2)?, arguments.i32(3)?, &arguments.rates(4)?)
 }
 
-fn set_all_rates<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
-    runtime.set_meter_rates(arguments.text(2)?, None, &arguments.rates(3)?)
+fn set_all_rates<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
+    runtime.set_all_meter_rates(arguments.text(2)?, &arguments.rates(3)?)
 }
 
 fn direct_rates<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Answer {

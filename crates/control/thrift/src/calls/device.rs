@@ -123,6 +123,7 @@ impl<S: Switch> Runtime<S> {
     pub fn reset(&mut self) -> Result<(), Failure> {
         use crate::arrays::Count;
         let info = self.catalog.info.clone();
+        self.rates_of_entries.clear();
         info.tables
             .iter()
             .try_for_each(|table| self.clear_entries(table.name(), table.const_default_action_id == 0))?;

@@ -291,15 +291,15 @@ fn set_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let (index, rates) = (whole(index, "index")?, rates(&rest)?);
     match runtime.table_of_direct_meter(name) {
         Some(table) => runtime.set_direct_meter_rates(table.name(), index, &rates)?,
-        None => runtime.set_meter_rates(name, Some(index), &rates)?,
+        None => runtime.set_meter_rates(name, index, &rates)?,
     }
     Ok(String::new())
 }
 
-fn set_all_rates<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
+fn set_all_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let ([name], rest) = words.first()?;
     runtime
-        .set_meter_rates(name, None, &rates(&rest)?)
+        .set_all_meter_rates(name, &rates(&rest)?)
         .map(|()| String::new())
 }
 
