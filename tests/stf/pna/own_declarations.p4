@@ -1,4 +1,4 @@
-// A package of three blocks that the program declares itself, with no more metadata than it needs.
+// A package of three blocks that the program declares itself, with no more metadata than it needs; its counters are not told lengths.
 #include <core.p4>
 
 typedef bit<32> PortIdUint_t;
@@ -18,6 +18,17 @@ struct pna_main_input_metadata_t {
 
 struct pna_main_output_metadata_t {
     bit<8> class_of_service;
+}
+
+enum PNA_CounterType_t {
+    PACKETS,
+    BYTES,
+    PACKETS_AND_BYTES
+}
+
+extern Counter<W, S> {
+    Counter(bit<32> n_counters, PNA_CounterType_t type);
+    void count(in S index);
 }
 
 extern void send_to_port(in PortId_t dest_port);
@@ -51,7 +62,10 @@ parser P(packet_in packet, out headers_t hdr, inout meta_t meta, in pna_main_par
 
 control C(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd,
           inout pna_main_output_metadata_t ostd) {
+    Counter<bit<32>, PortId_t>(512, PNA_CounterType_t.PACKETS) arrivals;
+
     apply {
+        arrivals.count(istd.input_port);
         hdr.input.kind = is_net_port(istd.input_port) ? hdr.input.value : 8w0xff;
         send_to_port((PortId_t) 2);
     }

@@ -202,7 +202,8 @@ impl Checker {
         let kind = std::mem::discriminant(&entity);
         let candidates = self.overloads.get(name).into_iter().flatten();
         let mut entities = candidates.filter_map(Entity::of_constructible);
-        let found = entities.find(|other| std::mem::discriminant(other) == kind && self.type_param_count(other) == count);
+        let found =
+            entities.find(|other| std::mem::discriminant(other) == kind && self.type_param_count(other) == count);
         found.unwrap_or(entity)
     }
 

@@ -354,13 +354,10 @@ fn packages_of_one_name_are_told_apart_by_arguments_and_type_arguments() {
         ("P(b = c(), a = c()) main;", None),
         ("P<bit<8>>(c()) main;", None),
         ("P<bit<8>, bit<8>>(c(), c()) main;", None),
-        (
-            "P() main;",
-            Some("no constructor of `P` takes no arguments"),
-        ),
+        ("P() main;", Some("no constructor of `P` takes 0 arguments")),
         (
             "P<bit<8>>(c(), c()) main;",
-            Some("the constructor of `P`: 2 arguments are given, but 1 parameter is there"),
+            Some("constructor of `P`: it takes 1 argument, but 2 are given"),
         ),
         (
             "P<bit<8>, bit<8>, bit<8>>(c()) main;",

@@ -113,7 +113,9 @@ impl Pna<'_> {
         let end = self.builder.parse(Role::MainParser, "parsed", "rejected")?;
         self.builder.block("parse", ops, end);
         let of_pre_control = self.builder.optional("pna_pre_input_metadata.parser_error");
-        let errors = of_pre_control.into_iter().chain([self.field("main_input", "parser_error")?]);
+        let errors = of_pre_control
+            .into_iter()
+            .chain([self.field("main_input", "parser_error")?]);
         let ops: Vec<GlueOp> = errors.map(|error| take(error, Argument::ParserError)).collect();
         let end = self.builder.jump("parsed");
         self.builder.block("rejected", ops, end);

@@ -182,7 +182,10 @@ fn further_objects(cx: &mut Context, block: ObjectId, first: usize) -> Vec<Bindi
     let declared = params(cx, block).unwrap_or_default();
     let hir = cx.hir;
     let ty = |param: &hir::Param| &hir.vars[param.var.index()].ty;
-    let objects = declared.iter().skip(first).take_while(|param| matches!(ty(param), Type::Extern(..)));
+    let objects = declared
+        .iter()
+        .skip(first)
+        .take_while(|param| matches!(ty(param), Type::Extern(..)));
     let count = objects.count();
     (0..count)
         .map(|_| Binding::Value(Value::Object(cx.add_object(Object::OfTarget))))

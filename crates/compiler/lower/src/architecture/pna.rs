@@ -70,12 +70,7 @@ fn lower(cx: &mut Context, parser: ObjectId, pre: Option<ObjectId>, main: Object
 }
 
 /// What the parameters of the pre control are bound to.
-fn pre_storages(
-    cx: &mut Context,
-    pre: ObjectId,
-    parser: ObjectId,
-    [hdr, meta]: [&Storage; 2],
-) -> Option<Vec<Storage>> {
+fn pre_storages(cx: &mut Context, pre: ObjectId, parser: ObjectId, [hdr, meta]: [&Storage; 2]) -> Option<Vec<Storage>> {
     Some(vec![
         shared(cx, (pre, 0), (parser, 1), hdr)?,
         shared(cx, (pre, 1), (parser, 2), meta)?,

@@ -273,7 +273,9 @@ fn data_of(cx: &mut Context, args: &Args, index: usize, action: &str, params: &[
 /// only a change of the profile is something to do.
 pub fn update_expire_info(cx: &mut Context, args: &Args, span: Span) {
     let (ages, changes) = (args.scalar(cx, 0), args.scalar(cx, 1));
-    graph::when(cx, build::and(ages, changes), |cx| set_entry_expire_time(cx, args, 2, span));
+    graph::when(cx, build::and(ages, changes), |cx| {
+        set_entry_expire_time(cx, args, 2, span)
+    });
 }
 
 /// `set_entry_expire_time(expire_time_profile_id)`, with the profile in the argument of this index.

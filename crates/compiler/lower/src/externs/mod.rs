@@ -322,6 +322,15 @@ pub fn method(
         return Value::Void;
     };
     bind_types(cx, &method.type_params, &call.type_args);
+    if matches!(cx.object(id), Object::OfTarget) {
+        let architecture = cx.program.architecture.name();
+        let message = format!(
+            "the methods of `{}` are for another target of {architecture} and cannot be executed",
+            declaration.name
+        );
+        cx.error(codes::UNSUPPORTED_EXTERN, span, message);
+        return result_of(cx, &method.result);
+    }
     if matches!(cx.object(id), Object::Unsupported)
         || !signature::require(cx, Signature::of_method(declaration, method), span)
     {

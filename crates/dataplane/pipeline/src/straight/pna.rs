@@ -5,7 +5,8 @@ use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_s
 use forebay_arch::pna;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, BlockId, Body, BodyKind, Expr, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement, Terminator, build,
+    BinaryOp, BlockId, Body, BodyKind, Expr, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement, Terminator,
+    build,
 };
 use forebay_jit::route::{Argument, DropWhen, Route, Source};
 
