@@ -1,4 +1,8 @@
-/* The Portable NIC Architecture (PNA specification, p4.org), and the entries that the data plane adds to tables. */
+/* The Portable NIC Architecture (PNA specification, p4.org), and the entries that the data plane adds to tables.
+
+   The package has a pre control or none: PNA_NIC takes four blocks, as in p4c's pna.p4, or three, as in the specification
+   since 2024. Both interfaces can be used together but for add_entry and SelectByDirection, which differ: they are those
+   of the interface with four blocks, or with PNA_WITH_THREE_BLOCKS those of the other, without what that does not have. */
 
 #ifndef __PNA_P4__
 #define __PNA_P4__
@@ -18,7 +22,6 @@ typedef bit<16> MulticastInstanceUint_t;
 typedef bit<64> TimestampUint_t;
 typedef bit<32> FlowIdUint_t;
 typedef bit<8> ExpireTimeProfileIdUint_t;
-typedef bit<3> PassNumberUint_t;
 typedef bit<32> SecurityAssocIdUint_t;
 
 @p4runtime_translation("p4.org/pna/v1/PortId_t", 32)
@@ -43,8 +46,6 @@ type TimestampUint_t Timestamp_t;
 type FlowIdUint_t FlowId_t;
 @p4runtime_translation("p4.org/pna/v1/ExpireTimeProfileId_t", 8)
 type ExpireTimeProfileIdUint_t ExpireTimeProfileId_t;
-@p4runtime_translation("p4.org/pna/v1/PassNumber_t", 8)
-type PassNumberUint_t PassNumber_t;
 @p4runtime_translation("p4.org/pna/v1/SecurityAssocId_t", 64)
 type SecurityAssocIdUint_t SecurityAssocId_t;
 
@@ -66,7 +67,6 @@ typedef bit<16> MulticastInstanceInHeaderUint_t;
 typedef bit<64> TimestampInHeaderUint_t;
 typedef bit<32> FlowIdInHeaderUint_t;
 typedef bit<8> ExpireTimeProfileIdInHeaderUint_t;
-typedef bit<8> PassNumberInHeaderUint_t;
 typedef bit<32> SecurityAssocIdInHeaderUint_t;
 
 @p4runtime_translation("p4.org/pna/v1/PortIdInHeader_t", 32)
@@ -91,8 +91,6 @@ type TimestampInHeaderUint_t TimestampInHeader_t;
 type FlowIdInHeaderUint_t FlowIdInHeader_t;
 @p4runtime_translation("p4.org/pna/v1/ExpireTimeProfileIdInHeader_t", 8)
 type ExpireTimeProfileIdInHeaderUint_t ExpireTimeProfileIdInHeader_t;
-@p4runtime_translation("p4.org/pna/v1/PassNumberInHeader_t", 8)
-type PassNumberInHeaderUint_t PassNumberInHeader_t;
 @p4runtime_translation("p4.org/pna/v1/SecurityAssocIdInHeader_t", 64)
 type SecurityAssocIdInHeaderUint_t SecurityAssocIdInHeader_t;
 
@@ -127,9 +125,6 @@ FlowId_t pna_FlowId_header_to_int (in FlowIdInHeader_t x) {
 ExpireTimeProfileId_t pna_ExpireTimeProfileId_header_to_int (in ExpireTimeProfileIdInHeader_t x) {
     return (ExpireTimeProfileId_t) (ExpireTimeProfileIdUint_t) (ExpireTimeProfileIdInHeaderUint_t) x;
 }
-PassNumber_t pna_PassNumber_header_to_int (in PassNumberInHeader_t x) {
-    return (PassNumber_t) (PassNumberUint_t) (PassNumberInHeaderUint_t) x;
-}
 
 PortIdInHeader_t pna_PortId_int_to_header (in PortId_t x) {
     return (PortIdInHeader_t) (PortIdInHeaderUint_t) (PortIdUint_t) x;
@@ -161,9 +156,23 @@ FlowIdInHeader_t pna_FlowId_int_to_header (in FlowId_t x) {
 ExpireTimeProfileIdInHeader_t pna_ExpireTimeProfileId_int_to_header (in ExpireTimeProfileId_t x) {
     return (ExpireTimeProfileIdInHeader_t) (ExpireTimeProfileIdInHeaderUint_t) (ExpireTimeProfileIdUint_t) x;
 }
+
+#ifndef PNA_WITH_THREE_BLOCKS
+/* The number of times that a packet was recirculated. */
+typedef bit<3> PassNumberUint_t;
+typedef bit<8> PassNumberInHeaderUint_t;
+@p4runtime_translation("p4.org/pna/v1/PassNumber_t", 8)
+type PassNumberUint_t PassNumber_t;
+@p4runtime_translation("p4.org/pna/v1/PassNumberInHeader_t", 8)
+type PassNumberInHeaderUint_t PassNumberInHeader_t;
+
+PassNumber_t pna_PassNumber_header_to_int (in PassNumberInHeader_t x) {
+    return (PassNumber_t) (PassNumberUint_t) (PassNumberInHeaderUint_t) x;
+}
 PassNumberInHeader_t pna_PassNumber_int_to_header (in PassNumber_t x) {
     return (PassNumberInHeader_t) (PassNumberInHeaderUint_t) (PassNumberUint_t) x;
 }
+#endif
 
 /* Values of the table property pna_idle_timeout. AUTO_DELETE, which p4c's DPDK back end has, deletes entries that were
    not hit in time without telling the control plane. */
@@ -302,6 +311,19 @@ extern Digest<T> {
     void pack(in T data);
 }
 
+/* Where a packet comes from. */
+enum PNA_Source_t {
+    FROM_HOST,
+    FROM_NET
+}
+
+/* Whether a port leads to the host, or to the network. */
+@pure
+extern bool is_host_port(in PortId_t p);
+@pure
+extern bool is_net_port(in PortId_t p);
+
+#ifndef PNA_WITH_THREE_BLOCKS
 /* Whether a packet comes from the network or from the host. */
 enum PNA_Direction_t {
     NET_TO_HOST,
@@ -331,18 +353,25 @@ struct pna_pre_output_metadata_t {
     SecurityAssocId_t        said;
     bit<16>                  decrypt_start_offset;
 }
+#endif
 
 struct pna_main_parser_input_metadata_t {
+#ifndef PNA_WITH_THREE_BLOCKS
     PNA_Direction_t          direction;
     PassNumber_t             pass;
     bool                     loopedback;
+#endif
+    bool                     recirculated;       // whether `pass` is not 0
     PortId_t                 input_port;
 }
 
 struct pna_main_input_metadata_t {
+#ifndef PNA_WITH_THREE_BLOCKS
     PNA_Direction_t          direction;
     PassNumber_t             pass;
     bool                     loopedback;
+#endif
+    bool                     recirculated;
     Timestamp_t              timestamp;
     ParserError_t            parser_error;
     ClassOfService_t         class_of_service;
@@ -363,15 +392,34 @@ extern void send_to_port(in PortId_t dest_port);
 extern void mirror_packet(in MirrorSlotId_t mirror_slot_id,
                           in MirrorSessionId_t mirror_session_id);
 
+#ifndef PNA_WITH_THREE_BLOCKS
 /* Sends the packet as the deparser makes it to the main parser again. */
 extern void recirculate();
+#endif
+
+/* What became of an entry that was to be added; with four blocks add_entry returns a bool instead. */
+typedef bit<1> AddEntryErrorStatus_t;
+const AddEntryErrorStatus_t ADD_ENTRY_SUCCESS = 0;
+const AddEntryErrorStatus_t ADD_ENTRY_NOT_DONE = 1;
+
+#ifdef PNA_WITH_THREE_BLOCKS
+#define PNA_ADD_ENTRY_RESULT AddEntryErrorStatus_t
+#else
+#define PNA_ADD_ENTRY_RESULT bool
+#endif
 
 /* In the default action of a table with `add_on_miss = true`, whose keys are all exact: adds an entry with the key that
-   has just missed, and the action and its data. True when the table has taken it. The entry is deleted when it was not
-   hit for the time of the profile. */
-extern bool add_entry<T>(string action_name,
-                         in T action_params,
-                         in ExpireTimeProfileId_t expire_time_profile_id);
+   has just missed, and the action and its data. True, or ADD_ENTRY_SUCCESS, when the table has taken it. The entry is
+   deleted when it was not hit for the time of the profile. */
+extern PNA_ADD_ENTRY_RESULT add_entry<T>(string action_name,
+                                         in T action_params,
+                                         in ExpireTimeProfileId_t expire_time_profile_id);
+
+/* The same if `do_add_entry` is true, and ADD_ENTRY_NOT_DONE otherwise. */
+extern AddEntryErrorStatus_t add_entry_if<T>(in bool do_add_entry,
+                                             string action_name,
+                                             in T action_params,
+                                             in ExpireTimeProfileId_t expire_time_profile_id);
 
 /* A number that no flow has that is alive. */
 extern FlowId_t allocate_flow_id();
@@ -380,12 +428,28 @@ extern FlowId_t allocate_flow_id();
 extern void set_entry_expire_time(in ExpireTimeProfileId_t expire_time_profile_id);
 extern void restart_expire_timer();
 
-/* Chooses by the direction of the packet. */
+/* set_entry_expire_time() if the condition is true. */
+extern void set_entry_expire_time_if(in bool condition, in ExpireTimeProfileId_t expire_time_profile_id);
+
+/* If the first is true: set_entry_expire_time() if the second is true too, and restart_expire_timer() otherwise. */
+extern void update_expire_info(in bool update_aging_info,
+                               in bool update_expire_time,
+                               in ExpireTimeProfileId_t expire_time_profile_id);
+
+/* Chooses by where the packet comes from. */
+#ifdef PNA_WITH_THREE_BLOCKS
+@pure
+extern T SelectByDirection<T>(in bool is_network_port,
+                              in T from_net_value,
+                              in T from_host_value);
+#else
 @pure
 extern T SelectByDirection<T>(in PNA_Direction_t direction,
                               in T n2h_value,
                               in T h2n_value);
+#endif
 
+#ifndef PNA_WITH_THREE_BLOCKS
 /* An IPsec accelerator beside the pipeline, as p4c's DPDK back end has it. It is declared, not executed. */
 enum ipsec_status {
     IPSEC_SUCCESS,
@@ -400,14 +464,14 @@ extern ipsec_accelerator {
     void disable();
     bool from_ipsec(out ipsec_status status);
 }
+#endif
 
 /* The programmable blocks. */
 
-control PreControlT<PH, PM>(
-    in    PH pre_hdr,
-    inout PM pre_user_meta,
-    in    pna_pre_input_metadata_t  istd,
-    inout pna_pre_output_metadata_t ostd);
+/* What a target gives to controls and deparsers besides, with a comma in front. */
+#ifndef PNA_FURTHER_PARAMETERS
+#define PNA_FURTHER_PARAMETERS
+#endif
 
 parser MainParserT<MH, MM>(
     packet_in pkt,
@@ -419,7 +483,8 @@ control MainControlT<MH, MM>(
     inout MH main_hdr,
     inout MM main_user_meta,
     in    pna_main_input_metadata_t  istd,
-    inout pna_main_output_metadata_t ostd);
+    inout pna_main_output_metadata_t ostd
+    PNA_FURTHER_PARAMETERS);
 
 // The specification has `inout` for the headers, p4c `in`: programs with either are taken.
 @inout_too
@@ -427,12 +492,26 @@ control MainDeparserT<MH, MM>(
     packet_out pkt,
     in    MH main_hdr,
     in    MM main_user_meta,
-    in    pna_main_output_metadata_t ostd);
+    in    pna_main_output_metadata_t ostd
+    PNA_FURTHER_PARAMETERS);
+
+package PNA_NIC<MH, MM>(
+    MainParserT<MH, MM> main_parser,
+    MainControlT<MH, MM> main_control,
+    MainDeparserT<MH, MM> main_deparser);
+
+#ifndef PNA_WITH_THREE_BLOCKS
+control PreControlT<PH, PM>(
+    in    PH pre_hdr,
+    inout PM pre_user_meta,
+    in    pna_pre_input_metadata_t  istd,
+    inout pna_pre_output_metadata_t ostd);
 
 package PNA_NIC<PH, PM, MH, MM>(
     MainParserT<MH, MM> main_parser,
     PreControlT<PH, PM> pre_control,
     MainControlT<MH, MM> main_control,
     MainDeparserT<MH, MM> main_deparser);
+#endif
 
 #endif

@@ -3,7 +3,7 @@
 // named is as plain as can be:
 //
 //   MAIN_PARSER  extracts the one header hdr.input
-//   PRE          does nothing
+//   PRE          does nothing; with WITHOUT_PRE there is none, and the package has three blocks
 //   MAIN         sends every packet to port 2
 //   DEPARSER     emits every valid header in the order of headers_t
 
@@ -17,12 +17,17 @@ parser PlainParser(packet_in packet, out headers_t hdr, inout meta_t meta, in pn
 }
 #endif
 
+#ifdef WITHOUT_PRE
+#define PRE_BLOCK
+#else
 #ifndef PRE
 #define PRE PlainPre
 control PlainPre(in headers_t hdr, inout meta_t meta, in pna_pre_input_metadata_t istd,
                  inout pna_pre_output_metadata_t ostd) {
     apply {}
 }
+#endif
+#define PRE_BLOCK PRE(),
 #endif
 
 #ifndef MAIN
@@ -44,4 +49,4 @@ control PlainDeparser(packet_out packet, in headers_t hdr, in meta_t meta, in pn
 }
 #endif
 
-PNA_NIC(MAIN_PARSER(), PRE(), MAIN(), DEPARSER()) main;
+PNA_NIC(MAIN_PARSER(), PRE_BLOCK MAIN(), DEPARSER()) main;

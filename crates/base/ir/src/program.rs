@@ -207,6 +207,9 @@ impl Architecture {
     }
 }
 
+/// The first port of PNA that leads to the host; those below lead to the network.
+pub const PNA_FIRST_HOST_PORT: u32 = 256;
+
 /// The programmable blocks of the architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
@@ -232,7 +235,7 @@ pub enum Role {
     EgressDeparser,
     /// PNA `MainParserT`.
     MainParser,
-    /// PNA `PreControlT`.
+    /// PNA `PreControlT`; an empty body in a program without it.
     PreControl,
     /// PNA `MainControlT`.
     MainControl,

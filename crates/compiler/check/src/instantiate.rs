@@ -68,26 +68,38 @@ impl Checker {
         }
     }
 
-    /// Among parsers, controls or packages of one name, the one whose constructor takes these arguments.
-    fn choose_declaration(&self, ty: &Type, args: &[ast::Arg]) -> Type {
+    /// Among parsers, controls or packages of one name, the one with as many type parameters as there are type arguments
+    /// whose constructor takes these arguments. Reports if there are several and none fits.
+    fn choose_declaration(&mut self, ty: &Type, args: &[ast::Arg], span: Span) -> Option<Type> {
         let name = match ty {
             Type::Parser(id, _) => &self.program.parsers[id.index()].name,
             Type::Control(id, _) => &self.program.controls[id.index()].name,
             Type::Package(id, _) => &self.program.packages[id.index()].name,
-            _ => return ty.clone(),
+            _ => return Some(ty.clone()),
         };
+        let type_args = Checker::type_args(ty);
+        let takes_type_args =
+            |candidate: &&Type| type_args.is_empty() || self.type_params(candidate).len() == type_args.len();
         let candidates = self.overloads.get(name).into_iter().flatten();
-        match candidates
-            .into_iter()
-            .find(|candidate| self.fits(self.constructor_params(candidate), args))
-        {
-            Some(found) => with_type_args(found, Checker::type_args(ty).to_vec()),
-            None => ty.clone(),
+        let candidates: Vec<&Type> = candidates.filter(takes_type_args).collect();
+        let takes_args = |candidate: &&&Type| self.fits(self.constructor_params(candidate), args);
+        if let Some(found) = candidates.iter().find(takes_args) {
+            return Some(with_type_args(found, type_args.to_vec()));
         }
+        if candidates.len() < 2 {
+            return Some(ty.clone());
+        }
+        let lists: Vec<Vec<Param>> = candidates
+            .iter()
+            .map(|candidate| self.constructor_params(candidate).to_vec())
+            .collect();
+        let what = format!("constructor of `{name}`");
+        self.choose_overload(&what, &lists, args, span);
+        None
     }
 
     fn construct_type(&mut self, ty: &Type, args: &[ast::Arg], span: Span) -> Option<Construction> {
-        let ty = &self.choose_declaration(ty, args);
+        let ty = &self.choose_declaration(ty, args, span)?;
         let (what, lists) = match ty {
             Type::Extern(id, _) => {
                 let item = &self.program.externs[id.index()];

@@ -104,7 +104,7 @@ impl Checker {
             self.unknown_name(&name.ident, "type", Entity::is_type);
             return Type::Unknown;
         };
-        let entity = entry.entity.clone();
+        let entity = self.overload_with(entry.entity.clone(), &name.ident.name, args.len());
         let args: Vec<Type> = args.iter().map(|arg| self.resolve_type_arg(arg)).collect();
         let count = self.type_param_count(&entity);
         if !args.is_empty() && args.len() != count {
@@ -191,6 +191,20 @@ impl Checker {
             return Type::Unknown;
         }
         ty
+    }
+
+    /// Among parsers, controls or packages of one name, the one with as many type parameters as there are arguments; the
+    /// last one if none has, or there are no arguments.
+    fn overload_with(&self, entity: Entity, name: &str, count: usize) -> Entity {
+        if count == 0 || self.type_param_count(&entity) == count {
+            return entity;
+        }
+        let kind = std::mem::discriminant(&entity);
+        let candidates = self.overloads.get(name).into_iter().flatten();
+        let mut entities = candidates.filter_map(Entity::of_constructible);
+        let found =
+            entities.find(|other| std::mem::discriminant(other) == kind && self.type_param_count(other) == count);
+        found.unwrap_or(entity)
     }
 
     fn type_param_count(&self, entity: &Entity) -> usize {

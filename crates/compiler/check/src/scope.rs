@@ -48,6 +48,16 @@ pub(crate) enum Entity {
 }
 
 impl Entity {
+    /// The parser, control or package of a type without type arguments.
+    pub(crate) fn of_constructible(ty: &Type) -> Option<Entity> {
+        match ty {
+            Type::Parser(id, _) => Some(Entity::Parser(*id)),
+            Type::Control(id, _) => Some(Entity::Control(*id)),
+            Type::Package(id, _) => Some(Entity::Package(*id)),
+            _ => None,
+        }
+    }
+
     /// Whether it names a type.
     pub(crate) fn is_type(&self) -> bool {
         matches!(

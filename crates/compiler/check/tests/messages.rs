@@ -348,3 +348,29 @@ fn values_are_followed_through_branches_loops_and_actions() {
         ["W0704"]
     );
 }
+
+#[test]
+fn packages_of_one_name_are_told_apart_by_arguments_and_type_arguments() {
+    let declarations = "control C<H>(inout H h); package P<A>(C<A> a); package P<A, B>(C<A> a, C<B> b); \
+                        control c(inout bit<8> x) { apply {} }";
+    for (instance, expected) in [
+        ("P(c()) main;", None),
+        ("P(c(), c()) main;", None),
+        ("P(b = c(), a = c()) main;", None),
+        ("P<bit<8>>(c()) main;", None),
+        ("P<bit<8>, bit<8>>(c(), c()) main;", None),
+        ("P() main;", Some("no constructor of `P` takes 0 arguments")),
+        (
+            "P<bit<8>>(c(), c()) main;",
+            Some("constructor of `P`: it takes 1 argument, but 2 are given"),
+        ),
+        (
+            "P<bit<8>, bit<8>, bit<8>>(c()) main;",
+            Some("`P` has 2 type parameters, but 3 type arguments are given"),
+        ),
+    ] {
+        let found = diagnostics(&format!("{declarations} {instance}"));
+        let messages: Vec<&str> = found.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        assert_eq!(messages, expected.into_iter().collect::<Vec<_>>(), "{instance}");
+    }
+}

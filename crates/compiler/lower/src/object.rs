@@ -72,6 +72,8 @@ pub enum Object {
     PacketIn,
     /// The packet a deparser writes.
     PacketOut,
+    /// An extern object that the target gives to a block; its methods are reported where they are called.
+    OfTarget,
     /// An extern that this architecture does not have; reported where it was made.
     Unsupported,
 }

@@ -75,7 +75,17 @@ const PSA: &[&str] = &[
 ];
 
 /// Names of pna.p4.
-const PNA: &[&str] = &["PNA_NIC", "SelectByDirection", "drop_packet", "mirror_packet"];
+const PNA: &[&str] = &[
+    "PNA_NIC",
+    "SelectByDirection",
+    "is_host_port",
+    "is_net_port",
+    "drop_packet",
+    "mirror_packet",
+    "add_entry_if",
+    "set_entry_expire_time_if",
+    "update_expire_info",
+];
 
 /// Names of forebay.p4, some of which pna.p4 has too.
 const FOREBAY: &[&str] = &[

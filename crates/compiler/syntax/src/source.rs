@@ -348,7 +348,7 @@ impl SourceSearch<'_> {
 
 /// The files of the P4 library that are part of this crate, as `#include <name>` finds them.
 ///
-/// The Portable Switch Architecture is also found under the names under which p4c installs it for its targets.
+/// The portable architectures are also found under the names under which p4c installs them for its targets.
 pub fn library(name: &str) -> Option<&'static str> {
     match name {
         "core.p4" => Some(include_str!("../../../../p4include/core.p4")),
@@ -357,6 +357,7 @@ pub fn library(name: &str) -> Option<&'static str> {
         "pna.p4" | "dpdk/pna.p4" => Some(include_str!("../../../../p4include/pna.p4")),
         "forebay.p4" => Some(include_str!("../../../../p4include/forebay.p4")),
         "dpdk/psa.p4" => Some(include_str!("../../../../p4include/dpdk/psa.p4")),
+        "tc/pna.p4" => Some(include_str!("../../../../p4include/tc/pna.p4")),
         _ => None,
     }
 }

@@ -7,22 +7,22 @@
 //!              └── recirculate: the new frame, one pass more ◄──────────┴──────────────────────────────┘  └─► port
 //! ```
 //!
-//! Ports below [`FIRST_HOST_PORT`] lead to the network, the others to the host: that is a packet's direction. Between the
-//! queue and the port nothing happens.
+//! Ports below [`PNA_FIRST_HOST_PORT`] lead to the network, the others to the host: that is a packet's direction. Between
+//! the queue and the port nothing happens.
+//!
+//! A program has the fields of intrinsic metadata that its version of PNA has: `direction`, `pass` and `loopback` or
+//! `recirculated`.
 //!
 //! What `send_to_port`, `drop_packet`, `recirculate` and `mirror_packet` ask for is in slots of intrinsic metadata with
 //! `pna.` in front, which lowering assigns; the last call wins. A packet for which none of them was called is dropped.
 
 use crate::BuildError;
-use crate::build::{Builder, number, resized, set, slot, take};
+use crate::build::{Builder, is_set, number, resized, set, slot, take};
 use forebay_bits::Bits;
 use forebay_ir::pipeline::{
     Argument, DropReason, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target,
 };
-use forebay_ir::{BinaryOp, Program, Role, SlotId, build};
-
-/// The first port that leads to the host.
-pub const FIRST_HOST_PORT: u64 = 256;
+use forebay_ir::{BinaryOp, Expr, PNA_FIRST_HOST_PORT, Program, Role, SlotId, build};
 
 /// Mirror slots of a packet.
 pub const MIRROR_SLOTS: u32 = 4;
@@ -73,28 +73,27 @@ impl Pna<'_> {
         self.builder.intrinsic(&format!("pna_{block}_metadata.{name}"))
     }
 
-    /// A field gets the value of a slot, in its own width.
-    fn copy(&self, block: &str, name: &str, from: SlotId) -> Result<GlueOp, BuildError> {
-        let field = self.field(block, name)?;
-        let value = resized(self.builder.program, from, self.builder.width(field));
-        Ok(set(field, value))
+    /// A field gets a value that is computed for its width, if the program has the field.
+    fn set_field(&self, block: &str, name: &str, value: impl FnOnce(u32) -> Expr) -> Option<GlueOp> {
+        let field = self.builder.optional(&format!("pna_{block}_metadata.{name}"))?;
+        Some(set(field, value(self.builder.width(field))))
     }
 
     /// What every block is told: direction, pass and port.
-    fn tell(&self, block: &str) -> Result<Vec<GlueOp>, BuildError> {
-        let direction = self.field(block, "direction")?;
-        let is_host = build::not(build::binary(
-            BinaryOp::Lt,
-            slot(self.requests.input_port),
-            number(32, FIRST_HOST_PORT),
-        ));
-        let width = self.builder.width(direction);
-        let value = build::mux(is_host, number(width, 1), number(width, 0));
-        Ok(vec![
-            set(direction, value),
-            self.copy(block, "pass", self.requests.pass)?,
-            self.copy(block, "input_port", self.requests.input_port)?,
-        ])
+    fn tell(&self, block: &str) -> Vec<GlueOp> {
+        let Requests { input_port, pass, .. } = self.requests;
+        let first_host_port = number(32, PNA_FIRST_HOST_PORT.into());
+        let is_host = build::not(build::binary(BinaryOp::Lt, slot(input_port), first_host_port));
+        let copy = |from| move |width| resized(self.builder.program, from, width);
+        let fields = [
+            self.set_field(block, "direction", |width| {
+                build::mux(is_host, number(width, 1), number(width, 0))
+            }),
+            self.set_field(block, "pass", copy(pass)),
+            self.set_field(block, "recirculated", |_| is_set(self.builder.program, pass)),
+            self.set_field(block, "input_port", copy(input_port)),
+        ];
+        fields.into_iter().flatten().collect()
     }
 
     fn begin(&mut self) -> Result<(), BuildError> {
@@ -110,24 +109,24 @@ impl Pna<'_> {
             self.builder.block(label, restore, end);
         }
         let mut ops = vec![take(self.requests.input_port, Argument::IngressPort)];
-        ops.extend(self.tell("main_parser_input")?);
+        ops.extend(self.tell("main_parser_input"));
         let end = self.builder.parse(Role::MainParser, "parsed", "rejected")?;
         self.builder.block("parse", ops, end);
-        let errors = ["pre_input", "main_input"].map(|block| self.field(block, "parser_error"));
-        let mut ops = Vec::new();
-        for error in errors {
-            ops.push(take(error?, Argument::ParserError));
-        }
+        let of_pre_control = self.builder.optional("pna_pre_input_metadata.parser_error");
+        let errors = of_pre_control
+            .into_iter()
+            .chain([self.field("main_input", "parser_error")?]);
+        let ops: Vec<GlueOp> = errors.map(|error| take(error, Argument::ParserError)).collect();
         let end = self.builder.jump("parsed");
         self.builder.block("rejected", ops, end);
         Ok(())
     }
 
     fn controls(&mut self) -> Result<(), BuildError> {
-        let ops = self.tell("pre_input")?;
+        let ops = self.tell("pre_input");
         let end = self.builder.run(Role::PreControl, "prepared")?;
         self.builder.block("parsed", ops, end);
-        let mut ops = self.tell("main_input")?;
+        let mut ops = self.tell("main_input");
         ops.push(take(self.field("main_input", "timestamp")?, Argument::TimeUs));
         let end = self.builder.run(Role::MainControl, "decided")?;
         self.builder.block("prepared", ops, end);

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::control;
 use crate::elaborate;
 use crate::environment::Binding;
+use crate::graph;
 use crate::object::{Object, ObjectId};
 use crate::parser;
 use crate::storage::{self, Storage};
@@ -18,7 +19,7 @@ use crate::types;
 use crate::value::Value;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Type};
-use forebay_ir::{Architecture, BodyId, BodyKind, Role, SlotId, SlotKind};
+use forebay_ir::{Architecture, Body, BodyId, BodyKind, Role, SlotId, SlotKind};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -162,7 +163,9 @@ fn block_bodies(cx: &mut Context, role: Role, block: ObjectId, stored: &[&Storag
         BodyKind::Deparser => Some(packet(cx, Object::PacketOut)),
         _ => None,
     };
-    let params: Vec<Binding> = packet.into_iter().chain(stored).collect();
+    let mut params: Vec<Binding> = packet.into_iter().chain(stored).collect();
+    let further = further_objects(cx, block, params.len());
+    params.extend(further);
     if params.len() != count {
         return None;
     }
@@ -170,10 +173,36 @@ fn block_bodies(cx: &mut Context, role: Role, block: ObjectId, stored: &[&Storag
         BodyKind::Parser => parser::lower_top(cx, block, params)?,
         kind => control::lower_top(cx, block, params, kind)?,
     };
+    add_stage(cx, role, body);
+    (!cx.aborted).then_some(())
+}
+
+/// What the parameters after the first ones are bound to that are extern objects of the target. These are not executed.
+fn further_objects(cx: &mut Context, block: ObjectId, first: usize) -> Vec<Binding> {
+    let declared = params(cx, block).unwrap_or_default();
+    let hir = cx.hir;
+    let ty = |param: &hir::Param| &hir.vars[param.var.index()].ty;
+    let objects = declared
+        .iter()
+        .skip(first)
+        .take_while(|param| matches!(ty(param), Type::Extern(..)));
+    let count = objects.count();
+    (0..count)
+        .map(|_| Binding::Value(Value::Object(cx.add_object(Object::OfTarget))))
+        .collect()
+}
+
+/// A block that a program may leave out: it does nothing.
+fn empty_body(cx: &mut Context, role: Role) {
+    let interrupted = graph::begin(cx, format!("{role:?}"), role.kind());
+    let body = graph::end(cx, interrupted);
+    add_stage(cx, role, body);
+}
+
+fn add_stage(cx: &mut Context, role: Role, body: Body) {
     let id = BodyId(cx.program.bodies.len() as u32);
     cx.program.bodies.push(body);
     cx.program.stages.insert(role, id);
-    (!cx.aborted).then_some(())
 }
 
 fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {

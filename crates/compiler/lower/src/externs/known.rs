@@ -62,6 +62,11 @@ const PNA_FUNCTIONS: &[&str] = &[
     "mirror_packet",
     "recirculate",
     "SelectByDirection",
+    "is_host_port",
+    "is_net_port",
+    "add_entry_if",
+    "set_entry_expire_time_if",
+    "update_expire_info",
 ];
 
 /// What forebay.p4 declares.

@@ -1,5 +1,5 @@
-//! Entries that the data plane adds and changes: `add_entry`, `set_entry_expire_time`, `allocate_flow_id` of PNA, and
-//! `add_entry_pair` of forebay.p4.
+//! Entries that the data plane adds and changes: `add_entry`, `set_entry_expire_time`, `allocate_flow_id` of PNA and what
+//! it has like these, and `add_entry_pair` of forebay.p4.
 //!
 //! An action says of its table's entries what a controller would: as a message ([`Recipient`]) with the key that was
 //! looked up, the action's data and the number of an expiry profile.
@@ -35,6 +35,15 @@ pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", AUTO_DELETE];
 
 /// Width of an expiry profile's number.
 const PROFILE_WIDTH: u32 = 8;
+
+/// Width of `AddEntryErrorStatus_t`.
+const STATUS_WIDTH: u32 = 1;
+
+/// The result of `add_entry` when an entry is added.
+const ADD_ENTRY_SUCCESS: u128 = 0;
+
+/// The result of `add_entry_if` when no entry is to be added.
+const ADD_ENTRY_NOT_DONE: u128 = 1;
 
 /// Seconds of the expiry profiles that a table's `@expire_seconds(...)` names.
 pub fn expire_seconds(given: &[Annotation]) -> Vec<u64> {
@@ -79,21 +88,38 @@ pub struct PendingPair {
     span: Span,
 }
 
-/// `add_entry(action_name, action_params, expire_time_profile_id)`: true, for the table decides later.
-pub fn add_entry(cx: &mut Context, args: &Args, span: Span) -> Value {
-    let done = Value::boolean(true);
-    let Some(learning) = adding(cx, "add_entry", span) else {
-        return done;
+/// `add_entry(action_name, action_params, expire_time_profile_id)`: true or `ADD_ENTRY_SUCCESS`, for the table decides
+/// later.
+pub fn add_entry(cx: &mut Context, args: &Args, result: &Type, span: Span) -> Value {
+    add(cx, "add_entry", args, 0, span);
+    match types::resolve(cx, result) {
+        Type::Bool => Value::boolean(true),
+        _ => Value::Scalar(build::constant(STATUS_WIDTH, ADD_ENTRY_SUCCESS)),
+    }
+}
+
+/// `add_entry_if(do_add_entry, action_name, action_params, expire_time_profile_id)`
+pub fn add_entry_if(cx: &mut Context, args: &Args, span: Span) -> Value {
+    let condition = args.scalar(cx, 0);
+    let condition = graph::save_expr(cx, condition);
+    graph::when(cx, condition.clone(), |cx| add(cx, "add_entry_if", args, 1, span));
+    let [success, not_done] = [ADD_ENTRY_SUCCESS, ADD_ENTRY_NOT_DONE].map(|value| build::constant(STATUS_WIDTH, value));
+    Value::Scalar(build::mux(condition, success, not_done))
+}
+
+/// Adds an entry with the action, the data and the profile in three arguments, the first of which has this index.
+fn add(cx: &mut Context, function: &str, args: &Args, first: usize, span: Span) {
+    let Some(learning) = adding(cx, function, span) else {
+        return;
     };
-    let Some((action, data)) = action_with_data(cx, learning.declared, args, 0) else {
-        return done;
+    let Some((action, data)) = action_with_data(cx, learning.declared, args, first) else {
+        return;
     };
     let to = Recipient::NewEntry {
         table: learning.table,
         action,
     };
-    send(cx, &learning, to, "$add_entry", data, args, 2);
-    done
+    send(cx, &learning, to, "$add_entry", data, args, first + 2);
 }
 
 /// `add_entry_pair(action_name, action_params, reverse_table, reverse_key, reverse_action_name, reverse_params,
@@ -243,12 +269,21 @@ fn data_of(cx: &mut Context, args: &Args, index: usize, action: &str, params: &[
     Some(places.into_iter().flat_map(member).collect())
 }
 
-/// `set_entry_expire_time(expire_time_profile_id)`
-pub fn set_entry_expire_time(cx: &mut Context, args: &Args, span: Span) {
+/// `update_expire_info(update_aging_info, update_expire_time, expire_time_profile_id)`: every hit restarts the timer, so
+/// only a change of the profile is something to do.
+pub fn update_expire_info(cx: &mut Context, args: &Args, span: Span) {
+    let (ages, changes) = (args.scalar(cx, 0), args.scalar(cx, 1));
+    graph::when(cx, build::and(ages, changes), |cx| {
+        set_entry_expire_time(cx, args, 2, span)
+    });
+}
+
+/// `set_entry_expire_time(expire_time_profile_id)`, with the profile in the argument of this index.
+pub fn set_entry_expire_time(cx: &mut Context, args: &Args, profile: usize, span: Span) {
     let function = "set_entry_expire_time";
     if let Some(learning) = learning(cx, function, span).filter(|it| may(cx, it, function, AUTO_DELETE, span)) {
         let to = Recipient::NewTimeout { table: learning.table };
-        send(cx, &learning, to, "$set_entry_expire_time", Vec::new(), args, 0);
+        send(cx, &learning, to, "$set_entry_expire_time", Vec::new(), args, profile);
     }
 }
 

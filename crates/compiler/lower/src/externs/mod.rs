@@ -247,10 +247,18 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
         "drop_packet" => portable::choose(cx, portable::Fate::Drop),
         "send_to_port" => portable::send_to_port(cx, &args),
         "mirror_packet" => portable::mirror_packet(cx, &args),
-        "add_entry" => return learning::add_entry(cx, &args, span),
+        "is_host_port" => return portable::is_host_port(cx, &args),
+        "is_net_port" => return portable::is_net_port(cx, &args),
+        "add_entry" => return learning::add_entry(cx, &args, &function.result, span),
+        "add_entry_if" => return learning::add_entry_if(cx, &args, span),
         "add_entry_pair" => return learning::add_entry_pair(cx, &args, span),
         "allocate_flow_id" => return learning::allocate_flow_id(cx, &function.result),
-        "set_entry_expire_time" => learning::set_entry_expire_time(cx, &args, span),
+        "set_entry_expire_time" => learning::set_entry_expire_time(cx, &args, 0, span),
+        "set_entry_expire_time_if" => {
+            let condition = args.scalar(cx, 0);
+            graph::when(cx, condition, |cx| learning::set_entry_expire_time(cx, &args, 1, span));
+        }
+        "update_expire_info" => learning::update_expire_info(cx, &args, span),
         // Every hit begins the time again.
         "restart_expire_timer" => {}
         "SelectByDirection" => return portable::select_by_direction(cx, &args),
@@ -314,6 +322,15 @@ pub fn method(
         return Value::Void;
     };
     bind_types(cx, &method.type_params, &call.type_args);
+    if matches!(cx.object(id), Object::OfTarget) {
+        let architecture = cx.program.architecture.name();
+        let message = format!(
+            "the methods of `{}` are for another target of {architecture} and cannot be executed",
+            declaration.name
+        );
+        cx.error(codes::UNSUPPORTED_EXTERN, span, message);
+        return result_of(cx, &method.result);
+    }
     if matches!(cx.object(id), Object::Unsupported)
         || !signature::require(cx, Signature::of_method(declaration, method), span)
     {

@@ -442,11 +442,32 @@ pub fn mirror_packet(cx: &mut Context, args: &Args) {
     }
 }
 
-/// `SelectByDirection(direction, of_network, of_host)`
+/// `is_net_port(port)`
+pub fn is_net_port(cx: &mut Context, args: &Args) -> Value {
+    Value::Scalar(leads_to_network(cx, args))
+}
+
+/// `is_host_port(port)`
+pub fn is_host_port(cx: &mut Context, args: &Args) -> Value {
+    Value::Scalar(build::not(leads_to_network(cx, args)))
+}
+
+fn leads_to_network(cx: &mut Context, args: &Args) -> Expr {
+    let port = args.scalar(cx, 0);
+    let width = port.width(&cx.program);
+    let port = build::resize(port, width, 32, false);
+    build::binary(BinaryOp::Lt, port, build::constant(32, ir::PNA_FIRST_HOST_PORT.into()))
+}
+
+/// `SelectByDirection(direction, of_network, of_host)`, or with whether the packet comes from the network in front.
 pub fn select_by_direction(cx: &mut Context, args: &Args) -> Value {
-    let direction = args.scalar(cx, 0);
-    let width = direction.width(&cx.program);
-    let from_network = build::equal(direction, build::constant(width, 0));
+    let first = args.scalar(cx, 0);
+    let from_network = if types::resolve(cx, &args.ty(0)) == Type::Bool {
+        first
+    } else {
+        let width = first.width(&cx.program);
+        build::equal(first, build::constant(width, 0))
+    };
     let (network, host) = (args.value(cx, 1), args.value(cx, 2));
     value::mux(&from_network, network, host)
 }

@@ -4,7 +4,10 @@ use super::deparsed::Deparsed;
 use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
 use forebay_arch::pna;
 use forebay_bits::Bits;
-use forebay_ir::{BinaryOp, BlockId, Body, BodyKind, Expr, Op, Program, Role, SlotId, Statement, Terminator, build};
+use forebay_ir::{
+    BinaryOp, BlockId, Body, BodyKind, Expr, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement, Terminator,
+    build,
+};
 use forebay_jit::route::{Argument, DropWhen, Route, Source};
 
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
@@ -14,16 +17,16 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     refuse_exits_before_main(program)?;
     let told = ["main_parser", "pre", "main"].map(|block| told(program, block));
     let [parser, pre, main] = told;
-    let (parser, pre, main) = (parser?, pre?, main?);
-    refuse_direction_in_parser(program, parser.direction)?;
+    if let Some(direction) = parser.direction {
+        refuse_direction_in_parser(program, direction)?;
+    }
     let time = intrinsic(program, "pna_main_input_metadata.timestamp")?;
     let port = Source::Argument(Argument::IngressPort);
-    let before_parser = vec![
-        (parser.input_port, port),
-        (pre.input_port, port),
-        (main.input_port, port),
-        (time, Source::Argument(Argument::Timestamp)),
-    ];
+    let ports = told.iter().filter_map(|told| told.input_port);
+    let before_parser = ports
+        .map(|field| (field, port))
+        .chain([(time, Source::Argument(Argument::Timestamp))])
+        .collect();
     let fate = intrinsic(program, "pna.fate")?;
     let recirculates = may_recirculate(program, fate).then(|| new_slot(program, "the recirculation of the packet", 1));
     let mut copying: Vec<SlotId> = recirculates.into_iter().collect();
@@ -77,19 +80,22 @@ fn stage(program: &Program, role: Role) -> &Body {
     program.stage(role).expect("the graph runs it")
 }
 
-/// What a block is told of the packet.
+/// What a block is told of the packet, in the fields that the program's version of PNA has.
 #[derive(Clone, Copy)]
 struct Told {
-    direction: SlotId,
-    input_port: SlotId,
+    direction: Option<SlotId>,
+    input_port: Option<SlotId>,
 }
 
-fn told(program: &Program, block: &str) -> Result<Told, Refusal> {
-    let field = |name: &str| intrinsic(program, &format!("pna_{block}_input_metadata.{name}"));
-    Ok(Told {
-        direction: field("direction")?,
-        input_port: field("input_port")?,
-    })
+fn told(program: &Program, block: &str) -> Told {
+    let field = |name: &str| {
+        let field = format!("pna_{block}_input_metadata.{name}");
+        program.intrinsic.get(&field).copied()
+    };
+    Told {
+        direction: field("direction"),
+        input_port: field("input_port"),
+    }
 }
 
 fn mirror(program: &Program, index: u32) -> Option<SlotId> {
@@ -103,19 +109,21 @@ fn controls(program: &Program, told: &[Told]) -> Vec<forebay_ir::Block> {
         let own = &stage(program, role).blocks;
         let behind = BlockId((blocks.len() + 1 + own.len()) as u32);
         let first = BlockId(blocks.len() as u32 + 1);
-        blocks.push(block(vec![direction(program, *told)], Terminator::Jump(first)));
+        let direction = direction(program, *told).into_iter().collect();
+        blocks.push(block(direction, Terminator::Jump(first)));
         append(&mut blocks, own.clone(), behind);
     }
     blocks.push(block(Vec::new(), Terminator::Return));
     blocks
 }
 
-fn direction(program: &Program, told: Told) -> Statement {
-    let width = program.slot(told.direction).width;
-    let host = build::constant(32, pna::FIRST_HOST_PORT.into());
-    let from_network = build::binary(BinaryOp::Lt, Expr::Slot(told.input_port), host);
+fn direction(program: &Program, told: Told) -> Option<Statement> {
+    let (field, port) = (told.direction?, told.input_port?);
+    let width = program.slot(field).width;
+    let first_host_port = build::constant(32, PNA_FIRST_HOST_PORT.into());
+    let from_network = build::binary(BinaryOp::Lt, Expr::Slot(port), first_host_port);
     let (net_to_host, host_to_net) = (build::constant(width, 0), build::constant(width, 1));
-    assign(told.direction, build::mux(from_network, net_to_host, host_to_net))
+    Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
 /// The deparser without its emitting, and whether the packet goes round again.
