@@ -9,7 +9,7 @@ use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use crate::analysis::action_body;
 use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// The slots that matter at a look-up. By number of the slot.
 #[derive(Clone, Debug)]
@@ -332,23 +332,6 @@ pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> V
             return at_start;
         }
     }
-}
-
-/// What may be written on any way through what follows the parser.
-pub(super) fn written(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<SlotId> {
-    let mut written = IndexSet::new(program.slots.len());
-    for block in &flow.blocks {
-        write_all(program, route, block, &mut written);
-    }
-    for block in &program.bodies[route.deparser.index()].blocks {
-        let slots = block
-            .statements
-            .iter()
-            .flat_map(|statement| statement.op.slots_written(program));
-        slots.for_each(|slot| written.insert(slot.index()));
-    }
-    let slots = (0..program.slots.len() as u32).map(SlotId);
-    slots.filter(|slot| written.contains(slot.index())).collect()
 }
 
 /// Adds what a block may write, and what the architecture and actions write at its end.

@@ -17,7 +17,7 @@ use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::{Threading, in_case};
 use super::known::Known;
 use super::limits::Limits;
-use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, written, written_before};
+use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, written_before};
 use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op};
 use super::{BailOut, Notes, Order, Route};
@@ -139,7 +139,8 @@ pub(crate) struct Leaf {
     pub(crate) early: Early,
     /// The program as it is behind this way.
     pub(crate) program: Program,
-    /// Slots that may be written behind the parser.
+    /// Slots that the bodies behind the parser write. They have registers, with the fields among them that this way only reads: a field
+    /// that is read in several places is loaded once.
     pub(crate) written: BTreeSet<SlotId>,
     /// Slots whose value as the parser left it may be read.
     pub(crate) needed: IndexSet,
@@ -542,7 +543,7 @@ impl<'a> Planner<'a> {
             crossings: crossings(program, &liveness, &flow, &written_before),
             early: Early::of(program, self.route, &flow),
             written_before,
-            written: written(program, self.route, &flow),
+            written: special.written,
             needed: liveness.into_sets().swap_remove(0),
             flow,
             program: special.program,

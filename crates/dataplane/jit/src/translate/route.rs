@@ -466,7 +466,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.burst_state().carried = carried;
     }
 
-    /// Gives the slots that may be written their registers, but for those that are changed in the packet; with the values that they have
+    /// Gives the slots that the bodies write their registers, but for those that are changed in the packet; with the values that they have
     /// now, if these are needed. Copies of a packet begin with the values of all.
     fn settle(&mut self, leaf: &Leaf) {
         let has_copies = leaf
@@ -489,6 +489,11 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.write_slot(slot, value);
             } else {
                 self.move_to_register(slot);
+                if let Home::Register(variable) = *self.homes.of(slot) {
+                    // Or else the register would keep its value from packet to packet.
+                    let nothing = self.constant(&Bits::zero(self.program.slot(slot).width));
+                    self.define(variable, nothing);
+                }
             }
         }
     }
