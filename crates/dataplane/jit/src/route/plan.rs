@@ -19,7 +19,7 @@ use super::known::Known;
 use super::limits::Limits;
 use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, written_before};
 use super::look_up_hoisting::Early;
-use super::specialise::{Special, fold, specialise, substitute_op};
+use super::specialise::{Special, fold, specialise, substitute_op, written};
 use super::{BailOut, Notes, Order, Route};
 use crate::analysis::{CursorFact, header_bits};
 use forebay_bits::Bits;
@@ -543,7 +543,7 @@ impl<'a> Planner<'a> {
             crossings: crossings(program, &liveness, &flow, &written_before),
             early: Early::of(program, self.route, &flow),
             written_before,
-            written: special.written,
+            written: written(program, self.route),
             needed: liveness.into_sets().swap_remove(0),
             flow,
             program: special.program,

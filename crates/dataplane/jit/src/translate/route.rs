@@ -466,8 +466,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.burst_state().carried = carried;
     }
 
-    /// Gives the slots that the bodies write their registers, but for those that are changed in the packet; with the values that they have
-    /// now, if these are needed. Copies of a packet begin with the values of all.
+    /// Gives the slots that the bodies write their registers, with the values that they have now, but for those that are changed in the
+    /// packet. What is known and needed by nobody is not stored where there is no register. Copies of a packet begin with the values of all.
     fn settle(&mut self, leaf: &Leaf) {
         let has_copies = leaf
             .flow
@@ -483,17 +483,12 @@ impl<'a> Translator<'_, 'a, '_> {
             if !moves {
                 continue;
             }
-            if has_copies || leaf.needed.contains(slot.index()) {
-                let value = self.read_slot(slot);
-                self.move_to_register(slot);
+            let is_needed = has_copies || leaf.needed.contains(slot.index());
+            let is_known = matches!(self.homes.of(slot), Home::Constant(_));
+            let value = self.read_slot(slot);
+            self.move_to_register(slot);
+            if is_needed || !is_known || !matches!(self.homes.of(slot), Home::State) {
                 self.write_slot(slot, value);
-            } else {
-                self.move_to_register(slot);
-                if let Home::Register(variable) = *self.homes.of(slot) {
-                    // Or else the register would keep its value from packet to packet.
-                    let nothing = self.constant(&Bits::zero(self.program.slot(slot).width));
-                    self.define(variable, nothing);
-                }
             }
         }
     }
