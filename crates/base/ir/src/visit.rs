@@ -245,7 +245,7 @@ impl Op {
         }
     }
 
-    /// Whether the operation does nothing but write its target: nothing is lost without it when nobody reads that.
+    /// Whether the operation does nothing but write its target, so that it can go where the target is not read.
     pub fn only_writes(&self) -> bool {
         matches!(
             self,

@@ -14,8 +14,8 @@ use super::live_sets::FlowLiveness;
 use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes fields of headers one where that is possible, in the program and what follows its parser, and no store in which is dead.
-/// Takes and gives what is live at the beginning of each block.
+/// Makes fields of headers one where that is possible, in the program and what follows its parser, which has no dead stores. `live` and the
+/// result: what is live at the beginning of each block, before and behind the change.
 pub(super) fn coalesce(
     program: &mut Program,
     route: &Route,

@@ -296,7 +296,7 @@ pub(super) fn remove_dead_stores(program: &Program, route: &Route, flow: &mut Fl
     liveness.into_sets()
 }
 
-/// Whether an operation only computes what is not live behind it.
+/// Whether an operation does nothing but write a slot that is not live behind it.
 fn is_dead(op: &Op, live: &IndexSet) -> bool {
     op.only_writes() && op.target().is_some_and(|slot| !live.contains(slot.index()))
 }

@@ -467,7 +467,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Gives the slots that the bodies write their registers, with the values that they have now, but for those that are changed in the
-    /// packet. What is known and needed by nobody is not stored where there is no register. Copies of a packet begin with the values of all.
+    /// packet. A constant that no block reads is not stored in the state. Copies of a packet begin with the values of all slots.
     fn settle(&mut self, leaf: &Leaf) {
         let has_copies = leaf
             .flow

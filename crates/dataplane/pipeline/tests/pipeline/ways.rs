@@ -38,7 +38,7 @@ fn is_fast(switch: &mut Switch, first: u8) -> bool {
     is_fast
 }
 
-/// Whether a packet goes through specialised code; its bytes behind it.
+/// Sends a packet; whether it went through specialised code, and its bytes afterwards.
 fn pass(switch: &mut Switch, bytes: &[u8]) -> (bool, Vec<u8>) {
     let fast = |switch: &Switch| {
         let paths = switch.worker.paths();
