@@ -25,6 +25,28 @@ from forebay import (
 ROUTER = examples.path("router.p4")
 REFLECTOR = examples.path("reflector.p4")
 
+HASHES = """
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<48> to; bit<48> from; bit<16> kind; bit<16> narrow; bit<32> wide; }
+struct headers_t { h_t h; }
+struct metadata_t {}
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    state start { packet.extract(hdr.h); transition accept; }
+}
+control Nothing(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        hash(hdr.h.narrow, HashAlgorithm.crc16_custom, 16w0, { hdr.h.from }, 32w0x10000);
+        hash(hdr.h.wide, HashAlgorithm.crc32_custom, 32w0, { hdr.h.from }, 33w0x100000000);
+        standard_metadata.egress_spec = 2;
+    }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr.h); } }
+V1Switch(P(), Nothing(), I(), E(), Nothing(), D()) main;
+"""
+
 TABLES = """
 #include <core.p4>
 #include <v1model.p4>
@@ -143,6 +165,23 @@ def test_wide_registers_and_direct_meters(tables: Switch) -> None:
     metered.set_rates({"a": 1}, Rates(1, 1, 1, 1))
     with pytest.raises(ControlError, match=r"register `I.wide`: the value needs 129 bits, there are 128"):
         wide[0] = 1 << 128
+
+
+def test_parameters_of_hashes() -> None:
+    program = compile(HASHES)
+    assert program.calculations == {"calc": "crc16_custom", "calc_0": "crc32_custom"}
+    switch = Switch(program, ports=4)
+    octets = bytes(6) + b"123456" + bytes(2 + 10)
+    assert switch.send(octets)[0].data[14:20].hex() == "29e40972d361"
+    switch.set_crc_parameters("calc", polynomial=0x1021)
+    switch.set_crc_parameters(
+        "calc_0", polynomial=0x741B8CD7, initial=2**32 - 1, final_xor=2**32 - 1, reflect_data=True, reflect_remainder=True
+    )
+    assert switch.send(octets)[0].data[14:20].hex() == "20e4dd890fb1"
+    with pytest.raises(ControlError, match=r"`calc`: the value for `polynomial` does not fit in 16 bits"):
+        switch.set_crc_parameters("calc", polynomial=0x11021)
+    with pytest.raises(ControlError, match=r"there is no hash with parameters `calc_1`; there is `calc`, `calc_0`"):
+        switch.set_crc_parameters("calc_1", polynomial=7)
 
 
 def test_a_packet_that_goes_round_for_ever_ends(tables: Switch) -> None:

@@ -41,6 +41,13 @@ struct TableEntry {
 
 struct PortInfo { 1: i32 port_num, 2: string iface_name, 3: bool is_up, 4: map<string, string> extra }
 
+struct Crc16 {
+  1: i16 polynomial, 2: i16 initial_remainder, 3: i16 final_xor_value, 4: bool data_reflected, 5: bool remainder_reflected
+}
+struct Crc32 {
+  1: i32 polynomial, 2: i32 initial_remainder, 3: i32 final_xor_value, 4: bool data_reflected, 5: bool remainder_reflected
+}
+
 exception Refused { 1: i32 code }
 
 struct Session { 1: optional i32 port, 2: optional i32 mgid }
@@ -75,6 +82,8 @@ service Standard {
   list<i64> bm_register_read_all(1: i32 cxt_id, 2: string register_array_name) throws (1: Refused ouch),
   void bm_register_write(1: i32 cxt_id, 2: string register_array_name, 3: i32 index, 4: i64 value)
     throws (1: Refused ouch),
+  void bm_set_crc16_custom_parameters(1: i32 cxt_id, 2: string calc_name, 3: Crc16 config) throws (1: Refused ouch),
+  void bm_set_crc32_custom_parameters(1: i32 cxt_id, 2: string calc_name, 3: Crc32 config) throws (1: Refused ouch),
   list<PortInfo> bm_dev_mgr_show_ports(),
   string bm_get_config(),
   binary bm_get_config_md5()

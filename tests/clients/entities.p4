@@ -49,6 +49,7 @@ struct headers_t {
 struct metadata_t {
     bit<2> color;
     bit<1> is_special;
+    bit<32> spread;
 }
 
 struct learned_t {
@@ -239,6 +240,7 @@ control EntityIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         port_counter.count(index);
         port_meter.execute_meter(index, meta.color);
         last_source.write(index & 15, hdr.ethernet.src_addr[31:0]);
+        hash(meta.spread, HashAlgorithm.crc32_custom, 32w0, { hdr.ethernet.src_addr }, 32w0xFFFFFFFF);
         if (fixed.apply().hit || meta.is_special == 1) {
             drop();
             return;

@@ -110,6 +110,23 @@ def arrays(client):
     expect(client.bm_register_read_all(0, "EntityIngress.last_source")[3] == 2**32 - 1, "all of a register")
 
 
+def hashes(client):
+    named = {hash["name"]: hash["algo"] for hash in json.loads(client.bm_get_config())["calculations"]}
+    expect(named == {"calc": "crc32_custom"}, "names of hashes with parameters")
+    koopman = bmv2.Crc32(0x741B8CD7, -1, -1, True, True)
+    client.bm_set_crc32_custom_parameters(0, "calc", koopman)
+    for call, name, config, code in (
+        (client.bm_set_crc32_custom_parameters, "calc_0", koopman, 1),
+        (client.bm_set_crc16_custom_parameters, "calc", bmv2.Crc16(0x1021, 0, 0, False, False), 2),
+    ):
+        try:
+            call(0, name, config)
+            refused = None
+        except bmv2.Refused as error:
+            refused = error.code
+        expect(refused == code, f"parameters of hashes that there are not: error {code}")
+
+
 def others(client):
     replication, switch = connect(bmv2.Replication, "simple_pre_lag"), connect(bmv2.SimpleSwitch, "simple_switch")
     replication.bm_mc_mgrp_create(0, 6)
@@ -122,6 +139,7 @@ def others(client):
     expect(switch.set_all_egress_queue_rates(5000) == 0, "rates of queues")
     expect(switch.set_egress_priority_queue_depth(1, 7, 20) == 0, "depths of queues")
     expect(switch.set_egress_priority_queue_depth(1, 8, 20) != 0, "queues that there are not")
+    hashes(client)
     ports = {port.port_num: port.is_up for port in client.bm_dev_mgr_show_ports()}
     expect(ports == {1: True, 2: True}, "ports")
 

@@ -181,6 +181,11 @@ class Program:
         """Action profiles and selectors by their full names."""
         return {it["name"]: ActionProfile(**it) for it in self._described["action_profiles"]}
 
+    @property
+    def calculations(self) -> dict[str, str]:
+        """Hashes whose parameters `Switch.set_crc_parameters` changes, by the names that p4c gives them: `crc16_custom` or `crc32_custom`."""
+        return dict(self._described["calculations"])
+
     @cached_property
     def headers(self) -> dict[str, Header]:
         """Headers by their full names."""

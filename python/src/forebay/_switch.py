@@ -261,6 +261,21 @@ class Switch:
         """An action profile or selector by its P4 name."""
         return ActionProfileArray(self._native, name)
 
+    def set_crc_parameters(
+        self,
+        calculation: str,
+        *,
+        polynomial: int,
+        initial: int = 0,
+        final_xor: int = 0,
+        reflect_data: bool = False,
+        reflect_remainder: bool = False,
+    ) -> None:
+        """Sets the parameters of a hash with `crc16_custom` or `crc32_custom`, one of `Program.calculations`. The polynomial is without its
+        highest term; `reflect_data` takes the bits of each byte from the least significant one, `reflect_remainder` reverses the result."""
+        numbers, reflect = (polynomial, initial, final_xor), (reflect_data, reflect_remainder)
+        self._native.set_crc_parameters(calculation, numbers, reflect)
+
     def multicast_group(self, group: int, replicas: Sequence[int | tuple[int, int]] | None) -> None:
         """Sets what a multicast group copies to: ports, or pairs of port and instance (`egress_rid`). `None` removes it."""
         self._native.set_multicast_group(group, _replicas(replicas))

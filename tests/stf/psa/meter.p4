@@ -1,4 +1,4 @@
-// A Meter gives RED, GREEN or YELLOW, and never a better colour than the packet had before.
+// A Meter gives RED, GREEN or YELLOW, never a better colour than the packet had before, and takes only tokens that this colour stands for.
 #include <psa.p4>
 
 header input_t {
@@ -13,7 +13,7 @@ header output_t {
 
 control Test(in input_t input, inout output_t output) {
     Meter<bit<8>>(2, PSA_MeterType_t.PACKETS) blind;
-    Meter<bit<8>>(2, PSA_MeterType_t.PACKETS) aware;
+    Meter<bit<8>>(3, PSA_MeterType_t.PACKETS) aware;
 
     apply {
         PSA_MeterColor_t color = blind.execute(input.index);

@@ -129,8 +129,7 @@ fn times(label: &str, times: &Histogram) -> String {
 }
 
 fn fast_path(report: &Report) -> String {
-    let fast: u64 = report.paths.fast().map(|(_, packets)| packets).sum();
-    let slow: u64 = report.paths.slow().map(|(_, packets)| packets).sum();
+    let (fast, slow) = (report.paths.fast_total(), report.paths.slow_total());
     match fast + slow {
         0 => String::new(),
         all => format!("fast path: {:.1} % of packets\n", 100.0 * fast as f64 / all as f64),

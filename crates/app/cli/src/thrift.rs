@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use forebay_daemon::QueueControl;
+use forebay_ir::Calculation;
 use forebay_p4runtime::{Device, Error, Now};
+use forebay_pipeline::{CrcParameters, Pipeline};
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use forebay_server::{Address, Local};
 use forebay_thrift::{About, Line, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows};
@@ -36,6 +38,17 @@ pub fn serve(listener: TcpListener, local: Local, queues: Arc<QueueControl>) -> 
     let port = listener.local_addr().map_or(0, |address| address.port());
     let switch = OfServer { local, queues, port };
     forebay_thrift::serve(listener, switch).context("--thrift: cannot start a thread")
+}
+
+fn calculations(pipeline: Option<&Pipeline>) -> Vec<Calculation> {
+    pipeline.map_or(Vec::new(), |pipeline| pipeline.program().calculations.clone())
+}
+
+fn set_crc_parameters(pipeline: Option<&Pipeline>, name: &str, parameters: CrcParameters) -> Result<(), String> {
+    let pipeline = pipeline.ok_or("no program runs")?;
+    pipeline
+        .set_crc_parameters(name, parameters)
+        .map_err(|why| why.to_string())
 }
 
 /// Changes limits of queues.
@@ -95,6 +108,14 @@ impl Switch for OfServer {
     fn limit_queues(&self, change: QueueChange) -> Result<(), String> {
         limit_queues(&self.queues, change)
     }
+
+    fn calculations(&self) -> Vec<Calculation> {
+        calculations(self.local.pipeline().as_deref())
+    }
+
+    fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String> {
+        set_crc_parameters(self.local.pipeline().as_deref(), calculation, parameters)
+    }
 }
 
 /// A switch that is about to run.
@@ -129,6 +150,15 @@ impl Switch for OfDevice<'_> {
 
     fn limit_queues(&self, change: QueueChange) -> Result<(), String> {
         limit_queues(self.queues, change)
+    }
+
+    fn calculations(&self) -> Vec<Calculation> {
+        calculations(self.device.borrow().pipeline().map(Arc::as_ref))
+    }
+
+    fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String> {
+        let device = self.device.borrow();
+        set_crc_parameters(device.pipeline().map(Arc::as_ref), calculation, parameters)
     }
 }
 

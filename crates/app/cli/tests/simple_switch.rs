@@ -85,6 +85,43 @@ fn packets_from_files_are_logged_in_the_words_of_bmv2() {
 }
 
 #[test]
+fn commands_set_the_parameters_of_hashes() {
+    const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hashes.p4");
+    let folder = folder();
+    let mut frame = [0; 60];
+    frame[6..12].copy_from_slice(b"123456");
+    let hashes = |commands: &str| {
+        std::fs::write(folder.path().join("commands.txt"), commands).expect("a file");
+        capture(&folder.path().join("left_in.pcap"), &[&frame]);
+        capture(&folder.path().join("right_in.pcap"), &[]);
+        let link = folder.path().join("simple_switch");
+        let _ = std::fs::remove_file(link);
+        let output = named(folder.path(), "simple_switch")
+            .args(["-i", "1@left", "2@right", "--use-files", "0"])
+            .args(["--entries", "commands.txt", PROGRAM])
+            .output()
+            .expect("the command runs");
+        let sent = std::fs::read(folder.path().join("right_out.pcap")).unwrap_or_default();
+        let sent = read_all(&sent).unwrap_or_default();
+        let hashes = sent.first().map(|packet| packet.data()[14..24].to_vec());
+        (hashes, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // Until they are set: CRC-32 twice, CRC-16/ARC.
+    let (before, said) = hashes("# none\n");
+    assert_eq!(before.expect(&said), *b"\x09\x72\xd3\x61\x09\x72\xd3\x61\x29\xe4");
+    // CRC-32K, CRC-16/XMODEM.
+    let (after, said) = hashes(
+        "set_crc32_parameters calc_0 0x741B8CD7 0xFFFFFFFF 0xFFFFFFFF true True
+         set_crc16_parameters calc_1 0x1021 0 0 false 0",
+    );
+    assert_eq!(after.expect(&said), *b"\x09\x72\xd3\x61\xdd\x89\x0f\xb1\x20\xe4");
+    let (_, said) = hashes("set_crc32_parameters calc_1 1 0 0 true true\nset_crc16_parameters calc_2 1 0 0 true true");
+    for expected in ["WRONG_TYPE_CALCULATION", "there is `calc`, `calc_0`, `calc_1`"] {
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn refusals_end_before_anything_runs() {
     let folder = folder();
     let refused = named(folder.path(), "simple_switch_grpc")

@@ -16,6 +16,8 @@ pub(crate) fn program(program: &Program) -> Value {
         "value_sets": program.value_sets.iter()
             .map(|it| json!({ "name": it.name, "size": it.size })).collect::<Vec<_>>(),
         "digests": program.digests.iter().map(|it| it.name.clone()).collect::<Vec<_>>(),
+        "calculations": program.calculations.iter()
+            .map(|it| (it.name.clone(), json!(it.crc.name()))).collect::<serde_json::Map<_, _>>(),
         "headers": program.headers.iter().map(|it| header(program, it)).collect::<Vec<_>>(),
         "errors": program.errors,
     })

@@ -8,7 +8,9 @@ use crate::program::Program;
 use crate::tables::{self, ReadEntry};
 use crate::values::{Field, Invoked};
 use forebay_entries::{Applied, Controller};
-use forebay_pipeline::{CloneSession, CounterValue, Engine, NoTrace, Options, Pipeline, Replica, Tracer};
+use forebay_pipeline::{
+    CloneSession, CounterValue, CrcParameters, Engine, NoTrace, Options, Pipeline, Replica, Tracer,
+};
 use forebay_stf::Observer;
 use forebay_switch::{Config, Counters, Frames, MemorySwitch, SendError};
 use forebay_trace::TracePrinter;
@@ -312,6 +314,23 @@ impl Switch {
         self.control(py, |pipeline| {
             pipeline.configure_meter(name, index, rates.map(objects::rates))
         })
+    }
+
+    fn set_crc_parameters(
+        &self,
+        py: Python<'_>,
+        calculation: &str,
+        numbers: (u64, u64, u64),
+        reflect: (bool, bool),
+    ) -> PyResult<()> {
+        let parameters = CrcParameters {
+            polynomial: numbers.0,
+            initial: numbers.1,
+            final_xor: numbers.2,
+            reflect_input: reflect.0,
+            reflect_output: reflect.1,
+        };
+        self.control(py, |pipeline| pipeline.set_crc_parameters(calculation, parameters))
     }
 
     /// Port and instance of each copy; none removes the group.

@@ -1,6 +1,9 @@
 //! Bodies: control-flow graphs of operations.
 
-use crate::{BlockId, CounterId, DigestId, Expr, HeaderId, Location, MeterId, RegisterId, SlotId, TableId, ValueSetId};
+use crate::{
+    BlockId, CalculationId, CounterId, DigestId, Expr, HeaderId, Location, MeterId, RegisterId, SlotId, TableId,
+    ValueSetId,
+};
 use forebay_bits::Bits;
 
 /// A parser, a control, a deparser or an action: blocks, executed from block 0.
@@ -226,6 +229,9 @@ pub enum Op {
         meter: MeterId,
         /// Index.
         index: Expr,
+        /// The colour that the packet has before: 0 green, 1 yellow, 2 (and more) red. It gets no better one, and takes no tokens of a
+        /// bucket that this colour does not stand for (RFC 2698, colour-aware). Without it every packet is green before.
+        before: Option<Expr>,
         /// Receives the colour: 0 green, 1 yellow, 2 red, or [`crate::UNMETERED`].
         slot: SlotId,
     },
@@ -353,12 +359,10 @@ pub enum CloneKind {
 pub enum HashAlgorithm {
     /// CRC-32 (IEEE 802.3).
     Crc32,
-    /// CRC-32 with parameters of the control plane; until then those of [`HashAlgorithm::Crc32`].
-    Crc32Custom,
     /// CRC-16 (ARC).
     Crc16,
-    /// CRC-16 with parameters of the control plane.
-    Crc16Custom,
+    /// A CRC of [`Program::calculations`](crate::Program::calculations), whose parameters the control plane may change.
+    Custom(CalculationId),
     /// The target's choice.
     Random,
     /// The data itself.
@@ -375,12 +379,10 @@ pub enum HashAlgorithm {
 }
 
 impl HashAlgorithm {
-    /// The names of v1model's `HashAlgorithm`, and those of the algorithms that no program names.
+    /// The names of v1model's `HashAlgorithm`, but for the custom ones, and those of the algorithms that no program names.
     pub(crate) const NAMES: &'static [(HashAlgorithm, &'static str)] = &[
         (HashAlgorithm::Crc32, "crc32"),
-        (HashAlgorithm::Crc32Custom, "crc32_custom"),
         (HashAlgorithm::Crc16, "crc16"),
-        (HashAlgorithm::Crc16Custom, "crc16_custom"),
         (HashAlgorithm::Random, "random"),
         (HashAlgorithm::Identity, "identity"),
         (HashAlgorithm::Csum16, "csum16"),
@@ -389,7 +391,7 @@ impl HashAlgorithm {
         (HashAlgorithm::Crc16More, "crc16_more"),
     ];
 
-    /// The algorithm that v1model gives this name.
+    /// The algorithm that v1model gives this name. `crc16_custom` and `crc32_custom` are none before they are a calculation.
     pub fn from_name(name: &str) -> Option<HashAlgorithm> {
         let known = HashAlgorithm::NAMES.iter().find(|(_, known)| *known == name)?;
         Some(known.0).filter(|known| !matches!(known, HashAlgorithm::Crc32More | HashAlgorithm::Crc16More))

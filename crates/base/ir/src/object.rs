@@ -236,6 +236,58 @@ pub struct Meter {
     pub size: Option<u64>,
 }
 
+/// A CRC with parameters of the control plane: `crc16_custom` or `crc32_custom` where a program computes it. Until they are set they are
+/// those of [`HashAlgorithm::Crc16`] and [`HashAlgorithm::Crc32`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calculation {
+    /// Name for the control plane: that of p4c's calculation.
+    pub name: String,
+    /// Which of the two.
+    pub crc: CustomCrc,
+}
+
+/// The CRCs whose parameters can be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CustomCrc {
+    /// `crc16_custom`
+    Crc16,
+    /// `crc32_custom`
+    Crc32,
+}
+
+impl CustomCrc {
+    /// Which one v1model gives this name.
+    pub fn from_name(name: &str) -> Option<CustomCrc> {
+        [CustomCrc::Crc16, CustomCrc::Crc32]
+            .into_iter()
+            .find(|crc| crc.name() == name)
+    }
+
+    /// The name that v1model gives it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CustomCrc::Crc16 => "crc16_custom",
+            CustomCrc::Crc32 => "crc32_custom",
+        }
+    }
+
+    /// Bits of the result.
+    pub fn width(self) -> u32 {
+        match self {
+            CustomCrc::Crc16 => 16,
+            CustomCrc::Crc32 => 32,
+        }
+    }
+
+    /// The CRC that it is until its parameters are changed.
+    pub fn plain(self) -> HashAlgorithm {
+        match self {
+            CustomCrc::Crc16 => HashAlgorithm::Crc16,
+            CustomCrc::Crc32 => HashAlgorithm::Crc32,
+        }
+    }
+}
+
 /// `value_set<T>(size)` of a parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {

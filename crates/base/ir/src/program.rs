@@ -2,8 +2,8 @@
 
 use crate::pipeline::Graph;
 use crate::{
-    Action, ActionProfile, Body, BodyKind, Counter, Digest, Expr, Meter, Op, Recipient, Register, SelectCase,
-    Statement, Table, Terminator, ValueSet,
+    Action, ActionProfile, Body, BodyKind, Calculation, Counter, Digest, Expr, Meter, Op, Recipient, Register,
+    SelectCase, Statement, Table, Terminator, ValueSet,
 };
 use std::collections::BTreeMap;
 
@@ -47,6 +47,8 @@ ids!(
     ValueSetId,
     /// Index into [`Program::digests`].
     DigestId,
+    /// Index into [`Program::calculations`].
+    CalculationId,
 );
 
 /// A program ready to execute.
@@ -88,6 +90,8 @@ pub struct Program {
     pub value_sets: Vec<ValueSet>,
     /// Digests.
     pub digests: Vec<Digest>,
+    /// Hashes whose parameters the control plane may change.
+    pub calculations: Vec<Calculation>,
     /// What the architecture does around the bodies, once its builder has made it.
     pub graph: Option<Graph>,
 }
@@ -113,6 +117,7 @@ impl Program {
             meters: Vec::new(),
             value_sets: Vec::new(),
             digests: Vec::new(),
+            calculations: Vec::new(),
             graph: None,
         }
     }

@@ -64,7 +64,12 @@ macro_rules! op_exprs {
             Op::Extract { varbit_bits, .. } => $values!(option varbit_bits),
             Op::Advance { bits } => vec![bits],
             Op::Truncate { bytes } => vec![bytes],
-            Op::RegisterRead { index, .. } | Op::Count { index, .. } | Op::ExecuteMeter { index, .. } => vec![index],
+            Op::RegisterRead { index, .. } | Op::Count { index, .. } => vec![index],
+            Op::ExecuteMeter { index, before, .. } => {
+                let mut exprs = $values!(option before);
+                exprs.push(index);
+                exprs
+            }
             Op::RegisterWrite { index, value, .. } => vec![index, value],
             Op::Hash { data, range, .. } => {
                 let mut exprs = $values!(data data);

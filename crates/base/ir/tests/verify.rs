@@ -398,6 +398,7 @@ fn direct_objects_belong_to_tables_and_arrays_do_not() {
             Op::ExecuteMeter {
                 meter: MeterId(1),
                 index: constant(32),
+                before: None,
                 slot,
             },
         );

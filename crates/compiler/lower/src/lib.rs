@@ -31,6 +31,7 @@ mod action;
 mod architecture;
 mod assign;
 mod binding;
+mod calculations;
 mod call;
 mod cast;
 mod compare;
@@ -77,6 +78,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
     let mut cx = context::Context::new(program, sources);
     architecture::lower_main(&mut cx);
     externs::learning::complete_pairs(&mut cx);
+    calculations::name(&mut cx.program);
     if !cx.has_errors() {
         consistency::check(&mut cx);
         direct::check(&mut cx);

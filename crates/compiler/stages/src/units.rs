@@ -376,7 +376,7 @@ impl<'a> Splitter<'a> {
                 self.counters.insert(*counter, place);
                 false
             }
-            Op::ExecuteMeter { meter, index, slot } => {
+            Op::ExecuteMeter { meter, index, slot, .. } => {
                 let array = &self.program.meters[meter.index()];
                 let known = self.meters.get(meter).copied();
                 let demand = Demand::of_counters(array.size.unwrap_or(1));

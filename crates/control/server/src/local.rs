@@ -3,6 +3,7 @@
 use crate::shared::Shared;
 use forebay_gnmi::PortInfo;
 use forebay_p4runtime::{Error, Now};
+use forebay_pipeline::Pipeline;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use std::sync::Arc;
 
@@ -34,6 +35,11 @@ impl Local {
     /// The program that runs, if there is one.
     pub fn program(&self) -> Option<ForwardingPipelineConfig> {
         self.shared.call(|device, _| device.program().cloned())
+    }
+
+    /// What packets go through, if there is a program.
+    pub fn pipeline(&self) -> Option<Arc<Pipeline>> {
+        self.shared.call(|device, _| device.pipeline().cloned())
     }
 
     /// Does all of the updates or none.

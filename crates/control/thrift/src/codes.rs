@@ -113,6 +113,8 @@ declared! {
     INVALID_L1_HANDLE: Replication 4,
     SESSION_NOT_FOUND: Mirroring 1,
     INVALID_CALCULATION_NAME: Hash 1,
+    WRONG_TYPE_CALCULATION: Hash 2,
+    INVALID_CONFIG: Hash 3,
     INVALID_RESOURCE_TYPE: Lookup 0,
 }
 

@@ -66,6 +66,10 @@ impl<S: Switch> Runtime<S> {
         let lists = (1..)
             .zip(&info.digests)
             .map(|(id, digest): (u32, _)| json!({"name": digest.name(), "id": id, "elements": []}));
+        let calculations = self.switch.calculations();
+        let calculations = (0..).zip(&calculations).map(|(id, calculation): (u32, _)| {
+            json!({"name": calculation.name, "id": id, "algo": calculation.crc.name(), "input": []})
+        });
         json!({
             "program": info.pkg_info.as_ref().map_or("", |package| &package.name),
             "__meta__": {"version": [2, 24], "compiler": "forebay"},
@@ -80,7 +84,7 @@ impl<S: Switch> Runtime<S> {
             "meter_arrays": self.described_meters(),
             "counter_arrays": self.described_counters(),
             "register_arrays": registers.collect::<Vec<_>>(),
-            "calculations": [],
+            "calculations": calculations.collect::<Vec<_>>(),
             "checksums": [],
             "learn_lists": lists.collect::<Vec<_>>(),
             "field_lists": [],

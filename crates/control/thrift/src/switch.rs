@@ -1,6 +1,8 @@
 //! What the interface is to.
 
+use forebay_ir::Calculation;
 use forebay_p4runtime::Error;
+use forebay_pipeline::CrcParameters;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 
 /// A switch that takes P4Runtime's messages from within its own process, as from an operator whom no arbitration binds.
@@ -31,6 +33,15 @@ pub trait Switch {
     /// # Errors
     /// When there are no such queues, or the limit is none.
     fn limit_queues(&self, change: QueueChange) -> Result<(), String>;
+
+    /// The hashes of the program whose parameters can be changed.
+    fn calculations(&self) -> Vec<Calculation>;
+
+    /// Changes the parameters of one of them.
+    ///
+    /// # Errors
+    /// When there is none of this name, or a parameter has more bits than the CRC.
+    fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String>;
 }
 
 /// Another limit for some queues.

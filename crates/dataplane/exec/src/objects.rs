@@ -66,8 +66,8 @@ pub trait Objects {
     /// Counts the packet; nothing outside the array.
     fn count(&self, counter: CounterId, index: u64, packet: PacketFacts);
 
-    /// Meters the packet: 0 green, 1 yellow, 2 red, or [`forebay_ir::UNMETERED`]; `None` outside the array.
-    fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8>;
+    /// Meters the packet, which has the colour `before`: 0 green, 1 yellow, 2 red, or [`forebay_ir::UNMETERED`]; `None` outside the array.
+    fn execute_meter(&self, meter: MeterId, index: u64, before: u8, packet: PacketFacts) -> Option<u8>;
 
     /// The hash of bytes.
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64;

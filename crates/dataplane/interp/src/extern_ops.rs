@@ -34,9 +34,16 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                 self.trace_extern("counter.count", name, Some(index), None, location);
                 self.objects.count(*counter, index, self.facts);
             }
-            Op::ExecuteMeter { meter, index, slot } => {
+            Op::ExecuteMeter {
+                meter,
+                index,
+                before,
+                slot,
+            } => {
                 let index = self.index(index, action_data);
-                let color = self.objects.execute_meter(*meter, index, self.facts);
+                let before = before.as_ref().map_or(0, |before| self.index(before, action_data));
+                let before = before.min(2) as u8;
+                let color = self.objects.execute_meter(*meter, index, before, self.facts);
                 let color = color.map(|color| Bits::new(self.width(*slot), color.into()));
                 let name = &self.program.meters[meter.index()].name;
                 self.trace_extern("meter.execute_meter", name, Some(index), color.as_ref(), location);

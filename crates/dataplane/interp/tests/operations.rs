@@ -55,7 +55,7 @@ impl Objects for FakeObjects {
         self.counted.set(Some((index, packet.length_bytes)));
     }
 
-    fn execute_meter(&self, _: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {
+    fn execute_meter(&self, _: MeterId, index: u64, _: u8, packet: PacketFacts) -> Option<u8> {
         (index == 0).then_some(packet.timestamp_us as u8)
     }
 

@@ -66,7 +66,7 @@ functions! {
     COUNT = count(3);
     TAKE_BACK_COUNT = take_back_count(3);
     ENTER_ATOMIC = enter_atomic(3);
-    EXECUTE_METER = execute_meter(3) -> u64;
+    EXECUTE_METER = execute_meter(4) -> u64;
     HASH_BYTES = hash_bytes(4) -> u64;
     HASH_BEGIN = hash_begin(1);
     HASH_END = hash_end(3) -> u64;
@@ -637,12 +637,12 @@ unsafe extern "C" fn take_back_count(context: *const Context<'_>, counter: u64, 
 }
 
 /// The colour, or [`NO_COLOR`] outside the array.
-unsafe extern "C" fn execute_meter(context: *const Context<'_>, meter: u64, index: u64) -> u64 {
+unsafe extern "C" fn execute_meter(context: *const Context<'_>, meter: u64, index: u64, before: u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &*context };
     let color = context
         .objects
-        .execute_meter(MeterId(meter as u32), index, context.facts);
+        .execute_meter(MeterId(meter as u32), index, before.min(2) as u8, context.facts);
     color.map_or(NO_COLOR, u64::from)
 }
 

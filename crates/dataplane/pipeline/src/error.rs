@@ -96,6 +96,8 @@ pub enum ObjectKind {
     Meter,
     /// Parser value set.
     ValueSet,
+    /// Hash with parameters of the control plane.
+    Calculation,
     /// Multicast group.
     MulticastGroup,
     /// Clone session.
@@ -114,6 +116,7 @@ impl fmt::Display for ObjectKind {
             ObjectKind::Counter => "counter",
             ObjectKind::Meter => "meter",
             ObjectKind::ValueSet => "value set",
+            ObjectKind::Calculation => "hash with parameters",
             ObjectKind::MulticastGroup => "multicast group",
             ObjectKind::CloneSession => "clone session",
             ObjectKind::HeaderField => "header field",

@@ -6,15 +6,16 @@ use crate::error::{ControlError, LoadError};
 use crate::layout::Layout;
 use crate::machine_code::MachineCode;
 use crate::memory;
-use crate::objects::{Control, CustomCrcs, LookupPlan, Snapshot, Stateful};
+use crate::objects::{Control, LookupPlan, Snapshot, Stateful};
 use crate::outcome::DropCounters;
 use crate::replication::ReplicationEngine;
 use crate::sections::{self, RegisterLocks};
 use crate::storage::Storage;
 use crate::straight;
 use forebay_ir::pipeline::{End, Finish};
-use forebay_ir::{Architecture, MatchKind, Op, Program, TableId, Unit};
+use forebay_ir::{Architecture, CustomCrc, MatchKind, Op, Program, TableId, Unit};
 use forebay_jit::{RegisterBanks, default_slot};
+use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, HitTimes, Implementation, KeySpec,
     MeterArray, MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
@@ -149,7 +150,7 @@ impl Pipeline {
                 .collect(),
             value_sets: program.value_sets.iter().map(|_| Arc::default()).collect(),
             replication: Arc::new(ReplicationEngine::of(program.architecture)),
-            custom_crcs: Arc::new(CustomCrcs::default()),
+            calculations: Arc::new(load_calculations(&program)),
         });
         Ok(Pipeline {
             code: MachineCode::new(&program, layout.as_ref(), &options, &sections.with_lookups)
@@ -236,6 +237,18 @@ impl Pipeline {
             Err(TryLockError::WouldBlock) => None,
         }
     }
+}
+
+/// The CRCs with parameters of the control plane, as they are before it sets them.
+fn load_calculations(program: &Program) -> Vec<Arc<Crc>> {
+    let plain = |crc| match crc {
+        CustomCrc::Crc16 => CrcParameters::CRC_16,
+        CustomCrc::Crc32 => CrcParameters::CRC_32,
+    };
+    let calculations = program.calculations.iter();
+    calculations
+        .map(|calculation| Arc::new(Crc::new(plain(calculation.crc))))
+        .collect()
 }
 
 fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {

@@ -18,7 +18,7 @@ use forebay_ir::{
 };
 use forebay_jit::{Arrays, Members, default_slot};
 use forebay_tables::counter::SHARDS;
-use forebay_tables::crc::{Crc, CrcParameters};
+use forebay_tables::crc::Crc;
 use forebay_tables::{
     ActionProfile, ActionRef, CounterArray, Domain, Groups, HitTimes, KeyMatch, Lock, LookupResult, MeterArray,
     MeterColor, NO_SLOT, Pin, RegisterArray, SectionLocks, Table, TableView,
@@ -52,42 +52,26 @@ pub(crate) struct Snapshot {
     pub(crate) value_sets: Vec<Arc<Vec<Vec<KeyMatch>>>>,
     /// Multicast groups and clone sessions.
     pub(crate) replication: Arc<ReplicationEngine>,
-    /// The CRCs with parameters of the control plane.
-    pub(crate) custom_crcs: Arc<CustomCrcs>,
+    /// By [`CalculationId`](forebay_ir::CalculationId): the CRCs with parameters of the control plane.
+    pub(crate) calculations: Arc<Vec<Arc<Crc>>>,
 }
 
 impl Snapshot {
-    /// The groups of tables that do something else with a packet than in a former one: those that are others now, and those whose
-    /// entries name members that are, or have members picked by another hash.
+    /// The groups of tables that do something else with a packet than in a former one: those that are others now, those whose
+    /// entries name members that are, and all when a hash is another, which keys may be made of.
     pub(crate) fn changed_since(&self, former: &Snapshot, program: &Program) -> Groups {
+        let hashes_differ = !Arc::ptr_eq(&self.calculations, &former.calculations);
         let is_other_profile = |profile: ActionProfileId| {
             let index = profile.index();
             !Arc::ptr_eq(&self.profiles[index], &former.profiles[index])
-                || !Arc::ptr_eq(&self.custom_crcs, &former.custom_crcs)
         };
         let tables = program.tables.iter().zip(self.tables.iter().zip(&former.tables));
         let changed = tables.filter(|(declared, (table, before))| {
-            !Arc::ptr_eq(table, before) || declared.implementation.is_some_and(is_other_profile)
+            hashes_differ || !Arc::ptr_eq(table, before) || declared.implementation.is_some_and(is_other_profile)
         });
         changed.fold(Groups::default(), |groups, (_, (table, _))| {
             groups.or(Groups::of(table.group()))
         })
-    }
-}
-
-/// `crc16_custom` and `crc32_custom`.
-#[derive(Clone, Debug)]
-pub(crate) struct CustomCrcs {
-    pub(crate) crc16: Crc,
-    pub(crate) crc32: Crc,
-}
-
-impl Default for CustomCrcs {
-    fn default() -> Self {
-        CustomCrcs {
-            crc16: Crc::new(CrcParameters::CRC_16),
-            crc32: Crc::new(CrcParameters::CRC_32),
-        }
     }
 }
 
@@ -249,6 +233,9 @@ fn action_indices(program: &Program, table: &forebay_ir::Table) -> Vec<Option<u3
         .collect()
 }
 
+/// The colour of packets that have none before a meter.
+const GREEN: u8 = 0;
+
 /// All objects during one burst.
 #[derive(Debug)]
 pub(crate) struct View<'a> {
@@ -342,7 +329,7 @@ impl<'a> View<'a> {
 
     fn meter_hit(&self, table_id: TableId, slot: u64, packet: PacketFacts) -> Option<u8> {
         let direct = self.program.tables[table_id.index()].direct_meter?;
-        self.execute_meter(direct.meter, slot, packet)
+        self.execute_meter(direct.meter, slot, GREEN, packet)
     }
 
     /// What a miss changes: the counter and the meter of the default entry. A meter that is not configured leaves the
@@ -359,7 +346,8 @@ impl<'a> View<'a> {
         let table = &self.program.tables[table_id.index()];
         let meter = &self.stateful.meters[table.direct_meter?.meter.index()];
         let slot = default_slot(table);
-        match meter.execute_configured(slot, packet.length_bytes.into(), nanoseconds(packet)) {
+        let length = packet.length_bytes.into();
+        match meter.execute_configured(slot, length, MeterColor::Green, nanoseconds(packet)) {
             Some(color) => Some(color as u8),
             None => self.tells_unmetered().then_some(UNMETERED),
         }
@@ -552,24 +540,30 @@ impl Objects for View<'_> {
         self.stateful.counters[counter.index()].count(self.shard, index, packet.length_bytes.into());
     }
 
-    fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {
+    fn execute_meter(&self, meter: MeterId, index: u64, before: u8, packet: PacketFacts) -> Option<u8> {
         let meters = &self.stateful.meters[meter.index()];
         let inside = usize::try_from(index).is_ok_and(|index| index < meters.len());
         let length = packet.length_bytes.into();
-        inside.then(|| match meters.execute_configured(index, length, nanoseconds(packet)) {
-            Some(color) => color as u8,
-            None if self.tells_unmetered() => UNMETERED,
-            None => MeterColor::Green as u8,
-        })
+        let before = match before {
+            GREEN => MeterColor::Green,
+            1 => MeterColor::Yellow,
+            _ => MeterColor::Red,
+        };
+        inside.then(
+            || match meters.execute_configured(index, length, before, nanoseconds(packet)) {
+                Some(color) => color as u8,
+                None if self.tells_unmetered() => UNMETERED,
+                None => MeterColor::Green as u8,
+            },
+        )
     }
 
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
         use forebay_tables::HashAlgorithm as Computed;
         let computed = match algorithm {
             HashAlgorithm::Crc32 => Computed::Crc32,
-            HashAlgorithm::Crc32Custom => return self.snapshot.custom_crcs.crc32.compute(data),
+            HashAlgorithm::Custom(calculation) => return self.snapshot.calculations[calculation.index()].compute(data),
             HashAlgorithm::Crc16 => Computed::Crc16,
-            HashAlgorithm::Crc16Custom => return self.snapshot.custom_crcs.crc16.compute(data),
             HashAlgorithm::Random => Computed::Random,
             HashAlgorithm::Identity => Computed::Identity,
             HashAlgorithm::Csum16 => Computed::Csum16,

@@ -140,6 +140,27 @@ impl PathCounters {
         SlowReason::all().zip(self.slow)
     }
 
+    /// Packets of the fast path in any form.
+    pub fn fast_total(&self) -> u64 {
+        self.fast.iter().sum()
+    }
+
+    /// Packets of the slow path for any reason.
+    pub fn slow_total(&self) -> u64 {
+        self.slow.iter().sum()
+    }
+
+    /// What was counted since these counters, read earlier.
+    #[must_use]
+    pub fn since(mut self, earlier: &PathCounters) -> PathCounters {
+        let subtract =
+            |own: &mut [u64], before: &[u64]| own.iter_mut().zip(before).for_each(|(own, before)| *own -= before);
+        subtract(&mut self.fast, &earlier.fast);
+        subtract(&mut self.slow, &earlier.slow);
+        self.flow_misses -= earlier.flow_misses;
+        self
+    }
+
     /// Counts packets of the fast path.
     #[inline]
     pub(crate) fn count_fast(&mut self, form: FastForm, packets: u64) {

@@ -22,7 +22,7 @@ pub struct CrcParameters {
 }
 
 impl CrcParameters {
-    /// The CRC of Ethernet: `crc32`, and the beginning of `crc32_custom`.
+    /// The CRC of Ethernet: `crc32`, and `crc32_custom` until it has other parameters.
     pub const CRC_32: CrcParameters = CrcParameters {
         width: 32,
         polynomial: 0x04C1_1DB7,
@@ -32,7 +32,7 @@ impl CrcParameters {
         reflect_remainder: true,
     };
 
-    /// CRC-16/ARC: `crc16`, and the beginning of `crc16_custom`.
+    /// CRC-16/ARC: `crc16`, and `crc16_custom` until it has other parameters.
     pub const CRC_16: CrcParameters = CrcParameters {
         width: 16,
         polynomial: 0x8005,

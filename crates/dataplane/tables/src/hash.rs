@@ -14,19 +14,13 @@ static CRC_16: Crc = Crc::new(CrcParameters::CRC_16);
 
 /// A hash algorithm (`HashAlgorithm` of v1model).
 ///
-/// The custom CRCs are those whose parameters the control plane may change. Until it does they
-/// are the plain ones, and that is what [`HashAlgorithm::compute`] does with them; with other
-/// parameters, use a [`Crc`] of your own.
+/// The custom CRCs are none of them: their parameters are the control plane's, and a [`Crc`] computes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HashAlgorithm {
     /// The CRC of Ethernet.
     Crc32,
-    /// A CRC of 32 bits with configurable parameters.
-    Crc32Custom,
     /// CRC-16/ARC.
     Crc16,
-    /// A CRC of 16 bits with configurable parameters.
-    Crc16Custom,
     /// Some well-spread number. BMv2 has no such algorithm; here it is a 64-bit mix of the data,
     /// so that runs are reproducible and every executor agrees.
     Random,
@@ -46,8 +40,8 @@ impl HashAlgorithm {
     /// The hash of `data`.
     pub fn compute(self, data: &[u8]) -> u64 {
         match self {
-            HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom => CRC_32.compute(data),
-            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom => CRC_16.compute(data),
+            HashAlgorithm::Crc32 => CRC_32.compute(data),
+            HashAlgorithm::Crc16 => CRC_16.compute(data),
             HashAlgorithm::Random => mix(data),
             HashAlgorithm::Identity => data.iter().take(8).fold(0, |value, &byte| value << 8 | u64::from(byte)),
             HashAlgorithm::Csum16 => internet_checksum(data).into(),
@@ -61,9 +55,7 @@ impl HashAlgorithm {
     pub fn from_name(name: &str) -> Option<HashAlgorithm> {
         Some(match name {
             "crc32" => HashAlgorithm::Crc32,
-            "crc32_custom" => HashAlgorithm::Crc32Custom,
             "crc16" => HashAlgorithm::Crc16,
-            "crc16_custom" => HashAlgorithm::Crc16Custom,
             "random" => HashAlgorithm::Random,
             "identity" => HashAlgorithm::Identity,
             "csum16" => HashAlgorithm::Csum16,
@@ -75,8 +67,8 @@ impl HashAlgorithm {
     /// Bits of the result.
     pub fn width(self) -> u32 {
         match self {
-            HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom | HashAlgorithm::Crc32More => 32,
-            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom | HashAlgorithm::Crc16More => 16,
+            HashAlgorithm::Crc32 | HashAlgorithm::Crc32More => 32,
+            HashAlgorithm::Crc16 | HashAlgorithm::Crc16More => 16,
             HashAlgorithm::Csum16 | HashAlgorithm::Xor16 => 16,
             HashAlgorithm::Random | HashAlgorithm::Identity => 64,
         }
@@ -138,9 +130,7 @@ mod tests {
     fn every_algorithm_on_the_digits() {
         let expected = [
             ("crc32", 0xCBF4_3926),
-            ("crc32_custom", 0xCBF4_3926),
             ("crc16", 0xBB3D),
-            ("crc16_custom", 0xBB3D),
             ("identity", 0x3132_3334_3536_3738),
             ("csum16", 0xF62A),
             ("xor16", 0x3908),

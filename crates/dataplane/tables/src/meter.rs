@@ -208,7 +208,7 @@ impl MeterArray {
         };
         let cost = self.cost(packet_bytes);
         let color = match &mut state.meter {
-            Some(meter) => meter.execute(cost, now_ns).max(earlier_color),
+            Some(meter) => meter.execute(cost, earlier_color, now_ns),
             None => earlier_color,
         };
         state.count(color, packet_bytes);
@@ -216,10 +216,17 @@ impl MeterArray {
     }
 
     /// The same, if the element is configured: one that is not gives no color, and counts the packet as green.
-    pub fn execute_configured(&self, index: u64, packet_bytes: u64, now_ns: u64) -> Option<MeterColor> {
+    pub fn execute_configured(
+        &self,
+        index: u64,
+        packet_bytes: u64,
+        earlier_color: MeterColor,
+        now_ns: u64,
+    ) -> Option<MeterColor> {
         let mut state = self.lock(index)?;
         let cost = self.cost(packet_bytes);
-        let color = state.meter.as_mut().map(|meter| meter.execute(cost, now_ns));
+        let meter = state.meter.as_mut();
+        let color = meter.map(|meter| meter.execute(cost, earlier_color, now_ns));
         state.count(color.unwrap_or_default(), packet_bytes);
         color
     }
@@ -318,14 +325,15 @@ impl Meter {
         }
     }
 
-    fn execute(&mut self, cost: u64, now_ns: u64) -> MeterColor {
+    /// A packet takes tokens of the buckets that its color before allows: a red one none, a yellow one peak tokens alone (RFC 2698 §3).
+    fn execute(&mut self, cost: u64, before: MeterColor, now_ns: u64) -> MeterColor {
         if now_ns > self.filled_ns {
             self.fill(now_ns);
         }
-        if !take(&mut self.peak_tokens, cost) {
+        if before == MeterColor::Red || !take(&mut self.peak_tokens, cost) {
             return MeterColor::Red;
         }
-        if !take(&mut self.committed_tokens, cost) {
+        if before == MeterColor::Yellow || !take(&mut self.committed_tokens, cost) {
             return MeterColor::Yellow;
         }
         MeterColor::Green
@@ -451,6 +459,16 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_color_spares_tokens() {
+        let meters = meters(MeterKind::Bytes, BYTES);
+        // A red packet takes none, a yellow one none of the committed.
+        assert_eq!(meters.execute(1, 100, Red, 0), Red);
+        assert_eq!(meters.execute(1, 50, Yellow, 0), Yellow);
+        assert_eq!(meters.execute(1, 100, Green, 0), Green);
+        assert_eq!(meters.execute(1, 1, Yellow, 0), Red);
+    }
+
+    #[test]
     fn colors_are_counted() {
         let meters = meters(MeterKind::Bytes, BYTES);
         for (bytes, earlier) in [(100, Green), (50, Green), (1, Green), (9, Red)] {
@@ -476,7 +494,7 @@ mod tests {
         assert_eq!(meters.counts(1), Some(counted), "rates and counts are apart");
         meters.set_counts(1, unconfigured);
         assert_eq!(meters.counts(1), Some(unconfigured));
-        assert_eq!(meters.execute_configured(1, 10, 0), None);
+        assert_eq!(meters.execute_configured(1, 10, Green, 0), None);
         assert_eq!(meters.counts(1).unwrap().green, value(2, 74));
     }
 

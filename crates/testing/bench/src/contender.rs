@@ -2,7 +2,7 @@
 
 use forebay_baseline::{Forwarder, Function};
 use forebay_packet::{Burst, DEFAULT_BURST, Port};
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_pipeline::{NoTrace, PathCounters, Pipeline};
 use forebay_switch::{Config, Switch};
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,6 +17,11 @@ pub trait Work: Send {
 
     /// What became of the packets so far.
     fn books(&self) -> Books;
+
+    /// Which ways through compiled code they took; nothing is counted where there are none.
+    fn paths(&self) -> PathCounters {
+        PathCounters::default()
+    }
 }
 
 /// What became of packets.
@@ -119,6 +124,10 @@ impl Work for Compiled {
                 .collect(),
             counts: self.counts(),
         }
+    }
+
+    fn paths(&self) -> PathCounters {
+        self.switch.paths()
     }
 }
 

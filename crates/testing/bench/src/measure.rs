@@ -8,7 +8,7 @@ use crate::frames::FrameSet;
 use crate::malformed::mixed;
 use crate::ports::FramePort;
 use crate::workload::{Scale, Twin, Updates, Workload, Writer};
-use forebay_pipeline::{Engine, Pipeline};
+use forebay_pipeline::{Engine, PathCounters, Pipeline};
 use forebay_ports::{allowed_processors, pin_to_processor};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +94,8 @@ pub struct Figure {
     pub contender: Contender,
     /// One for each round.
     pub turns: Vec<Turn>,
+    /// The ways that packets of these rounds took.
+    pub paths: PathCounters,
 }
 
 impl Figure {
@@ -179,9 +181,11 @@ pub fn measure(
                 _ => progress(&format!("{}: round {round} of {}", measured.name, options.rounds)),
             }
             for crew in crews {
+                let before = crew.paths();
                 let turn = crew.turn(options.round)?;
                 if round > 0 {
                     crew.figure.turns.push(turn);
+                    crew.figure.paths += crew.paths().since(&before);
                 }
             }
         }
@@ -282,6 +286,7 @@ fn crews(
         figure: Figure {
             contender,
             turns: Vec::new(),
+            paths: PathCounters::default(),
         },
     };
     let programs = pipelines.iter().map(|(engine, pipeline)| {
@@ -314,6 +319,15 @@ fn endless(numbers: &[u32], frames: &Arc<FrameSet>) -> Ports {
 }
 
 impl Crew {
+    /// The ways that packets took so far, of all workers.
+    fn paths(&self) -> PathCounters {
+        let workers = self.workers.iter();
+        workers.fold(PathCounters::default(), |mut all, work| {
+            all += work.paths();
+            all
+        })
+    }
+
     /// All workers at once, each in a thread of its own on a processor of its own, and updates of tables beside them.
     fn turn(&mut self, length: Duration) -> Result<Turn, BenchError> {
         let Some((mut writer, interval)) = self.writer.take() else {

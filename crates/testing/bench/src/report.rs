@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::measure::{Contender, Figure, Measured};
-use forebay_pipeline::Engine;
+use forebay_pipeline::{Engine, PathCounters};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -67,7 +67,38 @@ fn line(measured: &Measured, figure: &Figure) -> String {
             ns_per_packet(measured, harness)
         )),
     );
+    if figure.contender == Contender::Program(Engine::Jit) {
+        line += &slow_line(&figure.paths);
+    }
     line
+}
+
+/// Says what share of the packets took the slow path, if more than one in a thousand did, and why most of them.
+fn slow_line(paths: &PathCounters) -> String {
+    let Some(fast) = fast_share(paths).filter(|fast| *fast < 0.999) else {
+        return String::new();
+    };
+    let most = paths.slow().max_by_key(|(_, packets)| *packets);
+    let why = most.map_or("", |(reason, _)| reason.words());
+    format!(
+        "  slow path: {:.1} % of the packets, most of them {why}\n",
+        100.0 * (1.0 - fast)
+    )
+}
+
+/// The share of the packets that took the fast path; none of those whose way was not counted.
+fn fast_share(paths: &PathCounters) -> Option<f64> {
+    let (fast, slow) = (paths.fast_total(), paths.slow_total());
+    (fast + slow > 0).then(|| fast as f64 / (fast + slow) as f64)
+}
+
+/// How many took the slow path, by reason.
+fn slow_packets(paths: &PathCounters) -> Value {
+    let reasons = paths.slow().filter(|(_, packets)| *packets > 0);
+    reasons
+        .map(|(reason, packets)| (reason.name().to_string(), json!(packets)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// Nanoseconds of one worker for a packet.
@@ -171,6 +202,8 @@ pub fn measured_json(measured: &Measured) -> Value {
             "ns_per_packet": ns,
             "cycles_per_packet": measured.cycles.cycles(ns),
             "ratio_to_hand_written": measured.ratio(figure.contender, Contender::HandWritten),
+            "fast_path_share": fast_share(&figure.paths),
+            "slow_packets": slow_packets(&figure.paths),
             "rounds": figure.turns.iter().map(|turn| turn.received_per_s).collect::<Vec<_>>(),
         })
     });

@@ -9,6 +9,7 @@ use forebay_sim::plot::{Chart, Point, Series, Style};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// What is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,7 +156,10 @@ impl Files<'_> {
         let file = &recorded.file;
         let wrong = |what: &dyn std::fmt::Display| format!("{file}{}: {what}", recorded.at);
         if !self.read.contains_key(file) {
-            let text = self.library.text(file)?;
+            let text = self.library.text(file).map_err(|error| match written_by(file) {
+                Some(command) => format!("{error}; `{command}` writes it"),
+                None => error,
+            })?;
             let value = serde_json::from_str(&text).map_err(|error| wrong(&error))?;
             self.read.insert(file.clone(), value);
         }
@@ -183,6 +187,19 @@ impl Files<'_> {
             }),
             false => Err(wrong(&format!("there is no figure {:?}", recorded.figure))),
         }
+    }
+}
+
+/// The command that writes a file of figures.
+fn written_by(file: &str) -> Option<String> {
+    let path = Path::new(file);
+    let folder = path.parent().and_then(Path::file_name);
+    match (path.file_name()?.to_str()?, folder) {
+        ("result.json", Some(experiment)) => Some(format!("forebay experiment run {}", experiment.to_string_lossy())),
+        ("devices.json", _) => {
+            Some("sudo benches/devices/measure.py --out experiments/device-comparison/devices.json".to_string())
+        }
+        _ => None,
     }
 }
 
@@ -247,5 +264,21 @@ fn shown(value: &Option<Value>) -> String {
         None => String::new(),
         Some(value) if value.is_measured => format!("**{}**", value.text),
         Some(value) => value.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_missing_has_a_command() {
+        let of = |file: &str| written_by(file).unwrap_or_default();
+        assert_eq!(
+            of("../flow-scalability/result.json"),
+            "forebay experiment run flow-scalability"
+        );
+        assert!(of("devices.json").contains("benches/devices/measure.py"));
+        assert_eq!(of("published.json"), "");
     }
 }

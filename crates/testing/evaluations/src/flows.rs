@@ -9,8 +9,9 @@
 //!
 //! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR), and confirmed by
 //! trials as long as those of latency. Latency is then measured at that load, which is the condition of the paper, and at nine
-//! tenths of it. Cases take turns there, so that a machine whose speed changes does not favour one of them; of several trials the
-//! one with the middle median counts.
+//! tenths of it, and for all cases at one rate, half of the least of their highest: only there is their latency that of the same queue, and
+//! growth from one to the other that of the look-up. Cases take turns, so that a machine whose speed changes does not favour one of them;
+//! of several trials the one with the middle median counts.
 
 use crate::frames::stream;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
@@ -31,6 +32,9 @@ const DRAIN_NS: u64 = 200_000_000;
 
 /// Shares of NDR at which latency is measured.
 pub const LOADS: [f64; 2] = [1.0, 0.9];
+
+/// The share of the least highest load of the cases at which all are compared.
+const COMMON_SHARE: f64 = 0.5;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,6 +95,9 @@ pub struct FlowResult {
     #[serde(default)]
     pub confirmed: Confirmed,
     pub loads: Vec<LoadResult>,
+    /// At the rate that all cases with frames of this length have in common.
+    #[serde(default)]
+    pub common: Option<LoadResult>,
 }
 
 impl FlowSetting {
@@ -213,23 +220,41 @@ fn measure_size(
             limited_by: highest.limited_by,
             confirmed: highest.confirmed,
             loads: Vec::new(),
+            common: None,
         };
         found.push((router, stream, result));
     }
     for share in LOADS {
-        let mut trials = vec![Vec::new(); found.len()];
-        for _ in 0..turns {
-            for ((router, stream, result), trials) in found.iter().zip(&mut trials) {
-                if let Some(pps) = result.ndr_pps {
-                    trials.push(routers[*router].1.load(stream.clone(), share, pps)?);
-                }
-            }
-        }
-        for ((.., result), trials) in found.iter_mut().zip(trials) {
-            result.loads.extend(LoadResult::middle(trials));
+        let loads = in_turns(routers, &found, turns, |_| share)?;
+        for ((.., result), load) in found.iter_mut().zip(loads) {
+            result.loads.extend(load);
         }
     }
+    let highest = found.iter().filter_map(|(.., result)| result.ndr_pps);
+    let common_pps = COMMON_SHARE * highest.fold(f64::INFINITY, f64::min);
+    let loads = in_turns(routers, &found, turns, |highest_pps| common_pps / highest_pps)?;
+    for ((.., result), load) in found.iter_mut().zip(loads) {
+        result.common = load;
+    }
     Ok(found.into_iter().map(|(.., result)| result).collect())
+}
+
+/// Latency of each case at a share of its highest load, in trials that take turns; none where it has no highest load.
+fn in_turns(
+    routers: &mut [(u32, Trials)],
+    cases: &[(usize, Stream, FlowResult)],
+    turns: u32,
+    share: impl Fn(f64) -> f64,
+) -> Result<Vec<Option<LoadResult>>, String> {
+    let mut trials = vec![Vec::new(); cases.len()];
+    for _ in 0..turns {
+        for ((router, stream, result), trials) in cases.iter().zip(&mut trials) {
+            if let Some(pps) = result.ndr_pps {
+                trials.push(routers[*router].1.load(stream.clone(), share(pps), pps)?);
+            }
+        }
+    }
+    Ok(trials.into_iter().map(LoadResult::middle).collect())
 }
 
 #[cfg(test)]
@@ -255,8 +280,17 @@ mod tests {
         let results = measure(table, &setting, &Place::Memory, &mut |_| ()).expect("a device");
         let names: Vec<&str> = results.iter().map(|result| result.case.name.as_str()).collect();
         assert_eq!(names, ["R1F1", "RmaxF1", "RmaxF1k", "RmaxFmax"]);
+        let highest = results.iter().filter_map(|result| result.ndr_pps);
+        let common_pps = COMMON_SHARE * highest.fold(f64::INFINITY, f64::min);
         for result in &results {
             assert!(result.loads.iter().all(|load| load.lost == 0), "{result:?}");
+            assert!(
+                result
+                    .common
+                    .as_ref()
+                    .is_some_and(|load| (load.pps / common_pps - 1.0).abs() < 1e-9),
+                "{result:?}"
+            );
         }
     }
 }

@@ -237,12 +237,13 @@ impl Found {
         );
         out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
         for result in &self.flows {
-            for load in &result.loads {
+            for load in result.loads.iter().chain(&result.common) {
                 flow_row(result, load, out);
             }
         }
         out.push_str(
-            "\nThe load is a share of the highest one without loss. *Outliers* lie above the box by more than 1.5 times its height. \
+            "\nThe load is a share of the highest one without loss; the last one of a case is the same rate for all cases with frames of this \
+             length, half of the least of their highest, and growth is from case to case at that rate. *Outliers* lie above the box by more than 1.5 times its height. \
              Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
              and counted in *all packets*. Of several trials, in which the cases take turns, the one with the middle median is shown, with \
              the least and the largest median; those with a *late sender* (the load was not reached: it needed 0.1 % longer than intended, or its \
@@ -462,13 +463,14 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
 /// Trials with a punctual sender that a growth needs of both cases, if not all were: the median of fewer is that of one moment.
 const PUNCTUAL_MIN: usize = 3;
 
-/// By how many percent the median at 90 % grows from R1F1 to RmaxF1k, by kind and length; left out where too few trials were punctual.
+/// By how many percent the median grows from R1F1 to RmaxF1k at the rate of both, by kind and length; left out where too few trials were
+/// punctual.
 fn growths(results: &[FlowResult]) -> Vec<(Kind, usize, f64)> {
     let median = |kind, bytes, case: &str| {
         let result = results
             .iter()
             .find(|result| result.kind == kind && result.frame_bytes == bytes && result.case.name == case)?;
-        let load = result.loads.iter().find(|load| load.share < 1.0)?;
+        let load = result.common.as_ref()?;
         let median = load.undisturbed()?.p50_ns as f64;
         load.is_punctual(PUNCTUAL_MIN).then_some(median)
     };

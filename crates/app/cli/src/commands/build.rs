@@ -6,7 +6,7 @@ use crate::output;
 use crate::program::{self, Compilation, Engine, ProgramArguments};
 use crate::slow_path;
 use anyhow::{Context, Result};
-use forebay_ir::{Program, Role};
+use forebay_ir::{Body, Program, Role, Terminator};
 use forebay_p4info::Version;
 use forebay_p4info::model::P4Info;
 use forebay_pipeline::{FastPath, Pipeline};
@@ -136,10 +136,21 @@ fn files(program: &Program, p4info: Option<&P4Info>) -> Vec<(String, String)> {
     }
     files.push(("ir.txt".to_string(), forebay_ir::text::write(program)));
     for (role, id) in &program.stages {
+        // A PNA program of three blocks has no PreControl.
+        if *role == Role::PreControl && does_nothing(&program.bodies[id.index()]) {
+            continue;
+        }
         let name = graph_name(*role, &program.bodies[id.index()].name);
         files.push((name, forebay_ir::dot::body_graph(program, *id)));
     }
     files
+}
+
+fn does_nothing(body: &Body) -> bool {
+    match &body.blocks[..] {
+        [only] => only.statements.is_empty() && matches!(only.terminator, Terminator::Return),
+        _ => false,
+    }
 }
 
 /// `parser.dot`, or the control's own name.

@@ -2,7 +2,7 @@
 //! itself.
 
 use super::lexer::word_length;
-use crate::{Architecture, BodyKind, CloneKind, HashAlgorithm, MatchKind, Program, Role, Unit};
+use crate::{Architecture, BodyKind, CloneKind, CustomCrc, HashAlgorithm, MatchKind, Program, Role, Unit};
 use std::collections::HashMap;
 
 /// Words with a meaning of their own. A name that is one of them is written in quotes.
@@ -19,6 +19,7 @@ pub(super) const RESERVED: &[&str] = &[
     "body",
     "bool",
     "branch",
+    "calculation",
     "clear",
     "clone",
     "commit",
@@ -126,6 +127,7 @@ pub(super) const DECLARATIONS: &[&str] = &[
     "meter",
     "value_set",
     "digest",
+    "calculation",
 ];
 
 /// A closed set of variants, each with the word that stands for it.
@@ -208,6 +210,11 @@ impl Keyword for HashAlgorithm {
     const WORDS: &'static [(Self, &'static str)] = HashAlgorithm::NAMES;
 }
 
+impl Keyword for CustomCrc {
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(CustomCrc::Crc16, "crc16_custom"), (CustomCrc::Crc32, "crc32_custom")];
+}
+
 /// The names of one kind of thing, by index.
 #[derive(Default)]
 pub(super) struct NameTable {
@@ -281,6 +288,7 @@ pub(super) struct Names {
     pub(super) meters: NameTable,
     pub(super) value_sets: NameTable,
     pub(super) digests: NameTable,
+    pub(super) calculations: NameTable,
 }
 
 impl Names {
@@ -298,6 +306,7 @@ impl Names {
             meters: NameTable::new(program.meters.iter().map(|x| x.name.as_str())),
             value_sets: NameTable::new(program.value_sets.iter().map(|x| x.name.as_str())),
             digests: NameTable::new(program.digests.iter().map(|x| x.name.as_str())),
+            calculations: NameTable::new(program.calculations.iter().map(|x| x.name.as_str())),
         }
     }
 
@@ -315,6 +324,7 @@ impl Names {
             "meter" => &mut self.meters,
             "value_set" => &mut self.value_sets,
             "digest" => &mut self.digests,
+            "calculation" => &mut self.calculations,
             _ => return None,
         })
     }

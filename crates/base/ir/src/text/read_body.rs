@@ -6,8 +6,8 @@ use super::read_program::Reader;
 use super::write_expr::binary_op;
 use crate::verify::MAX_EXPRESSION_DEPTH;
 use crate::{
-    ActionId, Block, BlockId, Body, BodyId, CounterId, DataItem, DigestId, Expr, KeySet, MeterId, Op, RegisterId,
-    SelectCase, SlotId, Statement, TableId, Terminator, UnaryOp, ValueSetId,
+    ActionId, Block, BlockId, Body, BodyId, CalculationId, CounterId, DataItem, DigestId, Expr, HashAlgorithm, KeySet,
+    MeterId, Op, RegisterId, SelectCase, SlotId, Statement, TableId, Terminator, UnaryOp, ValueSetId,
 };
 
 /// The action whose body is being read: what `$name` refers to.
@@ -301,15 +301,29 @@ impl Reader {
     fn execute_meter(&mut self, slot: SlotId, owner: Owner) -> Read<Op> {
         self.cursor.expect("(")?;
         let meter = MeterId(self.cursor.reference(&self.names.meters)?);
+        let index = self.last_argument(owner)?;
+        let before = match self.cursor.accept_word("before") {
+            true => Some(self.only_argument(owner)?),
+            false => None,
+        };
         Ok(Op::ExecuteMeter {
             meter,
-            index: self.last_argument(owner)?,
+            index,
+            before,
             slot,
         })
     }
 
+    pub(super) fn algorithm(&mut self) -> Read<HashAlgorithm> {
+        if self.cursor.accept_word("custom") {
+            let calculation = CalculationId(self.cursor.reference(&self.names.calculations)?);
+            return Ok(HashAlgorithm::Custom(calculation));
+        }
+        self.cursor.keyword()
+    }
+
     fn hash(&mut self, slot: SlotId, owner: Owner) -> Read<Op> {
-        let algorithm = self.cursor.keyword()?;
+        let algorithm = self.algorithm()?;
         let data = self.data(owner)?;
         let mut range = None;
         if self.cursor.accept_word("range") {
@@ -326,7 +340,7 @@ impl Reader {
     }
 
     fn verify_checksum(&mut self, owner: Owner) -> Read<Op> {
-        let algorithm = self.cursor.keyword()?;
+        let algorithm = self.algorithm()?;
         let data = self.data(owner)?;
         self.cursor.expect("==")?;
         let checksum = self.only_argument(owner)?;
@@ -341,7 +355,7 @@ impl Reader {
     }
 
     fn update_checksum(&mut self, slot: SlotId, owner: Owner) -> Read<Op> {
-        let algorithm = self.cursor.keyword()?;
+        let algorithm = self.algorithm()?;
         let data = self.data(owner)?;
         let (condition, payload) = self.checksum_condition(owner)?;
         Ok(Op::UpdateChecksum {

@@ -4,9 +4,9 @@ use super::cursor::Read;
 use super::lexer::Token;
 use super::read_program::{FixedType, Reader};
 use crate::{
-    Action, ActionCall, ActionId, ActionParam, ActionProfile, ActionProfileId, BodyId, Counter, CounterId, Digest,
-    DirectMeter, EntryMatch, Location, Meter, MeterId, Recipient, Register, RegisterId, Table, TableAction, TableEntry,
-    TableId, TableKey, Unit, ValueSet, ValueSetComponent,
+    Action, ActionCall, ActionId, ActionParam, ActionProfile, ActionProfileId, BodyId, Calculation, Counter, CounterId,
+    Digest, DirectMeter, EntryMatch, Location, Meter, MeterId, Recipient, Register, RegisterId, Table, TableAction,
+    TableEntry, TableId, TableKey, Unit, ValueSet, ValueSetComponent,
 };
 
 impl Reader {
@@ -189,7 +189,7 @@ impl Reader {
         let size = self.cursor.number()?;
         let mut selector = None;
         if self.cursor.accept_word("selector") {
-            let algorithm = self.cursor.keyword()?;
+            let algorithm = self.algorithm()?;
             self.cursor.expect_word("width")?;
             selector = Some((algorithm, self.cursor.number32()?));
         }
@@ -239,6 +239,13 @@ impl Reader {
         }
         self.cursor.expect_word("size")?;
         Ok((unit, Some(self.cursor.number()?)))
+    }
+
+    pub(super) fn calculation(&mut self) -> Read<()> {
+        let name = self.cursor.declared_name(self.program.calculations.len())?;
+        let crc = self.cursor.keyword()?;
+        self.program.calculations.push(Calculation { name, crc });
+        Ok(())
     }
 
     pub(super) fn value_set(&mut self) -> Read<()> {

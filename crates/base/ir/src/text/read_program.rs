@@ -132,6 +132,7 @@ impl Reader {
             "counter" => Self::counter,
             "meter" => Self::meter,
             "value_set" => Self::value_set,
+            "calculation" => Self::calculation,
             "digest" => Self::digest,
             _ => return self.cursor.expected("a declaration"),
         };

@@ -106,9 +106,20 @@ impl ExprPrinter<'_> {
                     self.expr(index, here)
                 )
             }
-            Op::ExecuteMeter { meter, index, slot } => {
+            Op::ExecuteMeter {
+                meter,
+                index,
+                before,
+                slot,
+            } => {
                 let meter = self.names.meters.symbol(meter.0);
-                to(slot, format!("execute_meter({meter}, {})", self.expr(index, here)))
+                let before = before
+                    .as_ref()
+                    .map_or(String::new(), |before| format!(" before({})", self.expr(before, here)));
+                to(
+                    slot,
+                    format!("execute_meter({meter}, {}){before}", self.expr(index, here)),
+                )
             }
             Op::Hash {
                 algorithm,
@@ -121,7 +132,7 @@ impl ExprPrinter<'_> {
                 });
                 to(
                     slot,
-                    format!("hash {} {}{range}", algorithm.word(), self.data(data, body)),
+                    format!("hash {} {}{range}", self.algorithm(*algorithm), self.data(data, body)),
                 )
             }
             Op::VerifyChecksum {
@@ -132,7 +143,7 @@ impl ExprPrinter<'_> {
                 payload,
             } => format!(
                 "verify_checksum {} {} == {} if {}{}",
-                algorithm.word(),
+                self.algorithm(*algorithm),
                 self.data(data, body),
                 self.parenthesised(checksum, body),
                 self.parenthesised(condition, body),
@@ -150,7 +161,10 @@ impl ExprPrinter<'_> {
                 let payload = if *payload { " payload" } else { "" };
                 to(
                     slot,
-                    format!("update_checksum {} {data} if {condition}{payload}", algorithm.word()),
+                    format!(
+                        "update_checksum {} {data} if {condition}{payload}",
+                        self.algorithm(*algorithm)
+                    ),
                 )
             }
             Op::Random { low, high, slot } => to(

@@ -1,9 +1,9 @@
 //! Expressions and references as text.
 
-use super::names::{Names, is_plain};
+use super::names::{Keyword, Names, is_plain};
 use crate::{
-    Action, ActionId, BinaryOp, BlockId, BodyId, DataItem, Expr, HeaderId, KeySet, Program, SelectCase, SlotId,
-    TableId, UnaryOp,
+    Action, ActionId, BinaryOp, BlockId, BodyId, DataItem, Expr, HashAlgorithm, HeaderId, KeySet, Program, SelectCase,
+    SlotId, TableId, UnaryOp,
 };
 use forebay_bits::Bits;
 
@@ -74,6 +74,13 @@ impl<'a> ExprPrinter<'a> {
     pub(super) fn exprs(&self, exprs: &[Expr], body: Option<BodyId>) -> String {
         let texts: Vec<String> = exprs.iter().map(|expr| self.expr(expr, body)).collect();
         texts.join(", ")
+    }
+
+    pub(super) fn algorithm(&self, algorithm: HashAlgorithm) -> String {
+        match algorithm {
+            HashAlgorithm::Custom(calculation) => format!("custom {}", self.names.calculations.symbol(calculation.0)),
+            other => other.word().to_string(),
+        }
     }
 
     pub(super) fn data_item(&self, item: &DataItem, body: Option<BodyId>) -> String {

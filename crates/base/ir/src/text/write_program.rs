@@ -127,7 +127,7 @@ fn objects(text: &mut String, printer: &ExprPrinter) {
     }
     for (index, profile) in program.action_profiles.iter().enumerate() {
         let selector = profile.selector.as_ref().map_or(String::new(), |(algorithm, width)| {
-            format!(" selector {} width {width}", algorithm.word())
+            format!(" selector {} width {width}", printer.algorithm(*algorithm))
         });
         line!(
             text,
@@ -164,6 +164,10 @@ fn objects(text: &mut String, printer: &ExprPrinter) {
     }
     for (index, set) in program.value_sets.iter().enumerate() {
         value_set(text, printer, index as u32, set);
+    }
+    for (index, calculation) in program.calculations.iter().enumerate() {
+        let name = names.calculations.symbol(index as u32);
+        line!(text, "calculation {name} {}", calculation.crc.word());
     }
     for (index, digest) in program.digests.iter().enumerate() {
         line!(

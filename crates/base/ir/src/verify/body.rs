@@ -1,7 +1,9 @@
 //! Bodies: their graphs, operations and terminators.
 
 use super::{Place, Rule, Verifier};
-use crate::{Block, BlockId, Body, BodyId, BodyKind, DataItem, Expr, HeaderId, KeySet, Op, SlotId, Terminator};
+use crate::{
+    Block, BlockId, Body, BodyId, BodyKind, DataItem, Expr, HashAlgorithm, HeaderId, KeySet, Op, SlotId, Terminator,
+};
 use forebay_bits::Bits;
 
 impl Verifier<'_> {
@@ -175,8 +177,14 @@ impl Verifier<'_> {
                     });
                 }
             }
-            Op::ExecuteMeter { meter, index, slot } => {
+            Op::ExecuteMeter {
+                meter,
+                index,
+                before,
+                slot,
+            } => {
                 self.any_expr(index);
+                before.iter().for_each(|before| self.any_expr(before));
                 self.any_slot(*slot);
                 if self.in_range("meter", meter.0, self.program.meters.len()) {
                     let is_array = self.program.meters[meter.index()].size.is_some();
@@ -185,7 +193,13 @@ impl Verifier<'_> {
                     });
                 }
             }
-            Op::Hash { data, range, slot, .. } => {
+            Op::Hash {
+                algorithm,
+                data,
+                range,
+                slot,
+            } => {
+                self.algorithm(*algorithm);
                 self.data(data);
                 for bound in range.iter().flat_map(|(base, max)| [base, max]) {
                     self.any_expr(bound);
@@ -196,15 +210,22 @@ impl Verifier<'_> {
                 condition,
                 data,
                 checksum,
+                algorithm,
                 ..
             } => {
+                self.algorithm(*algorithm);
                 self.expr_of_width("a condition", condition, 1);
                 self.data(data);
                 self.any_expr(checksum);
             }
             Op::UpdateChecksum {
-                condition, data, slot, ..
+                condition,
+                data,
+                slot,
+                algorithm,
+                ..
             } => {
+                self.algorithm(*algorithm);
                 self.expr_of_width("a condition", condition, 1);
                 self.data(data);
                 self.any_slot(*slot);
@@ -255,6 +276,12 @@ impl Verifier<'_> {
         });
         for (value, (name, width)) in data.iter().zip(fields) {
             self.expr_of_width(name, value, *width);
+        }
+    }
+
+    fn algorithm(&mut self, algorithm: HashAlgorithm) {
+        if let HashAlgorithm::Custom(calculation) = algorithm {
+            self.in_range("calculation", calculation.0, self.program.calculations.len());
         }
     }
 

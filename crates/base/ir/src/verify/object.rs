@@ -209,6 +209,7 @@ impl Verifier<'_> {
         self.distinct("counters", program.counters.iter().map(|x| &x.name));
         self.distinct("meters", program.meters.iter().map(|x| &x.name));
         self.distinct("value sets", program.value_sets.iter().map(|x| &x.name));
+        self.distinct("calculations", program.calculations.iter().map(|x| &x.name));
     }
 
     fn distinct<'a>(&mut self, kind: &str, names: impl Iterator<Item = &'a String>) {

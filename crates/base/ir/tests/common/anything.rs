@@ -88,6 +88,10 @@ pub fn program(choices: &mut Choices) -> Program {
             match_kind: match_kind(c),
         }),
     });
+    program.calculations = c.many(2, |c| Calculation {
+        name: name(c),
+        crc: c.pick(&[CustomCrc::Crc16, CustomCrc::Crc32]),
+    });
     program.digests = c.many(2, |c| Digest {
         name: name(c),
         receiver: number(c),
@@ -184,7 +188,8 @@ fn match_kind(c: &mut Choices) -> MatchKind {
 
 fn algorithm(c: &mut Choices) -> HashAlgorithm {
     use HashAlgorithm::*;
-    c.pick(&[Crc32, Crc32Custom, Crc16, Crc16Custom, Random, Identity, Csum16, Xor16])
+    let custom = Custom(CalculationId(number(c)));
+    c.pick(&[Crc32, Crc16, Random, Identity, Csum16, Xor16, custom])
 }
 
 fn table(c: &mut Choices) -> Table {
@@ -373,6 +378,7 @@ fn op(c: &mut Choices) -> Op {
         12 => Op::ExecuteMeter {
             meter: MeterId(number(c)),
             index: expr(c, 3),
+            before: c.maybe(|c| expr(c, 3)),
             slot: slot(c),
         },
         13 => Op::Hash {

@@ -8,7 +8,8 @@ use crate::model::{Array, Input, Named, Operand, ParseState, TransitionWhen, Val
 use forebay_bits::Bits;
 use forebay_ir::verify::MAX_WIDTH;
 use forebay_ir::{
-    ActionProfile, Counter, DataItem, Expr, HashAlgorithm, MatchKind, Meter, Register, SlotId, Unit, ValueSetComponent,
+    ActionProfile, Calculation, CalculationId, Counter, CustomCrc, DataItem, Expr, HashAlgorithm, MatchKind, Meter,
+    Register, SlotId, Unit, ValueSetComponent,
 };
 
 /// Elements of a table, profile or value set.
@@ -178,7 +179,11 @@ impl Translator<'_> {
                 let selector = match &profile.selector {
                     Some((name, input)) => {
                         self.objects.selectors.push((profile.name.clone(), input.clone()));
-                        Some((algorithm(name).at(&pipeline.at)?, SELECTOR_WIDTH))
+                        let algorithm = match CustomCrc::from_name(name) {
+                            Some(crc) => crc.plain(),
+                            None => algorithm(name).at(&pipeline.at)?,
+                        };
+                        Some((algorithm, SELECTOR_WIDTH))
                     }
                     None => None,
                 };
@@ -200,7 +205,10 @@ impl Translator<'_> {
             let known = options(json.calculations.iter().map(|calculation| calculation.name.as_str()));
             Error::new(format!("there is no calculation `{name}`; {known}"))
         })?;
-        let algorithm = algorithm(&calculation.algorithm).at(&calculation.at)?;
+        let algorithm = match CustomCrc::from_name(&calculation.algorithm) {
+            Some(crc) => HashAlgorithm::Custom(self.custom(name, crc)),
+            None => algorithm(&calculation.algorithm).at(&calculation.at)?,
+        };
         let mut data = Vec::new();
         let mut payload = false;
         for input in &calculation.input {
@@ -220,6 +228,18 @@ impl Translator<'_> {
             data,
             payload,
         })
+    }
+
+    /// The calculation of this name whose parameters the control plane may change.
+    fn custom(&mut self, name: &str, crc: CustomCrc) -> CalculationId {
+        let calculations = &mut self.program.calculations;
+        let known = calculations.iter().position(|known| known.name == name);
+        let place = known.unwrap_or_else(|| {
+            let name = name.to_string();
+            calculations.push(Calculation { name, crc });
+            calculations.len() - 1
+        });
+        CalculationId(place as u32)
     }
 
     /// A field, or all fields of a header.

@@ -71,7 +71,12 @@ impl Translator<'_> {
         })?;
         let index = self.exact(index)?.expr;
         let meter = MeterId(meter as u32);
-        self.receive(target, None, |slot| Op::ExecuteMeter { meter, index, slot })
+        self.receive(target, None, |slot| Op::ExecuteMeter {
+            meter,
+            index,
+            before: None,
+            slot,
+        })
     }
 
     fn register_read(&mut self, target: &Operand, register: &Operand, index: &Operand) -> Result<()> {

@@ -2,23 +2,34 @@
 
 use super::{Args, receive};
 use crate::assign;
+use crate::calculations;
 use crate::context::Context;
 use crate::graph;
 use crate::place::Place;
 use crate::storage::{self, Storage};
 use crate::value::Value;
-use forebay_ir::{DataItem, Expr, HashAlgorithm, Op, SlotId};
+use forebay_ir::{CustomCrc, DataItem, Expr, HashAlgorithm, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
-/// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`.
+/// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`, with parameters of the
+/// control plane if it is a custom one.
 pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
+    match CustomCrc::from_name(&name.to_lowercase()) {
+        Some(crc) => calculations::add(cx, crc),
+        None => fixed_algorithm(cx, name, span),
+    }
+}
+
+/// The same where no parameters can be set: the custom CRCs are the plain ones.
+pub fn fixed_algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
+    if let Some(crc) = CustomCrc::from_name(&name.to_lowercase()) {
+        return crc.plain();
+    }
     let known = match name {
         "ONES_COMPLEMENT16" => Some(HashAlgorithm::Csum16),
         "TARGET_DEFAULT" => Some(HashAlgorithm::Crc32),
-        "IDENTITY" | "CRC32" | "CRC32_CUSTOM" | "CRC16" | "CRC16_CUSTOM" => {
-            HashAlgorithm::from_name(&name.to_lowercase())
-        }
+        "IDENTITY" | "CRC32" | "CRC16" => HashAlgorithm::from_name(&name.to_lowercase()),
         _ => HashAlgorithm::from_name(name),
     };
     known.unwrap_or_else(|| {

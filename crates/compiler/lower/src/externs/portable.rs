@@ -33,7 +33,7 @@ pub fn hash(cx: &mut Context, made: &Made) -> Object {
 /// `Checksum(algorithm)`: the checksum of what was added until now is kept in a slot.
 pub fn checksum(cx: &mut Context, made: &Made) -> Object {
     let member = made.member(cx, 0);
-    let algorithm = checksum::algorithm(cx, &member, made.span);
+    let algorithm = checksum::fixed_algorithm(cx, &member, made.span);
     let sum = Running::of(algorithm).slot(cx, &made.path);
     Object::Checksum(algorithm, result_type(made), sum)
 }
@@ -57,12 +57,11 @@ impl Running {
             HashAlgorithm::Csum16 => Running::Sum,
             HashAlgorithm::Xor16 => Running::Xor,
             HashAlgorithm::Identity => Running::Data,
-            HashAlgorithm::Crc16 | HashAlgorithm::Crc16Custom | HashAlgorithm::Crc16More => {
-                Running::Crc(HashAlgorithm::Crc16More, 16)
-            }
-            HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom | HashAlgorithm::Crc32More | HashAlgorithm::Random => {
+            HashAlgorithm::Crc16 | HashAlgorithm::Crc16More => Running::Crc(HashAlgorithm::Crc16More, 16),
+            HashAlgorithm::Crc32 | HashAlgorithm::Crc32More | HashAlgorithm::Random => {
                 Running::Crc(HashAlgorithm::Crc32More, 32)
             }
+            HashAlgorithm::Custom(_) => unreachable!("the parameters of checksums are fixed"),
         }
     }
 
@@ -325,30 +324,45 @@ pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, arg
 pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args, count: usize) -> Value {
     let index = args.scalar(cx, 0);
     let slot = storage::temporary(cx, COLOR_WIDTH);
-    graph::assign(cx, slot, build::constant(COLOR_WIDTH, 0));
-    graph::emit(cx, Op::ExecuteMeter { meter, index, slot });
-    let before = (count > 1).then(|| args.scalar(cx, 1));
-    color(cx, slot, before)
+    let before = (count > 1).then(|| number_of_color(args.scalar(cx, 1)));
+    // What it is when the index is outside the array.
+    graph::assign(cx, slot, before.clone().unwrap_or(build::constant(COLOR_WIDTH, 0)));
+    graph::emit(
+        cx,
+        Op::ExecuteMeter {
+            meter,
+            index,
+            before,
+            slot,
+        },
+    );
+    member_of_color(cx, slot, Expr::Slot(slot))
 }
 
-/// `execute()`, `execute(color)` of a direct meter, which its table has executed.
+/// `execute()`, `execute(color)` of a direct meter, which its table has executed, as for a green packet. What is given is the worse of the
+/// two colours.
 pub fn execute_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args, count: usize) -> Value {
-    let before = (count > 0).then(|| args.scalar(cx, 0));
-    slot.map_or(Value::Void, |slot| color(cx, slot, before))
-}
-
-/// A meter's result (0 green, 1 yellow, 2 red), but not better than the colour that the packet had before, as a member of
-/// `PSA_MeterColor_t` (0 red, 1 green, 2 yellow). A meter that is not configured gives green, whatever the packet had.
-fn color(cx: &mut Context, slot: SlotId, before: Option<Expr>) -> Value {
-    let number = |value| build::constant(COLOR_WIDTH, value);
-    let is_unmetered = build::equal(Expr::Slot(slot), number(ir::UNMETERED.into()));
+    let before = (count > 0).then(|| number_of_color(args.scalar(cx, 0)));
+    let Some(slot) = slot else { return Value::Void };
     let mut result = Expr::Slot(slot);
     if let Some(before) = before {
-        let is_red = build::equal(before.clone(), number(0));
-        let before = build::mux(is_red, number(2), build::binary(BinaryOp::Sub, before, number(1)));
         let better = build::binary(BinaryOp::Lt, result.clone(), before.clone());
         result = build::mux(better, before, result);
     }
+    member_of_color(cx, slot, result)
+}
+
+/// A member of `PSA_MeterColor_t` (0 red, 1 green, 2 yellow) as meters count colours: 0 green, 1 yellow, 2 red.
+fn number_of_color(member: Expr) -> Expr {
+    let number = |value| build::constant(COLOR_WIDTH, value);
+    let is_red = build::equal(member.clone(), number(0));
+    build::mux(is_red, number(2), build::binary(BinaryOp::Sub, member, number(1)))
+}
+
+/// The way back for a meter's result. A meter that is not configured, as its slot says, gives green, whatever the packet had.
+fn member_of_color(cx: &mut Context, slot: SlotId, result: Expr) -> Value {
+    let number = |value| build::constant(COLOR_WIDTH, value);
+    let is_unmetered = build::equal(Expr::Slot(slot), number(ir::UNMETERED.into()));
     let is_red = build::equal(result.clone(), number(2));
     let member = build::mux(is_red, number(0), build::binary(BinaryOp::Add, result, number(1)));
     let member = build::mux(is_unmetered, number(1), member);

@@ -177,7 +177,7 @@ pub fn action_profile(cx: &mut Context, made: Made) -> Object {
 /// `action_selector(algorithm, size, output_width)`
 pub fn action_selector(cx: &mut Context, made: Made) -> Object {
     let member = made.member(cx, 0);
-    let algorithm = checksum::algorithm(cx, &member, made.span);
+    let algorithm = checksum::fixed_algorithm(cx, &member, made.span);
     let size = made.size(cx, 1);
     let width = made.size(cx, 2).min(64) as u32;
     add_profile(cx, made, size, Some((algorithm, width)))
@@ -205,6 +205,7 @@ pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args) {
     receive(cx, args.place(1), &args.ty(1), |slot| Op::ExecuteMeter {
         meter,
         index,
+        before: None,
         slot,
     });
 }

@@ -1,6 +1,7 @@
 //! Control-plane names of elaborated objects.
 
 use crate::support::{Parts, ingress, lower};
+use forebay_ir::CustomCrc;
 
 #[test]
 fn objects_are_named_after_their_instances() {
@@ -72,4 +73,27 @@ fn marked_fields_form_field_lists() {
         .collect();
     assert_eq!(list, ["m.kept"]);
     assert_eq!(program.slot(program.intrinsic["egress_spec"]).width, 9);
+}
+
+#[test]
+fn calculations_have_the_names_that_p4c_gives_them() {
+    let program = ingress(
+        "action unused() { hash(m.i, HashAlgorithm.crc32_custom, 32w0, { m.x }, 32w9); }
+         action direct() { hash(m.i, HashAlgorithm.crc32_custom, 32w0, { m.y }, 32w9); }
+         action first() { hash(m.i, HashAlgorithm.crc32, 32w0, { m.x }, 32w9); }
+         action second() { hash(m.kept, HashAlgorithm.crc16_custom, 16w0, { m.x }, 32w9); }
+         table t { key = { m.x: exact; } actions = { second; first; } default_action = first(); }
+         apply {
+            direct();
+            t.apply();
+            hash(m.i, HashAlgorithm.crc32_custom, 32w0, { m.x }, 32w9);
+         }",
+    );
+    let named = program.calculations.iter();
+    let named: Vec<_> = named
+        .map(|calculation| (calculation.name.as_str(), calculation.crc))
+        .collect();
+    // The hash of `first` is `calc`.
+    let (crc16, crc32) = (CustomCrc::Crc16, CustomCrc::Crc32);
+    assert_eq!(named, [("calc_0", crc16), ("calc_1", crc32), ("calc_2", crc32)]);
 }

@@ -17,6 +17,13 @@ impl Arguments<'_> {
         i32_in(self.0, number).ok_or_else(|| missing(number, "i32"))
     }
 
+    pub(super) fn i16(&self, number: i16) -> Result<i16, Failure> {
+        match self.0.get(number) {
+            Some(Value::I16(value)) => Ok(*value),
+            _ => Err(missing(number, "i16")),
+        }
+    }
+
     pub(super) fn i64(&self, number: i16) -> Result<i64, Failure> {
         match self.0.get(number) {
             Some(Value::I64(value)) => Ok(*value),

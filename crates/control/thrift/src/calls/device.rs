@@ -2,11 +2,16 @@
 
 use super::Answer;
 use super::arguments::Arguments;
-use crate::codes::{Failure, Family, INVALID_CALCULATION_NAME, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE};
+use crate::codes::{
+    Failure, Family, INVALID_CALCULATION_NAME, INVALID_CONFIG, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE,
+    WRONG_TYPE_CALCULATION,
+};
 use crate::runtime::Runtime;
 use crate::switch::{QueueChange, QueueLimit, Switch};
 use crate::wire::{Fields, Value};
+use forebay_ir::CustomCrc;
 use forebay_p4runtime::{Code, Error};
+use forebay_pipeline::CrcParameters;
 use forebay_shell::catalog::{Named, find};
 
 pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
@@ -30,9 +35,9 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         "bm_learning_ack" | "bm_learning_ack_buffer" | "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
             Err(INVALID_LIST_NAME.because("digests come over P4Runtime"))
         }
-        "bm_set_crc16_custom_parameters" | "bm_set_crc32_custom_parameters" | "bm_set_toeplitz_hash_key" => {
-            Err(INVALID_CALCULATION_NAME.because("hashes have the parameters of their algorithm"))
-        }
+        "bm_set_crc16_custom_parameters" => set_crc(runtime, CustomCrc::Crc16, arguments),
+        "bm_set_crc32_custom_parameters" => set_crc(runtime, CustomCrc::Crc32, arguments),
+        "bm_set_toeplitz_hash_key" => Err(INVALID_CALCULATION_NAME.because("there is no Toeplitz hash here")),
         "get_time_elapsed_us" => Ok(Some(Value::I64(runtime.switch.about().elapsed_us as i64))),
         "get_time_since_epoch_us" => Ok(Some(Value::I64(runtime.switch.about().epoch_us as i64))),
         "set_egress_queue_depth"
@@ -43,6 +48,25 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         | "set_egress_priority_queue_rate" => limit_queues(runtime, method, arguments),
         _ => return None,
     })
+}
+
+/// `BmCrc16Config` and `BmCrc32Config`
+fn set_crc<S: Switch>(runtime: &Runtime<S>, crc: CustomCrc, arguments: &Arguments) -> Answer {
+    let config = Arguments(arguments.fields(3)?);
+    let number = |place: i16| match crc {
+        CustomCrc::Crc16 => Ok(u64::from(config.i16(place)? as u16)),
+        CustomCrc::Crc32 => Ok(u64::from(config.i32(place)? as u32)),
+    };
+    let parameters = CrcParameters {
+        polynomial: number(1)?,
+        initial: number(2)?,
+        final_xor: number(3)?,
+        reflect_input: config.bool(4)?,
+        reflect_output: config.bool(5)?,
+    };
+    runtime
+        .set_crc_parameters(arguments.text(2)?, crc, parameters)
+        .map(|()| None)
 }
 
 /// Changes limits of queues: of one of a port, all of a port, or all. The status is 0, or 1 when there are no such queues: the
@@ -116,6 +140,31 @@ fn id<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
 }
 
 impl<S: Switch> Runtime<S> {
+    /// Changes the parameters of a hash with `crc16_custom` or `crc32_custom`.
+    ///
+    /// # Errors
+    /// When the program has no such hash of this name.
+    pub fn set_crc_parameters(&self, name: &str, crc: CustomCrc, parameters: CrcParameters) -> Result<(), Failure> {
+        let known = self.switch.calculations();
+        match known.iter().find(|known| known.name == name) {
+            None if known.is_empty() => {
+                Err(INVALID_CALCULATION_NAME.because("the program computes neither crc16_custom nor crc32_custom"))
+            }
+            None => {
+                let names: Vec<String> = known.iter().map(|known| format!("`{}`", known.name)).collect();
+                let names = names.join(", ");
+                Err(INVALID_CALCULATION_NAME.because(format!("there is no calculation `{name}`; there is {names}")))
+            }
+            Some(known) if known.crc != crc => {
+                Err(WRONG_TYPE_CALCULATION.because(format!("`{name}` is a {}", known.crc.name())))
+            }
+            Some(_) => {
+                let done = self.switch.set_crc_parameters(name, parameters);
+                done.map_err(|why| INVALID_CONFIG.because(why))
+            }
+        }
+    }
+
     /// Takes away all that was written since the program began, but for entries of the program itself.
     ///
     /// # Errors

@@ -7,6 +7,8 @@ use crate::codes::{BAD_RATES_LIST, Failure};
 use crate::replication::Target;
 use crate::runtime::Runtime;
 use crate::switch::{QueueChange, QueueLimit, Switch};
+use forebay_ir::CustomCrc;
+use forebay_pipeline::CrcParameters;
 use forebay_shell::catalog::Named;
 use std::fmt::Write;
 
@@ -71,6 +73,16 @@ pub(super) const FORMS: &[Form] = &[
         "PACKETS_A_SECOND [PORT [PRIORITY]]",
         "how many packets a second a queue sends; 0 for as many as the port takes",
     ),
+    (
+        "set_crc16_parameters",
+        "CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER",
+        "the parameters of a hash with crc16_custom",
+    ),
+    (
+        "set_crc32_parameters",
+        "CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER",
+        "the parameters of a hash with crc32_custom",
+    ),
     ("get_time_elapsed", "", "microseconds since the switch started"),
     ("get_time_since_epoch", "", "microseconds since 1970"),
     ("show_ports", "", "the ports"),
@@ -109,6 +121,8 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed
                 "number of packets a second",
             )?))
         }),
+        "set_crc16_parameters" => quietly(set_crc(runtime, CustomCrc::Crc16, words)),
+        "set_crc32_parameters" => quietly(set_crc(runtime, CustomCrc::Crc32, words)),
         "get_time_elapsed" => Ok(format!("{}\n", runtime.switch.about().elapsed_us)),
         "get_time_since_epoch" => Ok(format!("{}\n", runtime.switch.about().epoch_us)),
         "show_ports" => Ok(ports(runtime)),
@@ -137,6 +151,30 @@ fn limit_queues<S: Switch>(
     };
     let done = runtime.switch.limit_queues(change);
     done.map(|()| String::new()).map_err(Failure::undeclared)
+}
+
+fn set_crc<S: Switch>(runtime: &Runtime<S>, crc: CustomCrc, words: &Words) -> Result<(), Failure> {
+    let [name, polynomial, initial, final_xor, reflect_data, reflect_remainder] = words.exactly()?;
+    let parameters = CrcParameters {
+        polynomial: number(polynomial, "polynomial")?,
+        initial: number(initial, "initial remainder")?,
+        final_xor: number(final_xor, "final XOR value")?,
+        reflect_input: truth(reflect_data)?,
+        reflect_output: truth(reflect_remainder)?,
+    };
+    runtime.set_crc_parameters(name, crc, parameters)
+}
+
+/// A truth value as BMv2's CLI takes it.
+fn truth(word: &str) -> Result<bool, Failure> {
+    match word {
+        "true" | "True" => Ok(true),
+        "false" | "False" => Ok(false),
+        word => match number::<i64>(word, "number") {
+            Ok(number) => Ok(number != 0),
+            Err(_) => Err(Failure::undeclared(format!("`{word}` is neither true nor false"))),
+        },
+    }
 }
 
 fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {

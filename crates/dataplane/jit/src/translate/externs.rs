@@ -59,12 +59,21 @@ impl Translator<'_, '_, '_> {
                 let index = self.saturated_of(index, data);
                 self.count_element(*counter, index);
             }
-            Op::ExecuteMeter { meter, index, slot } => {
+            Op::ExecuteMeter {
+                meter,
+                index,
+                before,
+                slot,
+            } => {
                 let index = self.saturated_of(index, data);
+                let before = match before {
+                    Some(before) => self.saturated_of(before, data),
+                    None => self.number(0),
+                };
                 self.note_meter(*meter, index);
                 let meter = self.number(meter.0.into());
                 self.tell_facts();
-                let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index]);
+                let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index, before]);
                 self.write_color(*slot, color);
             }
             Op::EnterAtomic { lock, index } => self.enter_section(*lock, index.as_ref(), data),

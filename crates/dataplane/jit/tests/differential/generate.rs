@@ -719,6 +719,7 @@ impl Generator<'_> {
             3 => Op::ExecuteMeter {
                 meter: MeterId(0),
                 index: self.index(),
+                before: (self.below(2) == 0).then(|| self.expr(8, 1)),
                 slot: self.any_slot(),
             },
             4 if !self.plain => {

@@ -295,8 +295,8 @@ impl Objects for Recorder<'_> {
         self.counters[counter.index()].count(SHARD, index, packet.length_bytes.into());
     }
 
-    fn execute_meter(&self, meter: MeterId, index: u64, packet: PacketFacts) -> Option<u8> {
-        self.record(format!("meter {meter:?} {index} {packet:?}"));
+    fn execute_meter(&self, meter: MeterId, index: u64, before: u8, packet: PacketFacts) -> Option<u8> {
+        self.record(format!("meter {meter:?} {index} {before} {packet:?}"));
         let answer = mix([index]);
         (!answer.is_multiple_of(3)).then_some(answer as u8 & 3)
     }

@@ -73,24 +73,15 @@ pub struct MeterRates {
     pub peak_burst: u64,
 }
 
-/// Which of the two CRCs with parameters of the control plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CustomCrc {
-    /// `crc16_custom`
-    Crc16,
-    /// `crc32_custom`
-    Crc32,
-}
-
 /// Parameters of a CRC in the usual model (polynomial without its highest term).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrcParameters {
     /// Polynomial.
-    pub polynomial: u32,
+    pub polynomial: u64,
     /// Start value.
-    pub initial: u32,
+    pub initial: u64,
     /// Exclusive or of the result.
-    pub final_xor: u32,
+    pub final_xor: u64,
     /// Whether the bits of each byte are taken from the least significant.
     pub reflect_input: bool,
     /// Whether the result's bits are reversed.

@@ -2,7 +2,7 @@
 
 use crate::control::convert::fit;
 use crate::control::names::resolve;
-use crate::control::{CrcParameters, CustomCrc, MeterRates};
+use crate::control::{CrcParameters, MeterRates};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
@@ -97,14 +97,16 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Changes the parameters of `crc16_custom` or `crc32_custom`. They hold for all uses of the algorithm.
-    pub fn set_custom_crc(&self, which: CustomCrc, parameters: CrcParameters) -> Result<(), ControlError> {
-        let width = match which {
-            CustomCrc::Crc16 => 16,
-            CustomCrc::Crc32 => 32,
-        };
-        let name = format!("crc{width}_custom");
-        let number = |field: &str, value: u32| fit(&name, field, &Bits::new(32, value.into()), width);
+    /// Changes the parameters of a hash with `crc16_custom` or `crc32_custom` ([`forebay_ir::Program::calculations`]).
+    ///
+    /// # Errors
+    /// When the program has no such hash, or a parameter has more bits than the CRC.
+    pub fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), ControlError> {
+        let calculations = &self.program.calculations;
+        let names = calculations.iter().map(|calculation| calculation.name.as_str());
+        let id = resolve(ObjectKind::Calculation, calculation, names)?;
+        let width = calculations[id].crc.width();
+        let number = |field: &str, value: u64| fit(calculation, field, &Bits::new(64, value.into()), width);
         let crc = Crc::new(forebay_tables::crc::CrcParameters {
             width,
             polynomial: number("polynomial", parameters.polynomial)?.to_u64(),
@@ -115,11 +117,7 @@ impl Pipeline {
         });
         self.batch(|batch| {
             batch.change(|snapshot| {
-                let crcs = Arc::make_mut(&mut snapshot.custom_crcs);
-                match which {
-                    CustomCrc::Crc16 => crcs.crc16 = crc,
-                    CustomCrc::Crc32 => crcs.crc32 = crc,
-                }
+                Arc::make_mut(&mut snapshot.calculations)[id] = Arc::new(crc);
             });
         });
         Ok(())

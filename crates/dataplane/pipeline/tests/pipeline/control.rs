@@ -3,8 +3,7 @@
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_pipeline::{
-    ControlError, CounterValue, CrcParameters, CustomCrc, Engine, Entry, EntryAction, LoadError, MeterRates, Options,
-    Pipeline,
+    ControlError, CounterValue, CrcParameters, Engine, Entry, EntryAction, LoadError, MeterRates, Options, Pipeline,
 };
 
 const APPLY: &str = "apply I.t -> block1\nblock1:\nreturn";
@@ -469,8 +468,9 @@ fn value_sets() {
 
 #[test]
 fn custom_crcs() {
-    let ingress = "kept = hash crc16_custom {h.a}\nh.a = kept[15:8]\nh.b = kept[7:0]\nreturn";
+    let ingress = "kept = hash custom calc {h.a}\nh.a = kept[15:8]\nh.b = kept[7:0]\nreturn";
     let mut switch = Blocks {
+        more: "calculation calc crc16_custom",
         ingress,
         ..Blocks::default()
     }
@@ -484,14 +484,19 @@ fn custom_crcs() {
         reflect_input: false,
         reflect_output: false,
     };
-    switch.pipeline.set_custom_crc(CustomCrc::Crc16, parameters).unwrap();
+    switch.pipeline.set_crc_parameters("calc", parameters).unwrap();
     assert_ne!(switch.send(&[0x31, 0]), arc);
     assert_eq!(switch.send(&[0x31, 0])[0].1, [0x26, 0x72]);
     let wide = CrcParameters {
         polynomial: 0x11021,
         ..parameters
     };
-    assert!(switch.pipeline.set_custom_crc(CustomCrc::Crc16, wide).is_err());
+    assert!(switch.pipeline.set_crc_parameters("calc", wide).is_err());
+    let unknown = switch.pipeline.set_crc_parameters("calc_0", parameters).unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        "there is no hash with parameters `calc_0`; there is `calc`"
+    );
 }
 
 #[test]

@@ -69,14 +69,7 @@ const SAMPLE_FOLDERS: &[&str] = &["", "dash", "metrics", "omec", "parser-inline"
 const SAMPLE_PROGRAMS: &[&str] = &["fabric_20190420/fabric.p4"];
 
 /// Architectures that Forebay does not have; a program that includes one of their files is not counted.
-const OTHER_ARCHITECTURES: &[&str] = &[
-    "tc/",
-    "ebpf_model.p4",
-    "ubpf_model.p4",
-    "xdp_model.p4",
-    "tna.p4",
-    "t2na.p4",
-];
+const OTHER_ARCHITECTURES: &[&str] = &["ebpf_model.p4", "ubpf_model.p4", "xdp_model.p4", "tna.p4", "t2na.p4"];
 
 /// Architectures whose programs are executed.
 const EXECUTED: &[&str] = &["v1model.p4", "psa.p4", "pna.p4"];
