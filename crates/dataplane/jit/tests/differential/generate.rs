@@ -7,10 +7,10 @@ use forebay_bits::Bits;
 use forebay_exec::Random;
 use forebay_ir::{
     Action, ActionCall, ActionId, ActionParam, Architecture, BinaryOp, Block, BlockId, Body, BodyId, BodyKind,
-    CloneKind, Counter, CounterId, DataItem, Digest, DigestId, Expr, HashAlgorithm, Header, HeaderField, HeaderId,
-    KeySet, Location, MatchKind, Meter, MeterId, Op, Program, Register, RegisterId, Role, SelectCase, Slot, SlotId,
-    SlotKind, Statement, Table, TableAction, TableId, TableKey, Terminator, UnaryOp, Unit, ValueSet, ValueSetComponent,
-    ValueSetId,
+    Calculation, CalculationId, CloneKind, Counter, CounterId, CustomCrc, DataItem, Digest, DigestId, Expr,
+    HashAlgorithm, Header, HeaderField, HeaderId, KeySet, Location, MatchKind, Meter, MeterId, Op, Program, Register,
+    RegisterId, Role, SelectCase, Slot, SlotId, SlotKind, Statement, Table, TableAction, TableId, TableKey, Terminator,
+    UnaryOp, Unit, ValueSet, ValueSetComponent, ValueSetId,
 };
 
 pub const PARSER: BodyId = BodyId(0);
@@ -73,6 +73,7 @@ const ALGORITHMS: &[HashAlgorithm] = &[
     HashAlgorithm::Csum16,
     HashAlgorithm::Identity,
     HashAlgorithm::Xor16,
+    HashAlgorithm::Custom(CalculationId(0)),
 ];
 
 /// A byte of a packet: small numbers are frequent, so that selects hit.
@@ -87,7 +88,7 @@ pub fn program(random: &mut Random, plain: bool) -> Program {
     with_choices(random, plain, true)
 }
 
-/// The same without what came to the generator later: choices among registers, and more copies. Seeds of that time name these.
+/// The same without what came to the generator later: choices among registers, more copies, colours before meters, custom hashes. Seeds of that time name these.
 pub fn former_program(random: &mut Random, plain: bool) -> Program {
     with_choices(random, plain, false)
 }
@@ -118,7 +119,7 @@ struct Generator<'a> {
     pure: bool,
     /// Whether packets do to objects what depends on their order.
     ordered: bool,
-    /// Whether there are choices among registers, and more copies.
+    /// Whether there is what came to the generator later.
     choices: bool,
 }
 
@@ -129,6 +130,13 @@ impl Generator<'_> {
 
     fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
+    }
+
+    fn algorithm(&mut self) -> HashAlgorithm {
+        match self.choices {
+            true => self.pick(ALGORITHMS),
+            false => self.pick(&ALGORITHMS[..ALGORITHMS.len() - 1]),
+        }
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -188,6 +196,10 @@ impl Generator<'_> {
             name: "c".into(),
             unit,
             size: Some(4),
+        });
+        self.program.calculations.push(Calculation {
+            name: "calc".to_string(),
+            crc: CustomCrc::Crc32,
         });
         self.program.meters.push(Meter {
             name: "m".into(),
@@ -719,7 +731,7 @@ impl Generator<'_> {
             3 => Op::ExecuteMeter {
                 meter: MeterId(0),
                 index: self.index(),
-                before: (self.below(2) == 0).then(|| self.expr(8, 1)),
+                before: (self.choices && self.chance(50)).then(|| self.expr(8, 1)),
                 slot: self.any_slot(),
             },
             4 if !self.plain => {
@@ -742,20 +754,20 @@ impl Generator<'_> {
                     let width = self.pick(&[8, 16, 64, 100, 200]);
                     self.expr(width, 1)
                 },
-                algorithm: self.pick(ALGORITHMS),
+                algorithm: self.algorithm(),
                 payload: self.chance(30),
             },
             7 if kind != BodyKind::Parser => Op::UpdateChecksum {
                 condition: self.expr(1, 1),
                 data: self.data(),
                 slot: self.any_slot(),
-                algorithm: self.pick(ALGORITHMS),
+                algorithm: self.algorithm(),
                 payload: self.chance(30),
             },
             _ => {
                 let (base, max) = (self.pick(WIDTHS), self.pick(WIDTHS));
                 Op::Hash {
-                    algorithm: self.pick(ALGORITHMS),
+                    algorithm: self.algorithm(),
                     data: self.data(),
                     range: if self.chance(60) {
                         Some((self.expr(base, 1), self.expr(max, 1)))

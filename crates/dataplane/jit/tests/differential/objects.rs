@@ -306,7 +306,10 @@ impl Objects for Recorder<'_> {
             HashAlgorithm::Csum16 => forebay_tables::checksum::internet_checksum(data).into(),
             HashAlgorithm::Crc32 => forebay_tables::HashAlgorithm::Crc32.compute(data),
             HashAlgorithm::Crc16 => forebay_tables::HashAlgorithm::Crc16.compute(data),
-            _ => mix(data.iter().map(|&byte| byte.into()).chain([algorithm as u64])),
+            _ => mix(data
+                .iter()
+                .map(|&byte| byte.into())
+                .chain(format!("{algorithm:?}").bytes().map(u64::from))),
         }
     }
 }
