@@ -8,8 +8,8 @@
 //!
 //! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Short ways come first. Loops end by
 //! themselves where a stack is full, or at [`NODES_MAX`]. Packets on ways that are beyond the limits take the slow path, and so do
-//! packets that the parser rejects. Each of these ways has a [name](WayId), so that the ways that packets take can be
-//! [asked for](Plan::new) when a program is planned again.
+//! packets that the parser rejects, also because they end before a header does. Each of these ways has a [name](WayId), so that the
+//! ways that packets take can be [asked for](Plan::new) when a program is planned again.
 
 use super::coalescing::coalesce;
 use super::facts::Facts;
@@ -64,6 +64,11 @@ impl WayId {
     /// The way that begins at the parser's start.
     const START: WayId = WayId(0x9e37_79b9_7f4a_7c15);
 
+    /// The way of packets that end before this bit, which the parser would read next.
+    fn too_short(self, end: u64) -> WayId {
+        self.then(usize::MAX - end as usize)
+    }
+
     /// What the way becomes that takes a branch with this number.
     fn then(self, branch: usize) -> WayId {
         let mixed = (self.0.rotate_left(23) ^ branch as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -80,6 +85,8 @@ pub(crate) struct NodeId(pub(crate) usize);
 pub(crate) struct Node {
     pub(crate) statements: Vec<Planned>,
     pub(crate) next: Next,
+    /// The packet has so many bits, as a [`Next::HasBits`] before has found.
+    pub(crate) bits_assured: u64,
 }
 
 /// An operation, and where the parser stands before it.
@@ -87,6 +94,8 @@ pub(crate) struct Node {
 pub(crate) struct Planned {
     pub(crate) op: Op,
     pub(crate) cursor: CursorFact,
+    /// The way of packets that end before what this operation reads, if it is left out: an index into [`Plan::left_out`].
+    pub(crate) too_short: Option<usize>,
 }
 
 /// How a node ends.
@@ -101,6 +110,12 @@ pub(crate) enum Next {
         keys: Vec<Expr>,
         cases: Vec<(Vec<KeySet>, NodeId)>,
         default: NodeId,
+    },
+    /// Whether the packet has so many bits.
+    HasBits {
+        end: u64,
+        then_node: NodeId,
+        else_node: NodeId,
     },
     /// The packet goes on to ingress: index into [`Plan::leaves`].
     Leaf(usize),
@@ -163,7 +178,16 @@ struct Way {
     steps: u64,
     /// Whether the parser has rejected the packet, which goes on to ingress.
     is_rejected: bool,
+    /// See [`Node::bits_assured`].
+    bits_assured: u64,
     id: WayId,
+}
+
+/// Where the parser goes on: at a statement of a block.
+#[derive(Clone, Copy)]
+struct Place {
+    block: BlockId,
+    statement: usize,
 }
 
 impl Plan {
@@ -250,8 +274,8 @@ struct Planner<'a> {
     wanted: BTreeMap<WayId, usize>,
     /// How many nodes have been looked at.
     looked_at: usize,
-    /// Nodes that have not been looked at, each with the block where it begins.
-    pending: VecDeque<(NodeId, BlockId, Way)>,
+    /// Nodes that have not been looked at, each with the place where it begins.
+    pending: VecDeque<(NodeId, Place, Way)>,
     /// Nodes at which the parser ends, and the packet goes on to ingress.
     accepting: Vec<(NodeId, Way)>,
     /// Statements of all leaves' programs.
@@ -295,12 +319,13 @@ impl<'a> Planner<'a> {
             changed: BTreeSet::new(),
             steps: 0,
             is_rejected: false,
+            bits_assured: 0,
             id: WayId::START,
         };
         self.node(BlockId(0), way, 0);
-        while let Some((id, block, way)) = self.pending.pop_front() {
+        while let Some((id, place, way)) = self.pending.pop_front() {
             self.looked_at += 1;
-            self.plan.nodes[id.0] = self.tree(id, block, way);
+            self.plan.nodes[id.0] = self.tree(id, place, way);
         }
         self.leaves();
         self.plan
@@ -309,11 +334,16 @@ impl<'a> Planner<'a> {
     /// A node for the tree from a block on, which a branch with this number leads to. Nodes are looked at in the order in which
     /// they are made, so it is known here whether this one is beyond the limit.
     fn node(&mut self, block: BlockId, way: Way, branch: usize) -> NodeId {
-        let id = NodeId(self.plan.nodes.len());
         let way = Way {
             id: way.id.then(branch),
             ..way
         };
+        self.node_at(Place { block, statement: 0 }, way)
+    }
+
+    /// The same from a statement on, on a way that has its name already.
+    fn node_at(&mut self, place: Place, way: Way) -> NodeId {
+        let id = NodeId(self.plan.nodes.len());
         let is_within = self.looked_at + self.pending.len() < NODES_MAX || self.wanted.contains_key(&way.id);
         let next = if is_within {
             Next::BailOut(BailOut::TooLarge)
@@ -324,24 +354,30 @@ impl<'a> Planner<'a> {
         self.plan.nodes.push(Node {
             statements: Vec::new(),
             next,
+            bits_assured: 0,
         });
         if is_within {
-            self.pending.push_back((id, block, way));
+            self.pending.push_back((id, place, way));
         }
         id
     }
 
-    /// The tree from a block on, down to the next branches.
-    fn tree(&mut self, id: NodeId, block: BlockId, mut way: Way) -> Node {
+    /// The tree from a place on, down to the next branches.
+    fn tree(&mut self, id: NodeId, place: Place, mut way: Way) -> Node {
         let mut statements = Vec::new();
-        let next = match self.follow(block, &mut way, &mut statements) {
+        let bits_assured = way.bits_assured;
+        let next = match self.follow(place, &mut way, &mut statements) {
             Some(next) => next,
             None => {
                 self.accepting.push((id, way));
                 Next::BailOut(BailOut::TooLarge)
             }
         };
-        Node { statements, next }
+        Node {
+            statements,
+            next,
+            bits_assured,
+        }
     }
 
     /// What follows the parser, on the ways that are wanted and then on others, shorter ones first. Ways on which the parser rejects are
@@ -364,18 +400,37 @@ impl<'a> Planner<'a> {
     }
 
     /// Blocks as long as one certainly follows the other, and then what decides; nothing when the parser accepts.
-    fn follow(&mut self, mut block: BlockId, way: &mut Way, statements: &mut Vec<Planned>) -> Option<Next> {
+    fn follow(&mut self, place: Place, way: &mut Way, statements: &mut Vec<Planned>) -> Option<Next> {
+        let Place {
+            mut block,
+            mut statement,
+        } = place;
         loop {
             let current = &self.program.bodies[self.route.parser.index()].blocks[block.index()];
-            way.steps += current.statements.len() as u64 + 1;
+            if statement == 0 {
+                way.steps += current.statements.len() as u64 + 1;
+            }
             if way.steps > self.step_limit {
                 self.plan.limits.endless_ways += 1;
                 return Some(Next::BailOut(BailOut::TooLarge));
             }
-            for statement in &current.statements {
+            for index in std::mem::take(&mut statement)..current.statements.len() {
+                let op = &current.statements[index].op;
+                let end = self.end_of_read(op, way).filter(|end| *end > way.bits_assured);
+                let too_short = match end {
+                    Some(end) if self.wanted.contains_key(&way.id.too_short(end)) => {
+                        let statement = index;
+                        return Some(self.has_bits(end, Place { block, statement }, way));
+                    }
+                    Some(end) if self.plan.left_out.len() < NODES_MAX => {
+                        self.plan.left_out.push(way.id.too_short(end));
+                        Some(self.plan.left_out.len() - 1)
+                    }
+                    _ => None,
+                };
                 let cursor = way.cursor;
-                if let Some(op) = self.statement(&statement.op, way) {
-                    statements.push(Planned { op, cursor });
+                if let Some(op) = self.statement(op, way) {
+                    statements.push(Planned { op, cursor, too_short });
                 }
             }
             block = match &current.terminator {
@@ -406,6 +461,55 @@ impl<'a> Planner<'a> {
                 Terminator::Reject(error) => return self.reject(error, way),
                 Terminator::Exit | Terminator::Apply { .. } => return Some(Next::BailOut(BailOut::ParserError)),
             };
+        }
+    }
+
+    /// Where what an operation reads of the packet ends, if that is known, and if packets that end before go on to ingress.
+    fn end_of_read(&self, op: &Op, way: &Way) -> Option<u64> {
+        let CursorFact::At(position) = way.cursor else {
+            return None;
+        };
+        self.route.parser_error?;
+        let bits = match op {
+            Op::Extract {
+                header,
+                varbit_bits: None,
+            } => header_bits(self.program, &self.program.headers[header.index()]).0,
+            Op::Lookahead { slot } => self.program.slot(*slot).width.into(),
+            Op::Advance { bits } => match fold(bits, &way.known, self.program) {
+                Expr::Const(bits) => bits.try_to_u64()?,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        position.checked_add(bits)
+    }
+
+    /// Packets that have so many bits go on here; the parser rejects others.
+    fn has_bits(&mut self, end: u64, place: Place, way: &Way) -> Next {
+        let too_short = self.program.error("PacketTooShort").unwrap_or(0);
+        let mut shorter = Way {
+            id: way.id.too_short(end),
+            ..way.clone()
+        };
+        let longer = Way {
+            bits_assured: end,
+            ..way.clone()
+        };
+        let then_node = self.node_at(place, longer);
+        let else_node = NodeId(self.plan.nodes.len());
+        let error = Expr::Const(Bits::new(32, too_short.into()));
+        let next = self.reject(&error, &mut shorter);
+        self.plan.nodes.push(Node {
+            statements: Vec::new(),
+            next: next.unwrap_or(Next::BailOut(BailOut::TooLarge)),
+            bits_assured: 0,
+        });
+        self.accepting.push((else_node, shorter));
+        Next::HasBits {
+            end,
+            then_node,
+            else_node,
         }
     }
 

@@ -197,6 +197,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     temporaries: ir::Value,
     /// The packet is known to have so many bits.
     bits_assured: u64,
+    /// On the fast path: the way of packets that end before what the statement reads, if it is one that was left out.
+    too_short: Option<usize>,
     /// Words of temporaries in use by the present statement.
     temporaries_used: u32,
     /// Words of temporaries in use by all of them.
@@ -362,6 +364,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             state: context,
             temporaries: context,
             bits_assured: 0,
+            too_short: None,
             temporaries_used: 0,
             temporaries_lasting: 0,
             counting,
@@ -562,7 +565,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// The block that ends the body so. On the fast path, a packet that the parser rejects takes the long one.
     fn ending(&mut self, ending: Ending) -> ir::Block {
         let ending = match ending {
-            Ending::Rejected(_) if self.is_fast_path() => Ending::BailedOut(BailOut::ParserError),
+            Ending::Rejected(error) if self.is_fast_path() => match self.too_short {
+                Some(way) if error == self.environment.errors.packet_too_short => {
+                    Ending::LeftOut(BailOut::ParserError, way as u32)
+                }
+                _ => Ending::BailedOut(BailOut::ParserError),
+            },
             other => other,
         };
         let builder = &mut self.builder;

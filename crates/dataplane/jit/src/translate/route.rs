@@ -244,12 +244,15 @@ impl<'a> Translator<'_, 'a, '_> {
     fn node(&mut self, route: &'a Route, plan: &'a Plan, id: NodeId, mut parsed: Parsed) {
         let node: &'a Node = &plan.nodes[id.0];
         self.homes = parsed.homes.clone();
+        self.bits_assured = node.bits_assured;
         for (index, planned) in node.statements.iter().enumerate() {
             self.cursor = planned.cursor;
             self.temporaries_used = 0;
             self.require_headers(&node.statements[index..]);
+            self.too_short = planned.too_short;
             self.parse_statement(&planned.op, &mut parsed);
         }
+        self.too_short = None;
         self.bits_assured = 0;
         if let Next::Leaf(index) = &node.next {
             for (slot, value) in &plan.leaves[*index].known {
@@ -274,13 +277,15 @@ impl<'a> Translator<'_, 'a, '_> {
                 else_node,
             } => {
                 let condition = self.condition(condition, None);
-                let (then_block, else_block) = (self.builder.create_block(), self.builder.create_block());
-                self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
-                for (block, node) in [(then_block, *then_node), (else_block, *else_node)] {
-                    self.builder.switch_to_block(block);
-                    self.builder.seal_block(block);
-                    self.node(route, plan, node, parsed.clone());
-                }
+                self.two_nodes(route, plan, condition, [*then_node, *else_node], &parsed);
+            }
+            Next::HasBits {
+                end,
+                then_node,
+                else_node,
+            } => {
+                let condition = self.packet_has(*end);
+                self.two_nodes(route, plan, condition, [*then_node, *else_node], &parsed);
             }
             Next::Select { keys, cases, default } => {
                 let targets: Vec<ir::Block> = cases.iter().map(|_| self.builder.create_block()).collect();
@@ -301,8 +306,26 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Headers that are extracted one behind the other, at places that are known: a packet that has not all of them takes the slow path
-    /// at the first one.
+    /// One of two nodes, by a condition.
+    fn two_nodes(
+        &mut self,
+        route: &'a Route,
+        plan: &'a Plan,
+        condition: ir::Value,
+        nodes: [NodeId; 2],
+        parsed: &Parsed,
+    ) {
+        let blocks = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.ins().brif(condition, blocks[0], &[], blocks[1], &[]);
+        for (block, node) in blocks.into_iter().zip(nodes) {
+            self.builder.switch_to_block(block);
+            self.builder.seal_block(block);
+            self.node(route, plan, node, parsed.clone());
+        }
+    }
+
+    /// Headers that are extracted one behind the other, at places that are known: one test finds whether the packet has all of them. One
+    /// that has not takes the slow path at the first one, with the name of the way on which the first header that it lacks is missing.
     fn require_headers(&mut self, statements: &[Planned]) {
         let program = self.program;
         let ends = statements
@@ -314,16 +337,37 @@ impl<'a> Translator<'_, 'a, '_> {
                         varbit_bits: None,
                     },
                     CursorFact::At(position),
-                ) => position.checked_add(header_bits(program, &program.headers[header.index()]).0),
+                ) => {
+                    let bits = header_bits(program, &program.headers[header.index()]).0;
+                    Some((position.checked_add(bits)?, planned.too_short))
+                }
                 _ => None,
             });
-        if let (CursorFact::At(position), Some(end)) = (self.cursor, ends.max())
-            && end > self.bits_assured
-        {
-            let bits = self.number((end - position) as i64);
-            self.require_bits(bits);
-            self.bits_assured = end;
+        let ends: Vec<(u64, Option<usize>)> = ends.filter(|(end, _)| *end > self.bits_assured).collect();
+        let Some((all, _)) = ends.last() else { return };
+        let has_all = self.packet_has(*all);
+        let (next, lacks) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(has_all, next, &[], lacks, &[]);
+        self.enter(lacks);
+        self.builder.set_cold_block(lacks);
+        for (index, (end, too_short)) in ends.iter().enumerate() {
+            self.too_short = *too_short;
+            let short = self.ending(Ending::Rejected(self.environment.errors.packet_too_short));
+            match index + 1 == ends.len() {
+                true => {
+                    self.builder.ins().jump(short, &[]);
+                }
+                false => {
+                    let has = self.packet_has(*end);
+                    let longer = self.builder.create_block();
+                    self.builder.ins().brif(has, longer, &[], short, &[]);
+                    self.enter(longer);
+                    self.builder.set_cold_block(longer);
+                }
+            }
         }
+        self.enter(next);
+        self.bits_assured = *all;
     }
 
     fn parse_statement(&mut self, op: &Op, parsed: &mut Parsed) {

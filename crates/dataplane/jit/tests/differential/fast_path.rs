@@ -6,8 +6,8 @@ use crate::{setting, tables_for};
 use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
-use forebay_ir::{BodyId, Header, Op, Program, SlotKind, text, verify};
-use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source};
+use forebay_ir::{BodyId, Header, Op, Program, SlotId, SlotKind, text, verify};
+use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source, WayId};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
 
 const DROP_PORT: u32 = 511;
@@ -97,12 +97,23 @@ struct Beside {
 
 /// What the interpreter does with packets, but for those that the fast path gave up.
 fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], objects: Recorder<'_>) -> Seen {
+    interpreted_with(None, program, packets, given_up, objects)
+}
+
+/// The same where rejected packets go on with their error in a slot, if it is given.
+fn interpreted_with(
+    errors: Option<SlotId>,
+    program: &Program,
+    packets: &[Vec<u8>],
+    given_up: &[bool],
+    objects: Recorder<'_>,
+) -> Seen {
     let (mut fates, mut beside) = (Vec::new(), Beside::default());
     for ((packet, given_up), number) in packets.iter().zip(given_up).zip(0..) {
         fates.push(if *given_up {
             None
         } else {
-            interpreted_packet(program, packet, number, &objects, &mut beside)
+            interpreted_packet(errors, program, packet, number, &objects, &mut beside)
         });
     }
     Seen {
@@ -114,6 +125,7 @@ fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], object
 }
 
 fn interpreted_packet(
+    errors: Option<SlotId>,
     program: &Program,
     packet: &[u8],
     number: u64,
@@ -124,8 +136,10 @@ fn interpreted_packet(
     state.set_number(generate::EGRESS_SPEC, INGRESS_PORT.into());
     let seed = Seed::of_packet(RANDOM_SEED, number);
     let mut ingress = Stage::new(program, packet, objects, Requests::default(), seed);
-    if ingress.run(generate::PARSER, &mut state) != Ended::Returned {
-        return None;
+    match (ingress.run(generate::PARSER, &mut state), errors) {
+        (Ended::Returned, _) => {}
+        (Ended::Rejected(error), Some(slot)) => state.set_number(slot, error.into()),
+        _ => return None,
     }
     ingress.parsed_bytes = header_bytes(program, &state);
     if ingress.run(generate::CONTROL, &mut state) == Ended::AssertFailed {
@@ -408,10 +422,34 @@ fn left(
 /// changes; copies of a packet with a header whose validity the parser has computed.
 const ONCE_DIFFERENT: [u64; 4] = [1_000_222, 2_004_267, 3_001_684, 144_001_726];
 
+/// Packets that the parser rejects go on to ingress, by ways of their own once these are asked for. How many did.
+fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn() -> Recorder<'a>) -> usize {
+    let errors = Some(generate::INSTANCE);
+    let lenient = Route {
+        parser_error: errors,
+        ..route(program)
+    };
+    let code = |ways: &[WayId]| {
+        let code = forebay_jit::compile_fast_path(program, &lenient, Order::Straight, STEP_LIMIT, ways);
+        code.expect("it compiled without these ways")
+    };
+    let strict = code(&[]);
+    let all = code(strict.left_out());
+    let [with_few, with_all] = [&strict, &all].map(|code| compiled(code, packets, 5, objects()));
+    for seen in [&with_few, &with_all] {
+        let bailed_out: Vec<bool> = seen.fates.iter().map(Option::is_none).collect();
+        let expected = interpreted_with(errors, program, packets, &bailed_out, objects());
+        assert_eq!(&expected, seen, "packets {packets:02x?}\n{}", text::write(program));
+    }
+    let taken = |seen: &Seen| seen.fates.iter().flatten().count();
+    // There may be no room for ways that were there before.
+    taken(&with_all).saturating_sub(taken(&with_few))
+}
+
 #[test]
 fn the_fast_path_does_the_same() {
     let first = setting("FOREBAY_DIFFERENTIAL_SEED", 0);
-    let (mut taken, mut given_up, mut without, mut copied, mut caching) = (0, 0, 0, 0, 0);
+    let (mut taken, mut given_up, mut without, mut copied, mut caching, mut rejected) = (0, 0, 0, 0, 0, 0);
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
     for seed in (first..first + rounds).chain(ONCE_DIFFERENT) {
         let mut random = Random::new(seed);
@@ -444,7 +482,7 @@ fn the_fast_path_does_the_same() {
             })
             .collect();
         let tables = tables_for(&program, &packets, |packet, objects| {
-            interpreted_packet(&program, packet, 0, objects, &mut Beside::default());
+            interpreted_packet(None, &program, packet, 0, objects, &mut Beside::default());
         });
         let mut reader = tables.domain.reader();
         let pin = reader.pin();
@@ -473,6 +511,7 @@ fn the_fast_path_does_the_same() {
             "seed {seed}, with a flow cache, packets {twice:02x?}: {expected_twice:?}, {seen_twice:?}\n{}",
             text::write(&program)
         );
+        rejected += rejected_go_on(&program, &packets, &objects);
         if let Some(staged) = staged {
             let mut staged = compiled(&staged, &packets, 5, objects());
             // Packets with digests take the slow path there.
@@ -492,6 +531,10 @@ fn the_fast_path_does_the_same() {
         "{taken} packets took the fast path, {given_up} did not"
     );
     assert!(200 * copied > taken, "{copied} of {taken} packets were copied");
+    assert!(
+        20 * rejected > taken,
+        "{rejected} packets that the parser rejects, {taken} others"
+    );
     assert!(
         4 * caching as u64 > rounds,
         "{caching} of {rounds} programs have a flow cache"

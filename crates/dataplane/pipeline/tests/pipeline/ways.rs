@@ -85,3 +85,44 @@ fn packets_that_are_rejected_have_their_ways() {
     assert_eq!(pass(&mut switch, &[2, 9]), (true, vec![2, 2]), "the other one is kept");
     assert_eq!(pass(&mut switch, &[1, 9]), (true, vec![1, 0]));
 }
+
+/// Packets that end where the parser wants more of them go on with the headers that they have.
+#[test]
+fn packets_that_end_early_have_their_ways() {
+    let mut switch = compiled(Blocks {
+        more: "slot last.$valid$: bit<1> valid last\nslot last.x: bit<8> field last\n\
+               header last last_t { valid last.$valid$ field x = last.x }",
+        parser: "extract h\nselect (h.a) { (8w0x1) => block1 default => block2 }\nblock1:\nextract last\nextract added\nreturn\n\
+                 block2:\nreturn",
+        ingress: "h.b = trunc(8, sm.parser_error)\nsm.egress_spec = 9w0x1\nreturn",
+        deparser: "emit h\nemit last\nemit added\nreturn",
+        ..Blocks::default()
+    });
+    let too_short = switch
+        .pipeline
+        .program()
+        .error("PacketTooShort")
+        .expect("it is declared") as u8;
+    assert_eq!(pass(&mut switch, &[2, 9]), (true, vec![2, 0]));
+    let whole = [1, 9, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+    let expected = [&[1, 0], &whole[2..]].concat();
+    assert_eq!(pass(&mut switch, &whole), (true, expected.clone()));
+    for (packet, left) in [
+        (&[1, 9][..], vec![1, too_short]),
+        (&[1, 9, 7, 1], vec![1, too_short, 7, 1]),
+    ] {
+        let tried = (0..1_000).find(|_| {
+            let (is_fast, sent) = pass(&mut switch, packet);
+            assert_eq!(sent, left, "the slow path does the same");
+            is_fast
+        });
+        assert!(tried.is_some_and(|tried| tried >= 100), "{packet:?}: {tried:?}");
+    }
+    assert_eq!(
+        pass(&mut switch, &[1, 9]),
+        (true, vec![1, too_short]),
+        "the first one is kept"
+    );
+    assert_eq!(pass(&mut switch, &[2, 9]), (true, vec![2, 0]));
+    assert_eq!(pass(&mut switch, &whole), (true, expected));
+}
