@@ -175,7 +175,12 @@ def test_parameters_of_hashes() -> None:
     assert switch.send(octets)[0].data[14:20].hex() == "29e40972d361"
     switch.set_crc_parameters("calc", polynomial=0x1021)
     switch.set_crc_parameters(
-        "calc_0", polynomial=0x741B8CD7, initial=2**32 - 1, final_xor=2**32 - 1, reflect_data=True, reflect_remainder=True
+        "calc_0",
+        polynomial=0x741B8CD7,
+        initial=2**32 - 1,
+        final_xor=2**32 - 1,
+        reflect_data=True,
+        reflect_remainder=True,
     )
     assert switch.send(octets)[0].data[14:20].hex() == "20e4dd890fb1"
     with pytest.raises(ControlError, match=r"`calc`: the value for `polynomial` does not fit in 16 bits"):
