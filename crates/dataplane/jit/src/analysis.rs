@@ -1,20 +1,20 @@
-//! What can be known of a program before it is translated.
+//! Analyses of a program before translation.
 
 use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Header, Op, Program, Statement, Terminator};
 
-/// Where a parser stands at some place of its body, in bits from the packet's start.
+/// The parser's position at some point of its body, in bits from the packet's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CursorFact {
-    /// Always there.
+    /// Always at this position.
     At(u64),
-    /// Always so many bits behind a whole byte.
+    /// Always this many bits after a byte boundary.
     Aligned(u32),
     /// Nothing is known.
     Anywhere,
 }
 
 impl CursorFact {
-    /// Bits behind a whole byte.
+    /// Bits after a byte boundary.
     pub(crate) fn bit_in_byte(self) -> Option<u32> {
         match self {
             CursorFact::At(position) => Some((position % 8) as u32),
@@ -31,12 +31,12 @@ impl CursorFact {
         }
     }
 
-    /// After a number of whole bytes that is not known.
+    /// After an unknown number of whole bytes.
     fn advanced_by_bytes(self) -> CursorFact {
         self.bit_in_byte().map_or(CursorFact::Anywhere, CursorFact::Aligned)
     }
 
-    /// What is true of both.
+    /// What holds for both.
     fn join(self, other: CursorFact) -> CursorFact {
         if self == other {
             return self;
@@ -69,7 +69,7 @@ impl CursorFact {
     }
 }
 
-/// Bits of the fields of fixed width, and the most bits of the varbit field (0 without one).
+/// Bits of the fixed-width fields, and the most bits of the varbit field (0 without one).
 pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
     header.fields.iter().fold((0, 0), |(fixed, varbit), field| {
         let width = u64::from(program.slot(field.slot).width);
@@ -80,10 +80,10 @@ pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
     })
 }
 
-/// Wider values are put into buffers by the runtime.
+/// The runtime puts wider values into buffers.
 pub(crate) const PACKED_BITS_MAX: u32 = 512;
 
-/// Whether every header is one run of whole bytes, so that whatever was emitted so far is whole bytes.
+/// Whether every header is a sequence of whole bytes, so that the emitted bits are always whole bytes.
 pub(crate) fn emits_whole_bytes(program: &Program) -> bool {
     program.headers.iter().all(|header| {
         let (fixed, varbit_max) = header_bits(program, header);
@@ -92,7 +92,7 @@ pub(crate) fn emits_whole_bytes(program: &Program) -> bool {
     })
 }
 
-/// How many low bits of an expression are certainly zero; 0 when nothing is known.
+/// A lower bound on the number of zero low bits of an expression.
 fn low_zeros(expr: &Expr) -> u32 {
     match expr {
         Expr::Const(value) if value.is_zero() => value.width(),
@@ -112,7 +112,7 @@ fn low_zeros(expr: &Expr) -> u32 {
     }
 }
 
-/// Where a parser stands at the beginning of each of its blocks, when it begins at the packet's start.
+/// The parser's position at the beginning of each block, when the body begins at the packet's start.
 pub(crate) fn cursor_facts(program: &Program, body: &Body) -> Vec<CursorFact> {
     let mut facts = vec![None; body.blocks.len()];
     facts[0] = Some(CursorFact::At(0));
@@ -163,7 +163,7 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
         .try_fold(0, |longest, way| Some(longest.max(way?)))
 }
 
-/// Whether the program asks for packets to be truncated.
+/// Whether the program truncates packets.
 pub(crate) fn truncates(program: &Program) -> bool {
     let mut statements = program
         .bodies
@@ -178,7 +178,7 @@ pub(crate) fn action_body<'a>(program: &'a Program, action: &Action) -> &'a Body
     &program.bodies[action.body.index()]
 }
 
-/// The blocks that can be reached, each before those that follow it; `None` when there is a loop.
+/// The reachable blocks in topological order; `None` when there is a loop.
 fn topological_order(body: &Body) -> Option<Vec<BlockId>> {
     let reached = body.reachable_blocks();
     let mut entering = vec![0u32; body.blocks.len()];
@@ -201,12 +201,12 @@ fn topological_order(body: &Body) -> Option<Vec<BlockId>> {
     (order.len() == reached.iter().filter(|reached| **reached).count()).then_some(order)
 }
 
-/// How much code a body becomes, roughly: statements and terminators.
+/// A rough measure of a body's code size: statements and terminators.
 pub(crate) fn size(body: &Body) -> usize {
     body.blocks.iter().map(|block| block.statements.len() + 1).sum()
 }
 
-/// Whether what a statement did can be seen although its packet is dropped, or it may end the body.
+/// Whether a statement may have effects that outlive a dropped packet, or may end the body.
 pub(crate) fn has_outside_effect(statement: &Statement) -> bool {
     match statement.op {
         Op::Assign { .. }

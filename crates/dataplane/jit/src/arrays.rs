@@ -1,8 +1,8 @@
-//! Where generated code finds the arrays of stateful objects.
+//! The addresses of the arrays of stateful objects, for generated code.
 //!
-//! On the fast path registers and counters are read and written by generated code itself. It knows from the program how
-//! many elements an array has, how many words each of them takes, and which registers are a [bank](RegisterBanks); where the
-//! words are it reads from [`Arrays`], which were compared with the program when they were made.
+//! On the fast path generated code reads and writes registers and counters itself. The number and size of an array's elements, and which registers
+//! form a [bank](RegisterBanks), come from the program; the addresses come from [`Arrays`], whose shapes are compared with the program's
+//! declarations when they are made.
 
 use crate::register_groups::RegisterBanks;
 use forebay_ir::{CounterId, Program, RegisterId, Table, TableId};
@@ -35,8 +35,8 @@ impl ArraysShape {
 pub(crate) const COUNTER_WORDS: u64 = 2;
 
 impl Arrays {
-    /// Of the arrays that the functions give: for a register that array, made with those of its bank, for a counter the words in
-    /// which nobody else counts at the same time, if there are any.
+    /// The addresses of the arrays that the functions return: the array of a register, made together with those of its bank; the words of a counter
+    /// in which no other thread counts at the same time, if there are any.
     ///
     /// # Safety
     ///
@@ -44,7 +44,7 @@ impl Arrays {
     ///
     /// # Panics
     ///
-    /// When an array has not as many words as the program declares, or registers lie otherwise than [`RegisterBanks`] says.
+    /// When an array does not have as many words as the program declares, or registers do not lie as [`RegisterBanks`] says.
     pub unsafe fn new<'a>(
         program: &Program,
         register: impl Fn(RegisterId) -> &'a RegisterArray,
@@ -99,7 +99,7 @@ impl Arrays {
         self.hit_times.as_ptr()
     }
 
-    /// Whether there is an address for each object of a program.
+    /// Whether the arrays have the shape of a program.
     #[inline]
     pub(crate) fn are_of(&self, shape: ArraysShape) -> bool {
         self.shape == shape
@@ -115,7 +115,7 @@ pub(crate) fn direct_size(program: &Program, counter: CounterId) -> u64 {
 
 /// The element of a table's direct objects that belongs to its default entry.
 pub fn default_slot(table: &Table) -> u64 {
-    // Constant entries may be more than the declared size.
+    // A table may have more constant entries than its declared size.
     table.size.max(table.entries.len() as u64)
 }
 

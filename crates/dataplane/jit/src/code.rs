@@ -1,4 +1,4 @@
-//! Finished code: the memory where it is, and where its tables are.
+//! Finished code: its memory, and the locations of the tables that it searches.
 
 use crate::context::Context;
 use crate::pool::Pool;
@@ -9,7 +9,7 @@ use forebay_tables::{Location, Session};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that no other function has.
+/// A process-wide unique number for a function.
 pub(crate) fn next_number() -> u64 {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     NUMBER.fetch_add(1, Ordering::Relaxed)
@@ -18,7 +18,7 @@ pub(crate) fn next_number() -> u64 {
 /// A compiled function.
 pub(crate) type Entry = unsafe extern "C" fn(*mut Context<'_>) -> i64;
 
-/// A finished function.
+/// The entry of a finished function.
 ///
 /// # Safety
 ///
@@ -28,7 +28,7 @@ pub(crate) unsafe fn entry(address: *const u8) -> Entry {
     unsafe { std::mem::transmute::<*const u8, Entry>(address) }
 }
 
-/// The memory where code is, and what code points to.
+/// The memory of finished code and of the data that it points to.
 pub(crate) struct CodeMemory {
     module: Option<JITModule>,
     _pool: Pool,
@@ -51,7 +51,7 @@ impl CodeMemory {
 impl Drop for CodeMemory {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: entries are dropped with us, and who runs one borrows what holds both.
+            // SAFETY: entries are dropped with this memory, and a caller that runs one borrows the owner of both.
             unsafe { module.free_memory() };
         }
     }
@@ -63,16 +63,16 @@ impl fmt::Debug for CodeMemory {
     }
 }
 
-/// Where the tables are that a compiled graph searches.
+/// The locations of the tables that a compiled graph searches.
 #[derive(Clone, Debug, Default)]
 pub struct Locations {
     tables: Vec<Location>,
-    /// By the function of which number, and with pins of which session they were found.
+    /// The function, and the session of pins, for which `tables` holds.
     found: Option<(u64, Session)>,
 }
 
 impl Locations {
-    /// Finds those of the function with this number unless they are known.
+    /// Updates the locations for the function with this number, unless they still hold.
     #[inline]
     pub(crate) fn find(&mut self, number: u64, searched: &[TableId], objects: &(impl TableObjects + ?Sized)) {
         let wanted = objects.pin().session().map(|session| (number, session));
@@ -87,7 +87,7 @@ impl Locations {
         }
     }
 
-    /// The first of them.
+    /// The address of the first location.
     #[inline]
     pub(crate) fn first(&self) -> *const Location {
         self.tables.as_ptr()

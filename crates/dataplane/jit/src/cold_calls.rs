@@ -16,7 +16,7 @@ use cranelift_module::{FuncId, Module};
 use std::mem::offset_of;
 use std::sync::OnceLock;
 
-/// The functions that are called so.
+/// The functions that are called through trampolines.
 const CALLED_RARELY: [Function; 7] = [
     runtime::FIND,
     runtime::FIND_MEMBER,
@@ -27,12 +27,12 @@ const CALLED_RARELY: [Function; 7] = [
     runtime::NOTE_METER,
 ];
 
-/// The ways to them.
+/// The addresses of their trampolines.
 #[derive(Debug)]
 pub(crate) struct Ways([usize; CALLED_RARELY.len()]);
 
 impl Ways {
-    /// Those of this process.
+    /// The trampolines of this process.
     pub(crate) fn get() -> Result<&'static Ways, CompileError> {
         static WAYS: OnceLock<Result<Ways, CompileError>> = OnceLock::new();
         WAYS.get_or_init(Ways::make).as_ref().map_err(Clone::clone)
@@ -47,29 +47,29 @@ impl Ways {
         let finished = module.finalize_definitions();
         finished.map_err(|error| CompileError::Memory(error.to_string()))?;
         let address = |id| module.get_finalized_function(id).expose_provenance();
-        // The memory of a module that is not freed stays.
+        // The module is not freed, so its code stays.
         Ok(Ways(std::array::from_fn(|index| address(ids[index]))))
     }
 
-    /// The address of the way to a function.
+    /// The address of a function's trampoline.
     ///
     /// # Panics
-    /// When there is none.
+    /// When the function has none.
     pub(crate) fn to(&self, function: Function) -> usize {
         let index = CALLED_RARELY.iter().position(|known| known.address == function.address);
         self.0[index.expect("it is among those that are called rarely")]
     }
 }
 
-/// Arguments besides the context, at most.
+/// The maximum number of arguments besides the context.
 pub(crate) const ARGUMENTS_MAX: usize = 4;
 
-/// The signature of the ways.
+/// The signature of a trampoline.
 pub(crate) fn signature() -> Signature {
     with_parameters(CallConv::PreserveAll, 1)
 }
 
-/// Where in the context an argument is: the first one behind the context is number 0.
+/// The offset of an argument in the context; argument 0 is the first one after the context.
 pub(crate) fn argument_offset(number: usize) -> i32 {
     assert!(number < ARGUMENTS_MAX, "there is room for {ARGUMENTS_MAX} arguments");
     (offset_of!(Context<'_>, rare_arguments) + 8 * number) as i32

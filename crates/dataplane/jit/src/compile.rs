@@ -33,14 +33,14 @@ use std::thread;
 /// Why a program could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompileError {
-    /// The machine that we run on is none for which code can be made, for this reason.
+    /// Code cannot be generated for this machine, for this reason.
     UnsupportedMachine(String),
     /// A body is too large.
     TooLarge {
         /// Its name.
         body: String,
     },
-    /// The operating system gave no memory for code, for this reason.
+    /// The operating system provided no memory for code, for this reason.
     Memory(String),
 }
 
@@ -58,10 +58,10 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// An action of this size or less is copied to wherever its table is applied; so is one that is applied in one place.
+/// An action of at most this size is inlined wherever its table is applied; so is one that is applied in only one place.
 const INLINED_SIZE_MAX: usize = 64;
 
-/// Compiles the graph of a program, which the verifier of `forebay-ir` accepts, with all bodies that it runs.
+/// Compiles a program's graph with all bodies that it runs. The verifier of `forebay-ir` must accept the graph.
 pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Result<GraphCode, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
@@ -88,11 +88,11 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     Ok(unsafe { GraphCode::new(CodeMemory::new(module, pool), entry, plan, needs) })
 }
 
-/// Compiles the fast path through a program, in one of its forms. Where it is too large for all ways through its parser, there are the
-/// ones that are wanted and then others.
+/// Compiles the fast path of a program, in one of its forms. If the program is too large for all paths through its parser, the paths in `wanted` are
+/// compiled first, then others as far as there is room.
 ///
 /// # Panics
-/// When the program [has no fast path](Route::is_blocked), or the order of packets can be seen
+/// When the program [has no fast path](Route::is_blocked), or the order of packets is observable
 /// ([`Route::keeps_order`]) and would not be kept.
 pub fn compile_fast_path(
     program: &Program,
@@ -216,7 +216,7 @@ pub(crate) fn new_module() -> Result<JITModule, CompileError> {
     Ok(JITModule::new(JITBuilder::with_isa(target, default_libcall_names())))
 }
 
-/// In how many places each action may be applied.
+/// By action: the number of places where it may be applied.
 fn places_of_actions(program: &Program) -> Vec<usize> {
     let mut places = vec![0; program.actions.len()];
     for block in program.bodies.iter().flat_map(|body| &body.blocks) {
@@ -228,7 +228,7 @@ fn places_of_actions(program: &Program) -> Vec<usize> {
     places
 }
 
-/// Functions for the actions that are too large to be copied.
+/// Declares functions for the actions that are too large to be inlined.
 fn declare_actions(program: &Program, module: &mut JITModule) -> Result<HashMap<ActionId, FuncId>, CompileError> {
     let signature = body_signature(module.isa().default_call_conv());
     let mut functions = HashMap::new();
@@ -250,7 +250,7 @@ fn declare_actions(program: &Program, module: &mut JITModule) -> Result<HashMap<
 }
 
 fn parser_errors(program: &Program) -> ParserErrors {
-    // A program without the core library's declarations has no parser that could end so.
+    // A program without the core library's declarations has no parser that rejects with these errors.
     let error = |name| program.error(name).unwrap_or(0);
     ParserErrors {
         packet_too_short: error("PacketTooShort"),
@@ -259,21 +259,21 @@ fn parser_errors(program: &Program) -> ParserErrors {
     }
 }
 
-/// How a unit watches the limit. An action may be called by any body, and so counts when one of them does.
+/// How a unit counts steps. Any body may call an action, so an action counts if any body of the program does.
 fn step_counting(program: &Program, unit: Unit<'_>, limit: u64) -> StepCounting {
     match unit {
         Unit::Action(_) if program.bodies.iter().any(|body| may_reach(program, body, limit)) => {
             StepCounting::BeforeEffects
         }
         Unit::Action(_) => StepCounting::Never,
-        // Each of its bodies in its own way.
+        // Each of its bodies is counted separately.
         Unit::Graph(..) => StepCounting::Never,
-        // A program with a fast path has no loops but in its parser, whose ways are all known.
+        // A program with a fast path has loops only in its parser, and these are unrolled.
         Unit::Route(..) | Unit::Hashes(..) => StepCounting::Never,
     }
 }
 
-/// How a body watches the limit.
+/// How a body counts steps.
 pub(crate) fn body_counting(program: &Program, body: BodyId, limit: u64) -> StepCounting {
     match &program.bodies[body.index()] {
         body if !may_reach(program, body, limit) => StepCounting::Never,
@@ -286,7 +286,7 @@ fn may_reach(program: &Program, body: &Body, limit: u64) -> bool {
     longest_way(program, body).is_none_or(|steps| steps > limit)
 }
 
-/// Turns units into functions, one after the other.
+/// Translates units into functions.
 struct Compiler<'m> {
     module: &'m mut JITModule,
     builder_context: FunctionBuilderContext,
@@ -298,7 +298,7 @@ struct Compiler<'m> {
 /// A function in Cranelift's representation.
 struct Function {
     id: FuncId,
-    /// Of what was translated.
+    /// The name of what was translated.
     name: String,
     /// Whether it has a loop that makes copies of a packet.
     makes_copies: bool,
@@ -372,7 +372,7 @@ impl<'m> Compiler<'m> {
 /// Programs with more of Cranelift's instructions are compiled by several threads.
 const SERIAL_MAX: usize = 2_000;
 
-/// Generates the machine code of functions and makes it executable; how many bytes each has.
+/// Generates the machine code of functions and makes it executable. Returns the size of each in bytes.
 fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<Vec<usize>, CompileError> {
     generate_each(module.isa(), &mut functions)?;
     let bytes = functions.iter().map(|function| define(module, function));
@@ -382,7 +382,7 @@ fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<Vec<
     Ok(bytes)
 }
 
-/// This is what takes the time, and functions do not need one another for it.
+/// Generates the code of each function. This takes most of the compile time; functions are independent, so several threads share the work.
 #[allow(
     clippy::disallowed_methods,
     reason = "functions are compiled side by side; all threads end before it returns"
@@ -421,12 +421,12 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
         }
         result
     });
-    // Functions are missing when the budget is exceeded.
+    // When the budget is exceeded, some functions have no code.
     forebay_budget::check();
     generated
 }
 
-/// Puts the code of a function into the module; how many bytes it has.
+/// Puts the code of a function into the module. Returns its size in bytes.
 fn define(module: &mut JITModule, function: &Function) -> Result<usize, CompileError> {
     let code = function.context.compiled_code().expect("it was compiled");
     let relocations = code.buffer.relocs().iter();

@@ -1,8 +1,8 @@
-//! What compiled code knows of the packet it works on.
+//! The data of a packet that compiled code accesses.
 //!
-//! A [`Context`] is one packet's way through the bodies of a program. Compiled code reads and writes its first fields at
-//! constant offsets; the rest is for the functions of [`crate::runtime`] that compiled code calls. On the fast path there
-//! is one for a burst, and what differs between its packets is in their lanes ([`crate::packet_context`]).
+//! A [`Context`] belongs to one packet's way through the bodies of a program. Compiled code reads and writes its first fields at constant offsets;
+//! the functions of [`crate::runtime`] use the rest. On the fast path a burst has one context, and what differs between its packets is in their
+//! lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
 use crate::fast_path::{CopyFate, Frame, Frames, NotedClones};
@@ -19,7 +19,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::AtomicU64;
 
-/// A value that is not there before somebody needs it: contexts are made for every packet.
+/// A field that is left uninitialized until it is needed, because a context is made for every packet.
 pub(crate) type Later<T> = MaybeUninit<T>;
 
 /// See the [module](self).
@@ -29,7 +29,7 @@ pub(crate) struct Context<'a> {
     pub(crate) packet: *const u8,
     /// Its length in bits.
     pub(crate) packet_bits: u64,
-    /// Where the parser stands, in bits; never beyond `packet_bits`.
+    /// The parser's position, in bits; at most `packet_bits`.
     pub(crate) cursor: u64,
     /// The words of all slots.
     pub(crate) state: *mut u64,
@@ -42,15 +42,15 @@ pub(crate) struct Context<'a> {
     pub(crate) error: Later<u64>,
     /// Whether the last lookup hit.
     pub(crate) hit: Later<u64>,
-    /// The colour of the last lookup's direct meter; [`NO_COLOR`] when there is none.
+    /// The colour of the last lookup's direct meter; [`NO_COLOR`] without one.
     pub(crate) color: Later<u64>,
-    /// The action data that the last lookup found, each argument in as many words as it needs.
+    /// The action data of the last lookup; each argument takes as many words as it needs.
     pub(crate) arguments: Later<*const u64>,
-    /// On the fast path: where the packets came from.
+    /// On the fast path: the port by which the packets arrived.
     pub(crate) ingress_port: Later<u64>,
-    /// On the fast path: when.
+    /// On the fast path: the time of their arrival.
     pub(crate) timestamp_us: Later<u64>,
-    /// On the fast path, where packets wait for each other: see [`crate::packet_context`].
+    /// On the fast path, stage-batched order: see [`crate::packet_context`].
     pub(crate) queues: Later<*mut u64>,
     /// Fast path, run-to-completion order: base and stride of the frame descriptors; begin and end of the verdict array; base and
     /// stride (in words) of the packet contexts.
@@ -65,75 +65,76 @@ pub(crate) struct Context<'a> {
     pub(crate) random_seed: Later<u64>,
     /// On the fast path: see [`crate::arrays::Arrays`].
     pub(crate) registers: *const u64,
-    /// The same of counters.
+    /// The counters, likewise.
     pub(crate) counters: *const u64,
-    /// And of the times of hits.
+    /// The times of hits, likewise.
     pub(crate) hit_times: *const u64,
     /// See [`TableObjects::held_lock`].
     pub(crate) held_lock: *mut *const AtomicU64,
-    /// On the fast path and in the function of a graph: where the tables are that compiled code searches itself, in the
-    /// order of the list that comes with the function.
+    /// On the fast path and in the function of a graph: the locations of the tables that compiled code searches itself, in the order of the list
+    /// that comes with the function.
     pub(crate) locations: Later<*const Location>,
-    /// On the fast path, with a flow cache: see [`crate::flow_pages::Index`], and which slots hold.
+    /// On the fast path, with a flow cache: see [`crate::flow_pages::Index`]; and the tag of valid slots.
     pub(crate) flow_index: Later<*mut u64>,
     pub(crate) flow_tag: Later<u64>,
     pub(crate) flow_shift: Later<u64>,
     /// Arguments of cold calls: see [`crate::cold_calls`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
-    /// On the fast path, see [`crate::packet_context::Copies`]: where the first copy is put, how far behind it the next one, where is noted what
-    /// becomes of the first, how many there are, and how many there may be.
+    /// On the fast path, see [`crate::packet_context::Copies`]: the first copy's frame descriptor, the stride of the descriptors, the first copy's
+    /// verdict word, the number of copies, and the most copies.
     pub(crate) copy_frames: Later<*mut Frame>,
     pub(crate) copy_stride: Later<usize>,
     pub(crate) copy_fates: Later<*mut u64>,
     pub(crate) copies: Later<u64>,
     pub(crate) copies_max: Later<u64>,
-    /// The group whose members were asked for last, who they are, and how many.
+    /// The multicast group that was looked up last, its members, and their number.
     pub(crate) group: Later<u64>,
     pub(crate) group_members: Later<*const Replica>,
     pub(crate) group_size: Later<u64>,
-    /// In the function of a graph: where the next byte is put that the deparser emits, and where the memory for them ends. Null
-    /// before the first one, unless they are put into the frame.
+    /// In the function of a graph: where the deparser puts the next byte that it emits, and the end of the memory for them. Null before the first
+    /// byte, unless bytes are put into the frame.
     pub(crate) output_next: *mut u8,
     pub(crate) output_end: *mut u8,
-    /// Where the frame begins when they are put there.
+    /// The frame's first byte when emitted bytes are put into it.
     pub(crate) output_frame: *mut u8,
     /// Whether there was a clone or a digest.
     pub(crate) wants_copies: u64,
     /// In the function of a graph: see [`Requests::asked`].
     pub(crate) asked: u64,
-    /// In the function of a graph, see [`crate::graph`]: where it is entered, and where it has stopped.
+    /// In the function of a graph, see [`crate::graph`]: the number of the entrance, and the place at which code has stopped.
     pub(crate) entrance: u64,
     pub(crate) stop: u64,
-    /// There: what the switch says, by argument; values that come with the packet.
+    /// In the function of a graph: the switch's arguments; the values that come with the packet.
     pub(crate) said: *mut u64,
     pub(crate) kept: *mut u64,
-    /// There: what the present end is about. Of a queue, port, class and length; of a port, its number; of a drop, the error.
+    /// In the function of a graph, the values of the present end. Suspension in a queue: port, class and length; transmission: the port; drop: the
+    /// error.
     pub(crate) end_values: [u64; 3],
-    /// There: the first byte that headers may be put to.
+    /// In the function of a graph: the lowest address to which headers may be written.
     pub(crate) frame_floor: *const u8,
-    /// There: the most bytes of a frame.
+    /// In the function of a graph: the maximum length of a frame in bytes.
     pub(crate) length_max: u64,
-    /// There: whether packets pass queues, and whether the present one has.
+    /// In the function of a graph: whether packets pass queues, and whether the current packet has.
     pub(crate) passes_queues: u64,
     pub(crate) has_passed: u64,
     /// Tables and stateful objects.
     pub(crate) objects: &'a dyn TableObjects,
-    /// What the program asks of its architecture.
+    /// What the program requests from its architecture.
     pub(crate) requests: *mut Requests,
     /// What the deparser emitted.
     pub(crate) output: *mut BitBuffer,
-    /// Memory of the functions that compiled code calls.
+    /// Buffers of the runtime functions.
     pub(crate) memory: *mut Memory,
-    /// Length and time for counters and meters.
+    /// Packet length and time, for counters and meters.
     pub(crate) facts: PacketFacts,
-    /// The numbers of `random`.
+    /// The generator of `random`.
     pub(crate) random: Random,
 }
 
-/// [`Context::color`] without a colour.
+/// The value of [`Context::color`] without a colour.
 pub(crate) const NO_COLOR: u64 = u64::MAX;
 
-/// How compiled code says that a body ended: its return value.
+/// The return value of compiled code: how a body ended.
 pub(crate) mod ending {
     pub(crate) const RETURNED: i64 = 0;
     pub(crate) const EXITED: i64 = 1;
@@ -145,7 +146,7 @@ pub(crate) mod ending {
 }
 
 impl<'a> Context<'a> {
-    /// A context without packet and memory.
+    /// A context without a packet or memory.
     #[inline]
     pub(crate) fn new(objects: &'a dyn TableObjects, facts: PacketFacts) -> Self {
         Context {
@@ -210,8 +211,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Has the output end behind the last byte that was put there, and not where its memory ends. When all of them are in the
-    /// frame: how many.
+    /// Cuts the output after the last byte that compiled code wrote. Returns the number of bytes when all of them are in the frame.
     ///
     /// # Safety
     ///
@@ -235,7 +235,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// Has bytes that were put into the frame go to the output, where all others will.
+    /// Moves emitted bytes from the frame to the output, where all later bytes go too.
     ///
     /// # Safety
     ///
@@ -261,39 +261,39 @@ pub struct Memory {
     pub(crate) key: Vec<Bits>,
     /// See [`Context::arguments`].
     pub(crate) arguments: Vec<u64>,
-    /// The input of a hash that compiled code does not put together itself.
+    /// The input of a hash that compiled code does not assemble itself.
     pub(crate) hash_input: BitBuffer,
     /// The lanes and queues of the fast path.
     pub(crate) lanes: Lanes,
     /// See [`Context::locations`].
     pub(crate) locations: Vec<Location>,
-    /// For which code, and in which state of the tables.
+    /// The code and the state of the tables for which `locations` holds.
     located: Option<(u64, State)>,
     located_bytes: usize,
-    /// The copies that packets become on the fast path.
+    /// The copies of packets on the fast path.
     pub(crate) copies: Copies,
     pub(crate) flows: FlowCache,
-    /// Digests that packets have sent on the fast path, with their places in the burst.
+    /// Digests that packets have sent on the fast path, each with its packet's index in the burst.
     pub(crate) digests: Vec<(usize, DigestRequest)>,
-    /// Clones that are noted there.
+    /// Clones recorded on the fast path.
     pub(crate) clones: NotedClones,
-    /// What goes with packets through a graph.
+    /// What belongs to a packet while it goes through a graph.
     pub(crate) graph: GraphMemory,
 }
 
 impl Memory {
-    /// Look-ups with a flow cache that had to search their table since the memory is there.
+    /// Flow-cache look-ups that had to search their table, over the lifetime of this memory.
     pub fn flow_misses(&self) -> u64 {
         self.flows.all_misses()
     }
 
-    /// From now on slots of flows are fetched before packets need them, however few there are: for tests.
+    /// From now on flow slots are always prefetched, however few there are: for tests.
     pub fn fetch_few_flows(&mut self) {
         self.flows.counts_as_far = true;
     }
 
-    /// Notes where the tables are of code with this number, unless they are still there; the bytes that searches read at random in
-    /// all of them.
+    /// Updates `locations` for the code with this number, unless they still hold. Returns the size in bytes of the memory that searches of these
+    /// tables access at random.
     pub(crate) fn locate(&mut self, code: u64, tables: &[TableId], objects: &dyn TableObjects) -> usize {
         let pin = objects.pin();
         let located = pin.state().map(|state| (code, state));
@@ -307,7 +307,7 @@ impl Memory {
         self.located_bytes
     }
 
-    /// Has memos into tables of more bytes looked past: packets ask for records there together.
+    /// Disables memos (inline caches) into tables larger than `bytes_max`, so that the records of several packets are prefetched together.
     pub(crate) fn forget_memos(&mut self, bytes_max: usize) {
         self.located = None;
         for location in self.locations.iter_mut().filter(|location| location.bytes > bytes_max) {
@@ -315,20 +315,19 @@ impl Memory {
         }
     }
 
-    /// Says where copies are put, so many at most from [`crate::FastPath::new`] on: each to where its frame begins. Its length is noted there
-    /// when it leaves.
+    /// Sets the frames that the copies of packets use, which are at most that many per [`crate::FastPath::new`]. The start of each copy's memory is
+    /// read from its frame descriptor, and its length is written there when it leaves.
     ///
     /// # Safety
     ///
-    /// Until this is said anew, when frames take a fast path with this memory, what describes the frames of copies is the
-    /// caller's, and nobody else changes it; and each begins with as many bytes as [`crate::ShortCode::copy_bytes`] says for the longest
-    /// frame, which nobody else uses.
+    /// As long as frames take a fast path with this memory, until the next call: the frame descriptors belong to the caller and nothing else changes
+    /// them; each points to as many bytes as [`crate::ShortCode::copy_bytes`] returns for the longest frame, which nothing else uses.
     #[inline]
     pub unsafe fn set_copies(&mut self, frames: Frames) {
         self.copies.put_into(frames);
     }
 
-    /// What became of a copy.
+    /// The verdict of a copy.
     #[inline]
     pub fn copy(&self, index: usize) -> CopyFate {
         let fate = self.copies.fates()[index];
@@ -338,13 +337,13 @@ impl Memory {
         }
     }
 
-    /// Of how many of the copies from `first` to before `behind`, the first among them, one behind the other, the same became.
+    /// The length of the run of equal verdicts that begins at copy `first`, up to `behind`.
     #[inline]
     pub fn copies_alike(&self, first: usize, behind: usize) -> usize {
         fate::alike(&self.copies.fates()[first..behind])
     }
 
-    /// Makes sure that there are so many words of temporaries.
+    /// Makes room for at least `temporaries` words.
     #[inline]
     pub(crate) fn make_room(&mut self, temporaries: usize) {
         if self.temporaries.len() < temporaries {

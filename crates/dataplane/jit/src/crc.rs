@@ -1,22 +1,22 @@
-//! Cyclic redundancy checks whose parameters are known when a program is compiled.
+//! CRCs whose parameters are known at compile time.
 //!
-//! Generated code divides up to sixteen bytes in one step: each of them, with as many zeros behind it as bytes follow in the
-//! step, has its remainder in a table, and no look-up waits for another one. Bits are reversed throughout, as these checks want
-//! it: the first bit of the data is the least significant.
+//! Generated code divides up to sixteen bytes in one step. For each byte of a step there is a table of remainders of that byte followed by as many
+//! zero bytes as come after it in the step, so the look-ups are independent. Bits are reflected throughout, as these CRCs require: the first bit of
+//! the data is the least significant.
 
 use forebay_ir::HashAlgorithm;
 
 /// Bytes that are divided in one step.
 pub(crate) const STEP: usize = 16;
 
-/// A check, and its tables.
+/// A CRC and its tables.
 #[repr(C)]
 pub(crate) struct Crc {
-    /// By how many bytes follow, and by byte.
+    /// Indexed by the number of bytes that follow, then by the byte.
     pub(crate) remainders: [[u32; 256]; STEP],
     /// The remainder before the first byte.
     pub(crate) initial: u32,
-    /// XORed with the last one.
+    /// XORed with the last remainder.
     pub(crate) final_xor: u32,
 }
 
@@ -24,7 +24,7 @@ static CRC_32: Crc = Crc::new(0xEDB8_8320, u32::MAX, u32::MAX);
 static CRC_16: Crc = Crc::new(0xA001, 0, 0);
 
 impl Crc {
-    /// The check of an algorithm, if it is one that the control plane cannot change.
+    /// The CRC of an algorithm, unless the control plane can change its parameters.
     pub(crate) fn of(algorithm: HashAlgorithm) -> Option<&'static Crc> {
         match algorithm {
             HashAlgorithm::Crc32 => Some(&CRC_32),
@@ -33,14 +33,14 @@ impl Crc {
         }
     }
 
-    /// What the remainder before the first bytes alone becomes behind so many of them: the remainder if they are zero.
+    /// The contribution of `initial` after `bytes` bytes: the remainder of that many zero bytes.
     pub(crate) fn initial_behind(&self, bytes: u32) -> u32 {
         (0..bytes).fold(self.initial, |remainder, _| {
             (remainder >> 8) ^ self.remainders[0][usize::from(remainder as u8)]
         })
     }
 
-    /// With a polynomial, reversed and without its highest term.
+    /// With a polynomial, reflected and without its highest term.
     const fn new(polynomial: u32, initial: u32, final_xor: u32) -> Crc {
         let mut remainders = [[0; 256]; STEP];
         let mut byte = 0;

@@ -1,4 +1,4 @@
-//! The fast path, compiled, and the way of bursts along it. See [`crate::route`].
+//! The compiled fast path, and how bursts run through it. See [`crate::route`].
 
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry};
@@ -14,10 +14,10 @@ use forebay_ir::TableId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The fast path through a program in one of its forms, compiled; shared by all threads.
+/// The compiled fast path of a program in one of its forms; shared by all threads.
 #[derive(Debug)]
 pub struct ShortCode {
-    /// No other code has the same.
+    /// Unique among all code.
     number: u64,
     entries: Entries,
     needs: Needs,
@@ -27,15 +27,15 @@ pub struct ShortCode {
 /// The functions of a fast path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entries {
-    /// What packets execute.
+    /// Executes packets.
     pub(crate) packets: Entry,
-    /// Its length in bytes.
+    /// The size of `packets` in bytes.
     pub(crate) packets_bytes: usize,
-    /// What finds the hashes of their flows, if there is a flow cache.
+    /// Computes the hashes of packets' flows, if there is a flow cache.
     pub(crate) hashes: Option<Entry>,
 }
 
-/// What the code of a fast path needs when it runs.
+/// What the code of a fast path needs at run time.
 #[derive(Clone, Debug)]
 pub(crate) struct Needs {
     /// Words of temporaries.
@@ -46,26 +46,26 @@ pub(crate) struct Needs {
     pub(crate) shape: Shape,
     /// Whether packets may become copies.
     pub(crate) copies: bool,
-    /// How many clones of a packet may be noted, and whether each must be executed before the next packet.
+    /// The most clones of a packet that may be recorded, and whether each must be executed before the next packet.
     pub(crate) clones: usize,
     pub(crate) clones_first: bool,
-    /// Whether packets ask tables for entries, pools or quotas.
+    /// Whether packets request changes of tables, pools or quotas.
     pub(crate) asks_tables: bool,
-    /// What arrays the program has.
+    /// The shape of the program's arrays.
     pub(crate) arrays: ArraysShape,
     /// Whether packets may be truncated.
     pub(crate) truncates: bool,
-    /// What was left out when it was planned.
+    /// What was left out at planning.
     pub(crate) obstacles: Vec<Obstacle>,
-    /// Whether they wait for each other.
+    /// Whether packets are batched at look-ups.
     pub(crate) staged: bool,
-    /// Whether the same becomes of all packets of a burst, which are not looked at.
+    /// Whether all packets of a burst have the same fate, without being looked at.
     pub(crate) uniform: bool,
-    /// And of all later ones from the same port, as long as the tables are the same.
+    /// Whether this also holds for later packets from the same port, as long as the tables do not change.
     pub(crate) steady: bool,
-    /// Tables whose locations code wants to know.
+    /// Tables whose locations the code reads.
     pub(crate) searched: Vec<TableId>,
-    /// How slots of the flow cache are laid out, if it has one.
+    /// The layout of slots in the flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
     /// See [`ShortCode::left_out`].
     pub(crate) left_out: Vec<WayId>,
@@ -76,7 +76,7 @@ impl ShortCode {
     ///
     /// # Safety
     ///
-    /// The entries are in that memory, and need no more.
+    /// The entries are functions in that memory, and need no more than `needs` says.
     pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, needs: Needs) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         ShortCode {
@@ -87,35 +87,34 @@ impl ShortCode {
         }
     }
 
-    /// Bytes in front of a frame into which its fast path may write.
+    /// Bytes in front of a frame to which the code may write.
     pub fn headroom(&self) -> usize {
         self.needs.headroom
     }
 
-    /// The machine code, for disassemblers and profilers: it begins where the processor executes it.
+    /// The machine code, for disassemblers and profilers, at the address where it is executed.
     pub fn machine_code(&self) -> &[u8] {
-        // SAFETY: the memory is readable, holds the function in this length, and lives as long as we do.
+        // SAFETY: the memory is readable, holds the function in this length, and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.entries.packets as *const u8, self.entries.packets_bytes) }
     }
 
-    /// What keeps packets off it because the program is too large, or its copies cannot be put together.
+    /// What keeps packets off the fast path because the program is too large, or because its copies cannot be put together.
     pub fn obstacles(&self) -> &[Obstacle] {
         &self.needs.obstacles
     }
 
-    /// The ways through the parser that are not in it, and beginnings of ways: packets on them [bail out](BailOut::TooLarge).
+    /// The left-out paths through the parser, and beginnings of paths: packets on them [bail out](BailOut::TooLarge).
     pub fn left_out(&self) -> &[WayId] {
         &self.needs.left_out
     }
 
-    /// No other code has the same.
+    /// The unique number of this code.
     #[inline]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether it takes what look-ups found for the last packet of a flow. A program without look-ups has no use for that: then
-    /// [`Order::Cached`] gives the same as [`Order::Straight`].
+    /// Whether look-ups use the flow cache. In a program without look-ups [`Order::Cached`] generates the same code as [`Order::Straight`].
     #[inline]
     pub fn caches_flows(&self) -> bool {
         self.needs.slots.is_some()
@@ -127,42 +126,42 @@ impl ShortCode {
         self.needs.copies
     }
 
-    /// Whether clones of packets may be [noted](FastPath::take_clones).
+    /// Whether clones of packets may be [recorded](FastPath::take_clones).
     #[inline]
     pub fn notes_clones(&self) -> bool {
         self.clones_of_each() > 0
     }
 
-    /// Whether clones must be executed before the next packet, in their order.
+    /// Whether a clone must be executed before the next packet, in order.
     #[inline]
     pub fn has_clones_in_turn(&self) -> bool {
         self.needs.clones_first
     }
 
-    /// How many clones of a packet may be noted, each for a session.
+    /// The most clones of a packet that may be recorded, one per session.
     #[inline]
     pub fn clones_of_each(&self) -> usize {
         self.needs.clones
     }
 
-    /// Notes where its tables are: see [`Memory::locate`].
+    /// Updates the locations of its tables: see [`Memory::locate`].
     fn locate(&self, memory: &mut Memory, objects: &dyn TableObjects) -> usize {
         memory.locate(self.number, &self.needs.searched, objects)
     }
 
-    /// Bytes that a copy of a frame needs at most.
+    /// The most bytes that a copy of a frame needs.
     pub fn copy_bytes(frame_bytes: usize) -> usize {
         frame_bytes + (COMPOSED_BITS_MAX / 8) as usize
     }
 }
 
-/// Tables of so many bytes together are taken to be in the caches nearby: packets do not wait for each other.
+/// Tables of at most this total size are assumed to be in near caches, so packets are not batched at look-ups.
 const NEAR_BYTES: usize = 512 << 10;
 
-/// The forms of a fast path that are ready.
+/// The compiled forms of a fast path.
 #[derive(Clone, Copy, Debug)]
 pub struct Forms<'a> {
-    /// The one that is compiled first: [`Order::Cached`], unless a test wants another one.
+    /// The form that is compiled first: [`Order::Cached`], unless a test selects another one.
     pub first: &'a ShortCode,
     /// [`Order::Straight`].
     pub straight: Option<&'a ShortCode>,
@@ -171,7 +170,7 @@ pub struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
-    /// Only this one.
+    /// Only this form.
     pub fn of(first: &'a ShortCode) -> Forms<'a> {
         Forms {
             first,
@@ -180,7 +179,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// The form for a burst that should not use a flow cache, whose tables are located, and one that would be better.
+    /// The form for a burst that does not use the flow cache, with its tables located; and a missing form that would be better.
     fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a ShortCode, Option<Order>) {
         let is_straight = !self.first.caches_flows();
         let straight = self.straight.or(is_straight.then_some(self.first));
@@ -197,22 +196,22 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// Lanes and queues that are enough for all.
+    /// The lanes and queues that are enough for all forms.
     fn shape(self) -> Shape {
         let others = [self.straight, self.staged].into_iter().flatten();
         others.fold(self.first.needs.shape, |shape, code| shape.or(code.needs.shape))
     }
 }
 
-/// The fast path of packets through a compiled program.
+/// Runs bursts of packets through a compiled program.
 pub struct FastPath<'a> {
     code: &'a ShortCode,
-    /// The form that would be better.
+    /// A form that would be better but is missing.
     wanted: Option<Order>,
-    /// The index of flows whose slots are fetched before packets need them, and for how many packets that has been done.
+    /// The index of the flow cache if slots are prefetched, and the number of packets for which that has been done.
     far_slots: Option<Index>,
     packets_ahead: usize,
-    /// How many frames it has come to.
+    /// The number of frames processed so far.
     done: usize,
     context: Context<'a>,
     requests: &'a mut Requests,
@@ -220,16 +219,16 @@ pub struct FastPath<'a> {
     memory: &'a mut Memory,
 }
 
-/// A clone that the fast path leaves to the architecture. The packet itself goes on.
+/// A clone that the fast path leaves to the architecture. The packet itself continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedClone {
-    /// The place of its packet among those that the [`FastPath`] has taken.
+    /// The index of its packet among those that the [`FastPath`] has taken.
     pub place: usize,
-    /// Whether egress has asked for it; else it was ingress.
+    /// Whether egress made the clone, or else ingress.
     pub from_egress: bool,
     /// The clone session.
     pub session: u32,
-    /// Metadata that it keeps.
+    /// The metadata that it keeps.
     pub preserve: Preserve,
     /// See [`NotedClones::bytes_of`].
     pub(crate) bytes: Range<usize>,
@@ -248,22 +247,21 @@ impl NotedClones {
         self.noted.iter()
     }
 
-    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Behind them, of a clone from
-    /// ingress, the frame that entered ingress. Of a clone from egress: the length in bytes that the packet has, and that of the frame
-    /// that entered ingress, in 32 bits each; a bit for each of the program's headers, whether it is valid, in whole bytes together; the
-    /// valid ones; and what the parser has left.
+    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. For a clone from ingress, the frame that
+    /// entered ingress follows. For a clone from egress follow: the packet's length and the length of the frame that entered ingress, in bytes, each
+    /// a 32-bit number; a validity bit for each of the program's headers, padded to whole bytes; the valid headers; and what the parser has left.
     pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
         &self.bytes[clone.bytes.clone()]
     }
 
-    /// Forgets them.
+    /// Removes all clones.
     pub fn clear(&mut self) {
         self.noted.clear();
         self.bytes.clear();
     }
 }
 
-/// Where a frame is in memory. Compiled code reads it, and says here where one is that leaves.
+/// A frame in memory. Compiled code reads the descriptor, and updates it for a frame that leaves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -273,32 +271,32 @@ pub struct Frame {
     pub length: usize,
 }
 
-/// Where the frames of a burst are.
+/// The frame descriptors of a burst.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
-    /// Where it says where the first one is.
+    /// The first descriptor.
     pub first: *mut Frame,
-    /// Where it says the same of each other one: so many bytes behind that of the one before it.
+    /// The distance between descriptors in bytes.
     pub stride: usize,
-    /// How many there are.
+    /// The number of frames.
     pub count: usize,
 }
 
-/// What became of the frames of a burst of which some leave, all by one port: see [`FastPath::departures`].
+/// The fates of a burst's frames when all that leave do so by one port: see [`FastPath::departures`].
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
     /// The port.
     pub port: u32,
-    /// How many were dropped in ingress.
+    /// The number of frames dropped in ingress.
     pub dropped_in_ingress: usize,
-    /// How many were dropped in egress.
+    /// The number of frames dropped in egress.
     pub dropped_in_egress: usize,
     /// A bit for each frame that leaves.
     leaving: u64,
 }
 
 impl Departures {
-    /// The places in the burst of the frames that leave, in order.
+    /// The indices in the burst of the frames that leave, in order.
     #[inline]
     pub fn places(&self) -> impl Iterator<Item = usize> + use<> {
         let lowest = |bits: u64| (bits > 0).then_some(bits);
@@ -306,28 +304,28 @@ impl Departures {
         left.map(|bits| bits.trailing_zeros() as usize)
     }
 
-    /// How many leave.
+    /// The number of frames that leave.
     #[inline]
     pub fn count(&self) -> usize {
         self.leaving.count_ones() as usize
     }
 }
 
-/// What became of a packet on the fast path.
+/// The fate of a packet on the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It leaves, from the byte on and as long as its [`Frame`] says now.
+    /// It leaves; its [`Frame`] now says where it starts and how long it is.
     Plain {
         /// The port.
         port: u32,
     },
-    /// It leaves, with a part of [`FastPath::output`] in place of what the parser took.
+    /// It leaves, with a part of [`FastPath::output`] in place of the parsed headers.
     Rewritten {
         /// The port.
         port: u32,
-        /// What the parser took, in bits.
+        /// The length of the parsed headers in bits.
         parsed_bits: usize,
-        /// Where the part begins, in whole bytes.
+        /// The start of the part, in bytes.
         output_start: usize,
         /// Its length in bits.
         output_bits: usize,
@@ -341,32 +339,31 @@ pub enum Fate {
     },
     /// The program dropped it in egress.
     DroppedInEgress,
-    /// An assertion did not hold.
+    /// An assertion failed.
     AssertFailed,
-    /// It has become copies: so many, from this one on. See [`Memory::copy`].
+    /// It became `count` copies, from number `first` on. See [`Memory::copy`].
     Replicated {
-        /// The first.
+        /// The number of the first copy.
         first: usize,
-        /// How many.
+        /// The number of copies.
         count: usize,
     },
-    /// It has to take the slow path, for this reason. Nothing has been changed.
+    /// It must take the slow path, for this reason. Nothing has been changed.
     BailedOut(BailOut),
 }
 
-/// What became of a copy.
+/// The fate of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyFate {
-    /// Where it goes.
+    /// Its egress port.
     pub port: u32,
-    /// Whether it leaves, as long as its [`Frame`] says; else egress dropped it.
+    /// Whether it leaves, with the length in its [`Frame`]; otherwise egress dropped it.
     pub leaves: bool,
 }
 
 impl<'a> FastPath<'a> {
-    /// Prepares for a burst of packets, in the form that is the best one now. They take what look-ups found for the last packet of
-    /// their flow, as long as most flows are met again; else they go one after the other, or, when tables are large, wait for
-    /// each other at look-ups.
+    /// Prepares for a burst of packets, in the best available form. The flow cache is used as long as most flows are met again. Otherwise packets
+    /// run to completion or, when tables are large, are batched at look-ups.
     pub fn new(
         forms: Forms<'a>,
         objects: &'a dyn TableObjects,
@@ -414,13 +411,13 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// The form that would have been better for this burst, but is not there.
+    /// The form that would have been better for this burst, but is missing.
     #[inline]
     pub fn wanted(&self) -> Option<Order> {
         self.wanted
     }
 
-    /// In what order packets of this burst go, and with which of the forms.
+    /// The form of this burst, and so its order of execution.
     #[inline]
     pub fn order(&self) -> Order {
         match (&self.code.needs.slots, self.code.needs.staged) {
@@ -430,27 +427,27 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Whether the same becomes of all frames, which are neither looked at nor changed: then [`FastPath::run_unseen`] will do.
+    /// Whether all frames have the same fate, without being looked at or changed. [`FastPath::run_unseen`] is enough then.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
     }
 
-    /// Whether the same becomes of all frames that come by the same port, [as long as](TableObjects::pin) the tables are in the same state.
+    /// Whether all frames from the same port have the same fate, [as long as](TableObjects::pin) the tables do not change.
     #[inline]
     pub fn is_steady(&self) -> bool {
         self.code.needs.steady
     }
 
-    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), the fast path, and says of how many they were to know what
-    /// became of them: see [`FastPath::fate`]. When it is not all of them, the last one bailed out, and those after it have
-    /// not been touched. Or the last one is cloned, and the clone must be executed before the others; or it
-    /// [asks a table](FastPath::may_ask_table).
+    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path, and returns how many were
+    /// processed: see [`FastPath::fate`]. If these are not all of them, the last one bailed out, or its clone must be executed before the next
+    /// frame, or it [asks a table](FastPath::may_ask_table). The frames after it have not been touched.
     ///
     /// # Safety
     ///
-    /// What describes the frames is the caller's, and nobody else changes it; each frame is in memory of the caller's, with
-    /// [`ShortCode::headroom`] more bytes before it, and no two share any. The addresses for copies ([`Memory::set_copies`]) are good for the longest of them.
+    /// The frame descriptors belong to the caller and nothing else changes them. Each frame is in memory of the caller's, with
+    /// [`ShortCode::headroom`] more bytes before it, and no two frames overlap. The addresses for copies ([`Memory::set_copies`]) are valid for the
+    /// longest frame.
     pub unsafe fn run(&mut self, frames: Frames, arguments: Arguments) -> usize {
         if frames.count == 0 {
             return 0;
@@ -466,11 +463,11 @@ impl<'a> FastPath<'a> {
         count
     }
 
-    /// What becomes of each frame that comes now, when they are [all the same](FastPath::is_uniform).
+    /// The fate of every frame in this burst, when they are [all the same](FastPath::is_uniform).
     ///
     /// # Panics
     ///
-    /// When they are not.
+    /// When they are not all the same.
     pub fn run_unseen(&mut self, arguments: Arguments) -> Fate {
         assert!(self.is_uniform(), "frames are looked at");
         self.memory.lanes.set_count(1);
@@ -479,11 +476,11 @@ impl<'a> FastPath<'a> {
         self.fate(0)
     }
 
-    /// Executes the code for the packets of the first queue; how many of them it has come to.
+    /// Executes the code for the packets of the first queue; returns how many were processed.
     ///
     /// # Safety
     ///
-    /// If the code looks at frames, the lanes refer to frames as [`FastPath::run`] is promised.
+    /// If the code looks at frames, the frames are as promised to [`FastPath::run`].
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
         let noted = (self.memory.digests.len(), self.memory.clones.noted.len());
@@ -507,8 +504,8 @@ impl<'a> FastPath<'a> {
             self.packets_ahead = unsafe { hashes(context) } as usize;
             index.fetch(layout, &self.memory.lanes.fates()[..self.packets_ahead]);
         }
-        // SAFETY: the frames are as the caller promises; the context has lanes, queues, temporaries and buffers that are
-        // ours until this returns, all as large as the code was told.
+        // SAFETY: the frames are as the caller promises; lanes, queues, temporaries and buffers in the context belong to `self` until this returns,
+        // and are as large as the code needs.
         let count = unsafe { (self.code.entries.packets)(context) } as usize;
         self.packets_ahead = self.packets_ahead.saturating_sub(count);
         self.take_back(count, noted);
@@ -521,8 +518,8 @@ impl<'a> FastPath<'a> {
         count
     }
 
-    /// The last packet that was come to sends its digests and is cloned on the slow path, if it takes that. There were so many digests
-    /// and clones before this burst.
+    /// Removes the digests and clones of the last processed packet if it bailed out, because the slow path makes them again. The pair is their
+    /// number before this burst.
     fn take_back(&mut self, count: usize, (digests_before, clones_before): (usize, usize)) {
         let Memory {
             lanes, digests, clones, ..
@@ -539,7 +536,7 @@ impl<'a> FastPath<'a> {
         clones.noted.truncate(clones_before + kept);
     }
 
-    /// Whether packets have been cloned since the clones were taken.
+    /// Whether clones have been recorded since they were last taken.
     #[inline]
     pub fn has_clones(&self) -> bool {
         !self.memory.clones.noted.is_empty()
@@ -551,26 +548,26 @@ impl<'a> FastPath<'a> {
         self.code.needs.clones_first && self.has_clones()
     }
 
-    /// Whether the last packet has a message for a table, a pool or a quota among its [digests](FastPath::digests), which is to be acted on before
-    /// the next packet.
+    /// Whether the last packet may have sent a message to a table, a pool or a quota among its [digests](FastPath::digests), which must be applied
+    /// before the next packet.
     #[inline]
     pub fn may_ask_table(&self) -> bool {
         self.code.needs.asks_tables && !self.memory.digests.is_empty()
     }
 
-    /// The clones of packets that were noted, in exchange for others, of which nothing is left.
+    /// Moves the recorded clones to `clones`, whose previous content is lost.
     pub fn take_clones(&mut self, clones: &mut NotedClones) {
         clones.clear();
         std::mem::swap(&mut self.memory.clones, clones);
     }
 
-    /// The digests that packets have sent since the last call, in the order of packets, without those of packets that bailed out.
+    /// The digests that packets have sent since the last call, in the order of packets. Packets that bailed out have none.
     pub fn digests(&mut self) -> impl Iterator<Item = DigestRequest> {
         self.memory.digests.drain(..).map(|(_, request)| request)
     }
 
-    /// How many of the frames of the last burst from `first` to before `behind`, the first among them, one behind the other,
-    /// have the same fate, if nothing more is to be known of it than which.
+    /// The length of the run of equal fates that begins at frame `first` of the last burst, up to `behind`. It is 1 where the verdict word is not
+    /// the whole fate.
     #[inline]
     pub fn alike(&self, first: usize, behind: usize) -> usize {
         let fates = &self.memory.lanes.fates()[first..behind];
@@ -580,14 +577,14 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// When each of the first `count` frames of the last burst leaves by the same port, as its [`Frame`] says, or was dropped, and one
-    /// at least leaves: which do. So many of them, not all, are known to be [alike](FastPath::alike).
+    /// The departures of the first `count` frames of the last burst, if at least one leaves, all that leave do so by one port as their [`Frame`]
+    /// says, and all others were dropped. `alike`, less than `count`, is the length of the run of [equal fates](FastPath::alike) at the beginning.
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
         let fates = &self.memory.lanes.fates()[..count];
         let is_plain = |fate: u64| fate >> 32 == fate::PLAIN;
         let leaves = match [fates[0], fates[alike]].map(is_plain) {
-            // By two ports, as in most bursts that do not leave by one.
+            // Frames leave by two ports, as in most bursts that do not use one port.
             [true, true] => return None,
             [true, false] => fates[0],
             [false, true] => fates[alike],
@@ -605,7 +602,7 @@ impl<'a> FastPath<'a> {
         (settled == count).then_some(departures)
     }
 
-    /// What became of a frame of the last burst.
+    /// The fate of a frame of the last burst.
     #[inline]
     pub fn fate(&mut self, index: usize) -> Fate {
         let fate = self.memory.lanes.fates()[index];
@@ -637,7 +634,7 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Which of the [ways that were left out](ShortCode::left_out) a frame of the last burst takes that bailed out, if it is on one.
+    /// Which of the [left-out parser paths](ShortCode::left_out) a frame of the last burst that bailed out takes, if it is on one.
     pub fn way_left_out(&self, index: usize) -> Option<usize> {
         let (_, way) = fate::of_bail_out(self.memory.lanes.fates()[index]);
         way.map(|way| way as usize)
@@ -648,19 +645,19 @@ impl<'a> FastPath<'a> {
         self.code
     }
 
-    /// How many copies each of the first `count` frames of the last burst, at least one, has become, if as many as every other one
-    /// and at least one, and if the copies of one come behind those of the frame before.
+    /// The number of copies of each of the first `count` frames (at least one) of the last burst, if it is the same positive number for all of them
+    /// and the copies are in the order of the frames.
     pub fn copies_of_each(&mut self, count: usize) -> Option<usize> {
         let fates = &self.memory.lanes.fates()[..count];
         let is_alike = fates[0] >> 32 == fate::REPLICATED && fate::alike(fates) == count;
         let each = fates[0] as u32 as usize;
-        // Packets that do not wait for each other become copies in their order.
+        // Packets that run to completion become copies in their order.
         let last = if self.code.needs.staged { count } else { 1 };
         let mut is_next = |index| self.memory.lanes.lane(index).first_copy == (index * each) as u64;
         (is_alike && each > 0 && (0..last).all(&mut is_next)).then_some(each)
     }
 
-    /// What tells of the copies.
+    /// The memory with the copies' verdicts.
     pub fn memory(&self) -> &Memory {
         self.memory
     }
@@ -671,7 +668,7 @@ impl<'a> FastPath<'a> {
         self.code.needs.copies
     }
 
-    /// What the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).
+    /// The bytes that the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).
     pub fn output(&self) -> &BitBuffer {
         self.output
     }

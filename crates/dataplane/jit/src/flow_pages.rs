@@ -4,17 +4,17 @@
 //! │ index: numbers of slots, 32 bits each ... │ no flow's slot │ slots of flows, in the order in which they came ... │ │ │
 //! ```
 //!
-//! Slots are side by side, and the index has [`ENTRIES_PER_FLOW`] entries for each of them: so a thousand flows use 20 pages of
-//! 4 KiB. Slots at places that the hash chose would be in a page each; a processor remembers where some 70 pages are, and a
-//! huge page counts as one of these only where it is one for the host of a virtual machine too.
+//! Slots are contiguous, and the index has [`ENTRIES_PER_FLOW`] entries for each of them: a thousand flows use 20 pages of 4 KiB. If the hash
+//! selected slots directly, each would be in a page of its own, and a processor's first-level TLB has only some 70 entries. A huge page takes one
+//! TLB entry only where the host of a virtual machine uses a huge page for it, too.
 //!
-//! Slots in the first [`NEAR_BYTES`] stay in the caches of a processor. Those behind come from memory; they are taken only for programs
-//! for which that costs less than searching their tables. Slots of many flows are [fetched](Index::fetch) before the packets that need them have
-//! their turn. Addresses are reserved for all of them; pages take memory when a flow needs them.
+//! Slots in the first [`NEAR_BYTES`] stay in the processor's caches. Slots after that come from memory; they are used only for programs whose table
+//! searches cost more. When there are many flows, slots are [prefetched](Index::fetch) before their packets are executed. Address space is reserved
+//! for all slots; a page takes memory when a flow first uses it.
 //!
-//! Entries are in groups. A flow that comes to the entry of another one takes it, and that one moves to the next entry of the
-//! group, where it is found from then on. When its group is full it gets the slot of the one there that has not come for the most
-//! changes of tables, and when all slots are taken that of any other one.
+//! Entries form groups. A flow that is new in an entry takes it, and the previous flow moves to the next entry of the group, where it is found from
+//! then on. When the group is full, the new flow gets the slot of the flow in the group that has been absent for the most table changes. When all
+//! slots are taken, it gets the slot of some other flow, chosen by a hash.
 
 use crate::flow_slots::SlotLayout;
 use forebay_tables::memory::{HUGE_PAGE, HugePages, prefetch_at};
@@ -23,53 +23,53 @@ use forebay_tables::search::HASH_FACTOR;
 /// Bytes of slots that stay in the processor's caches.
 const NEAR_BYTES: usize = 2 * HUGE_PAGE;
 
-/// Bytes of all slots, and how many there are, at most.
+/// The most bytes of all slots, and the most slots.
 const SLOTS_BYTES: usize = 128 * HUGE_PAGE;
 const SLOTS_MAX: usize = 1 << 20;
 
-/// Bits of the number of an entry: at first, at most while slots are near, and at most. It does not become larger step by step for
-/// slots that are far, since all slots are entered again each time.
+/// Bits of an entry's number: initially, at most while slots are near, and at most. For far slots the index grows to its maximum in one step, since
+/// each growth enters all slots again.
 const INDEX_BITS_MIN: u32 = 10;
 const INDEX_BITS_NEAR: u32 = 18;
 const INDEX_BITS_MAX: u32 = 22;
 
-/// Bytes of an entry of the index, and of the index at most.
+/// Bytes of an index entry, and the most bytes of the index.
 pub(crate) const ENTRY_BYTES: usize = size_of::<u32>();
 const INDEX_BYTES: usize = ENTRY_BYTES << INDEX_BITS_MAX;
 
-/// Entries of the index for a flow at least, unless it would become too large.
+/// Entries of the index per flow, as long as the index is below its maximum.
 const ENTRIES_PER_FLOW: usize = 4;
 
-/// Slots of more bytes together are fetched before packets need them: about what a core's own cache holds beside other things.
+/// Slots of more total bytes are prefetched: about what a core's own cache holds beside other data.
 const FETCHED_BYTES: usize = 512 << 10;
 
-/// Bytes of a line of the processor's caches.
+/// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
-/// In what the numbers of the entries of a group differ from that of one of them: that one is looked at first.
+/// XOR masks from the number of one entry to those of its group. The entry itself comes first.
 pub(crate) const GROUP: [usize; 4] = [0, 1, 2, 3];
 
-/// After so many changes of tables without a packet a flow is taken to have ended.
+/// A flow without a packet during this many table changes is taken to have ended.
 const ENDED: u32 = 1024;
 
-/// See the [module](self). Nothing can be done with it before [`FlowPages::forget`] was called.
+/// See the [module](self). [`FlowPages::forget`] must be called before anything else.
 #[derive(Debug)]
 pub(crate) struct FlowPages {
     pages: Option<HugePages>,
     slot_bytes: usize,
-    /// The number of the next slot that nobody has taken. Slots are counted from the beginning of the index.
+    /// The number of the next unused slot. Slot numbers count from the beginning of the index.
     next: usize,
     index_bits: u32,
-    /// Whether slots that are far may be taken.
+    /// Whether far slots may be used.
     goes_far: bool,
 }
 
-/// What compiled code knows of it.
+/// The index as compiled code uses it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index {
-    /// The first entry, from which slots are counted on.
+    /// The first entry, which is also the base of slot numbers.
     pub(crate) first: *mut u64,
-    /// By how much a hash is shifted to the right to be the number of an entry.
+    /// The right shift that turns a hash into the number of an entry.
     pub(crate) shift: u64,
 }
 
@@ -86,7 +86,7 @@ impl Default for FlowPages {
 }
 
 impl FlowPages {
-    /// Forgets all flows; those that come have slots of this layout.
+    /// Forgets all flows; new flows have slots of this layout.
     pub(crate) fn forget(&mut self, layout: &SlotLayout) {
         self.slot_bytes = layout.bytes;
         self.goes_far = layout.goes_far;
@@ -94,18 +94,18 @@ impl FlowPages {
         self.index_anew(INDEX_BITS_MIN);
     }
 
-    /// Whether the slots in use are too large together for the processor's own cache.
+    /// Whether the slots in use exceed the core's own cache.
     #[inline]
     pub(crate) fn are_far(&self) -> bool {
         (self.next - self.no_flow()) * self.slot_bytes > FETCHED_BYTES
     }
 
-    /// Whether slots may be far.
+    /// Whether far slots may be used.
     pub(crate) fn go_far(&self) -> bool {
         self.goes_far
     }
 
-    /// The index, as large as it should be now.
+    /// The index, grown if the number of flows requires it.
     #[inline]
     pub(crate) fn index(&mut self) -> Index {
         let flows = self.next - self.no_flow();
@@ -123,8 +123,7 @@ impl FlowPages {
         }
     }
 
-    /// The slot of a flow whose hash leads to this entry, when it has one with an older tag than this signature, and that tag. From now on it
-    /// has this one, and is found first.
+    /// The slot, and its old tag, of a known flow whose hash leads to this entry. The slot gets this signature, and becomes the first of its group.
     ///
     /// # Panics
     ///
@@ -146,7 +145,7 @@ impl FlowPages {
         Some((slot, tag))
     }
 
-    /// The slot of a flow that has this signature and none yet, and whose hash leads to this entry.
+    /// A slot for a new flow with this signature, whose hash leads to this entry.
     ///
     /// # Panics
     ///
@@ -163,7 +162,7 @@ impl FlowPages {
         self.slot(number)
     }
 
-    /// Moves the first entries of a group on by one, up to this place.
+    /// Moves the entries of a group before `place` on by one.
     fn move_behind(&mut self, group: [usize; GROUP.len()], place: usize) {
         for way in (1..=place).rev() {
             let moved = self.entry(group[way - 1]);
@@ -171,7 +170,7 @@ impl FlowPages {
         }
     }
 
-    /// The entry of a group whose flow came longest ago, the last one of several, if it has ended or all are in use.
+    /// The entry of a group whose flow has been absent longest, if that flow has ended or all entries are in use.
     fn reusable(&mut self, group: [usize; GROUP.len()], tag: u32) -> Option<usize> {
         let mut oldest: Option<(u32, usize)> = None;
         let mut all_in_use = true;
@@ -188,7 +187,7 @@ impl FlowPages {
         (all_in_use || age >= ENDED).then_some(entry)
     }
 
-    /// A slot that is in no entry of the index.
+    /// A slot that no index entry refers to.
     fn take(&mut self, signature: u64) -> usize {
         let end = self.slots_end();
         if self.next < end {
@@ -206,19 +205,18 @@ impl FlowPages {
         number
     }
 
-    /// The number of a slot in front of all others, which is no flow's.
+    /// The number of the slot before all others, which belongs to no flow.
     fn no_flow(&self) -> usize {
         INDEX_BYTES.div_ceil(self.slot_bytes)
     }
 
-    /// The number behind those of all slots.
+    /// The number after the last slot.
     fn slots_end(&self) -> usize {
         let bytes = if self.goes_far { SLOTS_BYTES } else { NEAR_BYTES };
         self.no_flow() + (bytes / self.slot_bytes).min(SLOTS_MAX)
     }
 
-    /// Makes an index of that size for the slots that are taken. Of those for which there is no room in their group nothing is
-    /// known any more.
+    /// Rebuilds the index with this size for the slots in use. Slots that do not fit in their group are forgotten.
     #[cold]
     fn index_anew(&mut self, bits: u32) {
         self.index_bits = bits;
@@ -237,7 +235,7 @@ impl FlowPages {
         }
     }
 
-    /// The first of these entries in which no flow is, by its place among them.
+    /// The position in the group of the first entry without a flow.
     fn free_entry(&mut self, group: [usize; GROUP.len()]) -> Option<usize> {
         group.into_iter().position(|entry| self.entry(entry) == self.no_flow())
     }
@@ -257,7 +255,7 @@ impl FlowPages {
     }
 
     fn first(&mut self) -> *mut u64 {
-        // One slot more than all has to be behind the index.
+        // There must be room for one slot more than the maximum after the index.
         let count = (INDEX_BYTES + SLOTS_BYTES) / HUGE_PAGE + 1;
         let pages = self.pages.get_or_insert_with(|| HugePages::on_use(count));
         pages.as_mut_ptr()
@@ -273,7 +271,7 @@ impl FlowPages {
         unsafe { self.place(entry).write(number as u32) }
     }
 
-    /// Takes the number out of an entry.
+    /// Empties an entry; returns the number that it had.
     fn empty(&mut self, entry: usize) -> usize {
         let number = self.entry(entry);
         self.set_entry(entry, self.no_flow());
@@ -287,14 +285,13 @@ impl FlowPages {
 }
 
 impl Index {
-    /// Asks the memory system for the slots of flows with these hashes, and for what their [trails](SlotLayout::trail) name. A
-    /// packet without a flow has hash 0.
+    /// Prefetches the slots of flows with these hashes, and what their [trails](SlotLayout::trail) point to. A packet without a flow has hash 0.
     pub(crate) fn fetch(self, layout: &SlotLayout, hashes: &[u64]) {
         let entry = |hash: u64| (hash >> self.shift) as usize;
         let entries = hashes.iter().filter(|hash| **hash != 0).map(|hash| entry(*hash));
         let place = |entry: usize| self.first.cast::<u32>().wrapping_add(entry);
         entries.clone().for_each(|entry| prefetch_at(place(entry).addr()));
-        // SAFETY: there are as many entries as the shift leaves bits of a hash, and each has the number of a slot.
+        // SAFETY: the shift leaves as many bits as the index has, and each entry has the number of a slot.
         let slot = |entry: usize| unsafe {
             let number = place(entry).read() as usize;
             self.first.wrapping_byte_add(number * layout.bytes)

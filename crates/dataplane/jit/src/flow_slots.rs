@@ -1,4 +1,4 @@
-//! What a slot of the [flow cache](crate::flows) has of each table, and of large arrays.
+//! The layout of a [flow cache](crate::flows) slot: its parts for tables and for large arrays.
 //!
 //! ```text
 //! │ hash, tag │ key │ record's address │ key │ all words of a record │ all words of another one │ element's address │ …
@@ -6,8 +6,8 @@
 //!                                                                    └── table before has found ┘
 //! ```
 //!
-//! The addresses in a slot are the flow's *trail*: what is at them is fetched before the next packet of the flow has its turn. An element's
-//! address is only a hint: a packet that needs another element takes longer.
+//! The addresses in a slot are the flow's *trail*: the memory that they point to is prefetched before the flow's next packet is executed. An
+//! element's address is only a hint: a packet that needs another element takes longer.
 
 use crate::flow_trail::{ArrayId, element_words};
 use crate::tables::{Members, TableLayout};
@@ -16,73 +16,72 @@ use forebay_ir::TableId;
 use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Words of a slot at most, [`LINES_WORD`] among them. Tables for which there is no room are searched.
+/// The most words of a slot, [`LINES_WORD`] included. Tables for which there is no room are searched.
 const SLOT_WORDS_MAX: usize = 128;
 
-/// Slots of more words have as few lines as will do, of so many words each.
+/// Slots of more words are rounded up to cache lines of `LINE_WORDS` words, and not to a power of two.
 const POWER_WORDS_MAX: usize = 32;
 const LINE_WORDS: usize = 8;
 
-/// In slots of more words is noted which of their lines the flow uses: the others, for tables that its packets do not look up, are not
-/// fetched.
+/// Slots of more words record which of their lines the flow uses. The others, for tables that its packets do not look up, are not prefetched.
 const NOTED_WORDS: usize = 2 * LINE_WORDS;
 
-/// The word of a slot where that is noted, a bit for each line.
+/// The word of a slot with that record, a bit for each line.
 pub(crate) const LINES_WORD: usize = 1;
 
-/// The lines of words, a bit for each.
+/// The lines that contain these words, a bit for each.
 fn lines(words: impl IntoIterator<Item = usize>) -> u64 {
     words
         .into_iter()
         .fold(0, |lines, word| lines | 1 << (word / LINE_WORDS))
 }
 
-/// Tables of more bytes together are taken to be beyond the caches nearby when they are full.
+/// Full tables of more total bytes are assumed to be outside the near caches.
 pub(crate) const FAR_BYTES: u64 = 512 << 10;
 
-/// Searching this number of tables by functions of the runtime costs more than a slot that comes from memory.
+/// Searching this number of tables through runtime calls costs more than fetching a slot from memory.
 pub(crate) const FAR_CALLS: usize = 2;
 
-/// Where the parts of a slot are.
+/// The offsets of the parts of a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotLayout {
     places: BTreeMap<TableId, FlowPlace>,
     /// The words with the addresses of the elements that the flow's last packet used.
     elements: BTreeMap<ArrayId, usize>,
-    /// The words with addresses.
+    /// The words that contain addresses.
     pub(crate) trail: Vec<usize>,
-    /// Whether [`LINES_WORD`] says which lines of a slot its flow uses, and which are used by all.
+    /// Whether [`LINES_WORD`] says which lines of a slot its flow uses; and the lines that all flows use.
     notes_lines: bool,
     lines_of_all: u64,
-    /// Whether slots of more flows than stay in the processor's caches are better than none.
+    /// Whether far slots are better than no slots for flows beyond those that the processor's caches hold.
     pub(crate) goes_far: bool,
     followers: BTreeMap<TableId, Vec<FlowPlace>>,
-    /// A power of two, or whole lines of the processor's cache.
+    /// A power of two, or a multiple of the cache line.
     pub(crate) bytes: usize,
 }
 
-/// Where a table is in a slot. All are words of the slot.
+/// A table's place in a slot. All numbers are words of the slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlace {
-    /// The first of the key.
+    /// The first word of the key.
     pub(crate) key: usize,
-    /// How many that has. None when another table's record says what the key is: see [`crate::inline_caches`].
+    /// The number of words of the key. It is 0 when another table's record determines the key: see [`crate::inline_caches`].
     pub(crate) key_words: usize,
     pub(crate) nothing: Nothing,
     pub(crate) found: FoundForFlow,
 }
 
-/// How a place says that nothing has been found for the flow yet.
+/// How a place encodes that nothing has been found for the flow yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Nothing {
-    /// This word is all ones, which it is in no key, or in no record.
+    /// This word is all ones, which no key (or no record) has there.
     AllOnes(usize),
     /// The record's address is null.
     Null(usize),
 }
 
 impl Nothing {
-    /// Which word says it, and how.
+    /// The word and the value that encode it.
     pub(crate) fn word(self) -> (usize, u64) {
         match self {
             Nothing::AllOnes(word) => (word, u64::MAX),
@@ -90,11 +89,11 @@ impl Nothing {
         }
     }
 
-    /// Has a slot say so.
+    /// Writes the encoding into a slot.
     ///
     /// # Safety
     ///
-    /// It is one of the place's layout.
+    /// The slot has the place's layout.
     pub(crate) unsafe fn put_into(self, slot: *mut u64) {
         let (word, value) = self.word();
         // SAFETY: the word is one of the slot's.
@@ -102,47 +101,47 @@ impl Nothing {
     }
 }
 
-/// What a slot has of a record.
+/// What a slot contains of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FoundForFlow {
     /// Its address, in this word.
     Address(usize),
-    /// All its words, so many from this one on.
+    /// A copy: its first word in the slot, and the number of words.
     Copy(usize, usize),
 }
 
-/// A table that is searched, and where it is noted what was found.
+/// A table that is searched, and the place for the result.
 #[derive(Debug)]
 pub(crate) struct Sought {
     pub(crate) table: TableId,
     pub(crate) key_words: usize,
     pub(crate) place: FlowPlace,
-    /// The places of tables whose keys this one's record says. Nothing has been found there yet when it is another one.
+    /// The places of the tables whose keys this table's record determines. They are emptied when the record changes.
     pub(crate) followers: Vec<FlowPlace>,
-    /// When its entries name members of an action profile.
+    /// For a table with an action profile.
     pub(crate) members: Option<Members>,
-    /// What is noted in [`LINES_WORD`].
+    /// The lines to set in [`LINES_WORD`].
     pub(crate) lines: u64,
-    /// Whether packets add entries: then a miss says nothing about the next packet, and the place stays empty.
+    /// Whether packets add entries. A miss then says nothing about the next packet, and the place stays empty.
     pub(crate) learns: bool,
 }
 
-/// A table that wants a place in slots.
+/// A table that may get a place in slots.
 pub(crate) struct Wanting {
     pub(crate) table: TableId,
     pub(crate) layout: TableLayout,
-    /// The table whose record says what the key is of packets that look this one up.
+    /// The table whose record determines the key of this one.
     pub(crate) leader: Option<TableId>,
     /// Whether packets add entries to it.
     pub(crate) learns: bool,
 }
 
 impl Wanting {
-    /// Words of the key that the place has, and in which way it may tell that nothing was found, by its first word.
+    /// The number of key words in the place, and how the place encodes that nothing was found, relative to its first word.
     fn shape(&self, with_copy: bool) -> Option<(usize, Nothing)> {
         let key_words = self.layout.key.words();
         if self.learns {
-            // The key has to tell that nothing was found, for a record is there after a miss, too.
+            // The key has to encode it, since there is a record after a miss, too.
             return Some((key_words, Nothing::AllOnes(word_with_room(&self.layout)?)));
         }
         match (self.leader, with_copy) {
@@ -159,12 +158,12 @@ impl Wanting {
         }
     }
 
-    /// Whether the record is made up for a packet, and is nowhere else.
+    /// Whether the record is built for the packet, so that the slot needs a copy of it.
     fn needs_copy(&self) -> bool {
         self.layout.members.is_some()
     }
 
-    /// Words of the place with the record's address, if that is enough; nothing when there cannot be a place.
+    /// Words of the place without an optional copy; `None` when there cannot be a place.
     fn words(&self) -> Option<usize> {
         let (key_words, _) = self.shape(self.needs_copy())?;
         Some(match self.needs_copy() {
@@ -173,7 +172,7 @@ impl Wanting {
         })
     }
 
-    /// And how many more with a copy of it; nothing when it has to be the address.
+    /// The words that a copy of the record takes in addition; `None` when the place must have the address.
     fn more_for_copy(&self) -> Option<usize> {
         self.shape(true)?;
         (!self.needs_copy()).then(|| self.layout.record.words_without_memo() - 1)
@@ -198,9 +197,9 @@ impl Wanting {
 }
 
 impl SlotLayout {
-    /// With a place for each of these tables, as far as there is room, and words for elements of these arrays; nothing when no table
-    /// has a place. A leader stands before its followers. Small records are copied into slots where that does not make them larger:
-    /// then a look-up touches nothing but the slot.
+    /// A layout with a place for each of these tables, as far as there is room, and words for elements of these arrays; `None` when no table has a
+    /// place. A leader comes before its followers. Small records are copied into slots where that does not make slots larger: a look-up then
+    /// accesses nothing but the slot.
     pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>, arrays: &[ArrayId]) -> Option<SlotLayout> {
         let mut words = 1 + arrays.iter().map(|array| array.words()).sum::<usize>();
         let mut chosen: Vec<Wanting> = Vec::new();
@@ -273,7 +272,7 @@ impl SlotLayout {
         })
     }
 
-    /// The lines of a place that are to be noted in slots when it is used, if any are.
+    /// The lines of a place that must be recorded in the slot when it is used, if any.
     pub(crate) fn lines_of(&self, place: &FlowPlace) -> u64 {
         let behind = match place.found {
             FoundForFlow::Address(word) => word + 1,
@@ -286,7 +285,7 @@ impl SlotLayout {
     ///
     /// # Safety
     ///
-    /// It is a slot of this layout.
+    /// The slot has this layout.
     pub(crate) unsafe fn lines_in_use(&self, slot: *const u64) -> u64 {
         match self.notes_lines {
             // SAFETY: the word is one of the slot's.
@@ -295,16 +294,16 @@ impl SlotLayout {
         }
     }
 
-    /// The word that has the address of an element of an array.
+    /// The word with the address of an array's element.
     pub(crate) fn element(&self, array: ArrayId) -> Option<usize> {
         self.elements.get(&array).copied()
     }
 
-    /// Forgets the elements of meters in a slot, which are not noted for each packet.
+    /// Clears the addresses of meters' elements in a slot, which not every packet updates.
     ///
     /// # Safety
     ///
-    /// It is a slot of this layout.
+    /// The slot has this layout.
     pub(crate) unsafe fn forget_meters(&self, slot: *mut u64) {
         let meters = self
             .elements
@@ -314,7 +313,7 @@ impl SlotLayout {
         meters.for_each(|(_, word)| unsafe { slot.add(*word).write(0) });
     }
 
-    /// The places of tables that a table leads to.
+    /// The places of the tables whose keys a table's record determines.
     pub(crate) fn followers(&self, leader: TableId) -> &[FlowPlace] {
         self.followers.get(&leader).map_or(&[], Vec::as_slice)
     }
@@ -323,11 +322,11 @@ impl SlotLayout {
         self.places.get(&table).copied()
     }
 
-    /// Gives a slot to a flow, about which nothing is known yet.
+    /// Initializes a slot for a new flow.
     ///
     /// # Safety
     ///
-    /// It is a slot of this layout.
+    /// The slot has this layout.
     pub(crate) unsafe fn begin(&self, slot: *mut u64, signature: u64) {
         // SAFETY: the words are those of slots.
         unsafe {
@@ -337,7 +336,7 @@ impl SlotLayout {
         }
     }
 
-    /// The tables that have places, and how these say that nothing has been found.
+    /// The tables that have places, and how the places encode that nothing has been found.
     pub(crate) fn emptied(&self) -> impl Iterator<Item = (TableId, Nothing)> + '_ {
         self.places.iter().map(|(table, place)| (*table, place.nothing))
     }
@@ -345,14 +344,14 @@ impl SlotLayout {
 
 #[cfg(test)]
 impl SlotLayout {
-    /// For so many tables with a short key, for tests.
+    /// A layout for this many tables with a short key, for tests.
     pub(crate) fn of_short_keys(tables: u32) -> SlotLayout {
         let tables = (0..tables).map(|table| tests::wanting(table, tests::MAC, &[], None));
         SlotLayout::new(tables, &[]).expect("they have places")
     }
 }
 
-/// A word of keys of which a bit is never set.
+/// A word of the key with a bit that is never set.
 fn word_with_room(layout: &TableLayout) -> Option<usize> {
     let mut used = vec![0; layout.key.words()];
     for place in layout.key.places().iter().flatten() {

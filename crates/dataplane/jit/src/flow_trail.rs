@@ -1,7 +1,7 @@
-//! What a slot of the [flow cache](crate::flows) has of large arrays: where the flow's last packet used them.
+//! The addresses of large arrays' elements in a [flow cache](crate::flows) slot: those that the flow's last packet used.
 //!
-//! These addresses are hints: what is at them is fetched before the next packet of the flow has its turn. A packet that needs
-//! another element waits for it, and that is all.
+//! The addresses are hints: the elements are prefetched before the flow's next packet is executed. A packet that needs another element has to wait
+//! for it, without any other effect.
 
 use crate::arrays::{COUNTER_WORDS, default_slot, direct_size};
 use crate::register_groups::RegisterBanks;
@@ -9,27 +9,27 @@ use forebay_ir::{CounterId, MeterId, Program, Table, TableId};
 use forebay_tables::MeterArray;
 use std::collections::BTreeMap;
 
-/// Words with addresses of elements in a slot, at most.
+/// The most words for addresses of elements in a slot.
 const ELEMENT_WORDS_MAX: usize = 16;
 
-/// Arrays of fewer bytes are taken to be in the caches nearby.
+/// Arrays of at most this size are assumed to be in near caches.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// An array of which packets use an element, by an entry that they hit or by an index.
+/// An array that packets access by the entry that they hit or by an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ArrayId {
     /// The registers of a bank.
     Bank(usize),
-    /// Also a direct one.
+    /// A counter, indirect or direct.
     Counter(CounterId),
-    /// When entries were hit.
+    /// The times at which a table's entries were hit.
     HitTimes(TableId),
-    /// Also a direct one: the lines of an element, see [`forebay_tables::MeterArray::lines`].
+    /// A meter, indirect or direct: the cache lines of an element, see [`forebay_tables::MeterArray::lines`].
     Meter(MeterId),
 }
 
 impl ArrayId {
-    /// The arrays of a program, direct ones too, that are too large to be nearby, as far as a slot has room for their elements.
+    /// The arrays of a program, direct ones included, that are too large for near caches, as far as a slot has room for their elements.
     pub(crate) fn far(program: &Program, banks: &RegisterBanks) -> Vec<ArrayId> {
         let registers = (0..).zip(banks.iter()).map(|(number, bank)| {
             let place = banks.place(bank[0]);
@@ -62,20 +62,20 @@ impl ArrayId {
         far.filter(has_room).collect()
     }
 
-    /// Words with addresses of an element in a slot.
+    /// The number of words for addresses of an element in a slot.
     pub(crate) fn words(self) -> usize {
         if matches!(self, ArrayId::Meter(_)) { 2 } else { 1 }
     }
 }
 
-/// Elements of a direct meter.
+/// The number of elements of a direct meter.
 fn direct_meter_size(program: &Program, meter: MeterId) -> u64 {
     let is_its = |table: &&Table| table.direct_meter.is_some_and(|direct| direct.meter == meter);
     let tables = program.tables.iter().filter(is_its);
     tables.map(|table| default_slot(table) + 1).max().unwrap_or(0)
 }
 
-/// Where an array's addresses are in a slot, one after the other.
+/// By array: its first word in a slot. The arrays follow each other from `first` on.
 pub(crate) fn element_words(arrays: &[ArrayId], first: usize) -> BTreeMap<ArrayId, usize> {
     let mut next = first;
     let place = |array: &ArrayId| {

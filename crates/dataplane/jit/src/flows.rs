@@ -1,4 +1,4 @@
-//! The flow cache: what look-ups found for the last packet of a flow, one of the next packets finds at once.
+//! The flow cache: look-up results of a flow's last packet, reused for its next packets.
 //!
 //! ```text
 //!  fields that keys are made of ─► hash ─► entry of the index ─► slot │ hash, tag │ key, record │ key, record │ …
@@ -7,48 +7,47 @@
 //!                                                                                     then the record
 //! ```
 //!
-//! A worker has one, in huge pages. Packets whose keys are made of the same fields share a slot, which has a place for each table.
-//! Every look-up compares its own key with the one in its place, so nothing depends on which packets share a slot; where it is
-//! another one, the table is searched and what was found takes its place. So a packet of a known flow needs one hash for all its
-//! look-ups, no matter what kinds of tables these are, and its records can be fetched at the same time, if they are not in the slot
-//! themselves.
+//! Each worker has a flow cache, in huge pages. Packets whose keys are made of the same field values share a slot, which has a place for each table.
+//! Every look-up compares its key with the key in its place, so the result does not depend on which packets share a slot. If the keys differ, the
+//! table is searched and the result replaces the old one. A packet of a known flow thus needs one hash for all its look-ups, whatever the match
+//! kinds of the tables, and its records can be prefetched together if they are not in the slot itself.
 //!
-//! With many flows slots come from memory. Then a function that is the parser alone finds the hashes of all packets of a burst first
-//! ([`crate::translate`], `flows.rs`), their slots are [fetched](crate::flow_pages::Index::fetch), and so is what the flow's last packet
-//! read elsewhere ([`crate::flow_trail`]): one packet after the other finds in a near cache what it needs, although a program that
-//! writes registers lets no packet begin before the one in front of it has ended.
+//! With many flows, slots come from memory. A separate function that consists of the parser alone then computes the hashes of all packets of a burst
+//! first ([`crate::translate`], `flows.rs`). Their slots are [prefetched](crate::flow_pages::Index::fetch), and so is the other memory that the
+//! flow's last packet read ([`crate::flow_trail`]). Each packet then finds its data in a near cache. This matters because in a program that writes
+//! registers the executions of successive packets cannot overlap.
 //!
-//! Where slots are says [`crate::flow_pages`], and what a slot has of each table [`crate::flow_slots`]. Whenever tables have changed the
-//! cache has another tag. The first packet of a flow after that finds a slot with an older one, which is made [to hold](FlowCache::admit)
-//! again: its places are emptied whose tables have changed since, which the [`Version`]s of their groups say. So an update costs a
-//! flow a look-up in the table that it was made in. For the code of another program the cache begins empty.
+//! [`crate::flow_pages`] describes where slots are, [`crate::flow_slots`] what they contain. Every change of tables gives the cache a new tag. The
+//! first packet of a flow after that finds a slot with an older tag and [renews](FlowCache::admit) it: the places of tables that have changed since
+//! are emptied, by the [`Version`]s of the tables' groups. An update thus costs each flow one look-up in the changed table. For the code of another
+//! program the cache begins empty.
 //!
-//! That a key was missed in a table to which packets add entries is not remembered: so an entry that comes is no change for other flows, and no other
-//! version of the table ([`forebay_tables::TableSpec::learns`]).
+//! Misses in a table to which packets add entries are not cached, so an added entry neither changes anything for other flows nor makes a new version
+//! of the table ([`forebay_tables::TableSpec::learns`]).
 //!
-//! It is of use when the packets of a flow come again before its slot is another flow's. When more look-ups than one in [`MISSES`] find something else in
-//! their slot, packets go without it for a while, each time for longer ([`FlowCache::serves`]).
+//! The cache pays if packets of a flow come again before their slot is reused. When more than one look-up in [`MISSES`] misses, packets bypass the
+//! cache for a while, each time for longer ([`FlowCache::serves`]).
 
 use crate::flow_pages::{FlowPages, Index};
 use crate::flow_slots::{Nothing, SlotLayout};
 use forebay_ir::TableId;
 use forebay_tables::{Pin, State, Version};
 
-/// Look-ups of which one may miss, if the cache is to be of use: then it costs what it saves. Packets are taken to look up all tables that
-/// have places, and at least so many.
+/// The cache costs as much as it saves when one look-up in this many misses. Packets are assumed to look up all tables that have places, and at
+/// least `TABLES_MIN`.
 const MISSES: u64 = 12;
 const TABLES_MIN: usize = 3;
 
-/// Bursts after which it is first seen whether the cache is of use: by then all flows for which it has room have come.
+/// Bursts before the cache is first assessed: by then all flows for which it has room should have come.
 const LEARNING: u32 = 1024;
 
-/// The same where slots may be far: room for many more flows, which cannot all be waited for.
+/// The same where slots may be far. There is room for many more flows, and this does not wait for all of them.
 const LEARNING_FAR: u32 = 4096;
 
-/// Bursts of which it is seen together.
+/// Bursts per assessment.
 const WINDOW: u32 = 64;
 
-/// Bursts without it when it was of no use: at first, and at most.
+/// Bursts without the cache after it was of no use: initially, and at most.
 const REST_MIN: u32 = 8 << 10;
 const REST_MAX: u32 = 1 << 20;
 
@@ -56,27 +55,27 @@ const REST_MAX: u32 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct FlowCache {
     pages: FlowPages,
-    /// Of the code that wrote the slots.
+    /// The number of the code that wrote the slots.
     code: Option<u64>,
-    /// Of the slots that hold. No slot has it when it is new.
+    /// The tag of valid slots. New pages, which are zero, have no valid tag.
     tag: u32,
     /// The tables' state when the cache was last opened.
     state: Option<State>,
-    /// The groups of tables that have places, and their versions then.
+    /// The groups of the tables that have places.
     groups: Vec<Group>,
-    /// What empties the places of slots, by the group's index.
+    /// For each place: the index of its table's group, and how to empty it.
     places: Vec<(usize, Nothing)>,
-    /// Look-ups that found something else in their slot, in this window.
+    /// Misses of look-ups in this window.
     pub(crate) misses: u64,
-    /// And in those before.
+    /// Misses in earlier windows.
     misses_before: u64,
     /// Packets in this window.
     packets: u64,
     phase: Phase,
     bursts_left: u32,
-    /// For how long it rests if it is of no use now.
+    /// Bursts without the cache if this window shows that it is of no use.
     rest: u32,
-    /// Whether slots are fetched however few there are.
+    /// Whether slots are always prefetched, however few there are.
     pub(crate) counts_as_far: bool,
 }
 
@@ -84,9 +83,9 @@ pub(crate) struct FlowCache {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     number: usize,
-    /// The version that slots with the present tag are of.
+    /// The version at the last change of the tag.
     version: Option<Version>,
-    /// The tag of the first slots of that version.
+    /// The first tag with this version.
     since: u32,
 }
 
@@ -118,7 +117,7 @@ impl Default for FlowCache {
     }
 }
 
-/// Begins empty.
+/// A clone begins empty.
 impl Clone for FlowCache {
     fn clone(&self) -> FlowCache {
         FlowCache::default()
@@ -126,7 +125,7 @@ impl Clone for FlowCache {
 }
 
 impl FlowCache {
-    /// Whether the burst that begins should use it.
+    /// Whether the next burst should use the cache.
     #[inline]
     pub(crate) fn serves(&mut self) -> bool {
         if self.bursts_left == 0 {
@@ -160,25 +159,25 @@ impl FlowCache {
         (self.misses, self.packets) = (0, 0);
     }
 
-    /// Whether the slots of flows do not stay in the processor's caches.
+    /// Whether slots exceed the processor's near caches.
     #[inline]
     pub(crate) fn are_far(&self) -> bool {
         self.counts_as_far || self.pages.are_far()
     }
 
-    /// Look-ups of all packets that found something else in their slot, and searched the table.
+    /// All look-ups so far that missed, and searched the table.
     pub(crate) fn all_misses(&self) -> u64 {
         self.misses_before + self.misses
     }
 
-    /// So many packets have used it.
+    /// Counts packets that have used the cache.
     #[inline]
     pub(crate) fn count(&mut self, packets: usize) {
         self.packets += packets as u64;
     }
 
-    /// The index and the tag of slots that hold, for code with this number, whose slots are laid out like this, and tables as they are
-    /// under this pin. `group` says in which group a table is.
+    /// Opens the cache for the code with this number and slot layout, under this pin. Returns the index and the tag of valid slots. `group` returns
+    /// the group of a table.
     #[inline]
     pub(crate) fn open(
         &mut self,
@@ -199,7 +198,7 @@ impl FlowCache {
         (self.pages.index(), self.tag.into())
     }
 
-    /// Forgets all flows, for code whose slots are laid out like this.
+    /// Forgets all flows, for code with this slot layout.
     #[cold]
     fn begin(&mut self, layout: &SlotLayout, group: impl Fn(TableId) -> usize) {
         self.pages.forget(layout);
@@ -224,7 +223,7 @@ impl FlowCache {
         self.state = None;
     }
 
-    /// Notes which groups have changed, or are being changed. Slots hold with another tag from now on if any has.
+    /// Records which groups have changed, or are being changed. If any has, valid slots get a new tag.
     #[cold]
     fn note_changes(&mut self, layout: &SlotLayout, pin: &Pin<'_>) {
         let Some(tag) = self.tag.checked_add(1) else {
@@ -244,8 +243,7 @@ impl FlowCache {
         }
     }
 
-    /// Gives the flow whose hash leads to an entry of the index its slot there, without what tables have found that have changed since; or
-    /// a slot in which nothing is known yet.
+    /// Gives the flow whose hash leads to an index entry its slot there, with the places of changed tables emptied; or a new, empty slot.
     ///
     /// # Safety
     ///

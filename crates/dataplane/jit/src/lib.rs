@@ -1,10 +1,10 @@
-//! From the intermediate representation to machine code, with Cranelift: what the interpreter does, fast.
+//! Compiles the intermediate representation to machine code, with Cranelift. The code does what the interpreter does, faster.
 //!
-//! [`compile_graph`] turns a [`forebay_ir::Program`] and what its architecture does around the bodies into one function
-//! ([`graph`]): general code, through which a [`graph::GraphPass`] takes packets with the same state, objects and requests as
-//! the interpreter (`forebay-interp`), and the same result for every packet: bytes, drops, registers, counters, step limits.
-//! Only tracing is the interpreter's alone. [`compile_fast_path`] makes specialised code of a v1model program ([`route`]),
-//! through which a [`FastPath`] takes bursts. That takes longer, and packets need not wait for it.
+//! [`compile_graph`] turns a [`forebay_ir::Program`] and the glue of its architecture into one function ([`graph`]). This is the general code: a
+//! [`graph::GraphPass`] takes packets through it with the same state, objects and requests as the interpreter (`forebay-interp`), and with the same
+//! result for every packet: bytes, drops, registers, counters, step limits. Only the interpreter traces. [`compile_fast_path`] makes specialised
+//! code for a program ([`route`]), through which a [`FastPath`] takes bursts. That takes longer to compile; until it is done, packets use the
+//! general code.
 //!
 //! ```text
 //!   Program ──► analysis ──► translate ──► Cranelift ──► GraphCode, ShortCode
@@ -15,91 +15,84 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `analysis.rs` | where the parser stands in the packet, how many steps a body can take |
-//! | `translate/` | bodies to Cranelift's own representation |
+//! | `analysis.rs` | the parser's position in the packet, the number of steps of a body |
+//! | `translate/` | translates bodies to Cranelift's representation |
 //! | `compile.rs` | the module, its functions |
-//! | `route/` | the fast path: what is known of packets behind each way through the parser |
-//! | `code.rs` | the memory of finished code, and where its tables are |
-//! | `graph.rs` | the graph of an architecture as one function, entered and left where packets are |
-//! | `live_slots.rs` | which slots of a graph are read, and so have to be computed, or 0 |
-//! | `fast_path.rs` | the finished fast path, and its use for a burst |
-//! | `context.rs` | what generated code knows of the packet |
-//! | `arrays.rs` | where it finds registers and counters |
-//! | `crc.rs` | the tables of remainders for CRCs in generated code |
-//! | `packet_context.rs` | the packets of a burst on the fast path |
-//! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs`, `flow_trail.rs` | what look-ups found for the last packet of a flow |
+//! | `route/` | plans the fast path: what is known about packets after each path through the parser |
+//! | `code.rs` | the memory of finished code, and the locations of its tables |
+//! | `graph.rs` | an architecture's graph as one function, with its entries and suspension points |
+//! | `live_slots.rs` | liveness of the slots of a graph |
+//! | `fast_path.rs` | the finished fast path, and how bursts run through it |
+//! | `context.rs` | the packet's data that generated code accesses |
+//! | `arrays.rs` | the addresses of registers and counters |
+//! | `crc.rs` | remainder tables for CRCs in generated code |
+//! | `packet_context.rs` | the per-packet contexts of a burst on the fast path |
+//! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs`, `flow_trail.rs` | the flow cache: look-up results of a flow's last packet |
 //! | `cold_calls.rs` | calls that change no register |
-//! | `unused_loads.rs`, `wide_stores.rs` | loads that turn out to be of no use; neighbouring stores of what is the same in a whole loop |
-//! | `tables.rs` | how generated code reaches tables |
+//! | `unused_loads.rs`, `wide_stores.rs` | removes unused loads; joins neighbouring stores of loop-invariant values |
+//! | `tables.rs` | how generated code accesses tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
 //! # Why generated code stays within its bounds
 //!
-//! Generated code reads and writes memory through a few base pointers only. For each, an argument:
+//! Generated code reads and writes memory through a few base pointers only. The accesses through each stay in bounds because:
 //!
-//! * **The context.** Offsets are those that the compiler of Rust gives the fields of a `#[repr(C)]` structure.
-//! * **The state.** A slot's offset comes from the same [`forebay_exec::StateLayout`] from which the state is allocated;
-//!   accesses are of whole words of the slot, at offsets known when the program is compiled. There are no computed indices:
-//!   lowering has turned them into branches.
-//! * **Temporaries.** Offsets are handed out when the program is compiled; the largest is recorded, and a [`graph::GraphPass`]
-//!   makes sure that there is so much memory before anything runs.
-//! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the
-//!   lookahead) at the present position, or of all headers that are extracted one behind the other. The position is at most the packet's length: it begins there or at 0 and moves
-//!   only past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number
-//!   that was first found to be at most the packet's length. A load that covers more than its field stays between the
-//!   header's first and last byte. On the fast path, changed fields are written to where they were read. An element of a
-//!   stack that is chosen by a computed index is loaded when the index is smaller than their number, or with the last one's index when it
-//!   is not, all of them having been extracted. Loads for the copies of a packet may be made before the loop over them, which nobody in it writes to: those
-//!   of whole headers that the way to the loop has extracted, and no others.
-//! * **Emitted bytes and the frame's front.** General code puts what deparsers emit into memory of its own, whose end it compares
-//!   with before each header; what does not fit goes to the output, with all that was put there before. It copies these bytes in front of what the
-//!   parser left, sixteen at a time from the back, where a test has found as much room before the frame, and fifteen bytes more.
-//! * **What is said and kept.** The switch's arguments have a word each. Values that come with packets have the places of the plan
-//!   from which their memory is allocated.
-//! * **Action data.** Offsets are those of the parameters of the action. Which action runs is what the table said together
-//!   with the data, and tables check the number and widths of arguments when an entry is written. Records of tables have
-//!   as many words as the layout says that compiler and table make of the same declaration.
-//! * **Frames and fates.** Where packets go one after the other, code moves along the caller's descriptions of frames and the list
-//!   of fates, until the end that it is told; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Where a
-//!   frame that leaves begins and how long it is, code writes there: it begins behind what was extracted, or before that by the
-//!   headers that were put there, and ends where it ended or earlier.
-//! * **Lanes and queues.** Offsets in a lane are handed out when the program is compiled, and [`FastPath`] makes sure that
-//!   every lane is as large as the last of them wants. A queue has a place for every lane of a burst, and a lane stands in
-//!   one queue at a time.
-//! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as
-//!   [`RegisterBanks`] says: both are compared when they are made. An index is compared with the
-//!   declared number of elements before it becomes an address; outside, reads give 0 and writes do nothing. The comparison is
-//!   left out where the instruction before has masked the index to fewer bits than a larger one has. A write to one of several
-//!   registers is reached when a test has found the number to be that of one of them, and nothing on the way from there writes the
-//!   number; they have the same size, are in one bank, and each is as far behind the one before it as the next.
-//! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the default entry. The
-//!   slot stands in the record that a look-up has found.
-//! * **Locks.** Code takes the lock in the word of an element whose index it has compared like this, and gives back that whose word is
-//!   named where [`TableObjects::held_lock`] says. What is named there is null or the word of a lock, and stays where it is as long
-//!   as the registers do.
-//! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the
-//!   burst, or another one of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product
-//!   with the number of buckets, so it is smaller; an entry's place is that of a bit under a mask of places. Numbers in cells are
-//!   those that the table's writer published, after the rows that they name; an index of cells has as many bits as the array was
-//!   made for.
-//! * **Pairs.** Sixteen bytes are loaded from a header only if it has so many, and from where they are all within it. Two words of
-//!   the state are stored at once for two slots that are neighbours there; where two are loaded for one slot alone, and it is the last
-//!   of all, they begin a word earlier.
-//! * **Memos.** A memo is part of a record that a look-up of the burst has found, and is written by machine code alone. Where it
-//!   leads is within the array whose version it has: that was tested before it was written.
-//! * **Flows.** An entry of the index has as many bits of a hash as the index is large, numbers in it are those of slots, written by the
-//!   runtime alone, and a place is within its slot. An address in a slot that holds is
-//!   that of a record which was found when the tables were in the state in which they were when the burst began, under a pin of the
-//!   same reader: see [`forebay_tables::epoch`]. A copied record has the words that the layout says.
-//! * **Copies.** The runtime hands out places for as many copies as a group has members, as long as there are some. A copy
-//!   has at most the bytes of the headers that are put together and of the packet behind its headers: memory for so much where its
-//!   frame begins is what [`Memory::set_copies`] is promised.
-//! * **The room before a packet.** A frame becomes longer by at most [`ShortCode::headroom`] bytes, which the caller of the fast path
-//!   promises to be there.
+//! * **The context.** Offsets are those that the Rust compiler gives the fields of a `#[repr(C)]` structure.
+//! * **The state.** A slot's offset comes from the same [`forebay_exec::StateLayout`] from which the state is allocated; accesses are to whole words
+//!   of the slot, at offsets known at compile time. There are no computed indices: lowering has turned them into branches.
+//! * **Temporaries.** Offsets are assigned at compile time and the largest is recorded; a [`graph::GraphPass`] allocates that much memory before
+//!   anything runs.
+//! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the lookahead) at the current position, or
+//!   of all headers of a sequence that is extracted together. The position is at most the packet's length: it starts at the packet's beginning or at
+//!   the position where a parser stopped, and moves only past bits that were tested. The tests cannot overflow: what is added to a position is a
+//!   constant, or a number that was first found to be at most the packet's length. A load that covers more than its field stays between the header's
+//!   first and last byte. On the fast path, changed fields are written to where they were read. A stack element with a computed index is loaded at
+//!   that index if it is in range, and at the last element's index otherwise; all elements have been extracted. Loads for the copies of a packet may
+//!   be hoisted out of the loop over the copies, since nothing in the loop writes to the packet: only loads of whole headers that the path to the
+//!   loop has extracted.
+//! * **Emitted bytes and the frame's front.** General code puts what deparsers emit into a buffer of its own and compares with its end before each
+//!   header; when a header does not fit, it goes to the output together with everything in the buffer. The emitted bytes are copied in front of what
+//!   the parser left, sixteen at a time from the back, after a test that there is room for them and for fifteen bytes more before the frame.
+//! * **Arguments and kept values.** Each of the switch's arguments has a word. Values that come with packets are at the indices of the plan from
+//!   which their memory is allocated.
+//! * **Action data.** Offsets are those of the parameters of the action. A record holds the action together with its data, and tables check the
+//!   number and widths of arguments when an entry is written. Compiler and table derive the record layout, and so its number of words, from the same
+//!   declaration.
+//! * **Frames and fates.** In run-to-completion order, code walks the caller's frame descriptors and the list of fates up to the given end; both
+//!   have as many entries as the burst has packets, at most [`BURST_MAX`]. Code writes the start and length of a frame that leaves to its
+//!   descriptor: the frame starts after the extracted headers, or earlier by the length of the headers that were put there, and ends where it ended
+//!   or earlier.
+//! * **Lanes and queues.** Offsets in a lane are assigned at compile time, and [`FastPath`] makes every lane large enough for the largest of them. A
+//!   queue has an element for every lane of a burst, and a lane is in one queue at a time.
+//! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as [`RegisterBanks`] says:
+//!   both are checked when they are made. An index is compared with the declared number of elements before it becomes an address; out of range,
+//!   reads give 0 and writes do nothing. The comparison is left out where the preceding instruction has masked the index to values that are all in
+//!   range. A write to one of several registers is reached after a test that the number selects one of them, and nothing between the test and the
+//!   write changes the number; these registers have the same size, are in one bank, and follow each other at a constant distance.
+//! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the default entry. The slot is read
+//!   from the record that a look-up has found.
+//! * **Locks.** Code takes the lock in the word of an element whose index is in range, and releases the lock that [`TableObjects::held_lock`] points
+//!   to. That pointer is null or the address of a lock's word, which does not move as long as the registers exist.
+//! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the burst, or another
+//!   pin of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product with the number of buckets, so it is
+//!   smaller; the position of an entry in its bucket is that of a bit under a mask of positions. Numbers in cells were published by the table's
+//!   writer after the rows that they refer to; an index of cells has as many bits as the array was made for.
+//! * **Pairs.** Sixteen bytes are loaded from a header only if it is that long, and from where all of them are within it. Two words of the state are
+//!   stored at once for two slots that are adjacent; where two are loaded for one slot, and it is the last of all, the load begins a word earlier.
+//! * **Memos.** A memo (an inline cache) is part of a record that a look-up of the burst has found, and only machine code writes it. It points into
+//!   the array of the version that it records: this was checked before the memo was written.
+//! * **Flows.** The number of an index entry has as many bits of a hash as the index is large. Entries contain slot numbers, which only the runtime
+//!   writes, and offsets stay within a slot. An address in a valid slot is that of a record which was found when the tables were in the same state
+//!   as at the beginning of the burst, under a pin of the same reader: see [`forebay_tables::epoch`]. A copied record has the words that the layout
+//!   says.
+//! * **Copies.** The runtime hands out descriptors for as many copies as a group has members, if that many are left. A copy has at most the bytes of
+//!   the headers that are put together and of the packet after its headers; the caller of [`Memory::set_copies`] promises that much memory.
+//! * **The room before a packet.** A frame grows at its front by at most [`ShortCode::headroom`] bytes, which the caller of the fast path promises
+//!   to be there.
 //!
-//! Keys, indices of meters and the like are not addresses here: they go to the runtime as values, and tables and arrays
-//! check them. The index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before
-//! the result is used, so nothing traps. Loops end by the step limit, which is left out only where every way through every body is shorter.
+//! Keys, indices of meters and the like are not used as addresses here: they go to the runtime as values, and tables and arrays check them. The
+//! index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
+//! traps. Loops end by the step limit, which is left out only where the longest path through every body is shorter.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

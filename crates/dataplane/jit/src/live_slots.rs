@@ -1,9 +1,9 @@
-//! Which slots of a graph are read before they are written again: those that have to be 0 where packets begin or slots are
-//! cleared, and those that glue need not compute.
+//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and which values glue need not
+//! compute.
 //!
-//! Liveness goes backwards through glue and bodies. Where several bodies may run (the actions of a table), a slot is live
-//! before them if it is before one. A parser may end with an error at every operation, so what the block for errors reads is
-//! live all through it.
+//! Liveness is propagated backwards through glue and bodies. Where one of several bodies may run (the actions of a table), a slot is live before
+//! them if it is live before one of them. Every operation of a parser may end it with an error, so whatever the error block reads is live throughout
+//! the parser.
 
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, MirrorFrame, Target};
 use forebay_ir::{Block, BlockId, Body, BodyId, BodyKind, Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
@@ -11,9 +11,9 @@ use forebay_ir::{Block, BlockId, Body, BodyId, BodyKind, Expr, IndexSet, Op, Pro
 /// The live slots of a graph.
 #[derive(Debug)]
 pub(crate) struct LiveSlots {
-    /// By block, where it begins.
+    /// By block: the slots that are live at its beginning.
     before: Vec<IndexSet>,
-    /// The same where its operations have ended.
+    /// By block: the slots that are live after its operations.
     behind_ops: Vec<IndexSet>,
 }
 
@@ -24,12 +24,12 @@ impl LiveSlots {
             before: nothing.clone(),
             behind_ops: nothing,
         };
-        // A clone of a clone comes where its origin was, so one round may not be enough.
+        // A clone of a clone enters where its origin entered, so one round may not be enough.
         while live.improve(program, graph) {}
         live
     }
 
-    /// Takes what is known as the truth for the blocks behind each block; whether more is known then.
+    /// One round of the fixed-point iteration over all blocks; returns whether anything was added.
     fn improve(&mut self, program: &Program, graph: &Graph) -> bool {
         let mut improves = false;
         for id in (0..graph.blocks.len()).rev() {
@@ -49,12 +49,12 @@ impl LiveSlots {
         improves
     }
 
-    /// Slots that are live where a block begins.
+    /// The slots that are live at the beginning of a block.
     pub(crate) fn before(&self, block: BlockId) -> &IndexSet {
         &self.before[block.index()]
     }
 
-    /// By operation of a block: the slots that are live behind it.
+    /// By operation of a block: the slots that are live after it.
     pub(crate) fn behind_each(&self, program: &Program, graph: &Graph, block: BlockId) -> Vec<IndexSet> {
         let finder = Finder {
             program,
@@ -75,7 +75,7 @@ impl LiveSlots {
 struct Finder<'a> {
     program: &'a Program,
     graph: &'a Graph,
-    /// What is known, by block.
+    /// The result so far, by block.
     before: &'a [IndexSet],
 }
 
@@ -191,7 +191,7 @@ impl Finder<'_> {
         live
     }
 
-    /// From what is live behind a body to what is live before it.
+    /// The slots that are live before a body, from those that are live after it.
     fn before_body(&self, body: BodyId, behind: &IndexSet, rejected: &IndexSet) -> IndexSet {
         let body = &self.program.bodies[body.index()];
         let ways = Ways {
@@ -289,11 +289,11 @@ impl Finder<'_> {
     }
 }
 
-/// What is live where a body ends.
+/// The slots that are live after each kind of end of a body.
 struct Ways<'a> {
     returned: &'a IndexSet,
     exited: &'a IndexSet,
-    /// Of a parser.
+    /// For a parser.
     rejected: Option<&'a IndexSet>,
 }
 

@@ -1,11 +1,10 @@
-//! Packets of a burst on the fast path.
+//! Per-packet contexts of a burst on the fast path.
 //!
-//! Where packets go one after the other, all that is read of most of them is where their frame is, and all that is written is
-//! their [`fate`]. Both are in lists, along which the code goes.
+//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`fate`] (verdict); for most packets that is all. Both are
+//! arrays that the code walks.
 //!
-//! A *lane* is what is known of one packet: this structure, the words of the key that it looks up, and whatever it takes
-//! along to the next segment of the program. Lanes have a fixed place in memory; what moves are their addresses, in queues.
-//! Queue 0 is the burst, every other one belongs to a look-up:
+//! A *lane* is the context of one packet: this structure, the words of the key that it looks up, and the values that are live across the look-up.
+//! Lanes do not move in memory; queues hold their addresses. Queue 0 is the burst, every other queue belongs to a look-up:
 //!
 //! ```text
 //! queue   | end | lane | lane | lane | ...          `end` is the address behind the last lane
@@ -15,18 +14,18 @@ use crate::context::{Context, Memory};
 use crate::fast_path::{Frame, Frames};
 use std::ptr;
 
-/// Packets that go together.
+/// The maximum number of packets in a burst.
 pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 
 /// The head of a lane. Compiled code knows the offsets of its fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    /// Where the packet is.
+    /// The packet's frame descriptor.
     pub(crate) frame: *mut Frame,
     /// Address of the packet's verdict word: the kind ([`fate`]) in the high half, the egress port in the low half.
     pub(crate) fate: *mut u64,
-    /// The packet is cut to this length in bytes.
+    /// The packet is cut to this length in bytes when it leaves.
     pub(crate) truncate_to: u64,
     /// Length of the headers that the parser extracted, in bits.
     pub(crate) parsed_bits: u64,
@@ -76,11 +75,11 @@ unsafe impl Send for Copies {}
 // SAFETY: as above.
 unsafe impl Sync for Copies {}
 
-/// [`Context::group`] before there is one: the number of none.
+/// [`Context::group`] before the first look-up of a group: no group has this number.
 const NO_GROUP: u64 = u64::MAX;
 
 impl Copies {
-    /// As many as there are of these frames, at most.
+    /// Copies use these frames, so there are at most that many.
     #[inline]
     pub(crate) fn put_into(&mut self, frames: Frames) {
         if self.fates.len() < frames.count {
@@ -89,7 +88,7 @@ impl Copies {
         self.frames = frames;
     }
 
-    /// Tells compiled code where they are put, and that there are none yet.
+    /// Passes the addresses to compiled code and resets the number of copies to 0.
     pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
         context.copy_frames.write(self.frames.first);
         context.copy_stride.write(self.frames.stride);
@@ -101,43 +100,43 @@ impl Copies {
         context.group_size.write(0);
     }
 
-    /// What became of them.
+    /// The verdict words.
     #[inline]
     pub(crate) fn fates(&self) -> &[u64] {
         &self.fates
     }
 }
 
-/// What becomes of packets on the fast path: the high half of the word that [`Lane::fate`] leads to.
+/// The verdicts of packets on the fast path: the high half of the word at [`Lane::fate`].
 pub(crate) mod fate {
     use std::ops::BitOr;
 
-    /// It leaves as it lies there now.
+    /// The packet leaves with its present bytes.
     pub(crate) const PLAIN: u64 = 0;
-    /// It leaves with the output in place of what was parsed.
+    /// The packet leaves with the output in place of the parsed headers.
     pub(crate) const REWRITTEN: u64 = 1;
-    /// Dropped behind ingress; the low half is the parser's error.
+    /// Dropped after ingress; the low half is the parser's error.
     pub(crate) const DROPPED_IN_INGRESS: u64 = 2;
-    /// Dropped behind egress.
+    /// Dropped after egress.
     pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
-    /// An assertion did not hold.
+    /// An assertion failed.
     pub(crate) const ASSERT_FAILED: u64 = 4;
     /// The packet takes the slow path.
     pub(crate) const BAILED_OUT: u64 = 5;
-    /// It has become copies, as many as the low half says.
+    /// The packet became copies; the low half is their number.
     pub(crate) const REPLICATED: u64 = 6;
 
-    /// The low half of the word of a packet that bailed out for this reason, at this one of the ways that were left out, if it was one.
+    /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it was on one.
     pub(crate) fn bail_out(reason: u32, way: Option<u32>) -> u64 {
         (way.map_or(0, |way| way + 1) << 8 | reason).into()
     }
 
-    /// The reason, and the way.
+    /// The reason and the left-out parser path.
     pub(crate) fn of_bail_out(fate: u64) -> (u32, Option<u32>) {
         (fate as u32 & 0xff, (fate as u32 >> 8).checked_sub(1))
     }
 
-    /// How many of these, the first among them, one behind the other, are the same.
+    /// The length of the run of equal words at the beginning.
     #[inline]
     pub(crate) fn alike(fates: &[u64]) -> usize {
         match fates {
@@ -147,7 +146,7 @@ pub(crate) mod fate {
         }
     }
 
-    /// Whether all are this one: with the instructions of the processor.
+    /// Whether all words are equal to `fate`. Uses AVX2 where available.
     #[inline]
     fn are_all(fates: &[u64], fate: u64) -> bool {
         #[inline(always)]
@@ -168,7 +167,7 @@ pub(crate) mod fate {
         differences(fates, fate) == 0
     }
 
-    /// Which of these, at most 64, are this one, by a bit for each: with the instructions of the processor.
+    /// A bit for each word, at most 64, that is equal to `fate`. Uses AVX2 where available.
     pub(crate) fn which(fates: &[u64], fate: u64) -> u64 {
         assert!(fates.len() <= 64, "a word has a bit for each");
         #[inline(always)]
@@ -185,7 +184,7 @@ pub(crate) mod fate {
                 let (fours, rest) = fates.as_chunks::<4>();
                 let wanted = _mm256_set1_epi64x(fate.cast_signed());
                 fours.iter().rev().fold(portable(rest, fate), |bits, four| {
-                    // SAFETY: four words are as many bytes, and lie anywhere.
+                    // SAFETY: four words are 32 bytes, and the load needs no alignment.
                     let four = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
                     let same = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, wanted)));
                     bits << 4 | u64::from(same.cast_unsigned())
@@ -199,7 +198,7 @@ pub(crate) mod fate {
         portable(fates, fate)
     }
 
-    /// Whether nothing but this word says what became of the packet.
+    /// Whether the verdict word alone describes the packet's fate.
     pub(crate) fn is_all(fate: u64) -> bool {
         matches!(
             fate >> 32,
@@ -214,28 +213,28 @@ pub(crate) const HEAD_WORDS: usize = size_of::<Lane>() / 8;
 /// Words of a queue.
 pub(crate) const QUEUE_WORDS: usize = 1 + BURST_MAX;
 
-/// Lanes and queues, kept from burst to burst.
+/// Lanes and queues, reused from burst to burst.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     words: Vec<u64>,
     queues: Vec<u64>,
-    /// What became of each packet, one behind the other.
+    /// The verdict words, by packet.
     fates: Vec<u64>,
     shape: Shape,
-    /// Where the frames are: where it says where the first one is, and how far behind it does so for the next one.
+    /// Base and stride in bytes of the frame descriptors.
     frames: (*mut Frame, usize),
-    /// The same, as lanes say it.
+    /// The base and stride from which the `frame` fields of the lanes were filled.
     frames_of_lanes: (*mut Frame, usize),
     /// Packets of the burst.
     count: usize,
 }
 
-// SAFETY: addresses, and nothing is read or written there before somebody promises what is behind them.
+// SAFETY: the raw pointers are dereferenced only under the promise of the caller of [`crate::FastPath::run`].
 unsafe impl Send for Lanes {}
 // SAFETY: as above.
 unsafe impl Sync for Lanes {}
 
-/// How much memory the code of a fast path wants.
+/// The memory that the code of a fast path needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Words of a lane.
@@ -258,7 +257,7 @@ impl Default for Lanes {
     }
 }
 
-/// Queues hold addresses of lanes, so a copy begins with none.
+/// Queues hold addresses of lanes, so a clone starts empty.
 impl Clone for Lanes {
     fn clone(&self) -> Lanes {
         Lanes::default()
@@ -266,7 +265,7 @@ impl Clone for Lanes {
 }
 
 impl Shape {
-    /// Enough for one and the other.
+    /// The larger value of each field.
     pub(crate) fn or(self, other: Shape) -> Shape {
         Shape {
             lane_words: self.lane_words.max(other.lane_words),
@@ -276,7 +275,7 @@ impl Shape {
 }
 
 impl Lanes {
-    /// Makes room for the code's lanes, and empties the queues but for the first, which always holds all lanes in order.
+    /// Makes room for the code's lanes, and empties the queues except the first, which always holds all lanes in order.
     pub(crate) fn prepare(memory: &mut Memory, shape: Shape) {
         let lanes = &mut memory.lanes;
         if lanes.shape != shape {
@@ -289,7 +288,7 @@ impl Lanes {
         }
         let base = lanes.queues.as_mut_ptr();
         for queue in 1..shape.queues {
-            // SAFETY: there are so many queues.
+            // SAFETY: there are `queues` queues of `QUEUE_WORDS` words each.
             unsafe {
                 let queue = base.add(queue * QUEUE_WORDS);
                 queue.write(queue.add(1).expose_provenance() as u64);
@@ -308,8 +307,7 @@ impl Lanes {
         }
     }
 
-    /// Makes the first queue of the first [`BURST_MAX`] of these frames; gives how many that are. `by_lane`: lanes say where their
-    /// frames are.
+    /// Puts the first [`BURST_MAX`] of these frames into the first queue; returns their number. With `by_lane`, lanes refer to their frames.
     #[inline]
     pub(crate) fn refer_to(&mut self, frames: Frames, by_lane: bool) -> usize {
         self.frames = (frames.first, frames.stride);
@@ -324,18 +322,18 @@ impl Lanes {
         count
     }
 
-    /// Notes for the first `count` packets that so many bytes of them leave at most.
+    /// Sets the length to which each of the first `count` packets is cut at most.
     pub(crate) fn limit(&mut self, count: usize, truncate_to: u64) {
         (0..count).for_each(|index| self.lane(index).truncate_to = truncate_to);
     }
 
-    /// What became of the packets of the last burst.
+    /// The verdicts of the last burst.
     #[inline]
     pub(crate) fn fates(&self) -> &[u64] {
         &self.fates
     }
 
-    /// Tells compiled code where everything is.
+    /// Passes the addresses to compiled code.
     pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
         let (first, stride) = self.frames;
         let fates = self.fates.as_mut_ptr();
@@ -348,13 +346,13 @@ impl Lanes {
         context.lane_words.write(self.shape.lane_words);
     }
 
-    /// The lane of a packet of the burst.
+    /// The lane of the packet with this index in the burst.
     #[inline]
     pub(crate) fn lane(&mut self, index: usize) -> &mut Lane {
         assert!(index < BURST_MAX, "there are {BURST_MAX} lanes");
         debug_assert!(self.words.len() == self.shape.lane_words * BURST_MAX);
-        // SAFETY: there are so many lanes of so many words, which are at least as many as a lane's head has, aligned, and
-        // any values are valid for its fields.
+        // SAFETY: there are [`BURST_MAX`] lanes of `lane_words` words, at least as many as a lane's head has; they are aligned, and any values are
+        // valid for its fields.
         unsafe {
             &mut *self
                 .words
@@ -364,7 +362,7 @@ impl Lanes {
         }
     }
 
-    /// The first queue ends behind so many lanes.
+    /// Sets the number of lanes in the first queue.
     pub(crate) fn set_count(&mut self, count: usize) {
         assert!(count <= BURST_MAX, "there are {BURST_MAX} lanes");
         self.count = count;

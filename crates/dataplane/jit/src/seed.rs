@@ -1,24 +1,24 @@
-//! Seeds of the random numbers that packets draw.
+//! Seeds for the random numbers of packets.
 
-/// Where the random numbers of one pass of a packet begin: a function of the switch's seed, the packet, the side and the pass, so
-/// that nothing depends on the order in which packets are executed, or on what executes them.
+/// The generator's initial state for one pass of a packet. It is a function of the switch's seed, the packet, the gress and the pass, so random
+/// numbers depend neither on the order in which packets are executed nor on the executor.
 ///
-/// Numbers are drawn by SplitMix64, which mixes its state, so it is enough that seeds are different; the factors have no small
-/// multiple in common with its increment.
+/// Numbers are drawn by SplitMix64, which mixes its state, so seeds need only be distinct. The constants below have no small multiple in common with
+/// SplitMix64's increment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(u64);
 
-/// What two packets, one after the other, differ by.
+/// Difference between the seeds of consecutive packets.
 pub(crate) const PACKET: u64 = 0xD1B5_4A32_D192_ED03;
 
-/// What egress adds.
+/// Added for egress.
 pub(crate) const EGRESS: u64 = 0xA24B_AED4_963E_E407;
 
-/// What it adds for each number of a port, and of a copy.
+/// Factors of the port and of the copy's instance number, in egress.
 pub(crate) const PORT: u64 = 0x9FB2_1C65_1E98_DF25;
 pub(crate) const INSTANCE: u64 = 0xE703_7ED1_A0B4_28DB;
 
-/// What a further pass adds, and a clone.
+/// Factor of the number of a further pass or of a clone.
 const PASS: u64 = 0x8EBC_6AF0_9C88_C6E3;
 
 impl Seed {
@@ -27,7 +27,7 @@ impl Seed {
         Seed(switch.wrapping_add(packet.wrapping_mul(PACKET)))
     }
 
-    /// For egress of the packet at a port, or of the copy of it with this number.
+    /// For egress of the packet at this port, or of its copy with this instance number.
     #[must_use]
     pub fn in_egress(self, port: u32, instance: u16) -> Seed {
         let place = u64::from(port).wrapping_mul(PORT);
@@ -35,7 +35,7 @@ impl Seed {
         Seed(self.0.wrapping_add(EGRESS).wrapping_add(place).wrapping_add(copy))
     }
 
-    /// For a further pass, or a clone, with this number; 0 is none.
+    /// For a further pass or a clone with this number; 0 leaves the seed as it is.
     #[must_use]
     pub fn again(self, number: u64) -> Seed {
         Seed(self.0.wrapping_add(number.wrapping_mul(PASS)))

@@ -1,4 +1,4 @@
-//! How compiled code reaches tables: by the words of a key.
+//! How compiled code accesses tables: with keys as words.
 
 use crate::arrays::Arrays;
 use crate::route::Replica;
@@ -8,13 +8,13 @@ use forebay_ir::{CounterId, MatchKind, MeterId, Program, Table, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 use std::sync::atomic::AtomicU64;
 
-/// [`Objects`] whose tables can be read without a value for each field.
+/// [`Objects`] whose tables can be searched without making a [`Bits`] value for each key field.
 pub trait TableObjects: Objects {
-    /// A table without action profile, made of the same declaration.
+    /// A table without an action profile, made of the same declaration.
     fn table(&self, table: TableId) -> &TableView;
 
-    /// As [`Objects::lookup`] by the words of the key, for a table with an action profile. `load` puts the values of its fields into
-    /// `key`, which only groups of members need.
+    /// As [`Objects::lookup`], with the key as words, for a table with an action profile. `load` puts the values of the key's fields into `key`,
+    /// which only action selectors need.
     fn lookup_words(
         &self,
         table: TableId,
@@ -24,50 +24,51 @@ pub trait TableObjects: Objects {
         packet: PacketFacts,
     ) -> Lookup<'_>;
 
-    /// Finds what a table with an action profile does with a packet, and makes up the record of a table without one: `key` has the words
-    /// that [`KeyLayout::with_selectors`] says. Returns whether it hit. Nothing is counted or metered.
+    /// Looks up a table with an action profile, and builds the record that a table without one would contain. `key` has the words of
+    /// [`KeyLayout::with_selectors`]. Returns whether it hit. Nothing is counted or metered.
     fn find_member(&self, members: &Members, key: &[u64], values: &mut Vec<Bits>, record: &mut [u64]) -> bool;
 
-    /// What keeps all that tables find.
+    /// The pin that keeps look-up results valid.
     fn pin(&self) -> &Pin<'_>;
 
-    /// The members of a multicast group; none when there is no such group.
+    /// The members of a multicast group; empty when the group does not exist.
     fn replicas(&self, group: u16) -> &[Replica];
 
     /// The arrays of stateful objects.
     fn arrays(&self) -> &Arrays;
 
-    /// Where the word is named whose [lock](forebay_tables::Lock) is held, if one is: a place for compiled code to look at and to
-    /// write to while a [`crate::FastPath`] or the execution of a graph lives. Null when atomic sections need no locks, because nobody
-    /// else can be in one at the same time.
+    /// The address of the cell that points to the word of the held [lock](forebay_tables::Lock), or is null when no lock is held. Compiled code
+    /// reads and writes the cell while a [`crate::FastPath`] or the execution of a graph lives. A null address means that atomic sections need no
+    /// locks, because no other thread can be in one.
     fn held_lock(&self) -> *mut *const AtomicU64;
 
-    /// What a hit changes besides the direct counter and the time of the hit: meters it; the colour of the direct meter, if there is one.
+    /// The effects of a hit other than the direct counter and the hit time: meters the packet and returns the direct meter's colour, if there is
+    /// one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;
 
-    /// The same for a miss, which the default entry meters.
+    /// The same for a miss: the default entry is metered.
     fn miss(&self, table: TableId, packet: PacketFacts) -> Option<u8>;
 
     /// See [`forebay_tables::MeterArray::lines`].
     fn meter_lines(&self, meter: MeterId, index: u64) -> [usize; 2];
 
-    /// Undoes [`Objects::count`] for a packet that was counted and will be counted again.
+    /// Undoes [`Objects::count`] for a packet that will be counted again.
     fn take_back_count(&self, counter: CounterId, index: u64, packet: PacketFacts);
 }
 
-/// Where keys and action data of a table are.
+/// The layouts of a table's keys and action data.
 #[derive(Clone, Debug)]
 pub(crate) struct TableLayout {
     pub(crate) key: KeyLayout,
     pub(crate) record: RecordLayout,
-    /// How compiled code searches the table itself; nothing when it calls the runtime.
+    /// How compiled code searches the table itself; `None` when it calls the runtime.
     pub(crate) search: Option<Search>,
-    /// For entries that name members of an action profile: only on the fast path.
+    /// For a table with an action profile, on the fast path only.
     pub(crate) members: Option<Members>,
 }
 
 impl TableLayout {
-    /// The layouts of a table whose records have a memo or not; nothing when its entries name members of an action profile.
+    /// The layouts of a table, with a memo in its records or without; `None` for a table with an action profile.
     pub(crate) fn new(program: &Program, table: TableId, memo: bool) -> Option<TableLayout> {
         let table = &program.tables[table.index()];
         if table.implementation.is_some() {
@@ -85,7 +86,7 @@ impl TableLayout {
         })
     }
 
-    /// The layouts of a table on the fast path, where records are made up for entries that name members of an action profile.
+    /// The layouts of a table on the fast path, where records are built for tables with an action profile.
     pub(crate) fn of_fast_path(program: &Program, table: TableId, memo: bool) -> TableLayout {
         let of_members = || {
             let members = Members::of(program, table).expect("a table has records or members");
@@ -100,26 +101,26 @@ impl TableLayout {
     }
 }
 
-/// A table whose entries name members of an action profile, as the fast path looks it up.
+/// A table with an action profile, as the fast path looks it up.
 #[derive(Clone, Debug)]
 pub struct Members {
     /// The table.
     pub table: TableId,
-    /// Where the fields of its keys are, those that select members behind the others.
+    /// The layout of its keys; selector fields come last.
     pub key: KeyLayout,
-    /// Words of the key that are matched.
+    /// The number of key words that are matched.
     pub matched_words: usize,
-    /// The record that is made up. One action more than the table has is none.
+    /// The layout of the record that is built. It has one action more than the table, which stands for no action.
     pub record: RecordLayout,
 }
 
 impl Members {
-    /// The action in records of packets that have none.
+    /// The action in records of packets for which no action runs.
     pub fn no_action(&self) -> usize {
         self.record.actions() - 1
     }
 
-    /// Of a table, if its entries name members.
+    /// Of a table, if it has an action profile.
     pub(crate) fn of(program: &Program, id: TableId) -> Option<Members> {
         let table = &program.tables[id.index()];
         table.implementation?;
@@ -141,7 +142,7 @@ impl Members {
     }
 }
 
-/// By action of a table: the widths of its parameters.
+/// The widths of the parameters, by action of a table.
 fn widths_of_actions(program: &Program, table: &Table) -> Vec<Vec<u32>> {
     let widths = table.actions.iter().map(|listed| {
         let params = program.actions[listed.action.index()].params.iter();
@@ -150,7 +151,7 @@ fn widths_of_actions(program: &Program, table: &Table) -> Vec<Vec<u32>> {
     widths.collect()
 }
 
-/// How the words of a table's key are put together.
+/// How a table's key is packed into words.
 pub(crate) fn key_layout(table: &Table) -> KeyLayout {
     KeyLayout::new(&key_specs(table))
 }

@@ -1,12 +1,12 @@
-//! Takes out loads whose values nobody uses.
+//! Removes loads whose values are not used.
 //!
-//! Translating a field loads it, and then it turns out that nobody needs it: it is loaded together with its neighbours, or only on ways
-//! that a packet does not take. Cranelift leaves out unused instructions, but not loads, unless what they load never changes.
+//! Translating a field loads it, although the value may turn out to be unused: the field is loaded together with its neighbours, or used only on
+//! paths that a packet does not take. Cranelift removes unused instructions, but of loads only those from memory that never changes.
 
 use cranelift_codegen::ir::{Function, Inst, InstructionData, Value, ValueDef};
 use std::collections::HashSet;
 
-/// Takes loads out that nobody uses, and what is computed from these alone.
+/// Removes unused loads, and what is computed only from them.
 pub(crate) fn remove(function: &mut Function) {
     let instructions: Vec<Inst> = function
         .layout
@@ -26,7 +26,7 @@ pub(crate) fn remove(function: &mut Function) {
     }
 }
 
-/// Whether it does nothing but compute its results.
+/// Whether an instruction does nothing but compute its results.
 fn is_optional(function: &Function, inst: Inst) -> bool {
     let data = &function.dfg.insts[inst];
     let opcode = data.opcode();
@@ -43,7 +43,7 @@ fn is_optional(function: &Function, inst: Inst) -> bool {
     !has_effects && is_harmless
 }
 
-/// The instruction whose result a value is.
+/// The instruction that defines a value.
 fn definition(function: &Function, value: Value) -> Option<Inst> {
     match function.dfg.value_def(value) {
         ValueDef::Result(inst, _) => Some(inst),

@@ -1,16 +1,15 @@
-//! Stores of values that are the same in a whole loop, two at a time.
+//! Joins stores of two adjacent loop-invariant words into one vector store.
 //!
-//! Copies of a packet begin with headers most of whose bytes are the same for all of them. Their words are more than there are
-//! registers, so each would be loaded from the stack for each copy before it is stored. Vectors have registers of their own:
-//!
+//! Copies of a packet begin with headers, most of whose bytes are the same in all copies. These words exceed the general-purpose registers, so each
+//! would be reloaded from the stack for each copy before it is stored. Vector registers are free for them:
 //! ```text
 //!   before the loop                        in the loop
 //!   first, second                          store first, place            store first:second, place
 //!                                          store second, place+8    ─►
 //! ```
 //!
-//! This looks at a function that has been optimized once, in which what is the same for a whole loop is computed before it. When it is
-//! optimized again, vectors are put together there, too.
+//! The pass runs on a function that has been optimized once, so loop-invariant values are computed before the loop. The second optimization then
+//! hoists the vectors out of the loop, too.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -26,7 +25,7 @@ struct WordStore {
     word: Value,
 }
 
-/// Joins neighbouring stores of a function in its loops.
+/// Joins adjacent stores in the loops of a function.
 pub(crate) fn join(context: &mut Context) {
     context.compute_cfg();
     context.compute_domtree();
@@ -41,7 +40,7 @@ pub(crate) fn join(context: &mut Context) {
     }
 }
 
-/// The pairs of stores in a block that can be joined, each store in one of them at most.
+/// The pairs of stores in a block that can be joined; a store is in at most one pair.
 fn pairs(context: &Context, block: Block, inside: Loop) -> Vec<(WordStore, WordStore)> {
     let function = &context.func;
     let mut pairs = Vec::new();
@@ -63,7 +62,7 @@ fn pairs(context: &Context, block: Block, inside: Loop) -> Vec<(WordStore, WordS
     pairs
 }
 
-/// The store of 64 bits that an instruction is, if it cannot trap.
+/// The 64-bit store that an instruction performs, if it cannot trap.
 fn word_store(function: &Function, inst: Inst) -> Option<WordStore> {
     let InstructionData::Store {
         opcode: Opcode::Store,
@@ -83,7 +82,7 @@ fn word_store(function: &Function, inst: Inst) -> Option<WordStore> {
     })
 }
 
-/// Whether a value is there before a loop begins.
+/// Whether a value is defined outside a loop.
 fn is_from_before(context: &Context, value: Value, inside: Loop) -> bool {
     let function = &context.func;
     let block = match function.dfg.value_def(value) {
@@ -94,7 +93,7 @@ fn is_from_before(context: &Context, value: Value, inside: Loop) -> bool {
     block.is_some_and(|block| !context.loop_analysis.is_in_loop(block, inside))
 }
 
-/// Has the second of two stores store what both do.
+/// Replaces two stores by one vector store, at the second of them.
 fn store_both(function: &mut Function, first: WordStore, second: WordStore) {
     let InstructionData::Store { flags, .. } = function.dfg.insts[first.inst] else {
         unreachable!("it is a store")
