@@ -554,7 +554,7 @@ impl<'a> GraphPass<'a> {
         self.context.has_passed != 0
     }
 
-    /// The error with which the last parser ended.
+    /// The value of an argument for the last packet, as the error with which its parser ended.
     #[inline]
     pub fn said(&self, argument: Argument) -> u64 {
         // SAFETY: there is a word for each argument, in memory that is lent to us.
