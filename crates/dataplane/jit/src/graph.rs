@@ -6,20 +6,21 @@
 //!                     glue of the entry behind the queue ◄────────┘
 //! ```
 //!
-//! Code does by itself what changes slots and the frame. It stops where other packets, the control plane or the switch
-//! are concerned: at mirrors and replicas, at digests, at queues and at the packet's end. Everything that is known of the
-//! packet is then in its state, in its frame and in a [`GraphPass`], so code can be entered again behind the stop, and the
-//! interpreter could go on from there too.
+//! Code itself does what changes slots and the frame. It stops where other packets, the control plane or the switch
+//! are concerned: at mirrors and replicas, at digests, at queues and at the packet's end. At a stop, all that is known
+//! of the packet is in its state, its frame and a [`GraphPass`]. So code can be entered again after the stop, and the
+//! interpreter could also continue from there.
 //!
-//! # Queues in which nobody waits
+//! # Empty queues
 //!
-//! A caller that has found all queues empty may have packets pass them (`passes_queues`): the function goes on
-//! behind the queue at once, with depths of 0 and no time between.
+//! A caller that has found all queues empty may let packets pass them (`passes_queues`). The function then continues
+//! after the queue at once, with queue depths of 0 and no time spent in the queue.
 //!
 //! # The frame
 //!
-//! What deparsers emit is put together beside the frame. [`GlueOp::Reframe`] puts it in front of what the parser left, in
-//! place, if there is room down to [`FrameInPlace::floor`]; it stops where there is not.
+//! The bytes that deparsers emit are put together in a buffer beside the frame. [`GlueOp::Reframe`] copies them in
+//! place, in front of what the parser left, if there is room down to [`FrameInPlace::floor`]. Without room, the code
+//! stops there.
 
 use crate::Locations;
 use crate::arrays::ArraysShape;
@@ -39,10 +40,10 @@ use std::{ptr, slice};
 /// Number of [`Argument`]s.
 pub const ARGUMENTS: usize = Argument::TruncateRequest as usize + 1;
 
-/// Bytes that deparsers may emit before they are put into a growing buffer.
+/// Bytes that deparsers may emit before the emitted bytes move to a growing buffer.
 const EMITTED_MAX: usize = 1024;
 
-/// A place in a graph: before an operation of a block, or behind the last one.
+/// A position in a graph: before an operation of a block, or after the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The block.
@@ -57,7 +58,7 @@ impl At {
         At { block, op: 0 }
     }
 
-    /// As one number.
+    /// The position as one number.
     pub(crate) fn number(self) -> i64 {
         (i64::from(self.block.0) << 32) | self.op as i64
     }
@@ -70,30 +71,30 @@ impl At {
     }
 }
 
-/// Where code is entered.
+/// A point at which code is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entrance {
     pub(crate) at: At,
-    /// Whether packets begin there, with slots that are all 0.
+    /// Whether packets begin there, with all slots 0.
     pub(crate) clears: bool,
 }
 
-/// What the translation of a graph follows, and callers need to enter it.
+/// What the translation of a graph follows, and what callers need to enter the code.
 #[derive(Debug)]
 pub(crate) struct GraphPlan {
-    /// By number.
+    /// By entrance number.
     pub(crate) entrances: Vec<Entrance>,
-    /// Numbers of the entrances of entries, by [`place_of`]; [`NO_ENTRANCE`] where the graph has no entry.
+    /// Entrance numbers of the entries, by [`place_of`]; [`NO_ENTRANCE`] where the graph has no entry.
     entries: Vec<usize>,
-    /// The same of places in the graph.
+    /// Entrance numbers of positions in the graph.
     places: BTreeMap<At, usize>,
-    /// Slots whose values come with packets, with the first of their words among those.
+    /// Slots whose values come with packets, each with the index of its first word among these values.
     pub(crate) kept: BTreeMap<SlotId, usize>,
-    /// Words of all of them.
+    /// Words of all kept values together.
     pub(crate) kept_words: usize,
-    /// By block with a [`GlueOp::Restore`]: the slots that come with packets there.
+    /// The slots that come with packets, by block with a [`GlueOp::Restore`].
     pub(crate) restored: BTreeMap<BlockId, BTreeSet<SlotId>>,
-    /// Blocks behind a queue.
+    /// Blocks that follow a queue.
     pub(crate) behind_queue: BTreeSet<BlockId>,
     pub(crate) live: LiveSlots,
 }
@@ -147,19 +148,19 @@ impl GraphPlan {
             live: LiveSlots::of(program, graph),
         }
     }
-    /// The number of the entrance at a place.
+    /// The number of the entrance at a position.
     ///
     /// # Panics
-    /// When code is not entered there.
+    /// If code is not entered there.
     pub(crate) fn place(&self, at: At) -> usize {
         self.places[&at]
     }
 }
 
-/// Of an entry that a graph has not.
+/// Stands for an entry that the graph does not have.
 const NO_ENTRANCE: usize = usize::MAX;
 
-/// The place of an entry among all that there may be.
+/// The index of an entry among all possible entries.
 #[inline]
 fn place_of(entry: Entry) -> usize {
     match entry {
@@ -178,7 +179,7 @@ pub(crate) fn may_stop(op: &GlueOp) -> bool {
     matches!(op, GlueOp::Commit | GlueOp::Mirror(_) | GlueOp::Reframe { .. })
 }
 
-/// Blocks to which a packet may come from a block without entering anew, that block included.
+/// The blocks that a packet may reach from a block without entering anew, including that block.
 fn reached(graph: &Graph, from: BlockId) -> BTreeSet<BlockId> {
     let mut reached = BTreeSet::from([from]);
     let mut pending = vec![from];
@@ -189,7 +190,8 @@ fn reached(graph: &Graph, from: BlockId) -> BTreeSet<BlockId> {
     reached
 }
 
-/// Whether the slots of packets are all 0 at an entry: of those from ports and loops, and of clones that are only frames.
+/// Whether all slots of a packet are 0 at an entry: for packets from ports and loops, and for clones that are only
+/// frames.
 fn begins_with_zeros(graph: &Graph, entry: Entry) -> bool {
     let mut ops = graph.blocks.iter().flat_map(|block| &block.ops);
     match entry {
@@ -202,7 +204,7 @@ fn begins_with_zeros(graph: &Graph, entry: Entry) -> bool {
     }
 }
 
-/// Where code is entered that has stopped.
+/// The positions at which stopped code is entered again.
 fn places(graph: &Graph) -> BTreeSet<At> {
     let mut places = BTreeSet::new();
     for (block, glue) in (0..).map(BlockId).zip(&graph.blocks) {
@@ -220,17 +222,17 @@ fn places(graph: &Graph) -> BTreeSet<At> {
 pub struct GraphCode {
     plan: GraphPlan,
     entry: CodeEntry,
-    /// Words of temporaries that it needs.
+    /// Words of temporaries that the code needs.
     temporaries: usize,
     arrays: ArraysShape,
-    /// The tables that it searches itself, in the order of their locations.
+    /// The tables that the code searches itself, in the order of their locations.
     searched: Vec<TableId>,
-    /// No other function has the same.
+    /// A number that no other function has.
     number: u64,
     _memory: CodeMemory,
 }
 
-/// What the translation of a graph has found.
+/// What the translation of a graph has found to be needed.
 pub(crate) struct GraphNeeds {
     pub(crate) temporaries: usize,
     pub(crate) arrays: ArraysShape,
@@ -238,11 +240,11 @@ pub(crate) struct GraphNeeds {
 }
 
 impl GraphCode {
-    /// Finished code.
+    /// Takes over finished code.
     ///
     /// # Safety
     ///
-    /// The entry is in that memory, was translated by the plan, and needs no more than this.
+    /// `entry` is in `memory`, was translated from `plan`, and needs no more than `needs` says.
     pub(crate) unsafe fn new(memory: CodeMemory, entry: CodeEntry, plan: GraphPlan, needs: GraphNeeds) -> GraphCode {
         GraphCode {
             plan,
@@ -258,7 +260,7 @@ impl GraphCode {
     /// The number of an entry's entrance.
     ///
     /// # Panics
-    /// When the graph has no such entry.
+    /// If the graph has no such entry.
     #[inline]
     pub fn entry(&self, entry: Entry) -> usize {
         let entrance = self.plan.entries[place_of(entry)];
@@ -266,18 +268,18 @@ impl GraphCode {
         entrance
     }
 
-    /// The number of the entrance at a place: behind an operation at which code stops, or the block of a replicate without
-    /// members.
+    /// The number of the entrance at a position: after an operation at which code stops, or at the block of a
+    /// replicate without members.
     ///
     /// # Panics
-    /// When the place is none of these.
+    /// If the position is none of these.
     #[inline]
     pub fn place(&self, at: At) -> usize {
         self.plan.place(at)
     }
 }
 
-/// A compiled graph, and where its tables are while a pin of them lives.
+/// A compiled graph, and the locations of its tables while they are pinned.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphSite<'a> {
     /// The code.
@@ -286,7 +288,7 @@ pub struct GraphSite<'a> {
 }
 
 impl<'a> GraphSite<'a> {
-    /// Finds the tables, unless they are known.
+    /// Finds the tables, unless their locations are known.
     #[inline]
     pub fn new(code: &'a GraphCode, objects: &impl TableObjects, locations: &'a mut Locations) -> GraphSite<'a> {
         locations.find(code.number, &code.searched, objects);
@@ -297,53 +299,53 @@ impl<'a> GraphSite<'a> {
 /// A frame that code changes in place.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameInPlace {
-    /// Its first byte.
+    /// The address of the first byte.
     pub start: *mut u8,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub length: usize,
-    /// Headers that are put before it begin at this byte or behind it.
+    /// The lowest address at which headers that are put before the frame may begin.
     pub floor: *const u8,
 }
 
 impl FrameInPlace {
-    /// The floor of a frame that is not to be changed: code stops at every [`GlueOp::Reframe`].
+    /// The floor of a frame that must not be changed: code stops at every [`GlueOp::Reframe`].
     pub const UNCHANGED: *const u8 = ptr::without_provenance(usize::MAX / 2);
 }
 
 /// What is known of a packet when code is entered.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphPacket {
-    /// Its frame.
+    /// The frame.
     pub frame: FrameInPlace,
-    /// Where the parser stands in it, in bits.
+    /// The parser's position in the frame, in bits.
     pub cursor: usize,
     /// Length and time for counters and meters.
     pub facts: PacketFacts,
-    /// The numbers of `random`.
+    /// The state of the generator for `random`.
     pub random: Random,
-    /// What those behind a queue begin with, but for the port: see [`crate::Seed`].
+    /// The seed from which generators after a queue are made, together with the port: see [`crate::Seed`].
     pub seed: u64,
 }
 
-/// Why code has stopped.
+/// Why code stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphStop {
-    /// Before an operation that is for the caller.
+    /// Before an operation that the caller must do.
     Op(At),
-    /// At the end of a block.
+    /// At the end of a block, which the caller must handle.
     End(BlockId),
     /// At the limit of steps.
     StepLimit,
-    /// At an assertion that does not hold.
+    /// At an assertion that failed.
     AssertFailed,
 }
 
-/// Memory of [`GraphPass`]es.
+/// The memory of a [`GraphPass`].
 #[derive(Clone, Debug)]
 pub(crate) struct GraphMemory {
     said: [u64; ARGUMENTS],
     kept: Vec<u64>,
-    /// Whether all of these are 0.
+    /// Whether all words of `kept` are 0.
     nothing_is_kept: bool,
     emitted: Box<[u8]>,
 }
@@ -359,12 +361,12 @@ impl Default for GraphMemory {
     }
 }
 
-/// Packets on their way through a compiled graph, one after the other.
+/// Takes packets through a compiled graph, one after another.
 pub struct GraphPass<'a> {
     code: &'a GraphCode,
-    /// Has the only pointers to requests, output and memory.
+    /// Holds the only pointers to the requests, the output and the memory.
     context: Context<'a>,
-    /// Where the bytes are put that deparsers emit.
+    /// The address of the buffer for the bytes that deparsers emit.
     emitted: *mut u8,
     _lent: PhantomData<(&'a mut Requests, &'a mut Buffers, &'a mut Memory)>,
 }
@@ -382,7 +384,7 @@ impl<'a> GraphPass<'a> {
         memory.graph.kept.resize(code.plan.kept_words, 0);
         let arrays = objects.arrays();
         assert!(arrays.are_of(code.arrays), "the arrays are those of the program");
-        // What is copied from there may begin before it.
+        // Copies in units of sixteen bytes may begin before the emitted bytes.
         let emitted = memory.graph.emitted[COPIED_AT_ONCE as usize..].as_mut_ptr();
         let context = Context {
             registers: arrays.registers(),
@@ -407,37 +409,38 @@ impl<'a> GraphPass<'a> {
         }
     }
 
-    /// A packet enters: nothing of the one before is left.
+    /// Begins a packet: clears what the previous packet left.
     #[inline]
     pub fn begin(&mut self) {
-        // SAFETY: both were lent to us, and no code runs.
+        // SAFETY: both are lent to this pass, and no code runs.
         unsafe {
             (*self.context.requests).clear();
             (*self.context.output).clear();
         }
     }
 
-    /// Says what the switch says of the next packets.
+    /// Sets an argument that the switch gives for the next packets.
     #[inline]
     pub fn say(&mut self, argument: Argument, value: u64) {
-        // SAFETY: there is a word for each argument, in memory that is lent to us.
+        // SAFETY: there is a word for each argument, in memory that is lent to this pass.
         unsafe { self.context.said.add(argument as usize).write(value) }
     }
 
-    /// Whether packets may pass queues: see the [module](self). The class of such packets is at most the number of the last
-    /// queue.
+    /// Sets whether packets may pass queues: see the [module](self). The queue numbers of such packets are at most
+    /// `last_queue`.
     #[inline]
     pub fn pass_queues(&mut self, last_queue: Option<u64>) {
         self.context.passes_queues = last_queue.is_some().into();
-        // SAFETY: the memory is lent to us, and no code runs.
+        // SAFETY: the memory is lent to this pass, and no code runs.
         unsafe { (*self.context.memory).graph.nothing_is_kept &= last_queue.is_none() }
         self.context.last_queue.write(last_queue.unwrap_or_default());
     }
 
-    /// Values that come with the next packet, for slots that its entry preserves; to others of these 0 comes.
+    /// Sets the values that come with the next packet, for slots that its entry preserves. Preserved slots without a
+    /// value get 0.
     #[inline]
     pub fn keep(&mut self, values: &[(SlotId, Bits)]) {
-        // SAFETY: the memory is lent to us, and no code runs.
+        // SAFETY: the memory is lent to this pass, and no code runs.
         let nothing_is_kept = unsafe { (*self.context.memory).graph.nothing_is_kept };
         if !values.is_empty() || !nothing_is_kept {
             self.keep_some(values);
@@ -447,7 +450,7 @@ impl<'a> GraphPass<'a> {
     #[inline(never)]
     fn keep_some(&mut self, values: &[(SlotId, Bits)]) {
         let plan = &self.code.plan;
-        // SAFETY: there are so many words, in memory that is lent to us.
+        // SAFETY: there are `kept_words` words, in memory that is lent to this pass.
         let kept = unsafe { slice::from_raw_parts_mut(self.context.kept, plan.kept_words) };
         kept.fill(0);
         for (slot, value) in values {
@@ -462,11 +465,12 @@ impl<'a> GraphPass<'a> {
         unsafe { (*self.context.memory).graph.nothing_is_kept = values.is_empty() }
     }
 
-    /// Takes a packet on from an entrance to where the code stops. The state is one of the compiled program; requests and
-    /// output are what they were when the code has stopped the last time for this packet, and empty at an entry.
+    /// Takes a packet from an entrance to the point where the code stops. The state must be one of the compiled
+    /// program. At an entry, requests and output must be empty; elsewhere they must be as they were when the code last
+    /// stopped for this packet.
     ///
     /// # Panics
-    /// When the state is another program's.
+    /// If the state is another program's.
     ///
     /// # Safety
     ///
@@ -486,20 +490,20 @@ impl<'a> GraphPass<'a> {
         context.random = packet.random;
         context.random_seed.write(packet.seed);
         context.entrance = entrance as u64;
-        // SAFETY: the requests are lent to us.
+        // SAFETY: the requests are lent to this pass.
         let requests = unsafe { &*context.requests };
         context.asked = requests.asked();
-        // What was asked for before the code stopped is still to be committed.
+        // What was requested before the code stopped has not been committed yet.
         context.wants_copies = u64::from(requests.has_digests() || requests.clone.is_some());
         context.state = state.words_mut().as_mut_ptr();
-        // SAFETY: the output is lent to us.
+        // SAFETY: the output is lent to this pass.
         if unsafe { (*context.output).len_bits() } == 0 {
             context.output_frame = self.emitted;
             context.output_next = self.emitted;
             context.output_end = self.emitted.wrapping_add(EMITTED_MAX);
         }
-        // SAFETY: the context describes a frame as the caller promises, and a state, temporaries and buffers that are ours, all
-        // as large as the code was told.
+        // SAFETY: the context describes a frame as the caller promises, and a state, temporaries and buffers that
+        // belong to this pass and have the sizes that the code assumes.
         let ending = unsafe { (self.code.entry)(context) };
         if ending == ending::STOPPED_AT_OP {
             // SAFETY: as above; nothing else has changed the output.
@@ -517,20 +521,20 @@ impl<'a> GraphPass<'a> {
         }
     }
 
-    /// What the present end is about: of a queue, port, class and length; of a port, its number; of a drop, the parser's
-    /// error.
+    /// The values of the end at which the code stopped. For a queue: port, class and length. For a port: its number.
+    /// For a drop: the parser's error.
     #[inline]
     pub fn end_values(&self) -> [u64; 3] {
         self.context.end_values
     }
 
-    /// Where the frame is now: its first byte, and how many it has.
+    /// The address of the frame's first byte, and the frame's length in bytes.
     #[inline]
     pub fn frame(&self) -> (*const u8, usize) {
         (self.context.packet, self.context.packet_bits as usize / 8)
     }
 
-    /// Where the parser stands in it, in bits.
+    /// The parser's position in the frame, in bits.
     #[inline]
     pub fn cursor(&self) -> usize {
         self.context.cursor as usize
@@ -542,7 +546,7 @@ impl<'a> GraphPass<'a> {
         self.context.facts.length_bytes
     }
 
-    /// The numbers of `random` from here on.
+    /// The state of the generator for `random` at this point.
     #[inline]
     pub fn random(&self) -> Random {
         self.context.random
@@ -554,16 +558,16 @@ impl<'a> GraphPass<'a> {
         self.context.has_passed != 0
     }
 
-    /// The value of an argument for the last packet, as the error with which its parser ended.
+    /// The value of an argument for the last packet, for example the error with which its parser ended.
     #[inline]
     pub fn said(&self, argument: Argument) -> u64 {
-        // SAFETY: there is a word for each argument, in memory that is lent to us.
+        // SAFETY: there is a word for each argument, in memory that is lent to this pass.
         unsafe { self.context.said.add(argument as usize).read() }
     }
 
-    /// Requests of the present packet.
+    /// The requests of the current packet.
     pub fn requests(&mut self) -> &mut Requests {
-        // SAFETY: they were lent to us, and no code runs.
+        // SAFETY: they are lent to this pass, and no code runs.
         unsafe { &mut *self.context.requests }
     }
 }

@@ -1,4 +1,4 @@
-//! Look-ups whose key is what another one has found.
+//! Look-ups whose key comes from the result of another look-up.
 //!
 //! ```text
 //!   ipv4_lpm ── record: set_next_hop(7) ──► meta.next_hop = 7 ──► next_hops.apply() ── key 7 ──► record
@@ -6,9 +6,10 @@
 //!                └── memo: where the second look-up ended, and which state of the table that was ─┘
 //! ```
 //!
-//! If table A's action data alone determines table B's key, B's result is a function of A's record and B's version. It is cached in
-//! A's record (an inline cache): records of such a *leading* table have a word after their data, the memo, which machine code
-//! writes. [`forebay_tables::search`] says how machine code knows that a memo is still valid.
+//! If table A's action data alone determines table B's key, B's result is a function of A's record and B's version.
+//! The result is cached in A's record (an inline cache): records of such a *leading* table have a word after their
+//! data, the memo, which machine code writes. [`forebay_tables::search`] says how machine code knows that a memo is
+//! still valid.
 
 use crate::analysis::action_body;
 use crate::tables::key_spec;
@@ -16,7 +17,7 @@ use forebay_ir::{ActionId, Body, Expr, Op, Program, SlotId, TableId, Terminator}
 use forebay_tables::{KeySpec, Search};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which tables lead to which.
+/// The leading table of each table that has one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Joins {
     leaders: BTreeMap<TableId, TableId>,
@@ -28,7 +29,7 @@ pub fn leading_tables(program: &Program) -> BTreeSet<TableId> {
 }
 
 impl Joins {
-    /// Those of a program.
+    /// The joins of a program.
     pub(crate) fn of(program: &Program) -> Joins {
         let writers = Writers::of(program);
         let tables = (0..program.tables.len() as u32).map(TableId);
@@ -42,20 +43,20 @@ impl Joins {
         self.leaders.values().any(|leader| *leader == table)
     }
 
-    /// The table whose record says what the key is.
+    /// The leading table, whose record determines the key.
     pub(crate) fn leader(&self, table: TableId) -> Option<TableId> {
         self.leaders.get(&table).copied()
     }
 
-    /// The tables that one leads to.
+    /// The tables that a leading table leads to.
     pub(crate) fn followers(&self, leader: TableId) -> impl Iterator<Item = TableId> + '_ {
         let pairs = self.leaders.iter();
         pairs.filter(move |(_, by)| **by == leader).map(|(table, _)| *table)
     }
 }
 
-/// The slots that are the key of a table that machine code searches as a hash table; nothing when it is another, or more is
-/// done with them.
+/// The slots that form the key of a table, if machine code searches this table as a hash table. `None` for other
+/// tables, and for keys that are not plain slots.
 pub(crate) fn key_slots(program: &Program, table: TableId) -> Option<BTreeSet<SlotId>> {
     let table = &program.tables[table.index()];
     let keys: Vec<KeySpec> = table.keys.iter().map(key_spec).collect();
@@ -70,7 +71,7 @@ pub(crate) fn key_slots(program: &Program, table: TableId) -> Option<BTreeSet<Sl
     slots.collect()
 }
 
-/// Whether an action sets the key to what its data say, whatever else there is.
+/// Whether an action sets the whole key from its data alone.
 pub(crate) fn determines(program: &Program, action: ActionId, key: &BTreeSet<SlotId>) -> bool {
     let body = action_body(program, &program.actions[action.index()]);
     let [block] = &body.blocks[..] else { return false };
@@ -88,7 +89,7 @@ pub(crate) fn determines(program: &Program, action: ActionId, key: &BTreeSet<Slo
     set == *key
 }
 
-/// Whether an expression is made of nothing but constants and the action's data.
+/// Whether an expression consists only of constants and the action's data.
 fn is_data(expr: &Expr) -> bool {
     match expr {
         Expr::Const(_) | Expr::Param { .. } => true,
@@ -102,14 +103,14 @@ fn is_data(expr: &Expr) -> bool {
     }
 }
 
-/// Which bodies write a slot, and to which table alone a body belongs.
+/// The bodies that write each slot, and the tables that alone own a body.
 ///
-/// Both are found in one pass over the program, so that the joins of a program with many tables do not take the square of
-/// their number.
+/// Both are found in one pass over the program, so that finding joins does not take time quadratic in the number of
+/// tables.
 struct Writers {
-    /// Indices of bodies.
+    /// Indices of bodies, by slot.
     of_slots: BTreeMap<SlotId, BTreeSet<usize>>,
-    /// By body: the tables one of whose actions it is, if no other table lists this action.
+    /// By body: the tables that have it as an action, if no other table lists this action.
     owners: BTreeMap<usize, BTreeSet<TableId>>,
 }
 
@@ -137,7 +138,8 @@ impl Writers {
         Writers { of_slots, owners }
     }
 
-    /// The first table whose actions, and nothing else, write the key of another table, one of them as a whole.
+    /// The first table that leads to `table`: its actions, and nothing else, write the key, and one of them writes all
+    /// of it.
     fn leader(&self, program: &Program, table: TableId) -> Option<TableId> {
         let key = key_slots(program, table)?;
         let writing: BTreeSet<usize> = key
@@ -158,7 +160,7 @@ impl Writers {
     }
 }
 
-/// Whether one of a table's actions says what the slots are.
+/// Whether one of a table's actions determines the key.
 fn may_lead(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bool {
     let declared = &program.tables[table.index()];
     let mut actions = declared.actions.iter();

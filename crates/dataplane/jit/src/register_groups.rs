@@ -1,16 +1,16 @@
-//! Which registers lie together: those of one length that a body accesses with the same index.
+//! Registers that are interleaved in memory: those of one size that a body accesses with the same index.
 //!
-//! A program that keeps several things about a flow has a register for each of them. In one bank they are, for one flow, in one
-//! or a few cache lines, and generated code computes one address: see [`RegisterArray::together`].
+//! A program that keeps several values for a flow has a register for each of them. In one bank, the values of one flow
+//! are in one or a few cache lines, and generated code computes one address: see [`RegisterArray::together`].
 
 use forebay_ir::{Expr, Op, Program, RegisterId, SlotId};
 use forebay_tables::RegisterArray;
 use std::collections::BTreeMap;
 
-/// Words from an element to the next one, in a bank of several registers, at most.
+/// Maximum distance between elements in a bank of several registers, in words.
 const STRIDE_WORDS_MAX: usize = 64;
 
-/// Words of a bank of several registers at most.
+/// Maximum size of a bank of several registers, in words.
 const BANK_WORDS_MAX: u64 = 1 << 27;
 
 /// The banks of a program's registers.
@@ -21,22 +21,22 @@ pub struct RegisterBanks {
     places: Vec<RegisterPlace>,
 }
 
-/// Where a register is.
+/// The location of a register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegisterPlace {
     pub(crate) bank: usize,
-    /// Of its first element, within the bank.
+    /// The word of its first element, within the bank.
     pub(crate) first_word: usize,
-    /// From an element to the next one.
+    /// Words from one element to the next.
     pub(crate) stride_words: usize,
 }
 
 impl RegisterBanks {
-    /// Those of a program. Every register is in one, alone or with others.
+    /// The banks of a program. Every register is in one bank, alone or with others.
     pub fn of(program: &Program) -> RegisterBanks {
         let indices = first_indices(program);
         let mut banks = RegisterBanks::default();
-        // Banks that are not full yet, by what their registers have in common.
+        // Banks that have room for more registers, by what their registers have in common.
         let mut open: BTreeMap<_, usize> = BTreeMap::new();
         for (id, declared) in (0..).map(RegisterId).zip(&program.registers) {
             let common = indices.get(&id).map(|(body, slot)| (*body, *slot, declared.size));
@@ -59,11 +59,11 @@ impl RegisterBanks {
         banks
     }
 
-    /// The registers themselves, all zero, by [`RegisterId`].
+    /// The arrays of the registers, all zero, by [`RegisterId`].
     ///
     /// # Errors
     ///
-    /// A register that is too large.
+    /// The first register of a bank that is too large.
     pub fn arrays(&self, program: &Program) -> Result<Vec<RegisterArray>, RegisterId> {
         let mut arrays = Vec::new();
         for bank in self.iter() {
@@ -75,7 +75,7 @@ impl RegisterBanks {
         Ok(arrays.into_iter().map(|(_, array)| array).collect())
     }
 
-    /// Bytes that each register takes, by [`RegisterId`]: those of a bank bear its gaps alike.
+    /// Bytes that each register takes, by [`RegisterId`]. The registers of a bank share the bytes of its gaps equally.
     pub fn bytes(&self, program: &Program) -> Vec<u64> {
         let mut bytes = vec![0; program.registers.len()];
         for bank in self.iter() {
@@ -88,7 +88,7 @@ impl RegisterBanks {
         bytes
     }
 
-    /// The registers of each bank, in the order in which they lie there.
+    /// The registers of each bank, in memory order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[RegisterId]> {
         self.banks.iter().map(Vec::as_slice)
     }
@@ -98,7 +98,7 @@ impl RegisterBanks {
     }
 }
 
-/// The body that accesses a register first, and the slot that is the index there.
+/// By register: the first body that accesses it with a slot as the index, and that slot.
 fn first_indices(program: &Program) -> BTreeMap<RegisterId, (usize, SlotId)> {
     let mut indices = BTreeMap::new();
     for (number, body) in program.bodies.iter().enumerate() {
@@ -113,7 +113,7 @@ fn first_indices(program: &Program) -> BTreeMap<RegisterId, (usize, SlotId)> {
     indices
 }
 
-/// Whether another register may be in a bank.
+/// Whether a bank has room for another register.
 fn has_room(program: &Program, bank: &[RegisterId], other: RegisterId) -> bool {
     let stride = RegisterArray::stride_of(&widths(program, bank.iter().chain([&other])));
     let size = program.registers[other.index()].size;

@@ -1,11 +1,11 @@
-//! Functions that compiled code calls: what is rare, long, or belongs to tables and stateful objects.
+//! Functions that compiled code calls for work that is rare or long, or that belongs to tables and stateful objects.
 //!
 //! # Safety
 //!
-//! All of them take pointers that only [`crate::translate`] makes up: a [`Context`] is the one that the compiled function
-//! was called with, descriptions ([`TableShape`], [`WideOperation`], ...) are kept beside the machine code, for the
-//! calling function, and values are in the state or in temporaries, with as many words as their width needs. Nobody else
-//! calls them.
+//! Only code made by [`crate::translate`] calls these functions and makes the pointers that they take. A [`Context`]
+//! is the one with which the compiled function was called. Descriptions ([`TableShape`], [`WideOperation`], ...) are
+//! kept with the machine code of the calling function. Values are in the state or in temporaries, with as many words
+//! as their width needs.
 
 use crate::context::{Context, NO_COLOR};
 use crate::fast_path::NotedClone;
@@ -88,18 +88,18 @@ functions! {
     TRUNCATE = truncate(2);
 }
 
-/// Words that a value of some width takes.
+/// The number of words that a value of this width takes.
 pub(crate) const fn words(width: u32) -> usize {
     width.div_ceil(64) as usize
 }
 
-/// The value in memory.
+/// Reads a value from memory.
 unsafe fn load(width: u32, value: *const u64) -> Bits {
     // SAFETY: see the module.
     Bits::from_limbs(width, unsafe { slice::from_raw_parts(value, words(width)) })
 }
 
-/// Puts a value in memory.
+/// Writes a value to memory.
 unsafe fn store(value: &Bits, target: *mut u64) {
     for (index, limb) in value.limbs().enumerate() {
         // SAFETY: see the module.
@@ -127,7 +127,7 @@ pub(crate) enum WideOperator {
     Truncate(u32),
 }
 
-/// The reference's own arithmetic, on values in memory.
+/// Applies the reference's own arithmetic to values in memory.
 unsafe extern "C" fn wide(target: *mut u64, operation: *const WideOperation, left: *const u64, right: *const u64) {
     // SAFETY: see the module.
     unsafe {
@@ -156,7 +156,7 @@ unsafe extern "C" fn copy(target: *mut u64, source: *const u64, words: u64) {
     unsafe { std::ptr::copy(source, target, words as usize) }
 }
 
-/// A number of so many words, or the largest of 64 bits when it is larger.
+/// A number of `words` words, or the largest 64-bit number if it is larger.
 unsafe extern "C" fn saturate(value: *const u64, words: u64) -> u64 {
     // SAFETY: see the module.
     let value = unsafe { slice::from_raw_parts(value, words as usize) };
@@ -168,11 +168,11 @@ unsafe extern "C" fn saturate(value: *const u64, words: u64) -> u64 {
 }
 
 fn packet<'a>(context: &Context<'a>) -> &'a [u8] {
-    // SAFETY: the context describes a packet that lives as long as it.
+    // SAFETY: the context describes a packet that lives as long as the context.
     unsafe { slice::from_raw_parts(context.packet, context.packet_bits as usize / 8) }
 }
 
-/// Bits of the packet, which compiled code has found to be there.
+/// Reads bits of the packet. Compiled code has tested that they are there.
 unsafe extern "C" fn read_packet(context: *const Context<'_>, position: u64, width: u64, target: *mut u64) {
     // SAFETY: see the module.
     unsafe {
@@ -181,7 +181,7 @@ unsafe extern "C" fn read_packet(context: *const Context<'_>, position: u64, wid
     }
 }
 
-/// The bits of a varbit field, which compiled code has found to be there and to have room.
+/// Reads the bits of a varbit field. Compiled code has tested that they are there and fit in the field.
 unsafe extern "C" fn read_varbit(
     context: *const Context<'_>,
     position: u64,
@@ -196,7 +196,7 @@ unsafe extern "C" fn read_varbit(
     }
 }
 
-/// What a lookup needs to know of a table.
+/// What a look-up needs to know about a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableShape {
     pub(crate) table: TableId,
@@ -204,7 +204,7 @@ pub(crate) struct TableShape {
     pub(crate) key_widths: Vec<u32>,
 }
 
-/// Replaces `key` by the values in memory, one behind the other.
+/// Replaces `key` by the values in memory, which follow one another.
 unsafe fn load_key(key: &mut Vec<Bits>, widths: &[u32], mut values: *const u64) {
     key.clear();
     for &width in widths {
@@ -219,8 +219,8 @@ unsafe fn load_key(key: &mut Vec<Bits>, widths: &[u32], mut values: *const u64) 
 /// Returned by [`lookup`] when no action is to run.
 pub(crate) const NO_ACTION: u64 = u32::MAX as u64;
 
-/// Looks a key up in a table with action profile; gives the index of the action in the table's list, and its data and the rest
-/// in the context.
+/// Looks a key up in a table with an action profile. Returns the index of the action in the table's list; its data and
+/// the other results are in the context.
 unsafe extern "C" fn lookup(
     context: *mut Context<'_>,
     shape: *const TableShape,
@@ -250,7 +250,7 @@ unsafe extern "C" fn lookup(
     action.into()
 }
 
-/// Looks the words of a key up; gives the address of the record, and says in the context whether it is an entry's.
+/// Looks up a key given as words. Returns the address of the record, and sets in the context whether it is an entry's.
 unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *const u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &mut *context };
@@ -264,11 +264,11 @@ unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *co
     record.as_ptr().expose_provenance() as u64
 }
 
-/// Puts what a look-up found into the lane.
+/// Puts the result of a look-up into the lane.
 ///
 /// # Safety
 ///
-/// The lane is one of the fast path.
+/// The lane belongs to the fast path.
 unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, pin: &Pin<'_>) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -277,17 +277,17 @@ unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, p
     }
 }
 
-/// A key in a lane, from a word on.
+/// A key in a lane, from the word `first` on.
 ///
 /// # Safety
 ///
-/// The lane is one of the fast path, which has room for so many words there.
+/// The lane belongs to the fast path, and has `words` words there.
 unsafe fn key_of<'a>(lane: *const Lane, first: usize, words: usize) -> &'a [u64] {
     // SAFETY: as the caller promises.
     unsafe { slice::from_raw_parts(lane.cast::<u64>().add(first), words) }
 }
 
-/// Looks the key of a lane up.
+/// Looks up the key of a lane.
 unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut Lane) {
     // SAFETY: see the module.
     unsafe {
@@ -298,9 +298,10 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
     }
 }
 
-/// Looks the key of a lane up in a table whose entries name members of an action profile, and makes up a record behind the key.
+/// Looks up the key of a lane in a table whose entries name members of an action profile, and builds a record after
+/// the key.
 unsafe extern "C" fn find_member(context: *const Context<'_>, members: *const Members, lane: *mut Lane) {
-    // SAFETY: see the module; lanes have room for so many words.
+    // SAFETY: see the module; lanes have room for these words.
     unsafe {
         let members = &*members;
         let key = key_of(lane, HEAD_WORDS, members.key.words());
@@ -312,14 +313,14 @@ unsafe extern "C" fn find_member(context: *const Context<'_>, members: *const Me
     }
 }
 
-/// Looks the key of a lane up, and notes in a slot of the flow cache what was found.
+/// Looks up the key of a lane, and stores the result in a slot of the flow cache.
 unsafe extern "C" fn find_for_flow(
     context: *const Context<'_>,
     sought: *const Sought,
     lane: *mut Lane,
     slot: *mut u64,
 ) {
-    // SAFETY: see the module; slots have as many words as their layout says, and memos are behind what is copied.
+    // SAFETY: see the module; slots have as many words as their layout says, and memos come after the copied words.
     unsafe {
         let sought = &*sought;
         let (place, tables) = (sought.place, (*context).objects);
@@ -347,7 +348,7 @@ unsafe extern "C" fn find_for_flow(
             }
             FoundForFlow::Copy(word, words) => {
                 let (present, found) = (slot.add(word), slice::from_raw_parts(record, words));
-                // A place that was emptied still has its record, unless that is what says so.
+                // An emptied slot still has its old record, unless the emptiness is recorded in the record itself.
                 let is_another = place.key_words == 0 || slice::from_raw_parts(present, words) != found;
                 present.copy_from_nonoverlapping(record, words);
                 is_another
@@ -364,34 +365,34 @@ unsafe extern "C" fn find_for_flow(
     }
 }
 
-/// Gives a flow a slot of the flow cache.
+/// Assigns a slot of the flow cache to a flow.
 unsafe extern "C" fn admit_flow(context: *const Context<'_>, layout: *const SlotLayout, entry: usize, signature: u64) {
-    // SAFETY: see the module; code shifts hashes by what it was told when the cache was opened.
+    // SAFETY: see the module; code shifts hashes by the amount that it was given when the cache was opened.
     unsafe { (*(*context).memory).flows.admit(&*layout, entry, signature) }
 }
 
-/// A look-up for packets that wait.
+/// A look-up for waiting packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneLookup {
     pub(crate) table: TableId,
-    /// Whether the slots of entries are asked for.
+    /// Whether the slots of entries are needed.
     pub(crate) needs_slots: bool,
-    /// By word of the lane: where the key begins, and how many words it has.
+    /// The word of the lane at which the key begins.
     pub(crate) key: usize,
     pub(crate) key_words: usize,
-    /// By word of the lane: where the address of the record is put; whether it hit, behind it.
+    /// The word of the lane for the record's address; the next word says whether the look-up hit.
     pub(crate) found: usize,
 }
 
 impl LaneLookup {
-    /// Where [`Lane`] has what was found.
+    /// The word of [`Lane`] for the result.
     pub(crate) const FOUND: usize = offset_of!(Lane, record) / 8;
 
-    /// Puts what was found into a lane.
+    /// Puts a result into a lane.
     ///
     /// # Safety
     ///
-    /// The lane is one of the fast path that makes this look-up.
+    /// The lane belongs to the fast path that makes this look-up.
     unsafe fn put(&self, lane: *mut Lane, record: *const u64, hit: bool) {
         // SAFETY: as the caller promises.
         unsafe {
@@ -401,7 +402,7 @@ impl LaneLookup {
         }
     }
 
-    /// Puts a record of one word into a lane, in place of the key.
+    /// Puts a record of one word into a lane, over the key.
     ///
     /// # Safety
     ///
@@ -422,18 +423,18 @@ const _: () = assert!(offset_of!(Lane, hit) == offset_of!(Lane, record) + 8);
 #[derive(Clone, Copy)]
 struct InLanes<'pin> {
     place: OnePlace<'pin>,
-    /// The default action's.
+    /// The record of the default action.
     default: *const u64,
     look_up: LaneLookup,
     lanes: *const *mut Lane,
 }
 
 impl<'pin> InLanes<'pin> {
-    /// Nothing when it reads several places of memory, one after the other.
+    /// `None` if the look-up makes several dependent accesses to memory.
     ///
     /// # Safety
     ///
-    /// The lanes are of the fast path that makes this look-up, as many as keys are looked up.
+    /// The lanes belong to the fast path that makes this look-up. There are as many as keys are looked up.
     unsafe fn new(
         look_up: &LaneLookup,
         lanes: *const *mut Lane,
@@ -457,13 +458,13 @@ impl<'pin> LookUp<'pin> for InLanes<'pin> {
 
     #[inline(always)]
     fn key(&self, index: usize) -> &[u64] {
-        // SAFETY: there is such a lane, and it has a key, as `new` was promised.
+        // SAFETY: `new` was promised that there is such a lane, with a key.
         unsafe { key_of(*self.lanes.add(index), self.look_up.key, self.look_up.key_words) }
     }
 
     #[inline(always)]
     fn take(&self, index: usize, found: Found<'pin>) {
-        // SAFETY: there is such a lane, and it has a place for what is found, as `new` was promised.
+        // SAFETY: `new` was promised that there is such a lane, with room for the result.
         unsafe {
             let lane = *self.lanes.add(index);
             match found {
@@ -475,7 +476,7 @@ impl<'pin> LookUp<'pin> for InLanes<'pin> {
     }
 }
 
-/// Asks for the memory of look-ups that will be made for lanes of a queue.
+/// Prefetches the memory of look-ups that will be made for the lanes of a queue.
 unsafe extern "C" fn ask(
     context: *const Context<'_>,
     look_ups: *const Vec<LaneLookup>,
@@ -492,7 +493,7 @@ unsafe extern "C" fn ask(
     }
 }
 
-/// Makes look-ups for all lanes of a queue: those at an index of a list.
+/// Makes look-ups for all lanes of a queue: those at `index` of a list.
 unsafe extern "C" fn find_all(
     context: *const Context<'_>,
     list: *const Vec<Vec<LaneLookup>>,
@@ -518,11 +519,11 @@ unsafe extern "C" fn find_all(
     }
 }
 
-/// Makes a look-up that reads several places of memory, one after the other.
+/// Makes a look-up with several dependent accesses to memory.
 ///
 /// # Safety
 ///
-/// The lanes are of the fast path that makes this look-up.
+/// The lanes belong to the fast path that makes this look-up.
 unsafe fn find_alone(look_up: &LaneLookup, view: &TableView, lanes: &[*mut Lane], pin: &Pin<'_>) {
     let default = view.default_record(pin);
     view.find_all(
@@ -539,7 +540,7 @@ unsafe fn find_alone(look_up: &LaneLookup, view: &TableView, lanes: &[*mut Lane]
     );
 }
 
-/// What a hit changes besides; the colour, or [`NO_COLOR`] without one.
+/// Applies the effects of a hit other than the direct counter and the hit time. Returns the colour, or [`NO_COLOR`].
 unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &*context };
@@ -547,7 +548,7 @@ unsafe extern "C" fn hit(context: *const Context<'_>, table: u64, slot: u64) -> 
     color.map_or(NO_COLOR, u64::from)
 }
 
-/// Notes what an element of a meter reads; that it is noted says a first word that is not 0.
+/// Stores the addresses that a meter's element reads. A first word other than 0 means that they are stored.
 unsafe extern "C" fn note_meter(context: *const Context<'_>, meter: u64, index: u64, lines: *mut [usize; 2]) {
     // SAFETY: see the module; slots have two words for a meter.
     unsafe {
@@ -556,7 +557,7 @@ unsafe extern "C" fn note_meter(context: *const Context<'_>, meter: u64, index: 
     }
 }
 
-/// The same for a miss.
+/// Applies the effects of a miss in the same way: the default entry is metered.
 unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
     // SAFETY: see the module.
     let context = unsafe { &*context };
@@ -564,13 +565,13 @@ unsafe extern "C" fn miss(context: *const Context<'_>, table: u64) -> u64 {
     color.map_or(NO_COLOR, u64::from)
 }
 
-/// Finds the members of a group, for which there are as many places for copies.
+/// Finds the members of a group, and asserts that there is room for a copy for each.
 unsafe extern "C" fn find_members(context: *mut Context<'_>, group: u64) {
     // SAFETY: see the module.
     let context = unsafe { &mut *context };
     let members = u16::try_from(group).map_or(&[][..], |group| context.objects.replicas(group));
     let size = members.len() as u64;
-    // SAFETY: the fast path begins with both.
+    // SAFETY: the fast path sets both before its code runs.
     let (copies, copies_max) = unsafe { (context.copies.assume_init(), context.copies_max.assume_init()) };
     assert!(copies + size <= copies_max, "there is room for all copies");
     context.group.write(group);
@@ -584,7 +585,7 @@ unsafe extern "C" fn copy_bytes(target: *mut u8, source: *const u8, count: u64) 
     unsafe { std::ptr::copy_nonoverlapping(source, target, count as usize) }
 }
 
-/// Begins what the deparser emits for a lane, behind what it emitted for others.
+/// Begins the deparser's output for a lane, after the output for other lanes.
 unsafe extern "C" fn output_begin(context: *mut Context<'_>, lane: *mut Lane) {
     // SAFETY: see the module.
     unsafe {
@@ -600,7 +601,7 @@ unsafe extern "C" fn output_end(context: *mut Context<'_>, lane: *mut Lane) {
     unsafe { (*lane).output_bits = (*(*context).output).len_bits() as u64 - (*lane).output_start }
 }
 
-/// What a membership test needs to know of a value set.
+/// What a membership test needs to know about a value set.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueSetShape {
     pub(crate) set: ValueSetId,
@@ -646,7 +647,7 @@ unsafe extern "C" fn execute_meter(context: *const Context<'_>, meter: u64, inde
     color.map_or(NO_COLOR, u64::from)
 }
 
-/// The hash of bytes that compiled code has put together.
+/// The hash of bytes that compiled code has put in order.
 unsafe extern "C" fn hash_bytes(
     context: *const Context<'_>,
     algorithm: *const HashAlgorithm,
@@ -667,7 +668,7 @@ unsafe extern "C" fn hash_begin(context: *mut Context<'_>) {
     unsafe { (*(*context).memory).hash_input.clear() }
 }
 
-/// The hash of the input, and of the part of the packet that the parser left when `payload` is not 0.
+/// The hash of the input. If `payload` is not 0, the input includes the part of the packet that the parser left.
 unsafe extern "C" fn hash_end(context: *mut Context<'_>, algorithm: *const HashAlgorithm, payload: u64) -> u64 {
     // SAFETY: see the module.
     unsafe {
@@ -682,7 +683,7 @@ unsafe extern "C" fn hash_end(context: *mut Context<'_>, algorithm: *const HashA
     }
 }
 
-/// `base + hash mod max` on numbers of two words each; a `max` of 0 is taken as 1.
+/// `base + hash mod max` on numbers of two words each; a `max` of 0 counts as 1.
 unsafe extern "C" fn hash_in_range(hash: u64, base: *const u64, max: *const u64, target: *mut u64) {
     // SAFETY: see the module.
     unsafe {
@@ -692,7 +693,7 @@ unsafe extern "C" fn hash_in_range(hash: u64, base: *const u64, max: *const u64,
     }
 }
 
-/// Where data is appended.
+/// The buffers to which data can be appended.
 pub(crate) mod target {
     pub(crate) const OUTPUT: i64 = 0;
     pub(crate) const HASH_INPUT: i64 = 1;
@@ -708,7 +709,7 @@ unsafe fn buffer<'a>(context: *mut Context<'_>, target: u64) -> &'a mut forebay_
     }
 }
 
-/// Where so many bytes are to be written that the output, whole bytes, has more now.
+/// Extends the output, which consists of whole bytes, by `bytes`. Returns the address at which they are to be written.
 unsafe extern "C" fn extend_output(context: *mut Context<'_>, bytes: u64) -> u64 {
     // SAFETY: see the module.
     let output = unsafe { &mut *(*context).output };
@@ -716,10 +717,10 @@ unsafe extern "C" fn extend_output(context: *mut Context<'_>, bytes: u64) -> u64
     place.expect("headers of whole bytes").as_mut_ptr() as u64
 }
 
-/// Bytes for which memory is made ready together: more than most deparsers emit.
+/// The least number of bytes by which the output grows: more than most deparsers emit.
 const OUTPUT_STEP: usize = 256;
 
-/// Makes room for so many bytes more; where they begin.
+/// Makes room for `bytes` more bytes, and returns their address.
 unsafe extern "C" fn grow_output(context: *mut Context<'_>, bytes: u64) -> u64 {
     // SAFETY: see the module.
     unsafe {
@@ -733,7 +734,7 @@ unsafe extern "C" fn grow_output(context: *mut Context<'_>, bytes: u64) -> u64 {
     }
 }
 
-/// Appends the first bits of bytes.
+/// Appends the first `bits` bits of `data`.
 unsafe extern "C" fn append_bits(context: *mut Context<'_>, target: u64, data: *const u8, bits: u64) {
     // SAFETY: see the module.
     unsafe {
@@ -742,7 +743,7 @@ unsafe extern "C" fn append_bits(context: *mut Context<'_>, target: u64, data: *
     }
 }
 
-/// Appends the low `present` bits of a value, all of it when it is not wider.
+/// Appends the low `present` bits of a value, at most its width.
 unsafe extern "C" fn append_value(context: *mut Context<'_>, target: u64, value: *const u64, width: u64, present: u64) {
     // SAFETY: see the module.
     unsafe {
@@ -765,14 +766,14 @@ const fn asked(argument: Argument) -> u64 {
     1 << place
 }
 
-/// What the packet has asked for: the value of the argument with this place among [`Argument::REQUESTS`].
+/// A request of the packet: the value of the argument at this index of [`Argument::REQUESTS`].
 unsafe extern "C" fn requested(context: *const Context<'_>, argument: u64) -> u64 {
     // SAFETY: see the module.
     let requests = unsafe { &*(*context).requests };
     requests.argument(Argument::REQUESTS[argument as usize])
 }
 
-/// Makes words zero.
+/// Sets words to zero.
 unsafe extern "C" fn clear(words: *mut u64, count: u64) {
     // SAFETY: see the module.
     unsafe { std::ptr::write_bytes(words, 0, count as usize) }
@@ -786,7 +787,7 @@ unsafe extern "C" fn checksum_error(context: *mut Context<'_>) {
     }
 }
 
-/// Draws a number into `target`; gives 0 and draws none when the bounds are reversed.
+/// Draws a number into `target`. Returns 0 without drawing one if the bounds are reversed.
 unsafe extern "C" fn random(context: *mut Context<'_>, low: u64, high: u64, target: *mut u64) -> u64 {
     // SAFETY: see the module.
     unsafe {
@@ -800,12 +801,12 @@ unsafe extern "C" fn random(context: *mut Context<'_>, low: u64, high: u64, targ
     }
 }
 
-/// What a digest needs to know of its fields.
+/// What a digest needs to know about its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct DigestShape {
     pub(crate) digest: DigestId,
     pub(crate) widths: Vec<u32>,
-    /// Whether the burst ends behind the packet, on the fast path: what a table learns the next packet finds.
+    /// Fast path: whether the burst ends after the packet, because the next packet must find what a table learns.
     pub(crate) ends_burst: bool,
 }
 
@@ -827,14 +828,14 @@ unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape
     }
 }
 
-/// On the fast path: of the packet at a place of the burst.
+/// Fast path: notes a digest of the packet at this index of the burst.
 unsafe extern "C" fn note_digest(
     context: *mut Context<'_>,
     shape: *const DigestShape,
     values: *const u64,
     place: usize,
 ) {
-    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has a place.
+    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has an entry.
     unsafe {
         let (memory, shape) = (&mut *(*context).memory, &*shape);
         let mut fields = Vec::with_capacity(shape.widths.len());
@@ -850,17 +851,17 @@ unsafe extern "C" fn note_digest(
     }
 }
 
-/// What is the same for all clones that are noted in one place of the program.
+/// What all clones noted at one point of the program have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloneShape {
-    /// They have what the parser has left of the frame; others the frame.
+    /// Whether the clones get what the parser left of the frame; otherwise they get the whole frame.
     pub(crate) from_egress: bool,
-    /// Whether the burst ends behind the packet.
+    /// Whether the burst ends after the packet.
     pub(crate) ends_burst: bool,
 }
 
-/// On the fast path: of the packet that the context describes, at a place of the burst. The first so many bytes of the clone are in
-/// memory.
+/// Fast path: notes a clone of the packet that the context describes, at an index of the burst. The clone begins with
+/// the `head_bytes` bytes at `head`.
 unsafe extern "C" fn note_clone(
     context: *mut Context<'_>,
     shape: *const CloneShape,
@@ -870,7 +871,7 @@ unsafe extern "C" fn note_clone(
     field_list: u64,
     place: usize,
 ) {
-    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has a place.
+    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has an entry.
     unsafe {
         let (context, shape) = (&mut *context, &*shape);
         let clones = &mut (*context.memory).clones;
@@ -895,11 +896,11 @@ unsafe extern "C" fn note_clone(
     }
 }
 
-/// Has the burst end behind the packet at a place of it.
+/// Makes the burst end after the packet at this index.
 ///
 /// # Safety
 ///
-/// The fast path begins with a list of fates, in which the packet has a place.
+/// The fast path begins with a list of fates, in which the packet has an entry.
 unsafe fn end_burst(context: &mut Context<'_>, place: usize) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -908,7 +909,7 @@ unsafe fn end_burst(context: &mut Context<'_>, place: usize) {
     }
 }
 
-/// A field list's number as compiled code gives it; this one is none.
+/// The number that compiled code gives for no field list.
 pub(crate) const NO_FIELD_LIST: u64 = u64::MAX;
 
 fn preserve(field_list: u64) -> Preserve {

@@ -1,10 +1,10 @@
-//! Why compiled code leaves a packet to the slow path.
+//! The reasons for which compiled code leaves a packet to the slow path.
 
 use std::fmt;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal;)+) => {
-        /// Why compiled code leaves a packet to the slow path. The number stands in the packet's fate.
+        /// Why compiled code leaves a packet to the slow path. The number is part of the packet's fate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
         pub enum BailOut {
@@ -22,7 +22,7 @@ macro_rules! reasons {
                 }
             }
 
-            /// What happened to such packets, for people.
+            /// What happened to such packets, in words for the user.
             pub fn words(self) -> &'static str {
                 match self {
                     $(BailOut::$variant => $words,)+
@@ -35,11 +35,11 @@ macro_rules! reasons {
 reasons! {
     /// The parser rejects the packet: it is too short, no case matches, or the program says so.
     ParserError = "parser_error", "rejected by the parser";
-    /// The packet came to a place of the program that is beyond what is compiled.
+    /// The packet reached a part of the program that is beyond what is compiled.
     TooLarge = "too_large", "beyond what is compiled of the program";
-    /// The packet is copied for a multicast group, and its copies cannot be put together in place.
+    /// The packet is copied for a multicast group, and its copies cannot be made in place.
     Copies = "copies", "multicast";
-    /// What follows ingress is not what the packet was compiled for.
+    /// The packet continues after ingress in a way for which it was not compiled.
     Unknown = "unknown", "parsed otherwise behind the queue";
     /// The packet is cloned.
     Clone = "clone", "cloned";
@@ -55,7 +55,7 @@ impl BailOut {
     /// The reason with this number.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     pub(crate) fn of_number(number: u32) -> BailOut {
         BailOut::ALL[number as usize]
     }

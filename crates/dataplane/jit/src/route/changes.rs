@@ -1,7 +1,8 @@
-//! What a packet may have changed before it leaves the fast path: registers and meters, which cannot be taken back.
+//! Changes that packets may have made before they leave the fast path: to registers and meters. They cannot be taken
+//! back.
 //!
-//! Most operations that make a packet leave do so where they stand. Those that set a slot of [`Route::copying`] only ask for it: the
-//! packet leaves at the decision behind ingress, so changes between the two count as well.
+//! Most operations that make a packet leave the fast path do so at once. Those that set a slot of [`Route::copying`]
+//! only request it: the packet leaves at the decision after ingress, so changes between the two count as well.
 
 use super::Route;
 use super::obstacles::{Deed, Place};
@@ -9,26 +10,26 @@ use crate::analysis::action_body;
 use forebay_ir::{Body, Location, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A change, and where it is made.
+/// A change, and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) location: Location,
-    /// "writes register `count`".
+    /// For example "writes register `count`".
     pub(super) words: String,
 }
 
-/// The changes that may come before operations which make packets leave their way, and behind those that only ask for it.
+/// The changes that may come before operations that make packets leave, and after operations that only request it.
 pub(super) struct Changes<'p> {
     program: &'p Program,
-    /// Slots that the decision behind ingress reads: a packet in which one is set leaves there.
+    /// Slots that the decision after ingress reads: a packet in which one is set leaves there.
     copying: BTreeSet<SlotId>,
-    /// By what makes packets leave: the first change found.
+    /// By what makes packets leave: the first change found before it.
     before: BTreeMap<Key, Change>,
     /// By what sets one of `copying`: the first change between it and the decision.
     behind: BTreeMap<Key, Change>,
 }
 
-/// The address of an operation, a terminator or a table of the program, which tells it from all others.
+/// The address of an operation, a terminator or a table of the program, which identifies it.
 type Key = *const ();
 
 fn key(deed: Deed<'_>) -> Key {
@@ -39,16 +40,16 @@ fn key(deed: Deed<'_>) -> Key {
     }
 }
 
-/// What may have happened on the ways to a place.
+/// What may have happened on the paths to a position.
 #[derive(Clone, Default)]
 struct Past {
     change: Option<Change>,
-    /// What may have set one of the slots that the decision behind ingress reads.
+    /// What may have set one of the slots that the decision after ingress reads.
     asked: BTreeSet<Key>,
 }
 
 impl Past {
-    /// Adds what may have happened on another way to the same place, and returns whether that was something new.
+    /// Adds what may have happened on another path to the same position. Returns whether that added anything.
     fn join(&mut self, other: &Past) -> bool {
         let learns = self.change.is_none() && other.change.is_some();
         if learns {
@@ -61,7 +62,7 @@ impl Past {
 }
 
 impl<'p> Changes<'p> {
-    /// Of all bodies, one after the other.
+    /// Analyses all bodies in sequence.
     pub(super) fn of(program: &'p Program, route: &Route) -> Changes<'p> {
         let mut changes = Changes {
             program,
@@ -69,7 +70,7 @@ impl<'p> Changes<'p> {
             before: BTreeMap::new(),
             behind: BTreeMap::new(),
         };
-        // What the parser changes is an obstacle of its own.
+        // Changes in the parser are a separate obstacle.
         let parser = changes.body(&program.bodies[route.parser.index()], Past::default());
         let mut past = Past { change: None, ..parser };
         for body in route.bodies() {
@@ -81,17 +82,18 @@ impl<'p> Changes<'p> {
         changes
     }
 
-    /// What may have been changed where a packet comes to this.
+    /// A change that may have been made before a packet reaches this operation.
     pub(super) fn before(&self, deed: Deed<'p>) -> Option<&Change> {
         self.before.get(&key(deed))
     }
 
-    /// What may be changed between this, if it asks for the packet to leave, and the decision behind ingress.
+    /// A change that may be made between this operation, if it requests that the packet leave, and the decision after
+    /// ingress.
     pub(super) fn behind(&self, deed: Deed<'p>) -> Option<&Change> {
         self.behind.get(&key(deed))
     }
 
-    /// From what may have happened before a body to the same behind it.
+    /// Computes what may have happened at the end of a body from what may have happened before it.
     fn body(&mut self, body: &'p Body, before: Past) -> Past {
         let mut at_start = vec![Past::default(); body.blocks.len()];
         let mut seen = vec![false; body.blocks.len()];
@@ -129,7 +131,7 @@ impl<'p> Changes<'p> {
         behind
     }
 
-    /// Goes on behind what a place does.
+    /// Applies one operation, terminator or table to what may have happened.
     fn step(&mut self, past: &mut Past, location: Location, deed: Deed<'p>) {
         let place = Place { location, deed };
         if let Some(change) = &past.change {

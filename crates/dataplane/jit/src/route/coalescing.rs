@@ -1,11 +1,11 @@
-//! One slot for two that have the same value wherever both matter.
+//! Copy coalescing: one slot for two slots that have the same value wherever both are live.
 //!
-//! Where a header is assigned to another one and then used no more, as a PSA program's frame is between its two parsers, the
-//! fields of both become one: then the header stays where it is in the packet, instead of being copied.
+//! A header may be assigned to another one and not be used afterwards, as with a PSA program's frame between its two
+//! parsers. The fields of both then become one, so the header stays where it is in the packet instead of being copied.
 //!
-//! A slot and the one that it is copied from become one if neither is written, but for the copy, while the value of the other
-//! is still read, and if the former is not read before it is copied. Fields that are in the packet already keep their places:
-//! they do not become others.
+//! A slot and its source become one if neither is written, except by the copy, while the other is live, and if the
+//! slot is not read before the copy. Fields that are already in the packet keep their position: they do not become
+//! others.
 
 use super::Route;
 use super::flow::{Flow, FlowBlock};
@@ -14,8 +14,9 @@ use super::live_sets::FlowLiveness;
 use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes fields of headers one where that is possible, in the program and what follows its parser, which has no dead stores. `live` and the
-/// result: what is live at the beginning of each block, before and behind the change.
+/// Coalesces fields of headers where possible, in the program and in the flow after its parser, which has no dead
+/// stores. `live` and the result are the slots that are live at the beginning of each block, before and after the
+/// change.
 pub(super) fn coalesce(
     program: &mut Program,
     route: &Route,
@@ -57,7 +58,7 @@ pub(super) fn coalesce(
             hit.iter_mut().chain(action_run).for_each(rename);
         }
     }
-    // What was known of one of them need not be true of both.
+    // What was known about one of them need not hold for both.
     let merged: BTreeSet<SlotId> = pairs.iter().flat_map(|(one, other)| [*one, *other]).collect();
     for block in &mut flow.blocks {
         block.facts.retain(|slot| !merged.contains(&slot));
@@ -65,7 +66,7 @@ pub(super) fn coalesce(
     FlowLiveness::solved(program, route, flow).into_sets()
 }
 
-/// Slots that are copies, with those that they are copies of. No slot is in two pairs.
+/// Slots that are copies, with their sources. No slot is in two pairs.
 fn pairs(liveness: &FlowLiveness<'_>, flow: &Flow, extracted: &[HeaderId]) -> BTreeMap<SlotId, SlotId> {
     let program = liveness.program;
     let mut candidates = candidates(program, liveness.route, flow);
@@ -117,7 +118,7 @@ fn candidates(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<(SlotId
         .collect()
 }
 
-/// The slot that an operation copies to, and the one that it copies.
+/// The target and the source of a copy.
 fn copied(op: &Op) -> Option<(SlotId, SlotId)> {
     match op {
         Op::Assign {
@@ -132,7 +133,7 @@ fn is_to_itself(op: &Op) -> bool {
     copied(op).is_some_and(|(copy, origin)| copy == origin)
 }
 
-/// Notes the pairs of which one is written in a block while the value of the other is still read.
+/// Records the pairs that interfere in a block: one is written while the other is live.
 fn interferences(
     program: &Program,
     liveness: &FlowLiveness<'_>,
@@ -210,8 +211,8 @@ mod tests {
     use crate::route::DropWhen;
     use forebay_ir::BodyId;
 
-    /// The names of the fields of `copy` when the control does this to headers `from` and `copy`, both of which are emitted only
-    /// if they are valid behind it.
+    /// The names of the fields of `copy` after coalescing, when the control does this to headers `from` and `copy`,
+    /// both of which are emitted only if they are valid afterwards.
     fn fields_of_copy(control: &str, extracted: &[HeaderId]) -> Vec<String> {
         let header = |name: &str| {
             format!(
@@ -265,7 +266,7 @@ mod tests {
         let mut flow = Flow::of_bodies(&program, &route);
         let zero = forebay_bits::Bits::from_bool(false);
         let from = slot("from.$valid");
-        // Behind the copy the other header is invalid, and the threading knows it.
+        // After the copy the other header is invalid, and jump threading knows it.
         for block in &mut flow.blocks {
             block.facts.becomes(from, Some(&zero));
         }

@@ -1,14 +1,14 @@
-//! What is certain about slots at some place of a control.
+//! What is certain about slots at a position of a control.
 
 use forebay_bits::Bits;
 use forebay_exec::{State, eval};
 use forebay_ir::{BinaryOp, Expr, Program, SlotId, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Wider slots are not kept track of.
+/// Wider slots are not tracked.
 const WIDTH_MAX: u32 = 64;
 
-/// Values that slots certainly have, and such that they certainly have not.
+/// Values that slots certainly have, and values that they certainly do not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Facts {
     is: BTreeMap<SlotId, u64>,
@@ -16,7 +16,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// These slots have these values.
+    /// Records that these slots have these values.
     pub(super) fn extend(&mut self, known: &BTreeMap<SlotId, Bits>) {
         for (slot, value) in known {
             self.becomes(*slot, Some(value));
@@ -28,7 +28,7 @@ impl Facts {
         self.is.get(&slot).copied()
     }
 
-    /// A slot gets a value; nothing is known of it without one.
+    /// Records that a slot gets a value. Without a value, nothing is known about the slot afterwards.
     pub(super) fn becomes(&mut self, slot: SlotId, value: Option<&Bits>) {
         self.forget(slot);
         if let Some(value) = value.filter(|value| value.width() <= WIDTH_MAX) {
@@ -36,7 +36,7 @@ impl Facts {
         }
     }
 
-    /// A slot gets the value of another one: what is known of that is known of it.
+    /// Records that a slot gets the value of another slot: what is known about the latter holds for the former.
     pub(super) fn copy(&mut self, to: SlotId, from: SlotId) {
         if to == from {
             return;
@@ -50,19 +50,19 @@ impl Facts {
         self.is_not.extend(not);
     }
 
-    /// Nothing is known of a slot any more.
+    /// Discards what is known about a slot.
     pub(super) fn forget(&mut self, slot: SlotId) {
         self.is.remove(&slot);
         self.is_not.retain(|(of, _)| *of != slot);
     }
 
-    /// Keeps what is known of some slots.
+    /// Keeps only what is known about some slots.
     pub(super) fn retain(&mut self, keep: impl Fn(SlotId) -> bool) {
         self.is.retain(|slot, _| keep(*slot));
         self.is_not.retain(|(slot, _)| keep(*slot));
     }
 
-    /// What is certain both here and there.
+    /// What is certain both in `self` and in `other`.
     pub(super) fn common(&self, other: &Facts) -> Facts {
         let is = self.is.iter().filter(|(slot, value)| other.is.get(slot) == Some(value));
         let is_not = self.is_not.iter().filter(|(slot, value)| other.excludes(*slot, *value));
@@ -73,12 +73,12 @@ impl Facts {
         }
     }
 
-    /// Whether a slot certainly has not this value.
+    /// Whether a slot certainly does not have this value.
     fn excludes(&self, slot: SlotId, value: u64) -> bool {
         self.is_not.contains(&(slot, value)) || self.value(slot).is_some_and(|known| known != value)
     }
 
-    /// What follows from a condition being true, or not.
+    /// Records what follows from a condition being true or false.
     pub(super) fn learn(&mut self, condition: &Expr, holds: bool) {
         match condition {
             Expr::Slot(slot) => self.becomes(*slot, Some(&Bits::from_bool(holds))),
@@ -97,7 +97,7 @@ impl Facts {
         }
     }
 
-    /// What follows from two values being equal, or not.
+    /// Records what follows from two values being equal or unequal.
     pub(super) fn learn_equality(&mut self, left: &Expr, right: &Expr, holds: bool) {
         let (Expr::Slot(slot), Expr::Const(value)) = (left, right) else {
             return;
@@ -111,7 +111,7 @@ impl Facts {
         }
     }
 
-    /// An expression with what is known in it.
+    /// An expression simplified by what is known.
     pub(super) fn simplified(&self, expr: &Expr, program: &Program) -> Expr {
         let mut expr = expr.clone();
         self.simplify(&mut expr, program);
@@ -137,7 +137,7 @@ impl Facts {
         }
     }
 
-    /// What an expression is whose operands are not all constant.
+    /// A simpler form of an expression whose operands are not all constant.
     fn simpler(&self, expr: &Expr, program: &Program) -> Option<Expr> {
         match expr {
             Expr::Mux {

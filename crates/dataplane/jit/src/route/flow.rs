@@ -1,4 +1,4 @@
-//! All that follows the parser as one graph.
+//! Everything after the parser as one graph.
 //!
 //! ```text
 //!   verify checksum ─► Verified ─► ingress ─► Decide ─► egress ─► Left ─► compute checksum ─► Deparse
@@ -6,43 +6,43 @@
 //!                                               └► Replicate ─► egress ─► ... once for each copy
 //! ```
 //!
-//! Where control goes from one body to the next, and where the architecture does something between them, stands a
-//! [`Joint`]. [`super::jump_threading`] then takes apart what is known to go different ways.
+//! A [`Joint`] stands where control goes from one body to the next, and where the architecture acts between bodies.
+//! [`super::jump_threading`] then separates what is known to take different paths.
 
 use super::Route;
 use super::facts::Facts;
 use forebay_bits::Bits;
 use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
 
-/// The graph, from block 0 on.
+/// The graph; it begins at block 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
     pub(crate) blocks: Vec<FlowBlock>,
 }
 
-/// A block and what is known of it.
+/// A block, and what is known about it.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowBlock {
-    /// Its statements, and where it leads. With a joint that does not end the way: a jump.
+    /// The statements and the terminator. A block with a joint that does not end the path ends in a jump.
     pub(crate) block: Block,
     /// What the architecture does at its end.
     pub(crate) joint: Option<Joint>,
-    /// Where an action that exits leads, when the block applies a table.
+    /// For a block that applies a table: the successor after an action that exits.
     pub(crate) exit: Option<BlockId>,
-    /// For each copy of a packet: the block that begins to make copies.
+    /// For a block that is executed for each copy of a packet: the block that begins to make copies.
     pub(crate) copies: Option<BlockId>,
-    /// What is certain at its end, as far as it was asked for.
+    /// What is certain at the block's end, as far as it was needed.
     pub(crate) facts: Facts,
 }
 
-/// Where in a flow a block stands.
+/// The stage to which a block belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Checksums are being verified.
     Verification,
-    /// It has not been decided whether and where the packet goes.
+    /// The packet's destination has not been decided.
     Ingress,
-    /// It has.
+    /// The packet's destination has been decided.
     Egress,
 }
 
@@ -51,11 +51,11 @@ pub(crate) enum Stage {
 pub(crate) enum Joint {
     /// Checksums have been verified.
     Verified,
-    /// Ingress has ended: copies, drop, or egress. `replicate` is there if copies are possible here.
+    /// Ingress has ended: copies, drop, or egress. `replicate` is set if copies are possible here.
     Decide { replicate: Option<BlockId> },
     /// Copies are made: egress follows for each.
     Replicate,
-    /// Egress has ended: drop, or on.
+    /// Egress has ended: the packet is dropped or continues.
     Left,
     /// The packet leaves.
     Deparse,
@@ -88,7 +88,7 @@ impl FlowBlock {
         matches!(self.block.terminator, Terminator::Apply { table, .. } if table == wanted)
     }
 
-    /// Gives the blocks that this one names other numbers.
+    /// Renumbers the blocks that this one names.
     fn renumber(&mut self, number: impl Fn(BlockId) -> BlockId) {
         for successor in self.block.terminator.successors_mut() {
             *successor = number(*successor);
@@ -104,7 +104,7 @@ impl FlowBlock {
         }
     }
 
-    /// Where control may go from here.
+    /// The blocks that may follow this one.
     pub(crate) fn successors(&self) -> Vec<BlockId> {
         let mut successors = self.block.terminator.successors();
         if let Some(Joint::Decide { replicate }) = self.joint {
@@ -116,7 +116,7 @@ impl FlowBlock {
 }
 
 impl Flow {
-    /// The bodies of a route one behind the other, without any joint where copies are made.
+    /// The bodies of a route in sequence, without a joint at which copies are made.
     pub(super) fn of_bodies(program: &Program, route: &Route) -> Flow {
         let bodies = [
             (route.verify_checksum, Joint::Verified),
@@ -151,7 +151,7 @@ impl Flow {
         flow
     }
 
-    /// Goes on apart with a slot of one bit that is set, and one that is not: what depends on it is decided once.
+    /// Branches on a slot of one bit, so that what depends on the slot is decided once.
     fn part_by(&mut self, slot: SlotId) {
         let first = self.blocks.len() as u32;
         let [set, clear, next] = [1, 2, 3].map(|index| BlockId(first + index));
@@ -177,8 +177,8 @@ impl Flow {
         }
     }
 
-    /// Where packets go on at once whose checksum a block has found to be wrong: when that is the only one which it verifies, and the
-    /// last thing that is done before ingress.
+    /// The block at which packets continue when this block has found their checksum to be wrong. `None` unless this is
+    /// the block's only verification and the last operation before ingress.
     pub(crate) fn failed_in(&self, route: &Route, block: BlockId) -> Option<BlockId> {
         let is_verification = |statement: &Statement| matches!(statement.op, Op::VerifyChecksum { .. });
         let (last, others) = self.block(block).block.statements.split_last()?;
@@ -208,7 +208,7 @@ impl Flow {
         }
     }
 
-    /// The same with copies: behind each [`Joint::Decide`] there may be some.
+    /// Adds copies: each [`Joint::Decide`] may be followed by some.
     pub(super) fn with_copies(mut self) -> Flow {
         let replicate = BlockId(self.blocks.len() as u32);
         let decide = self
@@ -224,7 +224,8 @@ impl Flow {
         self
     }
 
-    /// The same with every block before those that follow it. Packets that wait at look-ups go on in this order.
+    /// Reorders the blocks so that each comes before its successors. Packets that wait at look-ups continue in this
+    /// order.
     pub(super) fn in_order(self) -> Flow {
         let order = self.order();
         let mut numbers = vec![BlockId(0); self.blocks.len()];
@@ -242,11 +243,11 @@ impl Flow {
         }
     }
 
-    /// The blocks that are reached, each before those that follow it. There are no loops.
+    /// The reachable blocks in topological order. There are no loops.
     pub(super) fn order(&self) -> Vec<BlockId> {
         let mut seen = vec![false; self.blocks.len()];
         let mut finished = Vec::new();
-        // Blocks with those of their successors that have not been looked at yet.
+        // Blocks with their successors that have not been visited yet.
         let mut path = vec![(BlockId(0), self.block(BlockId(0)).successors())];
         seen[0] = true;
         while let Some((id, successors)) = path.last_mut() {
@@ -266,7 +267,7 @@ impl Flow {
         finished
     }
 
-    /// Where the blocks stand; they are in order.
+    /// The stages of the blocks, which are in topological order.
     pub(crate) fn stages(&self) -> Vec<Stage> {
         let mut stages = vec![Stage::Verification; self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
@@ -282,9 +283,10 @@ impl Flow {
         stages
     }
 
-    /// Whether no packet looks a table up that has not looked up the other one before. The blocks are in order.
+    /// Whether every packet that looks up table `then` has looked up table `first` before. The blocks are in
+    /// topological order.
     pub(crate) fn always_behind(&self, first: TableId, then: TableId) -> bool {
-        // Whether a way leads to a block without the first table.
+        // Whether a path leads to a block without the first table.
         let mut without = vec![false; self.blocks.len()];
         without[0] = true;
         for (index, block) in self.blocks.iter().enumerate() {
@@ -301,9 +303,9 @@ impl Flow {
         true
     }
 
-    /// Whether no packet looks a table up twice. The blocks are in order.
+    /// Whether no packet looks a table up twice. The blocks are in topological order.
     pub(crate) fn at_most_once(&self, table: TableId) -> bool {
-        // Whether a way leads from the table to a block.
+        // Whether a path leads from the table to a block.
         let mut behind = vec![false; self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
             if behind[index] && block.applies(table) {
@@ -316,7 +318,7 @@ impl Flow {
         true
     }
 
-    /// Whether a block gives a slot another value than 0.
+    /// Whether a block may give a slot a value other than 0.
     pub(super) fn may_set(&self, slot: Option<SlotId>) -> bool {
         let Some(slot) = slot else { return false };
         let sets = |op: &Op| match op {
@@ -336,7 +338,7 @@ impl Flow {
     }
 }
 
-/// The slot that says whether checksums were wrong, if there are any.
+/// The slot for the result of verification, if the program verifies checksums.
 fn tested_result(program: &Program, route: &Route) -> Option<SlotId> {
     let blocks = &program.bodies[route.verify_checksum.index()].blocks;
     let mut statements = blocks.iter().flat_map(|block| &block.statements);
@@ -346,7 +348,8 @@ fn tested_result(program: &Program, route: &Route) -> Option<SlotId> {
         .filter(|slot| verifies && program.slot(*slot).width == 1)
 }
 
-/// The blocks of a body with the conditions of checksums as branches, so that what they decide is known behind them.
+/// The blocks of a body, with the conditions of checksums turned into branches, so that their outcome is known
+/// afterwards.
 fn with_checksums_apart(blocks: &[Block]) -> Vec<Block> {
     let mut blocks = blocks.to_vec();
     let mut at = 0;
@@ -360,7 +363,7 @@ fn with_checksums_apart(blocks: &[Block]) -> Vec<Block> {
     blocks
 }
 
-/// Takes a block apart at a checksum with a condition: before it, the checksum, behind it.
+/// Splits a block at a checksum with a condition: what precedes it, the checksum, and what follows it.
 fn part(blocks: &mut Vec<Block>, at: usize, index: usize) {
     let (checksum, behind) = (BlockId(blocks.len() as u32), BlockId(blocks.len() as u32 + 1));
     let block = &mut blocks[at];
@@ -385,7 +388,7 @@ fn part(blocks: &mut Vec<Block>, at: usize, index: usize) {
     blocks.push(new(rest, terminator));
 }
 
-/// The condition of a checksum, when it is one that may hold or not.
+/// The condition of a checksum, unless it is constant.
 fn checksum_condition(op: &Op) -> Option<&Expr> {
     match op {
         Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
@@ -402,7 +405,7 @@ fn condition_mut(op: &mut Op) -> &mut Expr {
     }
 }
 
-/// The slots that a terminator decides by.
+/// The slots that decide a terminator's outcome.
 pub(super) fn slots_of_decision(terminator: &Terminator) -> Vec<SlotId> {
     let mut slots = Vec::new();
     for expr in terminator.exprs() {

@@ -1,27 +1,28 @@
-//! Which fields say which flow a packet belongs to, for the [flow cache](crate::flows): those that the keys of its look-ups are made of.
+//! The fields that identify a packet's flow for the [flow cache](crate::flows): those from which the keys of its
+//! look-ups are computed.
 
 use super::flow::Flow;
 use super::{Argument, Route, Source};
 use forebay_ir::{ActionId, IndexSet, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of a way through the parser.
+/// The flow keys of one path through the parser.
 #[derive(Debug, Default)]
 pub(crate) struct FlowKeys {
-    /// Tables whose keys are the same for all packets of a flow, as far as those go the same way.
+    /// Tables whose keys are the same for all packets of a flow, as long as these packets take the same path.
     pub(crate) tables: BTreeSet<TableId>,
-    /// The slots that their keys are made of, in the order in which they are come upon. That some are not fields, or are
-    /// written on the way, is not looked at.
+    /// The slots from which the keys are computed, in the order in which they are found. Some may not be fields, or
+    /// may be written on the path: that is not examined here.
     pub(crate) slots: Vec<SlotId>,
 }
 
 impl FlowKeys {
-    /// Of packets that take this flow through a program.
+    /// The flow keys of packets that take this flow through a program.
     pub(crate) fn of(program: &Program, route: &Route, flow: &Flow) -> FlowKeys {
         let origins = Origins::of(program, route, flow);
         let keys = tables(flow).map(|table| (table, origins.of_key(program, table)));
         let mut keys: Vec<(TableId, Vec<SlotId>)> = keys.filter_map(|(table, slots)| Some((table, slots?))).collect();
-        // What an action writes is the same within a flow if what is found in its table is.
+        // What an action writes is the same within a flow only if the result of its table's look-up is the same.
         loop {
             let same: BTreeSet<TableId> = keys.iter().map(|(table, _)| *table).collect();
             let before = keys.len();
@@ -48,7 +49,7 @@ impl FlowKeys {
     }
 }
 
-/// The tables that packets look up once.
+/// The tables that packets look up once, before copies are made.
 fn tables(flow: &Flow) -> impl Iterator<Item = TableId> + '_ {
     let blocks = flow.blocks.iter().filter(|block| block.copies.is_none());
     blocks.filter_map(|block| match block.block.terminator {
@@ -57,14 +58,14 @@ fn tables(flow: &Flow) -> impl Iterator<Item = TableId> + '_ {
     })
 }
 
-/// What slots are made of.
+/// The slots from which slots are computed.
 #[derive(Default)]
 struct Origins {
-    /// By slot: those that it is computed from somewhere.
+    /// By slot: the slots from which it is computed somewhere.
     of: BTreeMap<SlotId, Vec<SlotId>>,
     /// By slot: the tables whose actions write it.
     by_actions: BTreeMap<SlotId, BTreeSet<TableId>>,
-    /// Slots that may have another value for the next packet, although all fields have the same.
+    /// Slots whose value may differ between packets with the same fields.
     changing: BTreeSet<SlotId>,
 }
 
@@ -80,7 +81,7 @@ impl Origins {
                 origins.changing.insert(*slot);
             }
         }
-        // What happens to copies is behind every look-up whose result is kept.
+        // What is done for copies comes after every look-up whose result is kept.
         for block in flow.blocks.iter().filter(|block| block.copies.is_none()) {
             origins.statements(program, &block.block.statements, None);
             if let Terminator::Apply {
@@ -129,7 +130,8 @@ impl Origins {
         self.by_actions.get(&slot).into_iter().flatten().copied()
     }
 
-    /// All slots that a table's key is made of, directly or not; nothing when it may differ within a flow.
+    /// All slots from which a table's key is computed, directly or indirectly. `None` when the key may differ within a
+    /// flow.
     fn of_key(&self, program: &Program, table: TableId) -> Option<Vec<SlotId>> {
         let mut slots = Vec::new();
         for key in &program.tables[table.index()].keys {

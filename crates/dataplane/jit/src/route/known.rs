@@ -1,4 +1,4 @@
-//! What is known of slots on a way through the parser.
+//! What is known about slots on a path through the parser.
 
 use forebay_bits::Bits;
 use forebay_ir::SlotId;
@@ -7,17 +7,17 @@ use std::rc::Rc;
 
 /// Values that slots certainly have.
 ///
-/// A program may have many thousands of slots, and a plan many ways. So all ways share the values before the parser, and each way
-/// holds only what differs from these.
+/// A program may have many thousands of slots, and a plan many paths. So all paths share the values before the parser,
+/// and each path holds only the differences.
 #[derive(Clone)]
 pub(super) struct Known {
     before: Rc<BTreeMap<SlotId, Bits>>,
-    /// Slots with another value, or with one that is not known.
+    /// Slots whose value has changed since: the new value, or `None` when it is unknown.
     since: BTreeMap<SlotId, Option<Bits>>,
 }
 
 impl Known {
-    /// What is known before the parser.
+    /// The values known before the parser.
     pub(super) fn new(before: BTreeMap<SlotId, Bits>) -> Known {
         Known {
             before: Rc::new(before),
@@ -33,7 +33,7 @@ impl Known {
         }
     }
 
-    /// A slot gets a value that is known, or one that is not.
+    /// Sets the value of a slot; `None` when it is unknown.
     pub(super) fn set(&mut self, slot: SlotId, value: Option<Bits>) {
         if self.before.get(&slot) == value.as_ref() {
             self.since.remove(&slot);
@@ -42,7 +42,7 @@ impl Known {
         }
     }
 
-    /// All values that are known.
+    /// All known values.
     pub(super) fn values(&self) -> BTreeMap<SlotId, Bits> {
         let mut values = (*self.before).clone();
         for (slot, value) in &self.since {

@@ -1,21 +1,21 @@
-//! The fast path through a program: one function for everything from a frame to the port that it leaves by.
+//! The fast path through a program: one function for the whole pipeline, from a received frame to its output port.
 //!
-//! Between ingress and egress an architecture may queue a packet, copy it or send it back. Most packets of most programs
-//! are neither copied nor sent back, and the untimed switch's queues are empty when they come. For those the parser, all
-//! controls and the deparser become one function, in which
+//! Between ingress and egress an architecture may queue a packet, copy it or send it back. Most packets of most
+//! programs are neither copied nor sent back, and they find the untimed switch's queues empty. For those packets the
+//! parser, all controls and the deparser become one function, in which
 //!
-//! * slots are registers, and those that nobody reads do not exist;
-//! * the parser's ways are kept apart ([`plan`]): behind each it is known where in the packet every header is, and which
-//!   headers are valid, so conditions on validity are gone;
+//! * slots are registers, and slots that are never read do not exist;
+//! * each path through the parser is compiled separately ([`plan`]): after it, the position and validity of every
+//!   header are known, so conditions on validity are gone;
 //! * fields that the program does not change stay in the packet and are loaded where they are used;
-//! * fields that it changes are changed in the packet, at once where nothing can make it give up any more, otherwise by
-//!   the deparser; headers that stay where they are in the packet are not copied.
+//! * fields that the program changes are changed in the packet: at once if the packet can no longer bail out,
+//!   otherwise by the deparser; headers that keep their position in the packet are not copied.
 //!
-//! Copies for the members of a multicast group are made by a loop around what follows ingress. The function *bails out*
-//! where something rare happens: a parser error, a clone, a digest, a resubmission. Until then
-//! it has changed nothing, not even the packet, so the architecture takes the packet the slow path, from the start. A
-//! program that changes something that outlives a packet (a register, a counter) before it may give up has no such
-//! function. What keeps packets off this way is listed by [`Route::obstacles`], and counted by [`BailOut`].
+//! A loop around what follows ingress makes the copies for the members of a multicast group. The function *bails out*
+//! where something rare happens: a parser error, a clone, a digest, a resubmission. Until then it has changed nothing,
+//! not even the packet, so the architecture takes the packet through the slow path from the start. A program that
+//! changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
+//! [`Route::obstacles`] lists what keeps packets off the fast path, and [`BailOut`] counts it.
 
 mod bail_out;
 mod changes;
@@ -44,14 +44,15 @@ pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// In what order packets of a burst go the fast path.
+/// The order in which the packets of a burst take the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// One after the other, from its beginning to its end. Tables are searched in place.
+    /// One after another, each from beginning to end. Tables are searched in place.
     Straight,
-    /// All up to a look-up, then all from there, so that accesses to memory overlap.
+    /// All packets up to a look-up, then all packets from there on, so that memory accesses overlap.
     Staged,
-    /// As [`Order::Straight`], and each takes what look-ups found for the last packet of its flow: see [`crate::flows`].
+    /// As [`Order::Straight`], but each packet reuses the look-up results of its flow's last packet: see
+    /// [`crate::flows`].
     Cached,
 }
 
@@ -70,36 +71,37 @@ pub struct Route {
     pub compute_checksum: BodyId,
     /// Deparser.
     pub deparser: BodyId,
-    /// Receives 1 when a checksum was found wrong.
+    /// Set to 1 when a checksum was found to be wrong.
     pub checksum_error: Option<SlotId>,
-    /// Receives the parser's error of a packet that it rejects and that goes on to ingress all the same. Without it, packets that are
-    /// rejected bail out.
+    /// Set to the parser's error when the parser rejects a packet that nevertheless goes on to ingress. Without it,
+    /// rejected packets bail out.
     pub parser_error: Option<SlotId>,
-    /// Where the packet shall leave.
+    /// The output port.
     pub egress_spec: SlotId,
-    /// What drops the packet behind ingress.
+    /// The condition on which the packet is dropped after ingress.
     pub ingress_drop: DropWhen,
-    /// What drops it behind egress.
+    /// The condition on which it is dropped after egress.
     pub egress_drop: DropWhen,
-    /// A packet in which one of these is not 0 behind ingress does not take the fast path.
+    /// A packet in which one of these slots is not 0 after ingress bails out.
     pub copying: Vec<SlotId>,
-    /// A slot that ingress sets where this route does not know the rest of a packet's way; such packets bail out. A way through the
-    /// parser on which that may come after a change of state is not compiled.
+    /// A slot that ingress sets if this route does not know how the packet continues; such packets bail out. A path
+    /// through the parser is not compiled if packets on it may set the slot after they have changed state.
     pub misses: Option<SlotId>,
-    /// The length in bytes that counters and meters behind ingress count; without it they count that of the frame as received.
+    /// The length in bytes that counters and meters use after ingress. Without it they use the length of the received
+    /// frame.
     pub counted_length: Option<SlotId>,
     /// Values before the parser; all other slots are 0.
     pub before_parser: Vec<(SlotId, Source)>,
     /// Values between ingress and egress.
     pub before_egress: Vec<(SlotId, Source)>,
-    /// How packets become several.
+    /// How a packet is replicated.
     pub replication: Option<Replication>,
-    /// Slots that programs that take the fast path may not write.
+    /// Slots that a program may not write if it is to have a fast path.
     pub fixed: Vec<SlotId>,
-    /// Slots whose values clones of the packet may keep. Without it, packets that are cloned bail out.
+    /// Slots whose values clones of the packet may keep. Without it, cloned packets bail out.
     pub preserved: Option<Vec<SlotId>>,
-    /// Whether clones from egress, too, may be noted: with the headers that are valid there and what the parser has left, in whole bytes,
-    /// and nothing else that can be seen.
+    /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
+    /// valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
 }
 
@@ -112,22 +114,22 @@ pub struct DropWhen {
     pub value: u64,
 }
 
-/// How a packet becomes copies for the members of a group, each of which goes through egress.
+/// How a packet is copied for the members of a group. Each copy goes through egress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replication {
-    /// The number of the group behind ingress; 0 when the packet is not copied.
+    /// The number of the group after ingress; 0 when the packet is not copied.
     pub group: SlotId,
     /// Values between ingress and egress of a copy.
     pub before_copy: Vec<(SlotId, Source)>,
 }
 
-/// A member of a group: a copy that it makes.
+/// A member of a multicast group, for which one copy is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Replica {
-    /// Where the copy goes.
+    /// The copy's output port.
     pub egress_port: u32,
-    /// What tells copies for one port apart: `standard_metadata.egress_rid`.
+    /// Distinguishes the copies for one port: `standard_metadata.egress_rid`.
     pub instance: u16,
 }
 
@@ -138,16 +140,16 @@ pub enum Source {
     Number(u64),
     /// The low bits of an argument.
     Argument(Argument),
-    /// The value that `egress_spec` had behind ingress; the port of a copy.
+    /// The value of `egress_spec` after ingress; for a copy, its port.
     EgressPort,
-    /// Of a copy: see [`Replica::instance`].
+    /// For a copy: see [`Replica::instance`].
     Instance,
-    /// Behind ingress: the value of a slot there, at most [`Arguments::last_queue`].
+    /// After ingress: the value of a slot, at most [`Arguments::last_queue`].
     Queue(SlotId),
-    /// Behind ingress: the frame's length in bytes without the headers that were valid behind the parser, and with those that are
-    /// valid now.
+    /// After ingress: the frame's length in bytes, without the headers that were valid after the parser, and with
+    /// those that are valid now.
     NewLength,
-    /// Behind ingress: bytes that the parser has left of the frame, and as many more as a slot says there.
+    /// After ingress: the bytes that the parser left of the frame, plus the value of a slot.
     Payload(SlotId),
 }
 
@@ -169,7 +171,7 @@ impl Source {
     }
 }
 
-/// What is said of a packet that takes the fast path.
+/// An argument of a packet that takes the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// See [`Arguments::ingress_port`].
@@ -180,21 +182,21 @@ pub enum Argument {
     Timestamp,
 }
 
-/// What is said of a packet that takes the fast path.
+/// The arguments of the packets that take the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// Where it came from.
+    /// The port by which the packet arrived.
     pub ingress_port: u32,
-    /// When, in microseconds.
+    /// The time of arrival, in microseconds.
     pub timestamp_us: u64,
     /// The number of the last queue of every port.
     pub last_queue: u32,
-    /// Where the random numbers of the first packet of the burst begin: see [`crate::Seed::of_packet`].
+    /// The state of the random number generator for the first packet of the burst: see [`crate::Seed::of_packet`].
     pub random_seed: u64,
 }
 
 impl Route {
-    /// The slot with the number of the group for whose members the packet is copied.
+    /// The slot with the number of the multicast group.
     pub(crate) fn group(&self) -> Option<SlotId> {
         self.replication.as_ref().map(|replication| replication.group)
     }
@@ -206,7 +208,7 @@ impl Route {
             .map_or(&[], |replication| &replication.before_copy)
     }
 
-    /// The bodies behind the parser, in order.
+    /// The bodies after the parser, in order.
     pub(crate) fn bodies(&self) -> [BodyId; 5] {
         [
             self.verify_checksum,
@@ -217,7 +219,7 @@ impl Route {
         ]
     }
 
-    /// The values that slots certainly have before the parser.
+    /// The values that slots are certain to have before the parser.
     pub(crate) fn known(&self, program: &Program) -> BTreeMap<SlotId, Bits> {
         let zero = |id: u32| (SlotId(id), Bits::zero(program.slots[id as usize].width));
         let mut known: BTreeMap<SlotId, Bits> = (0..program.slots.len() as u32).map(zero).collect();
@@ -239,7 +241,7 @@ impl Route {
         known
     }
 
-    /// The slots that any body reads, or the architecture behind one.
+    /// The slots that a body reads, or the architecture after a body.
     pub(crate) fn slots_read(&self, program: &Program) -> BTreeSet<SlotId> {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let mut read = Use::of(program, &all).read;
@@ -265,21 +267,21 @@ impl Route {
         read
     }
 
-    /// Whether the length behind ingress is asked for: see [`Source::NewLength`].
+    /// Whether the length after ingress is read: see [`Source::NewLength`].
     pub(crate) fn reads_new_length(&self, program: &Program) -> bool {
         let read = self.slots_read(program);
         let mut sources = self.before_egress.iter().chain(self.before_copy());
         sources.any(|(slot, source)| *source == Source::NewLength && read.contains(slot))
     }
 
-    /// Whether packets draw random numbers before egress, and in it.
+    /// Whether packets draw random numbers before egress, and from egress on.
     pub fn draws_random_numbers(&self, program: &Program) -> [bool; 2] {
         let before = [self.verify_checksum, self.ingress];
         let behind = [self.egress, self.compute_checksum, self.deparser];
         [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).random)
     }
 
-    /// The arguments that are the same for all packets of a burst and that no packet changes, with their slots.
+    /// The arguments that are the same for all packets of a burst and that packets do not change, with their slots.
     pub(crate) fn burst_constants(&self, program: &Program) -> Vec<(SlotId, Source)> {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let written = Use::of(program, &all).written;
@@ -306,14 +308,14 @@ impl Route {
         tables.collect()
     }
 
-    /// Whether what packets do to stateful objects depends on their order: then one packet goes all the way before the
-    /// next one, and there is no staged form.
+    /// Whether what packets do to stateful objects depends on their order. Then each packet finishes before the next
+    /// one begins, and there is no staged variant.
     pub fn keeps_order(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         Use::of(program, &all).ordered
     }
 
-    /// What the fast path notes of packets in this order.
+    /// What the fast path notes about packets in this order.
     pub(crate) fn notes(&self, program: &Program, order: Order) -> Notes {
         let waits = order == Order::Staged;
         Notes {
@@ -327,8 +329,8 @@ impl Route {
         self.preserved.iter().flatten()
     }
 
-    /// Whether the fast path itself notes clones of packets that go on along it. The clone is executed before the next packet, but
-    /// behind the packet itself, so egress must keep no state where packets are cloned before it.
+    /// Whether the fast path itself notes the clones of packets that continue on it. A clone is executed after its
+    /// packet and before the next packet. So if packets are cloned before egress, egress must change no state.
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
         let keeps_state = || Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state;
@@ -336,12 +338,12 @@ impl Route {
         self.preserved.is_some() && (before || behind) && is_noted
     }
 
-    /// Whether it notes those from egress.
+    /// Whether the fast path notes clones from egress.
     pub(crate) fn notes_clones_from_egress(&self, program: &Program) -> bool {
         self.clones(program)[1] && self.notes_clones(program)
     }
 
-    /// Whether clones that are noted may be executed after the packets behind theirs: nobody can tell.
+    /// Whether noted clones may be executed later, after subsequent packets, without any visible difference.
     pub fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         let finds_changes = !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
@@ -349,8 +351,8 @@ impl Route {
         self.notes_clones(program) && !is_seen
     }
 
-    /// Whether clones that are noted may be executed by code like this: together, or, where they all come from egress and the next packet
-    /// could tell, those of a packet before that.
+    /// Whether noted clones may be executed by specialised code: all together, or, if they all come from egress and
+    /// the next packet could see a difference, those of each packet before the next one.
     pub fn executes_clones(&self, program: &Program) -> bool {
         let in_turn = || {
             let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
@@ -359,32 +361,33 @@ impl Route {
         self.clones_commute(program) || in_turn()
     }
 
-    /// Whether packets may be cloned before egress, and in it.
+    /// Whether packets may be cloned before egress, and from egress on.
     pub fn clones(&self, program: &Program) -> [bool; 2] {
         let before = [self.verify_checksum, self.ingress];
         let behind = [self.egress, self.compute_checksum, self.deparser];
         [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).clones)
     }
 
-    /// Whether the fast path itself notes digests, where packets do not wait for each other: then they come in the order of packets.
-    /// A packet that fails an assertion takes its digests back, which the fast path does not.
+    /// Whether the fast path itself notes digests. In orders in which packets do not wait for each other, the digests
+    /// then come in the order of packets. The fast path cannot take back the digests of a packet that fails an
+    /// assertion, so programs with assertions bail out instead.
     pub(crate) fn notes_digests(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
         all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts
     }
 
-    /// Whether packets ask tables for entries, pools or quotas.
+    /// Whether packets query tables for entries, pools or quotas.
     pub(crate) fn asks_tables(&self, program: &Program) -> bool {
         Use::of(program, &self.bodies()).asks_tables
     }
 
-    /// Whether a packet may give up behind the parser, when it need not for being replicated.
+    /// Whether a packet may bail out after the parser for a reason other than replication.
     pub(crate) fn may_bail_out(&self, program: &Program, notes: Notes) -> bool {
         let all = Use::of(program, &self.bodies());
         all.bails_out(notes) || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
     }
 
-    /// Whether a packet may bail out at the end of a block of a flow, or in it.
+    /// Whether a packet may bail out in a block of a flow, or at its end.
     pub(crate) fn may_bail_out_at(&self, program: &Program, block: &FlowBlock, notes: Notes) -> bool {
         let asks = |statement: &Statement| {
             let mut used = Use::default();
@@ -409,8 +412,8 @@ impl Route {
         at_end || block.block.statements.iter().any(asks)
     }
 
-    /// Whether what becomes of packets depends on nothing that outlives them, but for tables, and leaves nothing else as it
-    /// was not before.
+    /// Whether the result for a packet depends, besides tables, on nothing that outlives packets, and the packet
+    /// changes no state.
     pub(crate) fn is_stateless(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let all = Use::of(program, &all);
@@ -418,7 +421,7 @@ impl Route {
             && all.registers_read.is_empty()
     }
 
-    /// Whether it may depend on when the packet comes.
+    /// Whether the result may depend on the packet's time of arrival.
     pub(crate) fn depends_on_time(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let read = Use::of(program, &all).read;
@@ -436,7 +439,7 @@ impl Route {
         self.group().is_some_and(|group| ingress.may_be_set.contains(&group))
     }
 
-    /// Whether a register or a meter is changed before egress.
+    /// Whether registers or meters are changed before egress.
     pub(crate) fn changes_state_in_ingress(&self, program: &Program) -> bool {
         Use::of(program, &[self.verify_checksum, self.ingress]).changes_state
     }
@@ -454,7 +457,7 @@ impl Route {
     }
 }
 
-/// What the fast path notes of a packet, which then need not take the slow path.
+/// What the fast path notes about a packet, so that the packet need not take the slow path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notes {
     /// Digests.
@@ -472,14 +475,14 @@ struct Use {
     may_be_set: BTreeSet<SlotId>,
     random: bool,
     effects: bool,
-    /// Registers or meters change, which cannot be taken back as what was counted can.
+    /// Registers or meters change. Unlike counts, these changes cannot be taken back.
     changes_state: bool,
-    /// Effects that do not give the same result in another order.
+    /// Effects whose result depends on their order.
     ordered: bool,
     /// Resubmissions and recirculations.
     requests: bool,
     clones: bool,
-    /// In how many places a digest is sent, and whether one of them is for a table.
+    /// How many operations send a digest, and whether one of the digests is for a table.
     digests: usize,
     asks_tables: bool,
     asserts: bool,
@@ -487,7 +490,7 @@ struct Use {
 }
 
 impl Use {
-    /// Whether a packet bails out that does this.
+    /// Whether a packet that does this bails out.
     fn bails_out(&self, notes: Notes) -> bool {
         self.requests || (self.clones && !notes.clones) || (self.digests > 0 && !notes.digests)
     }
@@ -570,7 +573,7 @@ impl Use {
         self.clones |= matches!(op, Op::Clone { .. });
         if let Op::Digest { digest, .. } = op {
             self.digests += 1;
-            // What a table learns from a packet the next packet finds.
+            // The next packet must find what a table learns from this one.
             let asks_table = program.is_for_table(*digest);
             self.asks_tables |= asks_table;
             self.ordered |= asks_table;
