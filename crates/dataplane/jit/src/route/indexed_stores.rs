@@ -1,7 +1,7 @@
-//! Registers of which one is written, by the number that a slot has.
+//! Writes to one of several registers, selected by the value of a slot.
 //!
-//! Programs that would also run on a chip have a register for each place of a batch, since a packet accesses each of them once, and
-//! write the one that a count names:
+//! A program that must also run on a chip has a register for each index of a batch, because there a packet can access
+//! a register only once. It writes the register that a count selects:
 //!
 //! ```text
 //!   count == 1 ── yes ─► place1.write(i, data) ─┐
@@ -11,46 +11,47 @@
 //!   count == 3 ── yes ─► place3.write(i, data) ─┘
 //! ```
 //!
-//! Which of the ways a packet takes is hard to predict. Where the registers lie side by side ([`crate::register_groups`]) it is one
-//! write, to a place that is computed. On its way a packet may also give constants to slots, if at the end all ways give the same.
+//! It is hard to predict which path a packet takes. If the registers are adjacent in memory
+//! ([`crate::register_groups`]), the chain becomes one write to a computed address. The paths may also assign
+//! constants to slots, if all paths end with the same constants.
 
 use super::flow::{Flow, FlowBlock};
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, BlockId, Expr, Op, Program, RegisterId, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// With fewer ways it is not worth the trouble.
+/// Shorter chains are not changed.
 const ARMS_MIN: usize = 3;
 
-/// Writes of which one is made.
+/// A chain of tests that makes one of several writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// Whose number says which.
+    /// The slot whose value selects the write.
     pub(crate) slot: SlotId,
-    /// At least [`ARMS_MIN`], in the order in which they are tested for. Their numbers follow one another without a gap.
+    /// At least [`ARMS_MIN`] arms in the order of their tests. Their numbers are consecutive.
     pub(crate) arms: Vec<Arm>,
 }
 
-/// A way with a write.
+/// A path with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arm {
-    /// The block that ends with the test for the number. Of all but the first one, nobody comes to it whom an earlier test has sent
-    /// another way.
+    /// The block that ends with the test for the number. The tests after the first are reached only if the previous
+    /// tests fail.
     pub(crate) test: BlockId,
     pub(crate) number: u64,
-    /// The block with the write, to which nothing but this test leads.
+    /// The block with the write, which is reached only from this test.
     pub(crate) block: BlockId,
     pub(crate) register: RegisterId,
 }
 
-/// What is done on a way.
+/// The effects of the operations on a path.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Effects {
     constants: BTreeMap<SlotId, Bits>,
     write: Option<(Expr, Expr)>,
 }
 
-/// A test, and where it leads.
+/// A test, and its successors.
 #[derive(Clone, Copy)]
 struct Test {
     slot: SlotId,
@@ -59,7 +60,7 @@ struct Test {
     else_block: BlockId,
 }
 
-/// The choices of a flow, whose blocks are in order.
+/// The choices of a flow, whose blocks are in topological order.
 pub(crate) fn choices(program: &Program, flow: &Flow) -> Vec<Choice> {
     let mut ways_in = vec![0; flow.blocks.len()];
     for successor in flow.blocks.iter().flat_map(FlowBlock::successors) {
@@ -83,12 +84,12 @@ pub(crate) fn choices(program: &Program, flow: &Flow) -> Vec<Choice> {
 struct Search<'a> {
     program: &'a Program,
     flow: &'a Flow,
-    /// By block: how many lead to it.
+    /// By block: the number of its predecessors.
     ways_in: Vec<u32>,
 }
 
 impl Search<'_> {
-    /// The choice whose first test is at the end of a block.
+    /// The choice whose first test ends a block.
     fn choice(&self, head: BlockId) -> Option<Choice> {
         let slot = test_of(self.flow.block(head))?.slot;
         let mut arms: Vec<(Arm, Effects, BlockId)> = Vec::new();
@@ -121,8 +122,8 @@ impl Search<'_> {
         (arms.len() >= ARMS_MIN && is_gapless).then_some(Choice { slot, arms })
     }
 
-    /// The way behind a test that holds, what has been done at its end since the first test, and where it ends: in the first block to
-    /// which others lead.
+    /// The path after a test that holds, its effects since the first test, and the first block on it that other paths
+    /// reach, too.
     fn arm(&self, test_block: BlockId, test: Test, before: &Effects) -> Option<(Arm, Effects, BlockId)> {
         let mut effects = before.clone();
         let mut write = None;
@@ -146,7 +147,7 @@ impl Search<'_> {
         Some((arm, effects, place))
     }
 
-    /// The block with the next test, to which nothing else leads.
+    /// The block with the next test, if it has no other predecessor.
     fn next_test(&self, behind: BlockId, effects: &mut Effects) -> Option<BlockId> {
         let mut place = behind;
         loop {
@@ -161,7 +162,8 @@ impl Search<'_> {
         }
     }
 
-    /// What a block does, and the register that it writes. Nothing when it does anything else, or it writes a second one.
+    /// Applies a block's effects. Returns the register that it writes, if any. `None` if it does anything else, or
+    /// writes twice.
     fn pass(&self, place: BlockId, effects: &mut Effects) -> Option<Option<RegisterId>> {
         let block = self.flow.block(place);
         if block.joint.is_some() {
@@ -187,7 +189,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether neither what is tested nor what is written depends on the constants.
+/// Whether neither the tested slot nor the write depends on the constants.
 fn is_apart(tested: SlotId, effects: &Effects) -> bool {
     let mut is_apart = !effects.constants.contains_key(&tested);
     for expr in effects.write.iter().flat_map(|(index, value)| [index, value]) {
@@ -196,7 +198,7 @@ fn is_apart(tested: SlotId, effects: &Effects) -> bool {
     is_apart
 }
 
-/// The test of a slot for a number at the end of a block.
+/// The test of a slot for a number that ends a block.
 fn test_of(block: &FlowBlock) -> Option<Test> {
     let Terminator::Branch {
         condition: Expr::Binary(BinaryOp::Eq, left, right),
@@ -222,7 +224,7 @@ mod tests {
     use super::*;
     use std::fmt::Write;
 
-    /// A body that tests `n` for each number, and then does what is said; all ways end in one block.
+    /// A body that tests `n` for each number, and then executes the given operations. All paths end in one block.
     fn found(arms: &[(u32, &str)]) -> Vec<Choice> {
         let registers = ["a", "b", "c", "d"].map(|name| format!("register {name}: bit<32> size 10 initial 32w0x0\n"));
         let slots = ["i: bit<32>", "n: bit<8>", "v: bit<32>", "x: bit<8>"].map(|slot| format!("slot {slot} local\n"));

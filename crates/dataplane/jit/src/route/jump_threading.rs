@@ -1,8 +1,8 @@
-//! Takes apart what goes different ways through a [`Flow`].
+//! Jump threading: separates paths through a [`Flow`] that differ in what is known.
 //!
-//! A block of the result is a block of the original together with [`Facts`] that are certain there, as far as a later
-//! decision depends on them. A test that has been made is not made again, what one branch assigned is known where the
-//! branches have met, and where the deparser begins it is known which headers are valid:
+//! A block of the result is a block of the original together with the [`Facts`] that are certain there, as far as a
+//! later decision depends on them. A test that has been made is not repeated, what one branch assigned stays known
+//! after the branches meet, and where the deparser begins it is known which headers are valid:
 //!
 //! ```text
 //!   if (count == 8) { agg.setValid(); }                count == 8 ─┬─► agg valid ──► sum over agg ─► eight headers
@@ -10,8 +10,8 @@
 //!   if (agg.isValid()) { sum over agg }                            └─► agg invalid ────────────────► one header
 //! ```
 //!
-//! Where so many blocks are made that it is not worth while, nothing more is kept apart: then only that is known of a block which is
-//! certain on all ways to it.
+//! When the number of blocks reaches its limit, paths are no longer separated: what is known about a further block is
+//! then what is certain on all paths to it.
 
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
@@ -23,31 +23,31 @@ use forebay_ir::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An expression that reads more slots says little about any of them.
+/// An expression that reads more slots says little about each of them.
 const SLOTS_OF_VALUE_MAX: usize = 4;
 
-/// What is threaded, and what decides in it.
+/// The input of jump threading: the program, and what decides in it.
 pub(super) struct Threading<'a> {
     pub(super) program: &'a Program,
     pub(super) route: &'a Route,
     /// The headers that the deparser emits if they are valid.
     pub(super) emitted: &'a [HeaderId],
-    /// When there are so many blocks, what follows is not taken apart any more.
+    /// With this number of blocks, further paths are not separated.
     pub(super) blocks_max: usize,
 }
 
-/// A block with what is certain at its beginning.
+/// A block with the facts at its beginning.
 type State = (BlockId, Option<BlockId>, Facts);
 
-/// Blocks that are being made.
+/// The construction of the new blocks.
 struct Threader<'a> {
     threading: &'a Threading<'a>,
     original: &'a Flow,
     /// By block: the slots on which later decisions depend.
     relevant: Vec<BTreeSet<SlotId>>,
-    /// By block, and whether it is for a copy: what is certain on all ways to it, among these.
+    /// By block, and whether it is for a copy: the facts that are certain on all paths to it, among the relevant ones.
     certain: BTreeMap<(BlockId, bool), Facts>,
-    /// Whether only these are to be found out.
+    /// Whether only `certain` is being computed.
     joins: bool,
     made: BTreeMap<State, BlockId>,
     pending: Vec<(BlockId, State)>,
@@ -55,7 +55,7 @@ struct Threader<'a> {
 }
 
 impl Threading<'_> {
-    /// The flow with `facts` at its beginning.
+    /// The threaded flow, with `facts` at its beginning.
     pub(super) fn thread(&self, original: &Flow, facts: Facts) -> Flow {
         let mut threader = Threader {
             threading: self,
@@ -79,7 +79,7 @@ impl Threading<'_> {
         flow.in_order()
     }
 
-    /// By block: the slots on which decisions there and behind it depend.
+    /// By block: the slots on which decisions in it and after it depend.
     fn relevant(&self, flow: &Flow) -> Vec<BTreeSet<SlotId>> {
         let mut relevant = vec![BTreeSet::new(); flow.blocks.len()];
         loop {
@@ -99,7 +99,7 @@ impl Threading<'_> {
         }
     }
 
-    /// From what is relevant behind a block to what is at its beginning.
+    /// Computes what is relevant at a block's beginning from what is relevant at its end.
     fn before(&self, block: &FlowBlock, slots: &mut BTreeSet<SlotId>) {
         if let Some(joint) = block.joint {
             self.before_joint(joint, slots);
@@ -144,7 +144,7 @@ impl Threading<'_> {
 }
 
 impl Threader<'_> {
-    /// Finds out what is certain on all ways to each block, first to those before copies are made.
+    /// Computes what is certain on all paths to each block, first for blocks before copies are made.
     fn join(&mut self, facts: Facts) {
         let order = self.original.order();
         self.block_of(BlockId(0), None, facts);
@@ -158,7 +158,7 @@ impl Threader<'_> {
         self.joins = false;
     }
 
-    /// The block for a block of the original with these facts.
+    /// The new block for an original block with these facts.
     fn block_of(&mut self, original: BlockId, copies: Option<BlockId>, mut facts: Facts) -> BlockId {
         let relevant = &self.relevant[original.index()];
         facts.retain(|slot| relevant.contains(&slot));
@@ -305,13 +305,14 @@ impl Threader<'_> {
     }
 }
 
-/// Puts what is known into an operation. The data of checksums stays, since it is often taken from the packet as a whole.
+/// Simplifies an operation by what is known. The data of checksums stays, because it is often loaded from the packet
+/// as a whole.
 pub(super) fn simplify(op: &mut Op, facts: &Facts, program: &Program) {
     match op {
         Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
             *condition = facts.simplified(condition, program);
         }
-        // Headers that are copied may become one: see [`super::coalescing`].
+        // Assignments between header fields stay, because the fields may be coalesced: see [`super::coalescing`].
         op if is_copy_of_field(op, program) => {}
         Op::Hash { .. } => {}
         _ => {
@@ -336,7 +337,7 @@ pub(super) fn learn_from(op: &Op, facts: &mut Facts) {
     }
 }
 
-/// Whether a field of a header gets the value of another one.
+/// Whether an operation assigns a header field to another one.
 fn is_copy_of_field(op: &Op, program: &Program) -> bool {
     let is_field = |slot: &SlotId| matches!(program.slot(*slot).kind, SlotKind::Field(_));
     match op {
@@ -348,7 +349,8 @@ fn is_copy_of_field(op: &Op, program: &Program) -> bool {
     }
 }
 
-/// When a case of a selection is chosen that none before it was, if its keysets are single values.
+/// The condition on which a case of a selection is chosen after the previous cases failed, if its keysets are single
+/// values.
 fn condition_of(keys: &[Expr], case: &SelectCase) -> Option<Expr> {
     let equals = keys.iter().zip(&case.keysets).map(|(key, keyset)| match keyset {
         KeySet::Exact(value) => Some(build::equal(key.clone(), Expr::Const(value.clone()))),
@@ -359,7 +361,7 @@ fn condition_of(keys: &[Expr], case: &SelectCase) -> Option<Expr> {
     Some(equals.into_iter().fold(build::boolean(true), build::and))
 }
 
-/// What is certain where a case of a selection leads.
+/// What is certain at the target of a case of a selection.
 pub(super) fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts {
     let mut facts = facts.clone();
     for pair in keys.iter().zip(&case.keysets) {
@@ -370,13 +372,13 @@ pub(super) fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts 
     facts
 }
 
-/// The slots that some action of a table writes, and the colour of its meter.
+/// The slots that some action of a table writes, and the slot for the colour of its meter.
 pub(super) fn written_by_actions(program: &Program, table: TableId) -> impl Iterator<Item = SlotId> {
     let written = operations_of_actions(program, table).flat_map(|op| op.slots_written(program));
     written.chain(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot))
 }
 
-/// The same without those that only get the values that they certainly have already.
+/// These slots without those that are only set to the value that they certainly have.
 pub(super) fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl Iterator<Item = SlotId> {
     let keeps = |op: &Op| match op {
         Op::Assign {

@@ -1,39 +1,39 @@
-//! What a plan leaves out because the program is too large, or because copies cannot be put together.
+//! What a plan leaves out because the program is too large, or because copies cannot be made.
 
 use super::Route;
 use super::obstacles::{Obstacle, ObstacleKind, Stops};
 use super::plan::{LEAVES_MAX, NODES_MAX, Plan, STATEMENTS_MAX};
 use forebay_ir::{Location, Program};
 
-/// Places of a [`Plan`] where packets take the slow path, by reason.
+/// The numbers of points of a [`Plan`] at which packets take the slow path, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Ways through the parser that are compiled.
+    /// Paths through the parser that are compiled.
     pub(super) ways: usize,
     /// Branches of the parser's tree beyond [`NODES_MAX`].
     pub(super) nodes_left_out: usize,
-    /// Ways through the parser beyond [`LEAVES_MAX`].
+    /// Paths through the parser beyond [`LEAVES_MAX`].
     pub(super) ways_left_out: usize,
-    /// Ways through the parser met when there were [`STATEMENTS_MAX`] statements.
+    /// Paths through the parser left out after [`STATEMENTS_MAX`] statements.
     pub(super) ways_without_statements: usize,
-    /// Ways through the parser that reach the step limit.
+    /// Paths through the parser that reach the step limit.
     pub(super) endless_ways: usize,
-    /// Ways on which packets may come to where the rest is not known, after they have changed state.
+    /// Paths on which it may become unknown how packets continue after they have changed state.
     pub(super) ways_that_miss: usize,
-    /// Ways on which packets may be copied for a group, but copies cannot be put together.
+    /// Paths on which packets may be copied for a group, but copies cannot be made.
     pub(super) ways_without_copies: usize,
 }
 
 impl Route {
-    /// What keeps packets off the fast path because the program is too large, or because copies cannot be put together. Nothing is
-    /// compiled for it.
+    /// What keeps packets off the fast path because the program is too large, or because copies cannot be made.
+    /// Computing it compiles nothing.
     pub fn limits(&self, program: &Program, step_limit: u64) -> Vec<Obstacle> {
         Plan::outline(program, self, step_limit).obstacles(program, self)
     }
 }
 
 impl Limits {
-    /// What was left out, for people.
+    /// What was left out, in words for the user.
     pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
         let limits = self;
         let parser = route.place_of_parser(program);

@@ -1,8 +1,8 @@
-//! What a packet takes along where it waits for a look-up.
+//! Live slots: what a packet must keep while it waits for a look-up.
 //!
-//! On the fast path a packet may be laid aside at a look-up, until all packets of its burst have come so far: see
-//! [`crate::translate`]. What is in registers then has to be stored, but only slots that are read later, and of these only
-//! the ones whose value is not in the packet any more.
+//! On the fast path a packet may be suspended at a look-up until all packets of its burst have reached one: see
+//! [`crate::translate`]. Registers then have to be stored, but only those of slots that are read later and whose value
+//! is no longer in the packet.
 
 use super::Route;
 use super::flow::{Flow, FlowBlock, Joint};
@@ -11,19 +11,19 @@ use crate::analysis::action_body;
 use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;
 
-/// The slots that matter at a look-up. By number of the slot.
+/// The slots that matter at a look-up, by slot number.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossing {
-    /// Whose value may be read behind it.
+    /// The slots that may be read after it.
     pub(crate) live: IndexSet,
-    /// Which may have been written between the parser and it.
+    /// The slots that may have been written between the parser and it.
     pub(crate) written: IndexSet,
 }
 
-/// By the block that applies a table. Copies of a packet do not wait.
+/// Crossings by the block that applies a table. Copies of a packet do not wait.
 pub(crate) type Crossings = HashMap<BlockId, Crossing>;
 
-/// The crossings of what follows the parser. `written` is what [`written_before`] says.
+/// The crossings of the flow after the parser. `written` is the result of [`written_before`].
 pub(super) fn crossings(program: &Program, live: &FlowLiveness<'_>, flow: &Flow, written: &[IndexSet]) -> Crossings {
     let blocks = flow.blocks.iter().zip(0..);
     let waiting = blocks.filter(|(block, _)| block.exit.is_some() && block.copies.is_none());
@@ -36,7 +36,8 @@ pub(super) fn crossings(program: &Program, live: &FlowLiveness<'_>, flow: &Flow,
     waiting.map(crossing).collect()
 }
 
-/// The slots that a lookup writes before an action runs. The colour of a direct meter is not certain.
+/// The slots that a look-up writes before an action runs. The direct meter's colour is not among them, since it is not
+/// always written.
 fn results(hit: &Option<SlotId>, action_run: &Option<SlotId>) -> impl Iterator<Item = SlotId> {
     [*hit, *action_run].into_iter().flatten()
 }
@@ -46,14 +47,14 @@ fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> 
     listed.map(|listed| action_body(program, &program.actions[listed.action.index()]))
 }
 
-/// Which slots are live at the beginning of each block of a flow.
+/// The slots that are live at the beginning of each block of a flow.
 pub(super) struct FlowLiveness<'a> {
     pub(super) program: &'a Program,
     pub(super) route: &'a Route,
     at_start: Vec<IndexSet>,
-    /// What the deparser reads.
+    /// The slots that the deparser reads.
     at_deparser: IndexSet,
-    /// The headers that it emits if they are valid, when it has no conditions and reads nothing else.
+    /// The headers that the deparser emits if they are valid, if it has no conditions and reads nothing else.
     emitted: Option<Vec<HeaderId>>,
 }
 
@@ -61,7 +62,7 @@ impl<'a> FlowLiveness<'a> {
     pub(super) fn solved(program: &'a Program, route: &'a Route, flow: &Flow) -> Self {
         let at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
         let mut liveness = FlowLiveness::with(program, route, at_start);
-        // Sets only grow, so this ends.
+        // This ends because the sets only grow.
         loop {
             let mut changed = false;
             for (index, block) in flow.blocks.iter().enumerate().rev() {
@@ -75,7 +76,7 @@ impl<'a> FlowLiveness<'a> {
         }
     }
 
-    /// The same of a program in which the same slots are live at the beginning of each block.
+    /// The liveness of a program for which the live slots at the beginning of each block are known.
     pub(super) fn with(program: &'a Program, route: &'a Route, at_start: Vec<IndexSet>) -> Self {
         let none = IndexSet::new(program.slots.len());
         let deparser = &program.bodies[route.deparser.index()];
@@ -88,12 +89,12 @@ impl<'a> FlowLiveness<'a> {
         }
     }
 
-    /// What is live at the beginning of each block.
+    /// The slots live at the beginning of each block.
     pub(super) fn into_sets(self) -> Vec<IndexSet> {
         self.at_start
     }
 
-    /// What is live at the beginning of a block. Operations whose results are not live read nothing.
+    /// The slots live at the beginning of a block. Operations whose results are not live read nothing.
     pub(super) fn before(&self, block: &FlowBlock) -> IndexSet {
         let mut live = self.at_end_of_statements(block);
         for statement in block.block.statements.iter().rev() {
@@ -104,7 +105,7 @@ impl<'a> FlowLiveness<'a> {
         live
     }
 
-    /// Takes out of a block what only computes values that are never read.
+    /// Removes operations that only compute values which are never read.
     fn remove_dead_stores(&self, block: &mut FlowBlock) {
         let mut live = self.at_end_of_statements(block);
         let mut kept = Vec::with_capacity(block.block.statements.len());
@@ -118,7 +119,7 @@ impl<'a> FlowLiveness<'a> {
         block.block.statements = kept;
     }
 
-    /// What is live behind the statements of a block.
+    /// The slots live after the statements of a block.
     pub(super) fn at_end_of_statements(&self, block: &FlowBlock) -> IndexSet {
         let mut live = match block.exit {
             Some(_) => self.behind_lookup(block),
@@ -131,12 +132,12 @@ impl<'a> FlowLiveness<'a> {
         live
     }
 
-    /// What is live where a terminator leads.
+    /// The slots live after a terminator.
     pub(super) fn behind(&self, terminator: &Terminator) -> IndexSet {
         live_behind(self.program, terminator, &self.at_start)
     }
 
-    /// Between a lookup and its results.
+    /// The slots live between a look-up and its results.
     pub(super) fn behind_lookup(&self, block: &FlowBlock) -> IndexSet {
         let behind = self.behind(&block.block.terminator);
         let Terminator::Apply {
@@ -204,7 +205,7 @@ impl<'a> FlowLiveness<'a> {
 }
 
 impl FlowLiveness<'_> {
-    /// Whatever counts behind ingress reads the length.
+    /// Adds the slot with the length that counters read after ingress.
     fn counted(&self, live: &mut IndexSet) {
         self.route
             .counted_length
@@ -212,7 +213,7 @@ impl FlowLiveness<'_> {
             .for_each(|slot| live.insert(slot.index()));
     }
 
-    /// Headers that are certainly invalid are not emitted.
+    /// Adds the slots that the deparser reads. Headers that are certainly invalid are not emitted.
     fn before_deparser(&self, block: &FlowBlock, live: &mut IndexSet) {
         let Some(emitted) = &self.emitted else {
             return live.extend(&self.at_deparser);
@@ -227,7 +228,7 @@ impl FlowLiveness<'_> {
     }
 }
 
-/// The slots on which values depend that are live.
+/// The slots on which live values of sources depend.
 fn sources_read(program: &Program, sources: &[(SlotId, super::Source)], live: &IndexSet) -> Vec<SlotId> {
     let wanted = sources.iter().filter(|(slot, _)| live.contains(slot.index()));
     wanted.flat_map(|(_, source)| source.slots_read(program)).collect()
@@ -244,7 +245,7 @@ fn read_by_terminator(program: &Program, terminator: &Terminator, live: &mut Ind
     }
 }
 
-/// The headers that a deparser emits which does nothing else.
+/// The headers that a deparser emits, if it does nothing else.
 fn only_emits(deparser: &Body) -> Option<Vec<HeaderId>> {
     let [block] = &deparser.blocks[..] else { return None };
     let emitted = block.statements.iter().map(|statement| match statement.op {
@@ -254,7 +255,7 @@ fn only_emits(deparser: &Body) -> Option<Vec<HeaderId>> {
     emitted.collect()
 }
 
-/// What is live where control goes from a terminator.
+/// The slots live after a terminator.
 fn live_behind(program: &Program, terminator: &Terminator, at_start: &[IndexSet]) -> IndexSet {
     let mut live = IndexSet::new(program.slots.len());
     for successor in terminator.successors() {
@@ -263,7 +264,7 @@ fn live_behind(program: &Program, terminator: &Terminator, at_start: &[IndexSet]
     live
 }
 
-/// What is live at the beginning of an action or a deparser.
+/// The slots live at the beginning of an action or a deparser.
 fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &IndexSet) -> IndexSet {
     let mut at_start = vec![IndexSet::new(program.slots.len()); body.blocks.len()];
     loop {
@@ -287,7 +288,7 @@ fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &Inde
     }
 }
 
-/// Takes what only computes values that are never read out of what follows the parser; what is live at the beginning of each block.
+/// Removes dead stores from the flow after the parser. Returns the slots live at the beginning of each block.
 pub(super) fn remove_dead_stores(program: &Program, route: &Route, flow: &mut Flow) -> Vec<IndexSet> {
     let liveness = FlowLiveness::solved(program, route, flow);
     for block in &mut flow.blocks {
@@ -296,12 +297,12 @@ pub(super) fn remove_dead_stores(program: &Program, route: &Route, flow: &mut Fl
     liveness.into_sets()
 }
 
-/// Whether an operation does nothing but write a slot that is not live behind it.
+/// Whether an operation only writes a slot that is not live afterwards.
 fn is_dead(op: &Op, live: &IndexSet) -> bool {
     op.only_writes() && op.target().is_some_and(|slot| !live.contains(slot.index()))
 }
 
-/// From what is live after an operation to what is live before it.
+/// Updates the live slots from after an operation to before it.
 pub(super) fn step(program: &Program, op: &Op, live: &mut IndexSet) {
     if let Some(slot) = op.certain_target() {
         live.remove(slot.index());
@@ -314,7 +315,7 @@ pub(super) fn step(program: &Program, op: &Op, live: &mut IndexSet) {
     op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
 }
 
-/// What may have been written between the parser and the beginning of each block.
+/// The slots that may have been written between the parser and the beginning of each block.
 pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> Vec<IndexSet> {
     let mut at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
     loop {
@@ -334,7 +335,7 @@ pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> V
     }
 }
 
-/// Adds what a block may write, and what the architecture and actions write at its end.
+/// Adds what a block may write, including what the architecture and actions write at its end.
 pub(crate) fn write_all(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
     write_statements(program, block, written);
     written_at_end(program, route, block, written);

@@ -1,4 +1,4 @@
-//! Look-ups that are made early: where packets wait for another one.
+//! Look-ups that are made early, at a point at which packets wait for another look-up.
 //!
 //! ```text
 //!   src_mac.apply()      packets wait; src_mac and dst_mac are looked up
@@ -21,17 +21,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Early {
-    /// By the block that applies a table: those that can be looked up with it.
+    /// By the block that applies a table: the tables that can be looked up with it.
     asked: BTreeMap<BlockId, Vec<TableId>>,
-    /// By the block that applies a table: the blocks of which every packet has come by one, if its table was looked up there.
+    /// By the block that applies a table: blocks at which the table may have been looked up early. Every packet has
+    /// passed one of them.
     found: BTreeMap<BlockId, BTreeSet<BlockId>>,
 }
 
-/// Tables that have been looked up early, and where.
+/// Tables that have been looked up early, and the blocks at which this was done.
 type Known = BTreeMap<TableId, BTreeSet<BlockId>>;
 
 impl Early {
-    /// Of what follows the parser. The blocks are in order.
+    /// Analyses the flow after the parser. Its blocks are in topological order.
     pub(crate) fn of(program: &Program, route: &Route, flow: &Flow) -> Early {
         let mut early = Early::default();
         let mut before: Vec<Option<Known>> = vec![None; flow.blocks.len()];
@@ -80,12 +81,13 @@ impl Early {
         }
     }
 
-    /// The tables that can be looked up together with that of a block.
+    /// The tables that can be looked up together with the table of a block.
     pub(crate) fn asked_at(&self, block: BlockId) -> &[TableId] {
         self.asked.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    /// Where the table that a block applies was looked up early, by every packet at one of these blocks; nothing when it was not.
+    /// The blocks at which the table of a block was looked up early; every packet has passed one of them. `None` if it
+    /// was not.
     pub(crate) fn found_at(&self, block: BlockId) -> Option<&BTreeSet<BlockId>> {
         self.found.get(&block)
     }
@@ -99,7 +101,7 @@ fn waiting(block: &FlowBlock) -> Option<TableId> {
     }
 }
 
-/// The tables to which all ways lead behind a block that lead to any, one behind the other.
+/// The tables that every path from a block applies next, in order, except paths that apply no table at all.
 fn company(program: &Program, flow: &Flow, from: BlockId, own: TableId) -> Vec<TableId> {
     let mut company = Vec::new();
     let mut ends = BTreeSet::from([from]);
@@ -117,7 +119,7 @@ fn company(program: &Program, flow: &Flow, from: BlockId, own: TableId) -> Vec<T
     company
 }
 
-/// The first blocks behind some at whose ends packets wait.
+/// The first blocks after the given ones at whose ends packets wait.
 fn next_look_ups(flow: &Flow, behind: &BTreeSet<BlockId>) -> BTreeSet<BlockId> {
     let mut open: Vec<BlockId> = behind.iter().flat_map(|id| flow.block(*id).successors()).collect();
     let mut seen = BTreeSet::new();
@@ -134,13 +136,13 @@ fn next_look_ups(flow: &Flow, behind: &BTreeSet<BlockId>) -> BTreeSet<BlockId> {
     next
 }
 
-/// Whether a table's key says which memory a look-up reads.
+/// Whether a look-up reads memory only at an address that the key determines.
 fn reads_one_place(program: &Program, table: TableId) -> bool {
     let search = TableLayout::new(program, table, false).and_then(|layout| layout.search);
     matches!(search, Some(Search::Exact { .. } | Search::Prefix { .. }))
 }
 
-/// Forgets the tables whose keys have been written.
+/// Removes the tables whose keys have been written.
 fn forget(program: &Program, known: &mut Known, written: &IndexSet) {
     known.retain(|table, _| {
         let mut is_same = true;
@@ -151,7 +153,7 @@ fn forget(program: &Program, known: &mut Known, written: &IndexSet) {
     });
 }
 
-/// What is known where ways meet.
+/// Keeps what is known on both of two paths that meet.
 fn meet(known: &mut Known, other: &Known) {
     known.retain(|table, places| match other.get(table) {
         Some(more) => {

@@ -5,16 +5,16 @@
 //!                   └───────────────────────────────────────────────────┘        and nobody sees it happen before
 //! ```
 //!
-//! Such a table has a key, and actions that compute from values, which are the same for all copies; every copy comes to it
-//! once; and what is done for a copy before neither reads nor writes what its actions write. Then the table may as well be applied
-//! before the first copy is made.
+//! Such a table has the same key for all copies, and its actions compute from values that are the same for all copies.
+//! Every copy applies it once, and what is done for a copy before it neither reads nor writes what its actions write.
+//! Then it can be applied before the first copy is made.
 
 use super::flow::{Flow, FlowBlock, slots_of_decision};
 use super::{Route, Source};
 use forebay_ir::{BlockId, Body, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::BTreeSet;
 
-/// The tables, and where each is applied, of the copies that a block begins to make.
+/// The tables that are applied once for the copies that `replicate` makes, with the block that applies each.
 pub(crate) fn once_for_copies(
     program: &Program,
     route: &Route,
@@ -30,7 +30,7 @@ pub(crate) fn once_for_copies(
         .collect()
 }
 
-/// What differs from copy to copy.
+/// Whether a source differs between copies.
 pub(crate) fn differs(source: Source) -> bool {
     matches!(source, Source::EgressPort | Source::Instance)
 }
@@ -57,7 +57,7 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
     if differing.any(|slot| own.meet(slot)) {
         return false;
     }
-    // Blocks that are come to before the table.
+    // Blocks that come before the table.
     let mut open = flow.block(replicate).successors();
     let mut before = BTreeSet::new();
     let mut behind = Vec::new();
@@ -82,7 +82,7 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
             return false;
         }
     }
-    // And those behind it.
+    // Blocks that come after the table.
     let mut seen = BTreeSet::new();
     while let Some(id) = behind.pop() {
         if seen.insert(id) {
@@ -101,7 +101,7 @@ fn actions(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
     listed.map(|listed| &program.bodies[program.actions[listed.action.index()].body.index()])
 }
 
-/// Whether nothing comes of a body but values in slots.
+/// Whether a body only assigns slots.
 fn only_computes(body: &Body) -> bool {
     body.blocks.iter().all(|block| {
         let assigns = block
@@ -116,7 +116,7 @@ fn only_computes(body: &Body) -> bool {
     })
 }
 
-/// The slots that something reads and writes.
+/// The slots that are read and written.
 #[derive(Default)]
 struct Accesses {
     read: BTreeSet<SlotId>,
@@ -124,7 +124,7 @@ struct Accesses {
 }
 
 impl Accesses {
-    /// Of a table wherever the flow applies it.
+    /// The accesses of a table, wherever the flow applies it.
     fn of_table(program: &Program, table: TableId, flow: &Flow) -> Accesses {
         let mut accesses = Accesses::default();
         for block in flow.blocks.iter().filter(|block| applied_table(block) == Some(table)) {
@@ -142,7 +142,7 @@ impl Accesses {
         }
     }
 
-    /// Of a decision; of a table with all its actions.
+    /// Adds the accesses of a terminator, including all actions of a table.
     fn terminator(&mut self, program: &Program, terminator: &Terminator) {
         self.read.extend(slots_of_decision(terminator));
         let Terminator::Apply {
@@ -169,7 +169,7 @@ impl Accesses {
         self.read.contains(&slot) || self.written.contains(&slot)
     }
 
-    /// Whether it makes a difference which of both comes first.
+    /// Whether the order of the two matters.
     fn depend_on(&self, other: &Accesses) -> bool {
         let both_write = !self.written.is_disjoint(&other.written);
         both_write || !self.written.is_disjoint(&other.read) || !self.read.is_disjoint(&other.written)

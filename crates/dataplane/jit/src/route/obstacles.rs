@@ -1,7 +1,8 @@
-//! What keeps packets of a program off the fast path: one sentence for each place of the source.
+//! What keeps packets of a program off the fast path: one sentence for each source line.
 //!
-//! Two kinds of obstacle are told apart. One that [stops](Stops::All) all packets leaves the program without a fast path; one that
-//! stops [some](Stops::Some) leaves the packets that come there to the slow path, before anything has been changed for them.
+//! There are two kinds of obstacle. One that [stops](Stops::All) all packets leaves the program without a fast path.
+//! One that stops [some](Stops::Some) leaves the packets that reach it to the slow path, before anything has been
+//! changed for them.
 
 use super::Route;
 use super::changes::{Change, Changes};
@@ -12,13 +13,13 @@ use std::collections::BTreeSet;
 /// A reason why packets take the slow path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// What it is; the name is stable.
+    /// The kind; its name is stable.
     pub kind: ObstacleKind,
-    /// Whose way it blocks.
+    /// The packets that it keeps off the fast path.
     pub stops: Stops,
-    /// Where it is in the source; line 0 when that is not known.
+    /// The source location; line 0 when it is not known.
     pub location: Location,
-    /// What stands there, as the end of a sentence that begins with the place: "sends a digest".
+    /// What the program does there, as the end of a sentence that begins with the location: "sends a digest".
     pub text: String,
 }
 
@@ -27,18 +28,18 @@ pub struct Obstacle {
 pub enum Stops {
     /// Every packet of the program.
     All,
-    /// Those that come to this place.
+    /// The packets that reach this operation.
     Some,
 }
 
 /// The kinds of obstacles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObstacleKind {
-    /// A value is written that the fast path takes for fixed.
+    /// The program writes a value that the fast path assumes to be fixed.
     WritesFixed,
     /// A loop, or a control so long that it could reach the step limit.
     Steps,
-    /// A packet that is copied, sent back or reported starts again on the slow path, which repeats changes of state.
+    /// A packet that is copied, sent back or reported restarts on the slow path, which repeats changes of state.
     StateAndCopies,
     /// The parser does more than parse.
     Parser,
@@ -46,7 +47,7 @@ pub enum ObstacleKind {
     AtomicLookup,
     /// A packet is cloned, resubmitted, recirculated or reported in a digest.
     Leaves,
-    /// Copies for a multicast group cannot be put together in place.
+    /// Copies for a multicast group cannot be made in place.
     Copies,
     /// The program is larger than what is compiled.
     TooLarge,
@@ -88,23 +89,23 @@ fn place_words(program: &Program, location: Location) -> Option<String> {
     (location.line > 0).then(|| format!("{file}:{}", location.line))
 }
 
-/// What one place of a body does.
+/// What a point of a body does.
 #[derive(Clone, Copy)]
 pub(super) enum Deed<'p> {
     Op(&'p Op),
     Ends(&'p Terminator),
-    /// A table is applied: its keys are read, its direct objects change.
+    /// Applies a table: reads its keys, changes its direct objects.
     Applies(&'p Table),
 }
 
-/// Something that is done, and where.
+/// An operation, terminator or table, and its location.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'p> {
     pub(super) location: Location,
     pub(super) deed: Deed<'p>,
 }
 
-/// All that bodies do, actions of their tables included, in the order of the text of the program's representation.
+/// Everything that bodies do, including the actions of their tables, in program order.
 struct Places<'p> {
     program: &'p Program,
     found: Vec<Place<'p>>,
@@ -163,14 +164,15 @@ impl Place<'_> {
         }
     }
 
-    /// Whether the slot may get another value than 0.
+    /// Whether a slot may get a value other than 0.
     pub(super) fn may_set(&self, program: &Program, slot: SlotId) -> bool {
         use forebay_ir::Expr;
         let is_zero = |op: &Op| matches!(op, Op::Assign { value: Expr::Const(value), .. } if value.is_zero());
         self.writes(program, slot) && !matches!(self.deed, Deed::Op(op) if is_zero(op))
     }
 
-    /// Whether it changes a register or a meter. Counters give the same in any order, and packets are taken back from them.
+    /// Whether it changes a register or a meter. Counters do not count: their result does not depend on the order, and
+    /// packets can be taken back from them.
     pub(super) fn changes_state(&self) -> bool {
         match self.deed {
             Deed::Op(op) => matches!(op, Op::RegisterWrite { .. } | Op::ExecuteMeter { .. }),
@@ -207,7 +209,7 @@ impl Place<'_> {
         }
     }
 
-    /// What makes the packet leave its way, in words.
+    /// What makes the packet leave the fast path, in words.
     fn request(&self, program: &Program) -> Option<&'static str> {
         match self.deed {
             Deed::Op(Op::Digest { digest, .. }) if program.is_for_table(*digest) => Some("asks a table for an entry"),
@@ -225,8 +227,8 @@ impl Place<'_> {
 }
 
 impl Route {
-    /// All that keeps packets off the fast path, as far as it can be said before the program is compiled: first what stops all packets, in
-    /// the order of the program, then what stops some.
+    /// All that keeps packets off the fast path and is known before compilation: first what stops all packets, in
+    /// program order, then what stops some.
     pub fn obstacles(&self, program: &Program, step_limit: u64) -> Vec<Obstacle> {
         let mut finder = Finder {
             program,
@@ -242,7 +244,7 @@ impl Route {
         finder.found
     }
 
-    /// Why copies of packets of this program cannot be put together, if the program itself is the reason.
+    /// Why copies of packets cannot be made, if the program itself is the reason.
     pub(super) fn obstacle_to_copies(&self, program: &Program) -> Option<(Location, &'static str)> {
         let behind = Places::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         behind.iter().find_map(|place| match place.request(program) {
@@ -251,7 +253,7 @@ impl Route {
         })
     }
 
-    /// Where the program may choose a multicast group.
+    /// The location at which the program may choose a multicast group.
     pub(super) fn place_of_group(&self, program: &Program) -> Location {
         let places = Places::of(program, &[self.verify_checksum, self.ingress]);
         let sets = |group| places.iter().find(|place| place.may_set(program, group));
@@ -260,7 +262,7 @@ impl Route {
             .map_or(Location::default(), |place| place.location)
     }
 
-    /// Where the rest of a packet's way is not known.
+    /// The location at which it becomes unknown how a packet continues.
     pub(super) fn place_of_misses(&self, program: &Program) -> Location {
         let places = Places::of(program, &[self.ingress]);
         let sets = |misses| places.iter().find(|place| place.may_set(program, misses));
@@ -279,18 +281,18 @@ impl Route {
     }
 }
 
-/// Finds them.
+/// Collects the obstacles of a program.
 struct Finder<'p> {
     program: &'p Program,
-    /// Up to the traffic manager.
+    /// The points before the traffic manager.
     before: Vec<Place<'p>>,
-    /// Behind it.
+    /// The points after it.
     behind: Vec<Place<'p>>,
     found: Vec<Obstacle>,
 }
 
 impl<'p> Finder<'p> {
-    /// Notes an obstacle, once for each line.
+    /// Adds an obstacle, once for each line.
     fn add(&mut self, kind: ObstacleKind, stops: Stops, location: Location, text: String) {
         let obstacle = Obstacle {
             kind,
@@ -333,7 +335,7 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Loops of a control, and of its actions.
+    /// Finds loops of a control and of its actions.
     fn loops(&mut self, body: &'p Body) {
         let program = self.program;
         let tables = body.blocks.iter().filter_map(|block| match &block.terminator {
@@ -351,8 +353,8 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Clones, digests and the like. A packet for which there is one starts again on the slow path, so nothing may have been
-    /// changed for it before that cannot be taken back.
+    /// Finds clones, digests and similar requests. A packet with such a request restarts on the slow path, so it must
+    /// not have changed anything that cannot be taken back.
     fn requests(&mut self, route: &Route) {
         let changes = Changes::of(self.program, route);
         let notes_digests = route.notes_digests(self.program);
@@ -413,7 +415,7 @@ impl<'p> Finder<'p> {
     }
 }
 
-/// Whether an operation of the parser has no effect but on the packet's own values.
+/// Whether an operation of the parser only affects the packet's own values.
 fn only_parses(op: &Op) -> bool {
     matches!(
         op,
@@ -427,9 +429,9 @@ fn only_parses(op: &Op) -> bool {
     )
 }
 
-/// Where the loops of a body begin: the places of blocks to which a way leads back.
+/// The locations at which the loops of a body begin: blocks to which a path leads back.
 fn loop_heads(body: &Body) -> Vec<Location> {
-    /// Not met yet, on the present way, left behind.
+    /// Not visited, on the current path, finished.
     #[derive(Clone, Copy, PartialEq)]
     enum Visit {
         New,
@@ -460,7 +462,8 @@ fn loop_heads(body: &Body) -> Vec<Location> {
     heads.into_iter().map(|head| begin(&body.blocks[head])).collect()
 }
 
-/// Where a block begins: the place of its first statement, since the block's own is that of its end.
+/// The location at which a block begins: that of its first statement, because a block's own location is that of its
+/// end.
 fn begin(block: &Block) -> Location {
     block
         .statements

@@ -1,4 +1,4 @@
-//! The ways through a parser, each on its own.
+//! The paths through a parser, each on its own.
 //!
 //! ```text
 //!   start ─► extract ethernet ─┬─ 0x0800 ─► extract ipv4 ─┬─ 17 ─► extract udp ─► leaf: ethernet, ipv4, udp
@@ -6,10 +6,10 @@
 //!                              └────► leaf: ethernet
 //! ```
 //!
-//! A graph becomes a tree: a state that several ways reach stands in it once for each of them. Short ways come first. Loops end by
-//! themselves where a stack is full, or at [`NODES_MAX`]. Packets on ways that are beyond the limits take the slow path, and so do
-//! packets that the parser rejects, also because they end before a header does. Each of these ways has a [name](WayId), so that the
-//! ways that packets take can be [asked for](Plan::new) when a program is planned again.
+//! The graph becomes a tree: a state that is reached on several paths appears once for each of them. Short paths come
+//! first. Loops end when a stack is full, or at [`NODES_MAX`]. Packets on paths beyond the limits take the slow path.
+//! So do packets that the parser rejects, also those that end before a header does. Each path that is left out has a
+//! [name](WayId), so that the paths that packets take can be [requested](Plan::new) when the program is planned again.
 
 use super::coalescing::coalesce;
 use super::facts::Facts;
@@ -26,22 +26,22 @@ use forebay_bits::Bits;
 use forebay_ir::{BlockId, DataItem, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Nodes that a plan may have.
+/// The most nodes of a plan.
 pub(super) const NODES_MAX: usize = 1_000;
 
-/// Ways that a plan may have: each has its own copy of the controls.
+/// The most paths of a plan: each has its own copy of the controls.
 pub(super) const LEAVES_MAX: usize = 64;
 
-/// Statements that all copies of the controls may have together: they take most of the time of compilation.
+/// The most statements in all copies of the controls together: they take most of the compilation time.
 pub(super) const STATEMENTS_MAX: usize = 6_000;
 
-/// Blocks that all copies of the controls may have together for being taken apart.
+/// The most blocks that jump threading may make in all copies of the controls together.
 const THREADED_BLOCKS_MAX: usize = 1_000;
 
-/// Headers whose validity is not known for which there are copies of the deparser.
+/// The most headers of unknown validity for which the deparser is copied.
 pub(crate) const UNCERTAIN_MAX: usize = 3;
 
-/// Headers that are put together have at most so many bits.
+/// The most bits of headers that are put together.
 pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 
 /// The tree.
@@ -49,27 +49,27 @@ pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     pub(crate) leaves: Vec<Leaf>,
-    /// The ways, and beginnings of ways, that are beyond the limits, and those on which the parser rejects.
+    /// The paths, and beginnings of paths, that are beyond the limits, and those on which the parser rejects.
     pub(crate) left_out: Vec<WayId>,
-    /// What was left out.
+    /// How much was left out.
     pub(crate) limits: Limits,
 }
 
-/// The name of a way through the parser, or of the beginning of ways: the same whenever the program is planned. It is a hash of
-/// which branches the way takes.
+/// The name of a path through the parser, or of the beginning of paths. It is the same whenever the program is
+/// planned: a hash of the branches that the path takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WayId(u64);
 
 impl WayId {
-    /// The way that begins at the parser's start.
+    /// The path that begins at the parser's start.
     const START: WayId = WayId(0x9e37_79b9_7f4a_7c15);
 
-    /// The way of packets that end before this bit, which the parser would read next.
+    /// The path of packets that end before this bit, which the parser would read next.
     fn too_short(self, end: u64) -> WayId {
         self.then(usize::MAX - end as usize)
     }
 
-    /// What the way becomes that takes a branch with this number.
+    /// The path after a branch with this number.
     fn then(self, branch: usize) -> WayId {
         let mixed = (self.0.rotate_left(23) ^ branch as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
         WayId(mixed ^ mixed >> 32)
@@ -80,21 +80,22 @@ impl WayId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeId(pub(crate) usize);
 
-/// Operations of the parser one after the other, and what follows. What is known there stands in the expressions.
+/// Consecutive operations of the parser, and what follows. Known values have been put into the expressions.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) statements: Vec<Planned>,
     pub(crate) next: Next,
-    /// The packet has so many bits, as a [`Next::HasBits`] before has found.
+    /// The packet has this many bits, as an earlier [`Next::HasBits`] has found.
     pub(crate) bits_assured: u64,
 }
 
-/// An operation, and where the parser stands before it.
+/// An operation, and the parser's position before it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) op: Op,
     pub(crate) cursor: CursorFact,
-    /// The way of packets that end before what this operation reads, if it is left out: an index into [`Plan::left_out`].
+    /// The path of packets that end before what this operation reads, if it is left out: an index into
+    /// [`Plan::left_out`].
     pub(crate) too_short: Option<usize>,
 }
 
@@ -111,79 +112,79 @@ pub(crate) enum Next {
         cases: Vec<(Vec<KeySet>, NodeId)>,
         default: NodeId,
     },
-    /// Whether the packet has so many bits.
+    /// Tests whether the packet has this many bits.
     HasBits {
         end: u64,
         then_node: NodeId,
         else_node: NodeId,
     },
-    /// The packet goes on to ingress: index into [`Plan::leaves`].
+    /// The packet goes on to ingress: an index into [`Plan::leaves`].
     Leaf(usize),
     /// The packet takes the slow path.
     BailOut(BailOut),
-    /// The packet takes the slow path for this reason, since its way is left out: index into [`Plan::left_out`].
+    /// The packet takes the slow path for this reason, because its path is left out: an index into [`Plan::left_out`].
     LeftOut(BailOut, usize),
 }
 
-/// The end of one way through the parser.
+/// The end of one path through the parser.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     /// Slots whose value is known here.
     pub(crate) known: BTreeMap<SlotId, Bits>,
-    /// Where the parser stands.
+    /// The parser's position.
     pub(crate) cursor: CursorFact,
     /// The headers that the deparser emits if they are valid, in order, when it has no conditions.
     pub(crate) emitted: Option<Vec<HeaderId>>,
     /// The headers that were extracted, in order.
     pub(crate) extracted: Vec<HeaderId>,
-    /// Whether they follow each other from the packet's start on, up to where the parser stands.
+    /// Whether the extracted headers are consecutive, from the packet's start to the parser's position.
     pub(crate) contiguous: bool,
     /// Whether fields may be changed in the packet at once.
     pub(crate) in_place: bool,
-    /// Whether packets may come to where the rest of their way is not known: see [`Route::misses`].
+    /// Whether it may become unknown how packets continue: see [`Route::misses`].
     pub(crate) misses: bool,
-    /// What is noted; packets that do something else of the kind bail out.
+    /// What is noted; packets that do other things of this kind bail out.
     pub(crate) notes: Notes,
     /// What follows the parser.
     pub(crate) flow: Flow,
-    /// By block of the flow: slots that may have been written behind the parser when it begins.
+    /// By block of the flow: the slots that may have been written between the parser and the block.
     pub(crate) written_before: Vec<IndexSet>,
-    /// What packets take along to their look-ups.
+    /// What packets keep while they wait for their look-ups.
     pub(crate) crossings: Crossings,
-    /// Which look-ups can be made where packets wait for others.
+    /// The look-ups that can be made where packets wait for others.
     pub(crate) early: Early,
-    /// The program as it is behind this way.
+    /// The program, specialised for this path.
     pub(crate) program: Program,
-    /// Slots that the bodies behind the parser write. They have registers, with the fields among them that this way only reads: a field
-    /// that is read in several places is loaded once.
+    /// Slots that the bodies after the parser write. They have registers, as have fields that are only read on this
+    /// path, so that a field that is read several times is loaded once.
     pub(crate) written: BTreeSet<SlotId>,
     /// Slots whose value as the parser left it may be read.
     pub(crate) needed: IndexSet,
-    /// Slots that the parser itself wrote after it extracted their header, if it did.
+    /// Slots that the parser itself wrote after it extracted their header, if any.
     pub(crate) changed: BTreeSet<SlotId>,
 }
 
-/// What is known on a way.
+/// What is known on a path.
 #[derive(Clone)]
 struct Way {
     known: Known,
-    /// What the parser's decisions say of fields. They stay in the packet.
+    /// What the parser's decisions imply about fields. They stay in the packet.
     facts: Facts,
     cursor: CursorFact,
     extracted: Vec<HeaderId>,
-    /// Whether the headers follow each other from the packet's start on.
+    /// Whether the extracted headers are consecutive from the packet's start on.
     contiguous: bool,
     /// See [`Leaf::changed`].
     changed: BTreeSet<SlotId>,
     steps: u64,
-    /// Whether the parser has rejected the packet, which goes on to ingress.
+    /// Whether the parser has rejected the packet, which nevertheless goes on to ingress.
     is_rejected: bool,
     /// See [`Node::bits_assured`].
     bits_assured: u64,
     id: WayId,
 }
 
-/// Where the parser goes on: at a statement of a block.
+/// The point at which the parser continues: a statement of a block.
 #[derive(Clone, Copy)]
 struct Place {
     block: BlockId,
@@ -191,7 +192,7 @@ struct Place {
 }
 
 impl Plan {
-    /// The plan of a program's parser, in which there are these ways before others, the first ones before all.
+    /// The plan of a program's parser. The paths in `wanted` are preferred to others, earlier ones to later ones.
     pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64, wanted: &[WayId]) -> Plan {
         Planner {
             notes: route.notes(program, order),
@@ -201,12 +202,13 @@ impl Plan {
         .plan()
     }
 
-    /// What the [plan](Plan::new) of a program leaves out. What follows the parser is planned as far as that is needed to tell.
+    /// What the [plan](Plan::new) of a program leaves out. The flow after the parser is planned only as far as that
+    /// requires.
     pub(super) fn outline(program: &Program, route: &Route, step_limit: u64) -> Limits {
         Planner::new(program, route, step_limit, Depth::Limits).plan().limits
     }
 
-    /// Whether packets on their ways through the parser change nothing that outlives them.
+    /// Whether parsing changes nothing that outlives the packet.
     pub(crate) fn changes_nothing(&self) -> bool {
         let changes = |planned: &Planned| {
             let op = &planned.op;
@@ -225,7 +227,7 @@ impl Plan {
         !self.nodes.iter().any(|node| node.statements.iter().any(changes))
     }
 
-    /// Whether packets may become copies.
+    /// Whether packets may be copied.
     pub(crate) fn makes_copies(&self) -> bool {
         let mut blocks = self.leaves.iter().flat_map(|leaf| &leaf.flow.blocks);
         blocks.any(|block| block.joint == Some(Joint::Replicate))
@@ -252,7 +254,7 @@ fn varbits(program: &Program) -> BTreeSet<SlotId> {
         .collect()
 }
 
-/// What is to be found out.
+/// What is to be planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     /// All that is compiled.
@@ -267,18 +269,18 @@ struct Planner<'a> {
     depth: Depth,
     /// See [`Leaf::notes`].
     notes: Notes,
-    /// Slots that operations read as varbit data, and so not by expressions into which a known value can be put.
+    /// Slots that operations read as varbit data. These reads are not expressions into which a known value can be put.
     varbits: BTreeSet<SlotId>,
     step_limit: u64,
-    /// Ways that are to be in the plan, and which ones before others.
+    /// Paths that are to be in the plan, with their rank.
     wanted: BTreeMap<WayId, usize>,
-    /// How many nodes have been looked at.
+    /// The number of nodes that have been processed.
     looked_at: usize,
-    /// Nodes that have not been looked at, each with the place where it begins.
+    /// Nodes that have not been processed, each with the point at which it begins.
     pending: VecDeque<(NodeId, Place, Way)>,
-    /// Nodes at which the parser ends, and the packet goes on to ingress.
+    /// Nodes at which the parser ends and the packet goes on to ingress.
     accepting: Vec<(NodeId, Way)>,
-    /// Statements of all leaves' programs.
+    /// The statements of all leaves' programs.
     statements: usize,
     /// See [`THREADED_BLOCKS_MAX`].
     blocks_left: usize,
@@ -331,8 +333,8 @@ impl<'a> Planner<'a> {
         self.plan
     }
 
-    /// A node for the tree from a block on, which a branch with this number leads to. Nodes are looked at in the order in which
-    /// they are made, so it is known here whether this one is beyond the limit.
+    /// A node for the tree from a block on, to which the branch with this number leads. Nodes are processed in the
+    /// order in which they are made, so it is known here whether this one is beyond the limit.
     fn node(&mut self, block: BlockId, way: Way, branch: usize) -> NodeId {
         let way = Way {
             id: way.id.then(branch),
@@ -341,7 +343,7 @@ impl<'a> Planner<'a> {
         self.node_at(Place { block, statement: 0 }, way)
     }
 
-    /// The same from a statement on, on a way that has its name already.
+    /// A node for the tree from a statement on. The path has its name already.
     fn node_at(&mut self, place: Place, way: Way) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
         let is_within = self.looked_at + self.pending.len() < NODES_MAX || self.wanted.contains_key(&way.id);
@@ -362,7 +364,7 @@ impl<'a> Planner<'a> {
         id
     }
 
-    /// The tree from a place on, down to the next branches.
+    /// Builds the tree from a point down to the next branches.
     fn tree(&mut self, id: NodeId, place: Place, mut way: Way) -> Node {
         let mut statements = Vec::new();
         let bits_assured = way.bits_assured;
@@ -380,8 +382,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What follows the parser, on the ways that are wanted and then on others, shorter ones first. Ways on which the parser rejects are
-    /// there only if they are wanted: many programs have one for each state, and few packets take them.
+    /// Plans the flows after the parser: first for wanted paths, then for others, shorter ones first. Paths on which
+    /// the parser rejects are planned only if they are wanted: many programs have one for each state, and few packets
+    /// take them.
     fn leaves(&mut self) {
         let mut accepting = std::mem::take(&mut self.accepting);
         accepting.sort_by_key(|(_, way)| self.wanted.get(&way.id).copied().unwrap_or(usize::MAX));
@@ -399,7 +402,8 @@ impl<'a> Planner<'a> {
         Next::LeftOut(reason, self.plan.left_out.len() - 1)
     }
 
-    /// Blocks as long as one certainly follows the other, and then what decides; nothing when the parser accepts.
+    /// Follows blocks as long as the successor is certain. Returns the decision that ends this, or `None` when the
+    /// parser accepts.
     fn follow(&mut self, place: Place, way: &mut Way, statements: &mut Vec<Planned>) -> Option<Next> {
         let Place {
             mut block,
@@ -464,7 +468,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Where what an operation reads of the packet ends, if that is known, and if packets that end before go on to ingress.
+    /// The end of what an operation reads of the packet, if it is known and packets that end before it go on to
+    /// ingress.
     fn end_of_read(&self, op: &Op, way: &Way) -> Option<u64> {
         let CursorFact::At(position) = way.cursor else {
             return None;
@@ -485,7 +490,7 @@ impl<'a> Planner<'a> {
         position.checked_add(bits)
     }
 
-    /// Packets that have so many bits go on here; the parser rejects others.
+    /// Packets with at least this many bits continue here; the parser rejects others.
     fn has_bits(&mut self, end: u64, place: Place, way: &Way) -> Next {
         let too_short = self.program.error("PacketTooShort").unwrap_or(0);
         let mut shorter = Way {
@@ -513,7 +518,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Nothing when the packet goes on to ingress, with an error that is known here.
+    /// `None` when the packet goes on to ingress with an error that is known here.
     fn reject(&self, error: &Expr, way: &mut Way) -> Option<Next> {
         let error = fold(error, &way.known, self.program);
         let (Some(slot), Expr::Const(error)) = (self.route.parser_error, error) else {
@@ -557,7 +562,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The operation with what is known in it; nothing when it only makes something known.
+    /// The operation with known values put in; `None` when it only makes a value known.
     fn statement(&self, op: &Op, way: &mut Way) -> Option<Op> {
         let mut op = op.clone();
         substitute_op(&mut op, &way.known, self.program);
@@ -656,8 +661,8 @@ impl<'a> Planner<'a> {
         Next::Leaf(self.plan.leaves.len() - 1)
     }
 
-    /// What follows the parser on this way. Where packets cannot be copied, those that would have to be give up behind
-    /// ingress; nothing when that is too late.
+    /// The flow after the parser on this path. If packets cannot be copied, those that would be copied bail out after
+    /// ingress; `None` when that is too late.
     fn flow(&mut self, special: &Special, way: &Way, known: &BTreeMap<SlotId, Bits>, replicates: bool) -> Option<Flow> {
         let (program, route) = (&special.program, self.route);
         let plain = Flow::of_bodies(program, route);
@@ -680,7 +685,7 @@ impl<'a> Planner<'a> {
         (!route.changes_state_in_ingress(program)).then(|| threading.thread(&plain, facts))
     }
 
-    /// Whether all copies can be put together: their headers are known, and have whole bytes.
+    /// Whether all copies can be made: their headers are known and consist of whole bytes.
     fn can_copy(&self, special: &Special, way: &Way, flow: &Flow) -> bool {
         let program = &special.program;
         let Some(emitted) = &special.emitted else { return false };

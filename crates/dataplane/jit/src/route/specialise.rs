@@ -1,4 +1,4 @@
-//! A program as it is when some slots have known values behind the parser.
+//! Specialises a program for known values of slots after the parser.
 
 use super::Route;
 use super::known::Known;
@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The result of [`specialise`].
 pub(super) struct Special {
     pub(super) program: Program,
-    /// Slots that the bodies behind the parser write, and the architecture between them.
+    /// Slots that the bodies after the parser write, or the architecture between them.
     pub(super) written: BTreeSet<SlotId>,
     /// The headers that the deparser emits if they are valid, when it has no conditions.
     pub(super) emitted: Option<Vec<HeaderId>>,
-    /// Statements and terminators behind the parser.
+    /// Statements and terminators after the parser.
     pub(super) statements: usize,
 }
 
-/// Puts the values that are known, and stay so, in place of their slots.
+/// Replaces slots whose values are known and constant by these values.
 pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<SlotId, Bits>) -> Special {
     let mut program = program.clone();
     program.bodies[route.parser.index()].blocks = vec![Block {
@@ -47,7 +47,7 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
     }
 }
 
-/// An expression with known values in it, computed when all of it is known.
+/// An expression with known values put in, folded if all of it is known.
 pub(super) fn fold(expr: &Expr, known: &Known, program: &Program) -> Expr {
     let mut expr = expr.clone();
     substitute_expr(&mut expr, &|slot| known.get(slot));
@@ -55,7 +55,7 @@ pub(super) fn fold(expr: &Expr, known: &Known, program: &Program) -> Expr {
     expr
 }
 
-/// The same for all expressions of an operation.
+/// Does this for all expressions of an operation.
 pub(super) fn substitute_op(op: &mut Op, known: &Known, program: &Program) {
     for expr in op.exprs_mut() {
         *expr = fold(expr, known, program);
@@ -72,7 +72,7 @@ fn substitute_expr<'k>(expr: &mut Expr, known: &impl Fn(SlotId) -> Option<&'k Bi
     expr.for_each_operand_mut(&mut |operand| substitute_expr(operand, known));
 }
 
-/// Computes what consists of constants only.
+/// Folds subexpressions that consist only of constants.
 fn fold_expr(expr: &mut Expr, nothing: &State) {
     let mut constant = !matches!(expr, Expr::Slot(_) | Expr::Param { .. });
     expr.for_each_operand_mut(&mut |operand| {
@@ -110,7 +110,7 @@ fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
     }
 }
 
-/// The bodies behind the parser, actions included.
+/// The bodies after the parser, including actions.
 fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
     let mut found: BTreeSet<BodyId> = route.bodies().into_iter().collect();
     for body in route.bodies() {
@@ -124,7 +124,7 @@ fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
     found.into_iter().map(|body| &program.bodies[body.index()]).collect()
 }
 
-/// Slots that the bodies behind the parser write, and the architecture between them.
+/// Slots that the bodies after the parser write, or the architecture between them.
 pub(super) fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
     let sources = route.before_egress.iter().chain(route.before_copy());
     let mut written: BTreeSet<SlotId> = sources.map(|(slot, _)| *slot).collect();

@@ -1,4 +1,4 @@
-//! Loops whose rounds are known, one round after the other.
+//! Unrolls loops with a known number of rounds.
 //!
 //! ```text
 //!   i = 0 ─► i < 4? ─ no ─►                       i = 0 ─► round 0 ─► round 1 ─► round 2 ─► round 3 ─►
@@ -6,9 +6,9 @@
 //!            round ─ i + 1
 //! ```
 //!
-//! A block of the result is a block of the original together with the values that are certain there of what decides whether a loop
-//! goes on. The same statements and terminators are executed as before, so a packet takes as many steps. A body whose loops do not
-//! become straight stays as it is.
+//! A block of the result is a block of the original together with the values that are certain there for the slots that
+//! decide whether a loop continues. The same statements and terminators are executed as before, so a packet takes as
+//! many steps. A body whose loops cannot be unrolled stays as it is.
 
 use super::Route;
 use super::facts::Facts;
@@ -18,11 +18,11 @@ use crate::analysis::longest_way;
 use forebay_ir::{Block, BlockId, Body, BodyId, Expr, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks that a body may have afterwards.
+/// The most blocks of a body after unrolling.
 const BLOCKS_MAX: usize = 1_000;
 
 impl Route {
-    /// The program with the loops of its controls unrolled, if there are some.
+    /// The program with the loops of its controls unrolled, if it has loops.
     pub fn unrolled(&self, program: &Program) -> Option<Program> {
         let unrolled: Vec<(BodyId, Body)> = self
             .bodies_with_actions(program)
@@ -39,7 +39,7 @@ impl Route {
         Some(program)
     }
 
-    /// The bodies behind the parser, and those of the actions of their tables.
+    /// The bodies after the parser, and those of the actions of their tables.
     fn bodies_with_actions(&self, program: &Program) -> BTreeSet<BodyId> {
         let tables = self.tables(program).into_iter();
         let listed = tables.flat_map(|table| &program.tables[table.index()].actions);
@@ -48,7 +48,7 @@ impl Route {
     }
 }
 
-/// The body without loops; nothing when it has none, or they cannot be unrolled.
+/// The body without loops; `None` when it has none, or they cannot be unrolled.
 fn unroll(program: &Program, body: &Body) -> Option<Body> {
     if is_straight(body) {
         return None;
@@ -77,7 +77,7 @@ fn unroll(program: &Program, body: &Body) -> Option<Body> {
     is_straight(&unrolled).then_some(unrolled)
 }
 
-/// Whether no way leads back to where it has been.
+/// Whether a body has no loops.
 fn is_straight(body: &Body) -> bool {
     let nothing_else = Program::new(forebay_ir::Architecture::V1Model);
     let without_tables = Body {
@@ -87,7 +87,7 @@ fn is_straight(body: &Body) -> bool {
     longest_way(&nothing_else, &without_tables).is_some()
 }
 
-/// The block without statements, and without the actions of the table that it applies.
+/// The block without its statements, and without the actions of the table that it applies.
 fn without_table(block: &Block) -> Block {
     let terminator = match &block.terminator {
         Terminator::Apply { next, .. } => Terminator::Jump(*next),
@@ -100,7 +100,7 @@ fn without_table(block: &Block) -> Block {
     }
 }
 
-/// The slots on whose values it depends whether loops go on.
+/// The slots whose values decide whether loops continue.
 fn deciding(body: &Body) -> BTreeSet<SlotId> {
     let reached: Vec<BTreeSet<usize>> = (0..body.blocks.len()).map(|index| reached_from(body, index)).collect();
     let in_one_loop = |one: usize, other: usize| reached[one].contains(&other) && reached[other].contains(&one);
@@ -129,7 +129,7 @@ fn deciding(body: &Body) -> BTreeSet<SlotId> {
     }
 }
 
-/// The blocks to which ways lead from one, which is among them only when a way leads back to it.
+/// The blocks that are reachable from one. That block is among them only when a path leads back to it.
 fn reached_from(body: &Body, index: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut open = body.blocks[index].terminator.successors();
@@ -151,7 +151,7 @@ struct Unroller<'a> {
 }
 
 impl Unroller<'_> {
-    /// The block for a block of the original with these facts.
+    /// The new block for an original block with these facts.
     fn block_of(&mut self, original: BlockId, mut facts: Facts) -> BlockId {
         facts.retain(|slot| self.deciding.contains(&slot));
         let state = (original, facts);

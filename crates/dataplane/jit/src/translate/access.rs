@@ -1,14 +1,14 @@
-//! Loads and stores, and what Cranelift is told of them.
+//! Loads and stores, and their Cranelift flags.
 
 use super::Translator;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, types};
 
-/// A memory access that compiled code knows to be within bounds.
+/// Flags for a memory access that is known to be within bounds.
 pub(crate) fn within_bounds() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
-/// The same to what does not change while the function runs, so that it need not be loaded twice.
+/// Flags for a load of data that does not change while the function runs, so that one load suffices.
 pub(super) fn unchanging() -> MemFlagsData {
     within_bounds().with_readonly().with_can_move()
 }
@@ -18,7 +18,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().load(types::I64, within_bounds(), address, offset)
     }
 
-    /// What is known of loads from headers that the parser has extracted.
+    /// Flags for loads from headers that the parser has extracted.
     pub(super) fn packet_flags(&self) -> MemFlagsData {
         if self.packet_rests {
             unchanging()
@@ -27,12 +27,12 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// A load from a header that the parser has extracted, with zeros above it.
+    /// Loads from a header that the parser has extracted, and extends with zeros.
     pub(super) fn load_from_packet(&mut self, kind: ir::Type, address: ir::Value, offset: i32) -> ir::Value {
         let flags = self.packet_flags();
         let ins = self.builder.ins();
         match kind {
-            // Cranelift takes only plain loads out of loops.
+            // Cranelift hoists only plain loads out of loops.
             _ if self.packet_rests => {
                 let loaded = ins.load(kind, flags, address, offset);
                 self.builder.ins().uextend(types::I64, loaded)
@@ -44,7 +44,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// A load of what does not change while the function runs.
+    /// Loads data that does not change while the function runs.
     pub(super) fn load_unchanging(&mut self, address: ir::Value, offset: usize) -> ir::Value {
         self.builder
             .ins()

@@ -1,7 +1,7 @@
-//! Table application: the lookup, then the action.
+//! Table application: the look-up, then the action.
 //!
-//! Tables are looked up by the words of a key, and actions read their data from the record that was found. Where entries
-//! name members of an action profile, a call of the runtime looks up values.
+//! Tables are looked up by the words of a key, and actions read their data from the record that was found. If entries
+//! name members of an action profile, a call of the runtime looks up the values.
 
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
@@ -17,13 +17,13 @@ use forebay_ir::{ActionId, BlockId, SlotId, TableId, TableKey};
 use forebay_tables::{KeyLayout, SLOT_BITS};
 use std::mem::offset_of;
 
-/// Among so many actions, one is chosen by comparisons.
+/// Up to this many actions, the action is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
 
-/// Where a lookup's results go: whether it hit, and which action ran.
+/// The slots for a look-up's results: whether it hit, and which action ran.
 type Results = (Option<SlotId>, Option<SlotId>);
 
-/// The index of an action, so many bits higher: shifting it down takes an instruction more.
+/// The index of an action, shifted left. Shifting it right takes one more instruction.
 #[derive(Clone, Copy)]
 struct Index {
     value: ir::Value,
@@ -79,14 +79,14 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The index of an action, or what stands for none.
+    /// The index of an action, or [`runtime::NO_ACTION`] in place of `none`.
     fn index_or_none(&mut self, index: ir::Value, none: usize) -> ir::Value {
         let (none, no_action) = (self.number(none as i64), self.number(runtime::NO_ACTION as i64));
         let is_none = self.builder.ins().icmp(IntCC::Equal, index, none);
         self.builder.ins().select(is_none, no_action, index)
     }
 
-    /// Goes where the index of an action leads: to `next` when it is none of these, unless it certainly is one.
+    /// Jumps to the action's block by its index, or to `next` if it is none of these, unless `is_one` rules that out.
     fn choose_action(&mut self, index: Index, actions: &[(ActionId, ir::Block)], next: ir::Block, is_one: bool) {
         let Some(((_, last), others)) = actions.split_last().filter(|_| is_one && actions.len() <= COMPARED_MAX) else {
             let mut switch = Switch::new();
@@ -106,8 +106,8 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(*last, &[]);
     }
 
-    /// Evaluates the key and looks it up, and writes what was found but for the action; the index of that, if any is to
-    /// run.
+    /// Evaluates the key, looks it up and writes the results except for the action. Returns the index of the action to
+    /// run, or [`runtime::NO_ACTION`].
     fn look_up(&mut self, id: TableId, (hit, _): Results) -> ir::Value {
         let key = self.key(id);
         let key_widths = key.iter().map(|field| field.width).collect();
@@ -133,12 +133,12 @@ impl Translator<'_, '_, '_> {
         action
     }
 
-    /// Where key and action data of a table are.
+    /// The layout of a table's key and action data.
     pub(super) fn table_layout(&self, table: TableId) -> Option<TableLayout> {
         TableLayout::new(self.program, table, self.environment.joins.leads(table))
     }
 
-    /// The same on the fast path, for tables with action profiles too.
+    /// The layout on the fast path, which also covers tables with action profiles.
     pub(super) fn layout_on_fast_path(&self, table: TableId) -> TableLayout {
         TableLayout::of_fast_path(self.program, table, self.environment.joins.leads(table))
     }
@@ -153,8 +153,8 @@ impl Translator<'_, '_, '_> {
         keys.iter().map(value).collect()
     }
 
-    /// Puts the words of the key together, has them looked up, and writes what was found but for the action; the index of
-    /// that, and the record.
+    /// Looks up the words of the key and writes the results except for the action. Returns the index of the action,
+    /// and the record.
     fn find_record(&mut self, id: TableId, layout: TableLayout, (hit, _): Results, block: BlockId) -> (Index, Found) {
         let found = match self.found_ahead(id) {
             Some(found) => found,
@@ -201,7 +201,7 @@ impl Translator<'_, '_, '_> {
         (index, found)
     }
 
-    /// Looks the key up before any packet does.
+    /// Looks the key up once, before the packets of the burst.
     pub(super) fn look_up_ahead(&mut self, id: TableId, layout: &TableLayout) {
         let key = self.key_words(id, layout);
         let found = self.look_up_now(id, layout.search, &key);
@@ -234,7 +234,7 @@ impl Translator<'_, '_, '_> {
         words.map(|word| word.unwrap_or_else(|| self.number(0))).collect()
     }
 
-    /// Counts and meters a hit or a miss if the program does so, and notes when an entry was hit.
+    /// Counts and meters a hit or a miss as the program declares, and stores the time of a hit.
     fn note_hit(&mut self, id: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[id.index()];
         self.count_directly(id, hit, first_word);
@@ -253,7 +253,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Notes that the entry of a record was hit when the packet arrived, unless it was later.
+    /// Sets an entry's hit time to the packet's arrival time, unless it already has a later one.
     fn note_time_of_hit(&mut self, id: TableId, first_word: ir::Value) {
         let tables = self.load_hit_times();
         let times = self.load(tables, 8 * id.0 as i32);
@@ -269,7 +269,7 @@ impl Translator<'_, '_, '_> {
         self.store(latest, time, 0);
     }
 
-    /// Calls a function that gives the colour of a table's direct meter.
+    /// Calls a function that returns the colour of a table's direct meter.
     fn call_for_color(&mut self, id: TableId, function: Function, slot: Option<ir::Value>) {
         self.tell_facts();
         let table = self.number(id.0.into());
@@ -297,7 +297,7 @@ impl Translator<'_, '_, '_> {
         });
     }
 
-    /// Does something when a condition is not 0.
+    /// Executes code if a condition is not 0.
     pub(super) fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         match self.constant_of(condition) {
             Some(0) => return,
@@ -312,7 +312,7 @@ impl Translator<'_, '_, '_> {
         self.enter(next);
     }
 
-    /// The same, where the condition is hardly ever anything else than 0.
+    /// Executes code if a condition is not 0, which is rare.
     pub(super) fn when_rarely(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(then_block);
@@ -323,7 +323,7 @@ impl Translator<'_, '_, '_> {
         self.enter(next);
     }
 
-    /// Runs an action with the data of a record, and goes on at `next`.
+    /// Runs an action with the data of a record, and continues at `next`.
     fn run_action_of_record(&mut self, table: TableId, (id, index): (ActionId, usize), found: &Found, next: ir::Block) {
         let program = self.program;
         if let Some(&callee) = self.callees.get(&id) {
@@ -340,7 +340,8 @@ impl Translator<'_, '_, '_> {
         self.body(&program.bodies[action.body.index()], Some(data), Some(next));
     }
 
-    /// Puts the data of an action where its function looks for them: in the first temporaries, which it leaves alone.
+    /// Puts the data of an action where its function expects them: in the first temporaries, which the function
+    /// preserves.
     fn pass_data(&mut self, found: &Found, action: usize) {
         let mut done = 0;
         for place in found.layout.record.data(action) {
@@ -358,7 +359,7 @@ impl Translator<'_, '_, '_> {
         self.store_arguments(self.temporaries);
     }
 
-    /// Runs an action with the data of the last lookup, and goes on at `next`.
+    /// Runs an action with the data of the last look-up, and continues at `next`.
     fn run_action(&mut self, action: ActionId, next: ir::Block) {
         match self.callees.get(&action) {
             Some(&callee) => self.call_action(callee, next),
@@ -369,7 +370,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Calls the function of an action. When it does not return normally, neither does this one.
+    /// Calls the function of an action. If that does not return normally, this function returns, too.
     fn call_action(&mut self, callee: ir::FuncRef, next: ir::Block) {
         let call = self.builder.ins().call(callee, &[self.context]);
         let ended = self.builder.inst_results(call)[0];

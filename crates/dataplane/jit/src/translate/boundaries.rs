@@ -1,4 +1,4 @@
-//! The fast path behind the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
+//! The fast path after the parser: the graph of [`crate::route::flow`], and what the architecture does at its joints.
 
 use super::Translator;
 use super::copies::CopyLoop;
@@ -19,7 +19,7 @@ use forebay_ir::{BlockId, SlotId, TableId, Terminator};
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 
-/// Where a packet, or a copy of it, goes.
+/// The destination of a packet, or of a copy of it.
 #[derive(Clone, Copy)]
 pub(super) struct Destination {
     pub(super) port: ir::Value,
@@ -27,7 +27,7 @@ pub(super) struct Destination {
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// All blocks of the graph.
+    /// Translates all blocks of the graph.
     pub(super) fn flow(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let flow: &'a Flow = &leaf.flow;
         let region = Region::of_blocks(flow.blocks.iter().map(|_| self.builder.create_block()).collect());
@@ -39,7 +39,7 @@ impl<'a> Translator<'_, 'a, '_> {
             if !choices.is_reached(id) {
                 continue;
             }
-            // Blocks stand before those that follow them.
+            // Blocks are in topological order.
             self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
             self.count_in_block(id.index());
@@ -106,7 +106,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Behind ingress: whether and how the packet goes on.
+    /// After ingress: decides whether and how the packet continues.
     fn decide(&mut self, route: &Route, block: &FlowBlock, replicate: Option<ir::Block>) {
         for &slot in route.copying.iter().chain(&route.misses) {
             if self.is_known_zero(slot) || block.facts.value(slot) == Some(0) {
@@ -118,7 +118,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.builder.ins().brif(copies, end, &[], next, &[]);
             self.enter(next);
         }
-        // A group, where there is no way to make copies.
+        // A group, at a point at which copies cannot be made.
         let group = route
             .group()
             .filter(|group| block.facts.value(*group) != Some(0) && !self.is_known_zero(*group));
@@ -155,19 +155,19 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(chosen, port);
     }
 
-    /// Behind egress: whether the packet leaves.
+    /// After egress: decides whether the packet leaves.
     fn leave(&mut self, route: &Route, block: &FlowBlock) {
         self.drop_if_asked(route.egress_drop, block, (fate::DROPPED_IN_EGRESS, 0));
     }
 
-    /// With which the parser has rejected packets on this way; 0 where it accepts them.
+    /// The error with which the parser has rejected packets on this path; 0 if it accepts them.
     fn parser_error(&self, route: &Route) -> u32 {
         let leaf = self.leaf.expect("a way through the parser is being translated");
         let error = route.parser_error.and_then(|slot| leaf.known.get(&slot));
         error.map_or(0, |error| error.to_u64() as u32)
     }
 
-    /// Ends the packet's way if the program dropped it. When that is certain, nothing follows.
+    /// Ends the packet if the program dropped it. If that is certain, nothing follows.
     fn drop_if_asked(&mut self, when: DropWhen, block: &FlowBlock, how: (u64, u32)) {
         match block.facts.value(when.slot) {
             Some(value) if value == when.value => {
@@ -190,7 +190,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(next);
     }
 
-    /// The way of the packet, or of the present copy, ends like this, with this number.
+    /// Ends the packet, or the current copy, with this verdict and number.
     fn end_packet(&mut self, (how, number): (u64, u32)) {
         match self.copy_loop {
             Some(copies) => self.end_copy(copies, how),
@@ -198,7 +198,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Gives slots the values of sources. No source reads the slot of another one.
+    /// Sets slots to the values of sources. No source reads the slot of another one.
     pub(super) fn set_sources(
         &mut self,
         route: &Route,
@@ -212,7 +212,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Deparses with what is known of validities.
+    /// Deparses with the known validities.
     fn deparse_with(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, block: &FlowBlock) {
         let homes = self.homes.clone();
         for id in leaf.emitted.iter().flatten() {
@@ -225,7 +225,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.homes = homes;
     }
 
-    /// Behind the parser: no limit has been set yet. In a staged form, the lane says so.
+    /// After the parser: sets no limit yet. In the staged variant, the limit is in the lane.
     pub(super) fn begin_truncation(&mut self) {
         self.truncate_to = None;
         if truncates(self.program) && !self.burst_state().staged() {
@@ -236,7 +236,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// The register that has the limit of the packet, or of the present copy.
+    /// The register with the limit of the packet, or of the current copy.
     fn truncate_register(&mut self) -> Option<Variable> {
         match self.copy_loop.filter(|_| !self.burst_state().staged()) {
             Some(copies) => Some(copies.truncate_to),
@@ -244,7 +244,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// At most so many bytes of the packet, or of the present copy, leave.
+    /// The most bytes of the packet, or of the current copy, that leave.
     pub(super) fn truncate_limit(&mut self) -> ir::Value {
         if !truncates(self.program) {
             return self.number(u32::MAX.into());
@@ -265,7 +265,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Tells who sends the packet the limit, which is in the lane already in a staged form.
+    /// Stores the limit for the sender of the packet. In the staged variant it is already in the lane.
     pub(super) fn tell_truncate_limit(&mut self) {
         if truncates(self.environment.program) && !self.burst_state().staged() {
             let limit = self.truncate_limit();

@@ -1,7 +1,8 @@
-//! The loop over the packets of a burst, and the places where they wait for each other.
+//! The loop over the packets of a burst, and the points at which packets wait for each other.
 //!
-//! In a straight form, or one with a flow cache, packets do not wait: there is one segment, which goes along the list of frames
-//! and writes that of fates, and look-ups are made where they stand. In a staged form they do:
+//! In the straight and the flow-cached variants, packets do not wait: there is one segment, which walks the list of
+//! frames and writes the list of fates, and look-ups are made where the program has them. In the staged variant,
+//! packets wait:
 //!
 //! ```text
 //!          ┌─────────────► lane ─────────────┬──────────────┬─────────── …
@@ -15,9 +16,9 @@
 //!               next segment: find all keys of its queue; return behind the last
 //! ```
 //!
-//! A packet that reaches a look-up is laid aside: its key and what is in registers and will be read later go into its lane,
-//! the lane's address into the look-up's queue. When all packets have come to their ends or look-ups, the keys of
-//! each queue are looked up together, so that the memory accesses of one overlap those of the others, and the packets go on.
+//! A packet that reaches a look-up is suspended: its key, and the registers that will be read later, are stored in its
+//! lane, and the lane's address is appended to the look-up's queue. When every packet has ended or reached a look-up,
+//! the keys of each queue are looked up together, so that their memory accesses overlap, and the packets continue.
 
 use super::Translator;
 use super::search::Match;
@@ -39,49 +40,49 @@ use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
-/// How packets of a burst go.
+/// How the packets of a burst are processed.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     /// Whether they wait for each other at look-ups.
     pub(super) staged: bool,
-    /// Whether most of them use their lane, which nobody finds without looking for it if they do not.
+    /// Whether most packets use their lane. Otherwise the lane's address is computed only when it is needed.
     pub(super) uses_lanes: bool,
 }
 
-/// What the fast path's translation keeps in mind.
+/// The state of the fast path's translation.
 pub(super) struct Burst {
     /// Whether packets wait at look-ups.
     staged: bool,
-    /// The address of the present lane, if packets wait or use it otherwise.
+    /// The address of the current lane, if packets wait or use their lanes otherwise.
     lane: Option<Variable>,
-    /// Where it says where the present frame is, if packets do not wait.
+    /// The address of the current frame's descriptor, if packets do not wait.
     frame: Option<Variable>,
-    /// Where in the queue the lane's address is, and the queue's end; else where it is written what became of the packet, and
-    /// where that of the last one ends.
+    /// If packets wait, the position of the lane's address in the queue, and the queue's end. Otherwise the address
+    /// for the packet's fate, and the end of the list of fates.
     position: Variable,
     end: Variable,
     segment: Variable,
-    /// Goes on with the next lane.
+    /// Continues with the next lane.
     next: ir::Block,
-    /// The segments behind the first: look-ups before them, and where they begin.
+    /// The segments after the first: the look-ups before each, and its first block.
     segments: Vec<(Vec<LaneLookup>, ir::Block)>,
     /// The look-ups to be made where the packet waits next.
     asked: Vec<LaneLookup>,
-    /// Where packets wait for look-ups, by block of the present way's flow.
+    /// By block of the current path's flow: the blocks at which packets wait for look-ups.
     pub(super) asked_at: BTreeSet<BlockId>,
-    /// By table: its look-up where packets wait for another one.
+    /// By table: its look-up at a point at which packets wait for another one.
     early: BTreeMap<TableId, LaneLookup>,
-    /// Homes of all slots behind the parser, on the way that is being translated.
+    /// The homes of all slots after the parser, on the path that is being translated.
     pub(super) parsed: Homes,
-    /// Registers that are not slots and are needed later.
+    /// Registers that are not slots but are needed later.
     pub(super) carried: Vec<Variable>,
     /// Offsets in the lane.
     slots: HashMap<SlotId, i32>,
     variables: HashMap<u32, i32>,
     words: usize,
-    /// Whether anything but a packet's fate is read or written of it, or of its lane.
+    /// Whether generated code reads or writes anything of a packet or its lane other than its fate.
     touched: bool,
-    /// Records that were found for the whole burst, and whether they are entries'.
+    /// Records that were looked up for the whole burst, and whether they are entries'.
     ahead: HashMap<TableId, (Variable, Variable)>,
 }
 
@@ -91,7 +92,7 @@ impl Burst {
         self.staged
     }
 
-    /// Room for so many words in every lane: its offset in bytes.
+    /// Reserves words in every lane, and returns their offset in bytes.
     pub(super) fn reserve(&mut self, words: usize) -> i32 {
         let offset = self.words;
         self.words += words;
@@ -100,7 +101,7 @@ impl Burst {
 }
 
 impl Translator<'_, '_, '_> {
-    /// The loop around what `first` translates, which is the first segment, and before it what `prepare` translates.
+    /// Translates the loop. `prepare` translates what comes before it, and `first` its first segment.
     pub(super) fn burst(
         &mut self,
         way: Way,
@@ -173,12 +174,12 @@ impl Translator<'_, '_, '_> {
         self.burst.as_mut().expect("only the fast path has bursts")
     }
 
-    /// Where the present lane's way has ended.
+    /// The block for lanes that have ended.
     pub(super) fn next_lane_block(&mut self) -> ir::Block {
         self.burst_state().next
     }
 
-    /// Takes the lane that is next in the queue into its segment.
+    /// Jumps to the segment of the queue's next lane.
     fn enter_lane(&mut self, lane_block: ir::Block, first: ir::Block) {
         self.builder.switch_to_block(lane_block);
         let burst = self.burst_state();
@@ -208,7 +209,7 @@ impl Translator<'_, '_, '_> {
         switch.emit(&mut self.builder, segment, first);
     }
 
-    /// Moves on in the queue, or to the next queue.
+    /// Moves on to the next lane of the queue, or to the next queue.
     fn next_lane(&mut self, lane_block: ir::Block) {
         let burst = self.burst_state();
         let (next, position, end) = (burst.next, burst.position, burst.end);
@@ -228,7 +229,7 @@ impl Translator<'_, '_, '_> {
         let following = self.address(present, 8);
         self.builder.def_var(position, following);
         let last = match frame {
-            // Not for long in a register, of which programs have too few.
+            // Loaded each time, because registers are scarce.
             Some(_) => self.load_fates_end(),
             None => self.builder.use_var(end),
         };
@@ -238,8 +239,8 @@ impl Translator<'_, '_, '_> {
         self.next_segment(next_segment, lane_block);
     }
 
-    /// Has a register that differs from lane to lane count as computed in this one: Cranelift finds that values are the same on
-    /// all ways through a lane only if they are results of instructions.
+    /// Makes a register that differs from lane to lane count as computed in this lane. Cranelift recognises that
+    /// values are equal on all paths through a lane only if they are results of instructions.
     fn name(&mut self, variable: Variable) {
         let value = self.builder.use_var(variable);
         let zero = self.number(0);
@@ -253,14 +254,15 @@ impl Translator<'_, '_, '_> {
         self.builder.def_var(variable, following);
     }
 
-    /// Returns how many packets have come to their ends.
+    /// Returns the number of packets that have ended.
     fn done(&mut self, begin: ir::Value, behind: ir::Value) {
         let bytes = self.builder.ins().isub(behind, begin);
         let count = self.shifted_right(bytes, 3);
         self.builder.ins().return_(&[count]);
     }
 
-    /// The same, of a form in which they do so one after the other, when the present one was the last.
+    /// Returns the number of packets that have ended, in variants in which they end one after another and the current
+    /// one is the last.
     fn done_so_far(&mut self, behind: ir::Value) {
         let begin = self.load_fates();
         self.done(begin, behind);
@@ -309,7 +311,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(lane_block, &[]);
     }
 
-    /// Remembers what was found for the whole burst.
+    /// Stores what was looked up for the whole burst.
     pub(super) fn note_ahead(&mut self, table: TableId, found: Match) {
         let variables = [found.record, found.hit].map(|value| {
             let variable = self.builder.declare_var(types::I64);
@@ -319,7 +321,7 @@ impl Translator<'_, '_, '_> {
         self.burst_state().ahead.insert(table, variables.into());
     }
 
-    /// What was found for the whole burst, if the table was looked up for it.
+    /// What was looked up for the whole burst, if the table was.
     pub(super) fn found_ahead(&mut self, table: TableId) -> Option<Match> {
         let (record, hit) = *self.burst.as_ref()?.ahead.get(&table)?;
         Some(Match {
@@ -348,7 +350,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Has tables looked up where the packet waits at the end of a block, besides the one that it waits for.
+    /// Adds look-ups of other tables where the packet waits at the end of a block.
     pub(super) fn ask_early(&mut self, leaf: &Leaf, block: BlockId) {
         if !self.burst_state().staged || !leaf.crossings.contains_key(&block) {
             return;
@@ -367,7 +369,8 @@ impl Translator<'_, '_, '_> {
         self.burst_state().asked_at.insert(block);
     }
 
-    /// A table's look-up where packets wait for another one. All have the same places in the lane.
+    /// A table's look-up at points at which packets wait for another table. All of them use the same words of the
+    /// lane.
     fn early_look_up(&mut self, table: TableId, key_words: usize) -> LaneLookup {
         if let Some(look_up) = self.burst_state().early.get(&table) {
             return *look_up;
@@ -391,7 +394,8 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// What was found for the table that a block applies, if every packet had it looked up where it waited for another one.
+    /// The result for the table that a block applies, if it was looked up for every packet where the packet waited for
+    /// another table.
     pub(super) fn found_early(&mut self, leaf: &Leaf, block: BlockId, table: TableId) -> Option<Match> {
         let places = leaf.early.found_at(block)?;
         if !places.is_subset(&self.burst_state().asked_at) {
@@ -404,14 +408,14 @@ impl Translator<'_, '_, '_> {
         })
     }
 
-    /// Puts the words of a key into the lane.
+    /// Stores the words of a key in the lane.
     pub(super) fn store_key(&mut self, key: &[ir::Value]) {
         for (index, word) in key.iter().enumerate() {
             self.store_lane(Self::key_offset(index), *word);
         }
     }
 
-    /// Lays the lane aside, and goes on where it is taken up again.
+    /// Suspends the lane, and continues in the segment that resumes it.
     fn wait(&mut self, look_ups: Vec<LaneLookup>, crossing: &Crossing) {
         let taken = self.lay_aside(crossing);
         let lane = self.lane();
@@ -431,8 +435,8 @@ impl Translator<'_, '_, '_> {
         self.take_up(taken);
     }
 
-    /// When so many lanes are in the queue that look-ups begin with, their memory is asked for: it comes while others are on their way
-    /// to the queue. `end` is where that ends.
+    /// Prefetches the memory of the look-ups for the first lanes of the queue once there are enough of them. The data
+    /// arrives while other lanes are on their way to the queue. `end` is the current end of the queue.
     fn ask_for_first(&mut self, look_ups: &[LaneLookup], queues: ir::Value, queue: i32, end: ir::Value) {
         let kept = self.environment.pool.keep(look_ups.to_vec());
         let begin = self.address(queues, queue + 8);
@@ -444,7 +448,7 @@ impl Translator<'_, '_, '_> {
         });
     }
 
-    /// Stores what is needed behind a look-up; what is to be done there.
+    /// Stores what is needed after a look-up. Returns what is to be done there for each register.
     fn lay_aside(&mut self, crossing: &Crossing) -> Vec<(Taken, Variable)> {
         let mut taken = Vec::new();
         for slot in (0..self.program.slots.len() as u32).map(SlotId) {
@@ -476,7 +480,7 @@ impl Translator<'_, '_, '_> {
 
     fn take_up(&mut self, taken: Vec<(Taken, Variable)>) {
         let lane = self.lane();
-        // Fields may be at places that are carried.
+        // Fields may be at positions that are carried.
         let (carried, slots): (Vec<_>, Vec<_>) =
             taken.into_iter().partition(|(what, _)| matches!(what, Taken::Carried));
         for (_, variable) in carried {
@@ -506,7 +510,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The address of the present lane.
+    /// The address of the current lane.
     pub(super) fn lane(&mut self) -> ir::Value {
         let burst = self.burst_state();
         burst.touched = true;
@@ -521,7 +525,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(lanes, offset)
     }
 
-    /// The place of the present packet in the burst, of a form in which packets do not wait.
+    /// The index of the current packet in the burst, in variants in which packets do not wait.
     pub(super) fn place_in_burst(&mut self) -> ir::Value {
         let position = self.burst_state().position;
         let position = self.builder.use_var(position);
@@ -530,7 +534,7 @@ impl Translator<'_, '_, '_> {
         self.shifted_right(bytes, 3)
     }
 
-    /// The first byte of the present packet.
+    /// The address of the current packet's first byte.
     pub(super) fn packet(&mut self) -> ir::Value {
         match self.burst {
             Some(_) => {
@@ -541,7 +545,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Where it says where the present packet is.
+    /// The address of the current packet's frame descriptor.
     fn frame(&mut self) -> ir::Value {
         let burst = self.burst_state();
         burst.touched = true;
@@ -554,8 +558,8 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The present packet leaves: it begins so many bytes behind where it began, or before, and is no longer than the program wants.
-    /// Nothing is asked of it any more.
+    /// The packet leaves: moves its beginning by a number of bytes, and truncates it if the program wants that. The
+    /// packet is not read afterwards.
     pub(super) fn move_frame(&mut self, by: Option<ir::Value>) {
         let truncates = truncates(self.program);
         if by.is_none() && !truncates {
@@ -575,7 +579,7 @@ impl Translator<'_, '_, '_> {
         self.store(length, frame, offset_of!(Frame, length) as i32);
     }
 
-    /// The length of the present packet in bits.
+    /// The length of the current packet in bits.
     pub(super) fn packet_bits(&mut self) -> ir::Value {
         match self.burst {
             Some(_) => {
@@ -586,7 +590,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Whether the present packet has at least so many bits.
+    /// Whether the current packet has at least this many bits.
     pub(super) fn packet_has(&mut self, bits: u64) -> ir::Value {
         let (length, wanted) = match self.burst {
             Some(_) => (self.frame_bytes(), bits.div_ceil(8)),
@@ -644,7 +648,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The packet leaves, in this way.
+    /// The packet leaves with this verdict.
     pub(super) fn send_lane(&mut self, how: u64) {
         let port = self.egress_port.expect("ingress chose one");
         if how == fate::REWRITTEN {
@@ -657,7 +661,8 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The word that says what became of a packet, and, of one that leaves, the port, or of one that has become copies, how many.
+    /// The word with a packet's fate: the verdict, and the port of a packet that leaves or the number of copies of a
+    /// packet that was replicated.
     pub(super) fn fate_with(&mut self, how: u64, number: ir::Value) -> ir::Value {
         match how << 32 {
             0 => number,
@@ -668,7 +673,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Says what became of the packet.
+    /// Stores the packet's fate.
     pub(super) fn store_fate(&mut self, fate: ir::Value) {
         let burst = self.burst_state();
         let (staged, lane, position) = (burst.staged, burst.lane, burst.position);
@@ -682,12 +687,12 @@ impl Translator<'_, '_, '_> {
         self.store(fate, place, 0);
     }
 
-    /// The lane's way ends like this.
+    /// Ends the lane with this verdict.
     pub(super) fn end_lane(&mut self, how: u64) {
         self.end_lane_with(how, 0);
     }
 
-    /// The same with a number.
+    /// Ends the lane with this verdict and a number.
     pub(super) fn end_lane_with(&mut self, how: u64, number: u32) {
         let fate_value = self.number((how << 32 | u64::from(number)) as i64);
         self.store_fate(fate_value);
@@ -695,10 +700,11 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The lane's packet takes the slow path, for this reason, at this one of the ways that were left out, if it is on one.
+    /// Sends the lane's packet to the slow path for this reason. `way` is the packet's path through the parser, if
+    /// that was left out.
     pub(super) fn bail_out_lane(&mut self, reason: BailOut, way: Option<u32>) {
         if self.finds_hashes {
-            // It has no flow.
+            // The packet has no flow.
             return self.end_lane(0);
         }
         let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, way)) as i64);
@@ -709,13 +715,13 @@ impl Translator<'_, '_, '_> {
             self.builder.ins().jump(next, &[]);
             return;
         }
-        // Packets behind it have to wait until it has gone the slow path.
+        // Later packets must wait until it has taken the slow path.
         let position = self.builder.use_var(position);
         let behind = self.address(position, 8);
         self.done_so_far(behind);
     }
 
-    /// Tells functions of the runtime what counters and meters count.
+    /// Stores, for runtime functions, what counters and meters count.
     pub(super) fn tell_facts(&mut self) {
         if self.burst.is_none() {
             return;
@@ -742,7 +748,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Tells functions of the runtime which packet they shall look into.
+    /// Stores, for runtime functions, which packet to read.
     pub(super) fn tell_packet(&mut self) {
         if self.burst.is_none() {
             return;
@@ -754,14 +760,14 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// What is to be done for a register where a lane is taken up again.
+/// What is to be done for a register where a lane resumes.
 enum Taken {
-    /// Nobody reads the slot.
+    /// The slot is not read.
     Dead(SlotId),
     /// The slot's value is in the lane.
     Stored(SlotId),
-    /// The slot's value is what it was behind the parser.
+    /// The slot has the value that it had after the parser.
     Parsed(SlotId),
-    /// It is no slot's; its value is in the lane.
+    /// The register is not a slot's; its value is in the lane.
     Carried,
 }

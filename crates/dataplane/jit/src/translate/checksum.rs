@@ -1,12 +1,13 @@
 //! Internet checksums (RFC 1071) of fields that lie in the packet.
 //!
-//! The ones' complement sum of 16-bit words is the same as that of longer words with the carries added back in. So fields
-//! that follow one another are loaded together, 32 bits at a time, and added up in 64 bits, where nothing overflows. It is
-//! also the same, but for the order of its own two bytes, whatever the order of the bytes in a word is (§2 (B) there). So
-//! everything is added up as it lies in memory, and only the result is turned round.
+//! The ones' complement sum of 16-bit words equals that of longer words with the carries added back in. So fields that
+//! follow one another are loaded together, 32 bits at a time, and added up in 64 bits, where nothing overflows. Up to
+//! the order of its two bytes, the sum also does not depend on the byte order of the words (§2 (B) there). So
+//! everything is added up as it lies in memory, and only the result is byte-swapped.
 //!
-//! A program that verifies a header's checksum and computes it again behind its controls sums the same fields up twice. On
-//! the fast path the sum of those that nobody changes in between, the *base*, is kept from the first to the second time.
+//! A program that verifies a header's checksum and computes it again after its controls sums up the same fields twice.
+//! On the fast path the sum of the fields that do not change in between, the *base*, is kept from the first to the
+//! second time.
 
 use super::Translator;
 use super::value::ActionData;
@@ -27,25 +28,25 @@ enum Piece<'d> {
     Packet(Field, Contents),
 }
 
-/// What is in a field of the packet. A field that has just been written is not loaded together with others: the processor
-/// would wait until it is in the cache.
+/// The contents of a field of the packet. A field that has just been written is not loaded together with others,
+/// because the processor would wait until the store is in the cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Contents {
     Original,
     Written,
 }
 
-/// Pieces that make a word together, with their bits: at most 64, and whole 16-bit words.
+/// Pieces that together make a word of at most 64 bits, in whole 16-bit words.
 #[derive(Default)]
 struct Group<'d> {
     pieces: Vec<(Piece<'d>, u32)>,
     bits: u32,
-    /// Whether it has something that controls may change.
+    /// Whether it contains something that controls may change.
     changes: bool,
 }
 
 impl Group<'_> {
-    /// The bytes in the packet that are the whole group.
+    /// The field of the packet that is the whole group, if there is one.
     fn in_packet(&self) -> Option<Field> {
         let mut pieces = self.pieces.iter();
         let (&Piece::Packet(first, Contents::Original), mut bits) =
@@ -63,30 +64,30 @@ impl Group<'_> {
     }
 }
 
-/// Bytes that are loaded at once where many lie one behind the other, and for how many vectors that is worth while: of single words
-/// there would soon be more than registers.
+/// The size of the vectors by which long runs of bytes are loaded, and the number of vectors from which on this is
+/// worthwhile. Loaded as single words, such runs would soon need more registers than there are.
 const VECTOR_BYTES: i32 = 16;
 const VECTORS_MIN: i32 = 3;
 
-/// The sum of the fields in some data that nobody changes.
+/// The sum of those fields of some data that do not change.
 pub(super) struct Base<'a> {
     data: &'a [DataItem],
     sum: Variable,
-    /// Whether it has been computed for the present packet: 1 or 0.
+    /// Whether it has been computed for the current packet: 1 or 0.
     known: Variable,
 }
 
 /// The parts of a sum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// What nobody changes.
+    /// The fields that do not change.
     Base,
     /// The rest.
     Changing,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// Finds the data that a packet's checksums are computed of more than once behind the parser.
+    /// Finds the data for which a packet's checksums are computed more than once after the parser.
     pub(super) fn begin_sums(&mut self, route: &Route, leaf: &'a Leaf) {
         let mut seen: Vec<&'a [DataItem]> = Vec::new();
         let mut repeated: Vec<&'a [DataItem]> = Vec::new();
@@ -112,13 +113,12 @@ impl<'a> Translator<'_, 'a, '_> {
         self.bases = bases.collect();
     }
 
-    /// What is kept of sums, for a packet that is laid aside.
+    /// The registers of sums, for a packet that is suspended.
     pub(super) fn sum_variables(&self) -> Vec<Variable> {
         self.bases.iter().flat_map(|base| [base.sum, base.known]).collect()
     }
 
-    /// The checksum of data that consists of fields and other values, without those of a variable length; nothing when it
-    /// is not so simple.
+    /// The checksum of data without varbit fields. `None` when the data does not form suitable groups.
     pub(super) fn checksum_of_fields(&mut self, data: &[DataItem], action: Option<&ActionData>) -> Option<ir::Value> {
         let groups = self.groups(data)?;
         let base = match self.bases.iter().position(|base| base.data == data) {
@@ -132,7 +132,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Some(self.builder.ins().uextend(types::I64, checksum))
     }
 
-    /// The sum of what nobody changes, which may be known.
+    /// The sum of the fields that do not change, which may be known.
     fn base_sum(&mut self, groups: &[Group<'_>], index: usize, action: Option<&ActionData>) -> ir::Value {
         let (sum, known) = (self.bases[index].sum, self.bases[index].known);
         if self.sums_known.contains(&index) {
@@ -169,8 +169,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().iadd(high, low)
     }
 
-    /// Adds up the 16-bit words of a sum with all carries; the complement, in 16 bits. A number and itself with its halves exchanged
-    /// have the sum of the halves, and its carry, in the upper half of their sum.
+    /// Adds up the 16-bit words of a sum with all carries, and returns the complement in 16 bits. The sum of a number
+    /// and the same number with its halves exchanged has, in its upper half, the sum of the halves and its carry.
     fn folded_complement(&mut self, sum: ir::Value) -> ir::Value {
         let amount = self.number(32);
         let exchanged = self.builder.ins().rotl(sum, amount);
@@ -187,7 +187,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn sum(&mut self, groups: &[Group<'_>], part: Part, action: Option<&ActionData>) -> ir::Value {
         let mut summands = Vec::new();
-        // Fields that have been met and are not loaded yet, with their bits.
+        // Adjacent fields that have been found and are not loaded yet, with their bits.
         let mut run: Option<(Field, u32)> = None;
         for group in groups.iter().filter(|group| group.changes == (part == Part::Changing)) {
             match (group.in_packet(), &mut run) {
@@ -212,7 +212,7 @@ impl<'a> Translator<'_, 'a, '_> {
         sum.unwrap_or_else(|| self.number(0))
     }
 
-    /// Whole bytes of the packet, as they lie there.
+    /// Loads whole bytes of the packet in memory order.
     fn load_summands(&mut self, run: Option<(Field, u32)>, summands: &mut Vec<ir::Value>) {
         let Some((field, bits)) = run else { return };
         let address = self.address_of_field(&field);
@@ -232,7 +232,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// The sum of the words of 32 bits in so many vectors of the packet, two at a time in each.
+    /// The sum of the 32-bit words in vectors of the packet. Each vector is added as two lanes of 64 bits.
     fn sum_of_vectors(&mut self, address: ir::Value, at: i32, vectors: i32) -> ir::Value {
         let flags = self.packet_flags();
         let low_words = [u64::from(u32::MAX); 2].map(u64::to_le_bytes).concat();
@@ -256,7 +256,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().iadd(low, high)
     }
 
-    /// A group as it would lie in memory; the sum of its halves when it is longer than one.
+    /// A group in memory order; if it is longer than half a word, the sum of its halves.
     fn group_in_memory(&mut self, group: &Group<'_>, action: Option<&ActionData>) -> ir::Value {
         let mut words = Vec::new();
         for (piece, width) in &group.pieces {
@@ -295,10 +295,10 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().uextend(types::I64, word)
     }
 
-    /// The data in words; nothing when they do not fit.
+    /// The data as groups; `None` when it does not fit into groups.
     fn groups<'d>(&self, data: &'d [DataItem]) -> Option<Vec<Group<'d>>> {
         let mut groups = Vec::new();
-        // Bits that do not end with a 16-bit word yet.
+        // Pieces that do not yet end on a 16-bit boundary.
         let mut open: Group<'d> = Group::default();
         for (piece, width, changes) in self.pieces(data)? {
             let mut done = 0;
@@ -310,7 +310,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 let bits = match (piece, open.bits % 16) {
                     (Piece::Expr(_), _) => width,
                     (Piece::Packet(..), 0) => (width - done).min(64),
-                    // No more than makes the word complete.
+                    // At most the bits that complete the word.
                     (Piece::Packet(..), filled) => (width - done).min(16 - filled),
                 };
                 open.pieces.push((part, bits));
@@ -328,15 +328,15 @@ impl<'a> Translator<'_, 'a, '_> {
         (open.bits == 0).then_some(groups)
     }
 
-    /// The data with their widths and whether they may be changed; fields that are one behind the other in the packet, and
-    /// have not been changed, are taken together.
+    /// The data with widths, and whether it may change. Fields that are adjacent in the packet and unchanged are
+    /// joined.
     fn pieces<'d>(&self, data: &'d [DataItem]) -> Option<Vec<(Piece<'d>, u32, bool)>> {
         let mut pieces: Vec<(Piece<'d>, u32, bool)> = Vec::new();
         for item in data {
             let DataItem::Value(expr) = item else { return None };
             let width = expr.width(self.program);
             let field = self.field_in_packet(expr);
-            // Wider values are loaded from the packet in parts, or not at all.
+            // Wider values are loaded from the packet in parts, or not supported.
             if width == 0 || (width > 64 && field.is_none()) {
                 return None;
             }
@@ -360,7 +360,7 @@ impl<'a> Translator<'_, 'a, '_> {
         changes
     }
 
-    /// Where in the packet the value is, if it is a field that is there now.
+    /// The field of the packet that currently holds the value, if there is one.
     fn field_in_packet(&self, expr: &Expr) -> Option<(Field, Contents)> {
         let (Expr::Slot(slot), Some(_)) = (expr, self.leaf) else {
             return None;
@@ -375,13 +375,13 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 }
 
-/// Sums that have been computed, by their places among the bases.
+/// Sums that have been computed, by index of their bases.
 pub(super) type SumsKnown = BTreeSet<usize>;
 
-/// By block of a flow: the sums that have certainly been computed when it begins.
+/// By block of a flow: the sums that are certain to have been computed at its beginning.
 fn sums_before(flow: &Flow, repeated: &[&[DataItem]]) -> Vec<SumsKnown> {
     let mut before: Vec<Option<SumsKnown>> = vec![None; flow.blocks.len()];
-    // Blocks stand before those that follow them; only the next copy of a packet goes back.
+    // Blocks are in topological order; only the next copy of a packet goes back.
     for (index, block) in flow.blocks.iter().enumerate() {
         let mut known = before[index].clone().unwrap_or_default();
         let certain = block
@@ -412,7 +412,7 @@ fn sums_before(flow: &Flow, repeated: &[&[DataItem]]) -> Vec<SumsKnown> {
 /// Slots that controls may change.
 pub(super) type Changing = BTreeSet<SlotId>;
 
-/// What the Internet checksums of a body are computed of.
+/// The data of a body's Internet checksums.
 fn checksum_data(program: &Program, body: forebay_ir::BodyId) -> impl Iterator<Item = &[DataItem]> {
     let blocks = program.bodies[body.index()].blocks.iter();
     let statements = blocks.flat_map(|block| &block.statements);

@@ -1,6 +1,6 @@
-//! The fast path: clones. The packet itself goes on; where ingress or egress has ended, what the clone begins with is noted: see
-//! [`crate::NotedClones::bytes_of`]. The burst ends behind the packet if the next one could tell that the clone has not been executed
-//! before it.
+//! The fast path: clones. The packet itself continues; where ingress or egress has ended, the first bytes of the clone
+//! are noted: see [`crate::NotedClones::bytes_of`]. The burst ends after the packet if the next packet could see that
+//! the clone has not been executed before it.
 
 use super::Translator;
 use super::value::{ActionData, Value};
@@ -13,17 +13,17 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_ir::{Expr, Header};
 
-/// What the program asked for last.
+/// The last clone that the program requested.
 #[derive(Clone, Copy)]
 pub(super) struct CloneWanted {
-    /// 0 when it has asked for nothing.
+    /// 0 when no clone is requested.
     wanted: Variable,
     session: Variable,
     field_list: Variable,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// Behind the parser: no clone is wanted.
+    /// After the parser: no clone is requested.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
         self.clone_wanted = None;
         if !leaf.notes.clones || route.clones(&leaf.program) == [false; 2] {
@@ -47,7 +47,7 @@ impl<'a> Translator<'_, 'a, '_> {
         leaf.notes.clones && route.clones(&leaf.program)[1]
     }
 
-    /// The last one counts, as on the slow path.
+    /// Records a request for a clone. The last request counts, as on the slow path.
     pub(super) fn clone_on_fast_path(&mut self, session: &Expr, field_list: Option<&Expr>, data: Option<&ActionData>) {
         let Some(clone) = self.clone_wanted else {
             return self.bail_out(BailOut::Clone);
@@ -64,7 +64,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Behind ingress, where the packet cannot bail out before egress: notes the clone, if one is wanted.
+    /// After ingress, where the packet can no longer bail out before egress: notes the clone, if one is requested.
     pub(super) fn note_clone_from_ingress(&mut self, route: &Route) {
         let Some(clone) = self.clone_wanted.filter(|_| route.clones(self.program)[0]) else {
             return;
@@ -78,7 +78,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(clone.wanted, zero);
     }
 
-    /// The same behind egress, of a packet for which these facts are certain.
+    /// After egress: notes the clone of a packet for which these facts are certain, if one is requested.
     pub(super) fn note_clone_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts) {
         let Some(clone) = self.clone_wanted.filter(|_| self.notes_clones_from_egress(route, leaf)) else {
             return;
@@ -118,7 +118,8 @@ impl<'a> Translator<'_, 'a, '_> {
         });
     }
 
-    /// Stores what clones may keep, each in whole bytes; gives its beginning and its end, with room for so many more bytes.
+    /// Stores the values that clones may keep, each in whole bytes. Returns the beginning and the end of these values;
+    /// after the end there is room for `more` bytes.
     fn store_kept(&mut self, route: &Route, more: usize) -> (ir::Value, ir::Value) {
         let mut values = Vec::new();
         let mut bits = 0;
@@ -134,7 +135,7 @@ impl<'a> Translator<'_, 'a, '_> {
         (head, self.address(head, bytes as i32))
     }
 
-    /// As many zeros as so many bits lack to whole bytes.
+    /// The zero bits that pad a value of `bits` bits to whole bytes.
     fn zeros(&mut self, bits: usize) -> Value {
         let zero = self.number(0);
         self.value_of_u64((bits.next_multiple_of(8) - bits) as u32, zero)
@@ -163,7 +164,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store_words(target, &packed.words, packed.bits / 8);
     }
 
-    /// Notes a clone with these first bytes.
+    /// Notes a clone that begins with the bytes from `head` to `end`.
     fn note_clone(
         &mut self,
         route: &Route,

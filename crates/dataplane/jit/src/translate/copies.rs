@@ -1,5 +1,6 @@
-//! The fast path of copies of a packet. They are made by a loop around what follows ingress. What the packet's slots were at its beginning they
-//! are again for every copy; each is put together in memory of its own ([`crate::packet_context::Copies`]):
+//! The fast path of the copies of a packet. A loop around what follows ingress makes them. For every copy, the slots
+//! again have the values that they had before the loop. Each copy is put together in memory of its own
+//! ([`crate::packet_context::Copies`]):
 //!
 //! ```text
 //!   replicate ─► more members? ─► port, instance ─► egress ─► Left ─► compute checksum ─► Deparse
@@ -32,22 +33,22 @@ use std::mem::offset_of;
 /// The loop that makes the copies of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct CopyLoop {
-    /// Where the [frame](crate::fast_path::Frame) of the present copy is.
+    /// The address of the current copy's [frame](crate::fast_path::Frame).
     frame: Variable,
-    /// Where is noted what becomes of it.
+    /// The address for its fate.
     fate: Variable,
-    /// The port by which it leaves.
+    /// Its output port.
     port: Variable,
-    /// At most so many bytes of it leave, if nobody waits in the loop: see [`Lane::truncate_to`].
+    /// The most bytes of it that leave, in variants in which packets do not wait: see [`Lane::truncate_to`].
     pub(super) truncate_to: Variable,
-    /// Goes on with the next one.
+    /// Continues with the next copy.
     next: ir::Block,
 }
 
-/// What a look-up found whose key is the same for all copies of a packet.
+/// The result of a look-up whose key is the same for all copies of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct FoundOnce {
-    /// Whether it has been found.
+    /// Whether the look-up has been made.
     known: Variable,
     record: Variable,
     hit: Variable,
@@ -62,8 +63,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(copies.next, &[]);
     }
 
-    /// Begins to make copies; goes on with the first thing that is done for each of them. Gives also the tables that have been
-    /// applied for all of them.
+    /// Begins the loop, and continues with the first code for each copy. Also returns the tables that have been
+    /// applied once for all copies.
     pub(super) fn replicate(&mut self, route: &Route, leaf: &'a Leaf, id: BlockId) -> (CopyLoop, BTreeSet<TableId>) {
         let [frame, fate, port, truncate_to, member, end] =
             std::array::from_fn(|_| self.builder.declare_var(types::I64));
@@ -118,8 +119,8 @@ impl<'a> Translator<'_, 'a, '_> {
         (copies, once)
     }
 
-    /// Applies the tables that are [applied once](once_for_copies) for all copies, behind what the architecture says of all of them;
-    /// gives which they are.
+    /// Applies the tables that are [applied once](once_for_copies) for all copies, after setting the sources that all
+    /// copies share. Returns these tables.
     fn apply_once(&mut self, route: &Route, leaf: &'a Leaf, replicate: BlockId) -> BTreeSet<TableId> {
         let tables = once_for_copies(self.program, route, &leaf.flow, replicate);
         let is_inlined = |table: TableId| {
@@ -153,7 +154,8 @@ impl<'a> Translator<'_, 'a, '_> {
         tables.into_iter().map(|(table, _)| table).collect()
     }
 
-    /// Look-ups whose keys nothing behind ingress writes are made once for all copies, of tables that have not been applied.
+    /// Prepares look-ups whose keys do not change after ingress, so that each is made once for all copies. Tables that
+    /// have been applied already are left out.
     fn prepare_look_ups(
         &mut self,
         route: &Route,
@@ -214,7 +216,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Finds the members of the group, and places for as many copies.
+    /// Finds the members of the group, and room for as many copies.
     fn begin_copies(&mut self, route: &Route, copies: CopyLoop, member: Variable, end: Variable) {
         let group = route.group().expect("copies are made of packets with a group");
         let group = self.read_slot(group);
@@ -248,8 +250,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store_fate(replicated);
     }
 
-    /// Has the context name the members of a group, and makes sure that there are places for as many copies; how many copies there are
-    /// already. Packets one behind the other often have the same group.
+    /// Sets the members of a group in the context, and makes sure that there is room for as many copies. Returns the
+    /// number of copies made so far. Consecutive packets often have the same group.
     fn find_members(&mut self, group: ir::Value) -> ir::Value {
         let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
         let (known, size) = (
@@ -280,7 +282,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(variable, following);
     }
 
-    /// The slots that may be written for a copy, and sums, with the values that they have now.
+    /// The slots that may be written for a copy, and the sums, with their current values.
     fn values_to_restore(&mut self, leaf: &Leaf) -> Vec<Restored> {
         let mut values = Vec::new();
         for &slot in &leaf.written {
@@ -299,7 +301,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 Home::Packet(_) | Home::Constant(_) => {}
             }
         }
-        // What the packet's sums are is the same for all copies, too: Cranelift sees that if they begin with it anew.
+        // The packet's sums are also the same for all copies. Cranelift sees that if every copy restores them.
         if !self.burst_state().staged() {
             for variable in self.sum_variables() {
                 values.push(Restored::Register(variable, self.builder.use_var(variable)));
@@ -325,7 +327,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// The present copy is complete: so many bytes, of which the least of the lengths asked for leave.
+    /// Completes the current copy. Of its `length` bytes, at most as many leave as the truncation limit allows.
     pub(super) fn finish_copy(&mut self, copies: CopyLoop, length: ir::Value) {
         let limit = self.truncate_limit();
         let length = self.builder.ins().umin(length, limit);
@@ -334,17 +336,17 @@ impl<'a> Translator<'_, 'a, '_> {
         self.end_copy(copies, fate::PLAIN);
     }
 
-    /// Where the bytes of the present copy are put together.
+    /// The address of the current copy's bytes.
     pub(super) fn copy_target(&mut self, copies: CopyLoop) -> ir::Value {
         let frame = self.builder.use_var(copies.frame);
         self.load(frame, offset_of!(Frame, start) as i32)
     }
 }
 
-/// A value that a slot has again for every copy.
+/// A value that is restored for every copy.
 enum Restored {
     Register(Variable, ir::Value),
-    /// Words in the lane, and where they are kept in it.
+    /// Words in the lane, and the place in the lane where their values are kept.
     Lane {
         slot: i32,
         kept: i32,
@@ -352,7 +354,7 @@ enum Restored {
     },
 }
 
-/// What the architecture says of copies, of that what differs between them, or what does not.
+/// The sources for copies: those that differ between copies, or those that do not.
 fn sources_for_copies(route: &Route, differing: bool) -> Vec<(SlotId, Source)> {
     let sources = route.before_copy().iter().copied();
     sources.filter(|(_, source)| differs(*source) == differing).collect()

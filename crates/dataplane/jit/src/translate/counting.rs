@@ -1,12 +1,13 @@
-//! Counters, direct ones too: in generated code, without calls.
+//! Counters, including direct counters, in generated code without calls.
 //!
-//! A worker counts in words of its own, which generated code adds to. A worker without such words calls the runtime.
+//! A worker counts in words of its own, to which generated code adds. Without such words, generated code calls the
+//! runtime.
 //!
 //! # Packets that bail out
 //!
-//! On the fast path a packet may be counted and take the slow path afterwards, which counts it again. So each place that counts
-//! before a place where packets may bail out keeps in a register where it has counted, and a packet that bails out is first taken
-//! back from all of these counters:
+//! On the fast path a packet may be counted and then take the slow path, which counts it again. So each count that may
+//! be followed by a bail-out keeps the counted element in a register, and a packet that bails out is first taken back
+//! from all of these counters:
 //!
 //! ```text
 //!   src_mac.apply() ─ counts ─► miss? ── yes ─► taken back ─► slow path: counts, sends a digest
@@ -26,30 +27,31 @@ use cranelift_frontend::Variable;
 use forebay_ir::{Body, CounterId, Op, Program, TableId, Terminator, Unit};
 use forebay_tables::SLOT_BITS;
 
-/// Where the present packet has been counted, as far as it may have to be taken back.
+/// Where the current packet has been counted, if it may have to be taken back.
 #[derive(Default)]
 pub(super) struct Counted {
-    /// By place that counts, in the order of translation: its counter, once it is translated. The register has 0 when the packet was
-    /// not counted there, the address of the element, or, when the runtime has counted, twice the index of the element and one.
+    /// For each count, in the order of translation: its counter, once it is translated, and a register. The register
+    /// is 0 when the packet was not counted there. Otherwise it is the element's address or, if the runtime has
+    /// counted, twice the element's index plus one.
     places: Vec<(Option<CounterId>, Variable)>,
-    /// How many places are translated.
+    /// How many counts have been translated.
     used: usize,
-    /// By block of the flow: whether a packet may bail out there or behind it.
+    /// By block of the flow: whether a packet may bail out in it or after it.
     bails: Vec<bool>,
-    /// Whether it may behind the present place.
+    /// Whether a packet may bail out after the current position.
     may_bail: bool,
 }
 
-/// A packet takes the slow path, after it was taken back from counters.
+/// A packet is taken back from counters, and then takes the slow path.
 pub(super) struct TakenBack {
-    /// Where that begins.
+    /// The block for this.
     block: ir::Block,
     reason: BailOut,
     counted: Vec<(CounterId, Variable)>,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// Behind the parser: the packet has not been counted.
+    /// After the parser: the packet has not been counted.
     pub(super) fn begin_counting(&mut self, route: &Route, leaf: &Leaf) {
         let bails = blocks_before_bail_outs(self.program, route, leaf);
         let places = bails
@@ -72,17 +74,17 @@ impl<'a> Translator<'_, 'a, '_> {
         };
     }
 
-    /// What follows is in this block of the flow.
+    /// Begins a block of the flow.
     pub(super) fn count_in_block(&mut self, block: usize) {
         self.counted.may_bail = self.counted.bails[block];
     }
 
-    /// What is needed behind a look-up at which packets wait.
+    /// The registers that are needed after a look-up at which packets wait.
     pub(super) fn counted_variables(&self) -> Vec<Variable> {
         self.counted.places.iter().map(|(_, variable)| *variable).collect()
     }
 
-    /// Counts the packet in an element; nothing happens outside the array.
+    /// Counts the packet in an element; does nothing if the index is outside the array.
     pub(super) fn count_element(&mut self, counter: CounterId, index: ir::Value) {
         let declared = &self.program.counters[counter.index()];
         match declared.size {
@@ -91,7 +93,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Counts a hit or a miss of a table that has a direct counter.
+    /// Counts a hit or a miss of a table with a direct counter.
     pub(super) fn count_directly(&mut self, table: TableId, hit: ir::Value, first_word: ir::Value) {
         let table = &self.program.tables[table.index()];
         let Some(counter) = table.direct_counter else { return };
@@ -101,7 +103,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.count_inside(counter, index);
     }
 
-    /// Counts the packet in an element of the array.
+    /// Counts the packet in an element inside the array.
     fn count_inside(&mut self, counter: CounterId, index: ir::Value) {
         let unit = self.program.counters[counter.index()].unit;
         let counters = self.load_counters();
@@ -133,14 +135,14 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(next);
     }
 
-    /// Has the runtime count.
+    /// Lets the runtime count.
     fn count_by_runtime(&mut self, counter: CounterId, index: ir::Value) {
         let counter = self.number(counter.0.into());
         self.tell_facts();
         self.call(runtime::COUNT, &[self.context, counter, index]);
     }
 
-    /// The register of the place that counts next, if what it counts may have to be taken back.
+    /// The register for the next count, if that may have to be taken back.
     fn next_place(&mut self, counter: CounterId) -> Option<Variable> {
         let counted = &mut self.counted;
         if !counted.may_bail {
@@ -152,7 +154,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Some(*variable)
     }
 
-    /// Adds the packet to an element that is ours alone.
+    /// Adds the packet to an element that belongs to this worker alone.
     fn add_packet(&mut self, unit: Unit, element: ir::Value) {
         if unit != Unit::Bytes {
             let one = self.number(1);
@@ -170,7 +172,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store(after, address, offset);
     }
 
-    /// The packet takes the slow path: where it does so, after it was taken back from all counters.
+    /// The block in which the packet is taken back from all counters and then takes the slow path.
     pub(super) fn bail_out_block(&mut self, reason: BailOut) -> ir::Block {
         let end = self.ending(super::Ending::BailedOut(reason));
         let used = self.counted.places[..self.counted.used].iter();
@@ -185,7 +187,7 @@ impl<'a> Translator<'_, 'a, '_> {
         block
     }
 
-    /// Translates what packets that bail out do before.
+    /// Translates the blocks that take packets back.
     pub(super) fn fill_taken_back(&mut self) {
         for TakenBack { block, reason, counted } in std::mem::take(&mut self.taken_back) {
             self.builder.switch_to_block(block);
@@ -199,7 +201,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Takes the packet back from where it was counted: see [`Counted::places`].
+    /// Takes the packet back from one counter: see [`Counted::places`].
     fn take_back(&mut self, counter: CounterId, counted: ir::Value) {
         let unit = self.program.counters[counter.index()].unit;
         let one = self.number(1);
@@ -231,7 +233,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 }
 
-/// By block of a flow, whose blocks are in order: whether a packet may bail out there or behind it.
+/// By block of a flow, in topological order: whether a packet may bail out in it or after it.
 fn blocks_before_bail_outs(program: &Program, route: &Route, leaf: &Leaf) -> Vec<bool> {
     let flow = &leaf.flow;
     let mut bails = vec![false; flow.blocks.len()];
@@ -242,7 +244,7 @@ fn blocks_before_bail_outs(program: &Program, route: &Route, leaf: &Leaf) -> Vec
     bails
 }
 
-/// In how many places statements, and a table that is applied behind them, count.
+/// How many counts there are in statements and in the table that is applied after them.
 fn places_in_block(program: &Program, statements: &[forebay_ir::Statement], terminator: &Terminator) -> usize {
     let counts = |statement: &&forebay_ir::Statement| matches!(statement.op, Op::Count { .. });
     let own = statements.iter().filter(counts).count();

@@ -1,4 +1,4 @@
-//! CRCs of data that is in registers, or in the packet.
+//! CRCs of data in registers or in the packet.
 
 use super::Translator;
 use super::access::unchanging;
@@ -7,11 +7,11 @@ use crate::crc::{Crc, STEP};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::DataItem;
 
-/// A byte of data: a word, and where in it the byte is, in bits from its end.
+/// A byte of data: a word, and the byte's lowest bit in it.
 type Byte = (ir::Value, u32);
 
 impl Translator<'_, '_, '_> {
-    /// The check of so many bytes, whose first is the most significant of the first word.
+    /// The CRC of `bytes` bytes. The first byte is the most significant of the first word.
     pub(super) fn crc(&mut self, crc: &'static Crc, words: &[ir::Value], bytes: u32) -> ir::Value {
         let mut steps = words.chunks(STEP / size_of::<u64>());
         let first_count = bytes.min(STEP as u32);
@@ -31,8 +31,8 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().bxor_imm_u(remainder, i64::from(crc.final_xor))
     }
 
-    /// The check of data that the parser has taken from the packet and nobody has changed: from there. Nothing when it is other
-    /// data, or too much of it.
+    /// The CRC of data that the parser has extracted and that has not changed since, read from the packet. `None` when
+    /// the data is not of this kind or too long.
     pub(super) fn crc_of_packet(&mut self, crc: &'static Crc, data: &[DataItem]) -> Option<ir::Value> {
         let mut slots = Vec::new();
         for item in data {
@@ -65,18 +65,18 @@ impl Translator<'_, '_, '_> {
         Some(self.crc_of_bytes(crc, &bytes))
     }
 
-    /// The check of so many bytes that are divided in one step.
+    /// The CRC of bytes that are divided in one step.
     fn crc_of_bytes(&mut self, crc: &'static Crc, bytes: &[Byte]) -> ir::Value {
         let constant = self.number(i64::from(crc.initial_behind(bytes.len() as u32) ^ crc.final_xor));
         self.crc_step(crc, bytes, constant)
     }
 
-    /// The remainder of so many bytes of words behind others of which there is a remainder.
+    /// The remainder of the first `count` bytes of some words, after bytes whose remainder is `before`.
     fn crc_behind(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
         let first = self.builder.ins().bswap(before);
         let mut dividend = words.to_vec();
         dividend[0] = self.builder.ins().bxor(words[0], first);
-        // Of fewer than four bytes, the remainder before is not used up.
+        // Fewer than four bytes do not use up the previous remainder.
         let left = match count < 4 {
             true => self.shifted_right(before, 8 * count),
             false => self.number(0),
@@ -84,7 +84,8 @@ impl Translator<'_, '_, '_> {
         self.crc_step(crc, &bytes_of(&dividend, count), left)
     }
 
-    /// The remainder of bytes, added to what is there. Half of it is added up apart from the other one: neither waits for that.
+    /// The remainder of bytes, added to `before`. The two halves are summed up separately, so that neither waits for
+    /// the other.
     fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
         let tables = self.pointer(&raw const crc.remainders);
         let [tables, before] = self.used_once(tables, before);
@@ -99,17 +100,18 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().bxor(even, odd)
     }
 
-    /// Two words as they are, however often they are used. Cranelift has an instruction of the processor take an operand from
-    /// memory itself where what it computes is used once, and so is all that is computed from it, up to what has two results.
+    /// Returns two words unchanged. This keeps Cranelift from folding a load into the instruction that uses it.
+    /// Cranelift does that if the result, and all that is computed from it, has a single use; an instruction with two
+    /// results ends this chain.
     fn used_once(&mut self, one: ir::Value, other: ir::Value) -> [ir::Value; 2] {
         let both = self.builder.ins().iconcat(one, other);
         let (one, other) = self.builder.ins().isplit(both);
         [one, other]
     }
 
-    /// What a table has for a byte.
+    /// The table's entry for a byte.
     fn table_word(&mut self, tables: ir::Value, table: usize, (word, first_bit): Byte) -> ir::Value {
-        // The byte's bits, as an offset in bytes at once.
+        // The byte's bits, already as an offset in bytes.
         const ENTRY: u32 = size_of::<u32>().ilog2();
         let turn = (u64::BITS + ENTRY - first_bit) % u64::BITS;
         let turned = self.builder.ins().rotl_imm_u(word, i64::from(turn));

@@ -1,14 +1,14 @@
-//! The deparser of the fast path: headers in their places.
+//! The deparser of the fast path: puts emitted headers in place.
 //!
 //! ```text
 //! extracted   │ ethernet │ vlan │ ipv4 │ payload            ethernet and vlan differ, ipv4 and the payload stay
 //! emitted            │ ethernet │ ipv4 │ payload            ethernet is put where vlan ended, ipv4's changes into it
 //! ```
 //!
-//! The headers at the end that are emitted as they were extracted stay where they are, and only their changed fields are
-//! written. Those before them are put together and stored in front, so the frame begins earlier or later than the packet
-//! did. Where the deparser has conditions on a few validities, there is a copy for each case. What does not fit this
-//! goes through the output.
+//! The last headers, if they are emitted as they were extracted, stay where they are, and only their changed fields
+//! are written. The headers before them are put together and stored in front, so the frame may begin earlier or later
+//! than the packet did. If the deparser has conditions on a few validities, there is a copy of the code for each case.
+//! Anything else goes through the output.
 
 use super::copies::CopyLoop;
 use super::pack::Packed;
@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// Emits the headers and ends the packet's way.
+    /// Emits the headers and ends the packet.
     pub(super) fn deparse(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let few = |translator: &Self, headers: &[HeaderId]| {
             let uncertain = headers.iter().filter(|id| translator.validity(**id).is_none());
@@ -49,7 +49,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Decides on the headers in `rest`, one after the other; `chosen` are those before them that are valid.
+    /// Branches on the validity of the headers in `rest`, one after another; `chosen` are the valid ones before them.
     fn deparse_cases(
         &mut self,
         route: &'a Route,
@@ -88,13 +88,13 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Puts exactly these headers where they belong.
+    /// Puts exactly these headers in place.
     fn place(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, emitted: &[HeaderId]) {
         self.temporaries_used = 0;
         if let Some(copies) = self.copy_loop {
             return self.place_copy(copies, leaf, emitted);
         }
-        // A header that was extracted twice is what it was the last time, and only there.
+        // A header that was extracted twice has the values, and the position, of the last time.
         let mut before = BTreeSet::new();
         let stays = |pair: &(&HeaderId, &HeaderId)| {
             self.have_same_fields(*pair.0, *pair.1) && before.insert(*pair.1) && self.can_stay(*pair.1, leaf, parsed)
@@ -123,7 +123,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Puts exactly these headers, and what the parser left, into the memory of a copy.
+    /// Writes exactly these headers, and what the parser left, into the memory of a copy.
     fn place_copy(&mut self, copies: CopyLoop, leaf: &Leaf, emitted: &[HeaderId]) {
         let packed = self.pack_headers(emitted);
         let headers = packed.bits / 8;
@@ -139,12 +139,12 @@ impl<'a> Translator<'_, 'a, '_> {
         let bits = self.packet_bits();
         let bytes = self.shifted_right(bits, 3);
         let left = self.builder.ins().isub(bytes, parsed);
-        // No more than leaves in the end.
+        // At most the bytes that will leave.
         let headers = self.number(headers.into());
         let limit = self.truncate_limit();
         let limit = self.builder.ins().umax(limit, headers);
         let room = self.builder.ins().isub(limit, headers);
-        // Not `umin`: of 0, which is not known to be that before all is translated, Cranelift does not know the result.
+        // Not `umin`: Cranelift does not fold it with an operand that becomes 0 only after everything is translated.
         let are_less = self.builder.ins().icmp(IntCC::UnsignedLessThan, left, room);
         let count = self.builder.ins().select(are_less, left, room);
         self.when(count, |translator| {
@@ -157,19 +157,19 @@ impl<'a> Translator<'_, 'a, '_> {
         self.finish_copy(copies, length);
     }
 
-    /// The fields of headers, put together.
+    /// Packs the fields of headers.
     fn pack_headers(&mut self, headers: &[HeaderId]) -> Packed {
         let program = self.program;
         let fields = headers.iter().flat_map(|id| &program.headers[id.index()].fields);
         self.pack_slots(fields.map(|field| field.slot))
     }
 
-    /// Where the parser stands behind the last header.
+    /// The parser's position after the last header.
     pub(super) fn position_behind(&self, leaf: &Leaf) -> Position {
         Position::of(leaf.cursor, self.cursor_variable)
     }
 
-    /// Whether two headers are one, or have become one but for their validities: see `route/coalescing.rs`.
+    /// Whether two headers are the same, or have the same fields after coalescing: see `route/coalescing.rs`.
     fn have_same_fields(&self, one: HeaderId, other: HeaderId) -> bool {
         let [one, other] = [one, other].map(|id| self.program.headers[id.index()].fields.iter());
         one.map(|field| field.slot).eq(other.map(|field| field.slot))
@@ -179,7 +179,7 @@ impl<'a> Translator<'_, 'a, '_> {
         header_bits(self.program, &self.program.headers[id.index()]).0
     }
 
-    /// Whether a header that was extracted can stay where it is, with changed fields written to their places.
+    /// Whether an extracted header can stay where it is, with changed fields written in place.
     fn can_stay(&self, id: HeaderId, leaf: &Leaf, parsed: &Parsed) -> bool {
         let header = &self.program.headers[id.index()];
         let is_changed = |slot| leaf.written.contains(&slot) || leaf.changed.contains(&slot);
@@ -191,7 +191,7 @@ impl<'a> Translator<'_, 'a, '_> {
         keeps_length && changed.all(|slot| parsed.fields.contains_key(&slot))
     }
 
-    /// The slots of fields of extracted headers that may differ from what is in the packet.
+    /// The slots of fields of extracted headers that may differ from the packet.
     fn changed_fields(&self, headers: &[HeaderId], leaf: &Leaf) -> Vec<SlotId> {
         let program = self.program;
         let headers = headers.iter().map(|header| &program.headers[header.index()]);
@@ -201,7 +201,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .collect()
     }
 
-    /// Headers that are composed go before those that stay, which begin at `start`.
+    /// Puts the composed headers in front of those that stay, which begin at `start`.
     fn place_at(
         &mut self,
         leaf: &Leaf,
@@ -209,11 +209,12 @@ impl<'a> Translator<'_, 'a, '_> {
         (composed, staying): (&[HeaderId], &[HeaderId]),
         start: Position,
     ) {
-        // Everything is loaded before anything is stored: composed headers may lie over those that they replace.
+        // Everything is loaded before anything is stored, because composed headers may overlap those that they
+        // replace.
         let packed = self.pack_headers(composed);
         for slot in self.changed_fields(staying, leaf) {
             if matches!(self.homes.of(slot), Home::Packet(_)) {
-                // Changed at once.
+                // The field was changed in the packet at once.
                 continue;
             }
             let value = self.read_slot(slot);
@@ -257,7 +258,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Has the runtime collect what the deparser emits, of a packet that is no copy.
+    /// Lets the runtime collect what the deparser emits. Not for copies.
     fn deparse_to_output(&mut self, route: &'a Route, leaf: &Leaf) {
         assert!(
             self.copy_loop.is_none(),
@@ -276,8 +277,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.send_lane(fate::REWRITTEN);
     }
 
-    /// How many assignments, from the first on, write fields in the packet without reading what those before have
-    /// written; 0 for fewer than two.
+    /// The number of assignments, from the first on, that write fields in the packet and do not read what the previous
+    /// ones wrote; 0 if there are fewer than two.
     pub(super) fn written_together(&self, statements: &[Statement]) -> usize {
         let mut written: Vec<SlotId> = Vec::new();
         for statement in statements {
@@ -294,7 +295,7 @@ impl<'a> Translator<'_, 'a, '_> {
         if written.len() < 2 { 0 } else { written.len() }
     }
 
-    /// The place of a field of whole bytes that is changed in the packet at once.
+    /// The field of a slot, if it consists of whole bytes and is changed in the packet at once.
     fn whole_bytes_in_packet(&self, slot: SlotId) -> Option<Field> {
         let width = self.program.slot(slot).width;
         match self.homes.of(slot) {
@@ -306,7 +307,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Writes such fields. Those that follow one another are put together before.
+    /// Writes such fields. Adjacent fields are first put together.
     pub(super) fn write_together(&mut self, statements: &[Statement], data: Option<&ActionData>) {
         let mut writes = Vec::new();
         for statement in statements {
@@ -336,7 +337,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Writes a field where it is in the packet.
+    /// Writes a field to its position in the packet.
     pub(super) fn store_field(&mut self, place: &Field, value: Value) {
         let address = self.address_of_field(place);
         for index in 0..words(value.width) {
@@ -354,7 +355,7 @@ impl<'a> Translator<'_, 'a, '_> {
             return self.store_bytes(address, first_bit / 8, end / 8, word);
         }
         for byte in first_bit / 8..end.div_ceil(8) {
-            // Bits of the field in this byte: from the left, `skip` are others', and `behind` on the right.
+            // Bits of this byte that belong to other fields: `skip` on the left, `behind` on the right.
             let skip = first_bit.saturating_sub(8 * byte);
             let behind = (8 * byte + 8).saturating_sub(end);
             let part = if behind > 0 {
@@ -373,7 +374,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Writes whole bytes, in as few parts as there are powers of two.
+    /// Writes whole bytes, in parts whose sizes are powers of two.
     pub(super) fn store_bytes(&mut self, address: ir::Value, first: u32, end: u32, word: ir::Value) {
         let mut at = first;
         while at < end {

@@ -1,6 +1,6 @@
-//! Expressions: the value of a tree, and conditions.
+//! Expressions: values of expression trees, and conditions.
 //!
-//! Expressions have no effects and nothing in them can fail, so both sides of a [`Expr::Mux`] are computed.
+//! Expressions have no effects and cannot fail, so both sides of a [`Expr::Mux`] are computed.
 
 use super::Translator;
 use super::value::{ActionData, Place, Value};
@@ -8,10 +8,10 @@ use crate::runtime::{WideOperator, words};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{BinaryOp, Expr, UnaryOp};
 
-/// A value turned round, as P4 programs write it: `v[31 - n:0] ++ v[31:32 - n]`.
+/// A rotated value, as P4 programs write it: `v[31 - n:0] ++ v[31:32 - n]`.
 struct Rotation<'e> {
     operand: &'e Expr,
-    /// As many bits as the value has that are turned.
+    /// The type with as many bits as the rotated value.
     kind: ir::Type,
     left: u32,
 }
@@ -108,13 +108,13 @@ impl Translator<'_, '_, '_> {
         self.low_word(value)
     }
 
-    /// An expression as an index, an amount, a bound: too large a number is the largest.
+    /// An expression used as an index, an amount or a bound: numbers that are too large become the largest.
     pub(super) fn saturated_of(&mut self, expr: &Expr, data: Option<&ActionData>) -> ir::Value {
         let value = self.value(expr, data);
         self.saturated(value)
     }
 
-    /// An expression of width 1 as something that can be branched on.
+    /// An expression of width 1 as a value that can be branched on.
     pub(super) fn condition(&mut self, expr: &Expr, data: Option<&ActionData>) -> ir::Value {
         match expr {
             Expr::Binary(operator, left, right) if operator.is_comparison() => {
@@ -134,8 +134,8 @@ impl Translator<'_, '_, '_> {
         match (then_value.place, else_value.place) {
             (Place::Word(a), Place::Word(b)) => Value::word(width, select(self, a, b)),
             (Place::Double(a), Place::Double(b)) => {
-                // Half by half: Cranelift would make a minimum or maximum of a comparison's operands, which it has for
-                // words alone.
+                // Done in halves: for a comparison's operands, Cranelift would make a minimum or maximum, which it
+                // supports only for words.
                 let (a_low, a_high) = self.split(a);
                 let (b_low, b_high) = self.split(b);
                 let (low, high) = (select(self, a_low, b_low), select(self, a_high, b_high));
@@ -181,7 +181,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The truth of a comparison, as something of 8 bits that can be branched on.
+    /// The result of a comparison, as an 8-bit value that can be branched on.
     pub(super) fn comparison(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
         match (left.place, right.place) {
             (Place::Word(a), Place::Word(b)) => self.word_comparison(operator, left.width, a, b),
@@ -225,7 +225,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The 64 bits of a value in memory from bit `lo` on, with zeros behind its last word.
+    /// The 64 bits of a value in memory from bit `lo` on, with zeros after its last word.
     fn word_of_wide(&mut self, value: Value, lo: u32) -> ir::Value {
         let index = (lo / 64) as usize;
         let word = self.limb(value, index);
@@ -239,7 +239,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().bor(low, high)
     }
 
-    /// A word moved to the right by a constant below 64.
+    /// A word shifted right by a constant below 64.
     pub(super) fn shifted_right(&mut self, word: ir::Value, amount: u32) -> ir::Value {
         if amount == 0 {
             return word;
@@ -248,7 +248,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().ushr(word, amount)
     }
 
-    /// A word moved to the left by a constant up to 64.
+    /// A word shifted left by a constant up to 64.
     pub(super) fn shifted_left(&mut self, word: ir::Value, amount: u32) -> ir::Value {
         match amount {
             0 => word,

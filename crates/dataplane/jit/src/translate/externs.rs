@@ -1,4 +1,4 @@
-//! Statements, and what they call outside: stateful objects, and requests to the architecture.
+//! Statements, and their external effects: stateful objects, and requests to the architecture.
 
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{DigestId, Expr, Op, RegisterId};
 
 impl Translator<'_, '_, '_> {
-    /// An operation.
+    /// Translates an operation.
     pub(super) fn statement(&mut self, op: &Op, data: Option<&ActionData>) {
         match op {
             Op::Assign { slot, value } => {
@@ -25,7 +25,7 @@ impl Translator<'_, '_, '_> {
                 let condition = self.condition(condition, data);
                 self.require(condition, Ending::AssertFailed);
             }
-            // Nobody traces compiled code.
+            // Compiled code is not traced.
             Op::LogMessage { .. } => {}
             Op::Hash { .. } | Op::VerifyChecksum { .. } | Op::UpdateChecksum { .. } => self.hash_op(op, data),
             Op::Clone {
@@ -163,7 +163,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().icmp(IntCC::Equal, condition, zero)
     }
 
-    /// Operations that ask something of the architecture.
+    /// Translates an operation that makes a request to the architecture.
     fn request(&mut self, op: &Op, data: Option<&ActionData>) {
         match op {
             Op::Clone {

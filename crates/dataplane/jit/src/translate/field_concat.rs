@@ -1,4 +1,4 @@
-//! The fast path: values that are put together from fields of the packet.
+//! The fast path: values that are concatenations of fields of the packet.
 //!
 //! ```text
 //!   flow = src_addr ++ dst_addr ++ src_port ++ dst_port ++ tos
@@ -16,7 +16,7 @@ use forebay_ir::{Expr, Op, SlotId};
 const WIDTH_MAX: u32 = 128;
 
 impl Translator<'_, '_, '_> {
-    /// A value that is put together from fields which nobody has changed. Nothing when there is no gain in taking them together.
+    /// A concatenation of unchanged fields. `None` if loading adjacent fields together gains nothing.
     pub(super) fn composed_in_packet(&mut self, expr: &Expr) -> Option<Value> {
         let slots = self.composition(expr)?;
         let runs = self.runs(&slots).filter(|runs| runs.len() < slots.len())?;
@@ -45,7 +45,7 @@ impl Translator<'_, '_, '_> {
         })
     }
 
-    /// Adds a part of so many bits, behind which as many others come.
+    /// Adds a part of `bits` bits, which is followed by `behind` bits.
     fn put(&mut self, limbs: &mut [Option<ir::Value>], part: ir::Value, bits: u32, behind: u32) {
         let (limb, shift) = ((behind / u64::BITS) as usize, behind % u64::BITS);
         let low = self.shifted_left(part, shift);
@@ -58,7 +58,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The fields that a value is put together from, if it is.
+    /// The fields of which a value is the concatenation, if it is one.
     pub(super) fn composition(&self, expr: &Expr) -> Option<Vec<SlotId>> {
         match expr {
             Expr::Slot(slot) => Some(self.compositions.get(slot).cloned().unwrap_or_else(|| vec![*slot])),
@@ -71,7 +71,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Remembers from which fields a value is put together, until it gets another one or the block ends.
+    /// Records of which fields a slot is the concatenation, until the slot is written again or the block ends.
     pub(super) fn note_composition(&mut self, op: &Op) {
         if self.leaf.is_none() {
             return;
@@ -87,7 +87,8 @@ impl Translator<'_, '_, '_> {
         self.compositions.extend(composed);
     }
 
-    /// Where in the packet these fields are: each with as many bits as go on behind it. Nothing when some have been changed.
+    /// The runs of adjacent fields in the packet, each with its first field and its bits. `None` if some fields have
+    /// been changed.
     pub(super) fn runs(&self, slots: &[SlotId]) -> Option<Vec<(Field, u32)>> {
         let mut runs: Vec<(Field, u32)> = Vec::new();
         for slot in slots {

@@ -7,17 +7,17 @@ use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, SlotId, Statement, Terminator};
 
-/// A body in the middle of a function.
+/// A body within a function.
 pub(super) struct Region {
     /// Cranelift's block for each block of the body.
     blocks: Vec<ir::Block>,
     data: Option<ActionData>,
-    /// Where to go when the body returns; the function returns when there is nothing.
+    /// The block to which the body returns; without it, the function returns.
     on_return: Option<ir::Block>,
 }
 
 impl Region {
-    /// A region without action data, which does not return.
+    /// A region without action data that does not return.
     pub(super) fn of_blocks(blocks: Vec<ir::Block>) -> Region {
         Region {
             blocks,
@@ -36,7 +36,7 @@ impl Region {
 }
 
 impl Translator<'_, '_, '_> {
-    /// A whole body, from where we are.
+    /// Translates a whole body.
     pub(super) fn body(&mut self, body: &Body, data: Option<ActionData>, on_return: Option<ir::Block>) {
         let blocks: Vec<ir::Block> = body.blocks.iter().map(|_| self.builder.create_block()).collect();
         self.builder.ins().jump(blocks[0], &[]);
@@ -77,7 +77,7 @@ impl Translator<'_, '_, '_> {
         self.terminator(region, &block.terminator, id);
     }
 
-    /// Operations, up to the terminator.
+    /// Translates operations, up to the terminator.
     pub(super) fn statements(&mut self, region: &Region, statements: &[Statement]) {
         self.compositions.clear();
         let mut rest = statements;
@@ -107,14 +107,15 @@ impl Translator<'_, '_, '_> {
         self.step(true);
     }
 
-    /// Whether the next statement gives a slot in the state another value, before anything else could see this one.
+    /// Whether the next statement overwrites a slot in the state before anything else can read it.
     fn is_overwritten(&self, slot: SlotId, next: Option<&Statement>) -> bool {
         let is_assigned = next.is_some_and(|next| matches!(next.op, Op::Assign { slot: other, .. } if other == slot));
         let is_word = (1..=64).contains(&self.program.slot(slot).width);
         !self.is_fast_path() && self.counting == StepCounting::Never && is_assigned && is_word
     }
 
-    /// On the fast path: fields that were written are not taken from the packet together with others.
+    /// On the fast path: marks written fields as changed, so that they are not loaded from the packet together with
+    /// others.
     fn note_written(&mut self, op: &Op) {
         if self.leaf.is_some() {
             let slots = op.slots_written(self.program);
@@ -122,7 +123,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The end of a block.
+    /// Translates the end of a block.
     pub(super) fn terminator(&mut self, region: &Region, terminator: &Terminator, id: BlockId) {
         match terminator {
             Terminator::Jump(next) => {

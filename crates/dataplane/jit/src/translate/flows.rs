@@ -1,4 +1,4 @@
-//! The fast path: look-ups that take what was found for the last packet of the flow: see [`crate::flows`].
+//! The fast path: look-ups that reuse the results of the flow's last packet: see [`crate::flows`].
 
 use super::Translator;
 use super::access::within_bounds;
@@ -21,25 +21,25 @@ use forebay_tables::NO_SLOT;
 use forebay_tables::search::HASH_FACTOR;
 use std::collections::HashMap;
 
-/// Words of fields that say which flow a packet belongs to, at most.
+/// The most words of fields that may identify a flow.
 const FLOW_WORDS_MAX: usize = 16;
 
-/// The bits of a slot's first word that are the flow's hash; the others are the tag.
+/// The bits of a slot's first word that are the flow's hash; the other bits are the tag.
 const SIGNATURE_HASH: u64 = !0 << u32::BITS;
 
-/// By how much the words before are turned when the next one comes.
+/// The rotation of the previous words when the next one is added to the hash.
 const TURN: i64 = 29;
 
-/// The present packet's slot in the flow cache.
+/// The current packet's slot in the flow cache.
 #[derive(Clone)]
 pub(super) struct FlowSlot {
     variable: Variable,
-    /// Fields that nobody had changed when they were read to find it.
+    /// Fields that were read, unchanged, to find the slot.
     values: HashMap<SlotId, Value>,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// Behind the parser: finds the packet's slot, if a table with a place there is looked up on this way.
+    /// After the parser: finds the packet's slot, if a table with a place in it is looked up on this path.
     pub(super) fn begin_flow(&mut self, route: &Route, leaf: &'a Leaf) {
         self.flow_slot = None;
         self.flow_tables.clear();
@@ -54,7 +54,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// In a function that finds hashes: that of the packet's flow is what becomes of it, or 0.
+    /// In a function that finds hashes: stores the hash of the packet's flow, or 0, in place of the fate.
     pub(super) fn tell_hash(&mut self, route: &Route, leaf: &'a Leaf) {
         let layout = self.environment.slots.clone();
         let hash = layout.and_then(|layout| self.hash_of_flow(route, leaf, &layout));
@@ -67,8 +67,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The hash of the packet's flow, and the fields that it is made of; notes which tables are looked up with its slot. Nothing
-    /// when no table with a place is.
+    /// The hash of the packet's flow, and the fields that it is computed from; records which tables are looked up with
+    /// the slot. `None` if no table has a place in it.
     fn hash_of_flow(
         &mut self,
         route: &Route,
@@ -77,13 +77,13 @@ impl<'a> Translator<'_, 'a, '_> {
     ) -> Option<(ir::Value, HashMap<SlotId, Value>)> {
         let mut keys = FlowKeys::of(self.program, route, &leaf.flow);
         keys.tables.retain(|table| layout.place(*table).is_some());
-        // What is the same for all packets on this way tells no flows apart, nor does what is computed from others.
+        // Slots that are constant on this path do not distinguish flows; nor do slots that are computed from others.
         keys.slots.retain(|slot| !leaf.known.contains_key(slot));
         self.flow_tables = keys.tables;
         if self.flow_tables.is_empty() {
             return None;
         }
-        // Nothing has been written behind the parser.
+        // Nothing has been written since the parser.
         self.changed = IndexSet::new(self.program.slots.len());
         let mut values = HashMap::new();
         let mut hash = None;
@@ -100,7 +100,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Some((self.builder.ins().imul(hash?, factor), values))
     }
 
-    /// The same of a meter, which the runtime executes: when none has been noted.
+    /// The runtime executes meters, so it notes the element of a meter, unless one is noted already.
     pub(super) fn note_meter(&mut self, meter: MeterId, index: ir::Value) {
         let word = self
             .environment
@@ -130,7 +130,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// The slot that a flow with this hash has, or gets.
+    /// The slot of the flow with this hash, which is assigned if necessary.
     fn slot_of_flow(&mut self, layout: SlotLayout, hash: ir::Value) -> ir::Value {
         let shift = self.load_flow_shift();
         let entry = self.builder.ins().ushr(hash, shift);
@@ -182,7 +182,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().iadd(index, offset)
     }
 
-    /// The words of what the packet has of these slots. Fields that nobody has changed are among the values then.
+    /// The words of these slots' values in the packet. Unchanged fields are also added to `values`.
     fn flow_words(&mut self, slots: &[SlotId], values: &mut HashMap<SlotId, Value>) -> Vec<ir::Value> {
         let mut words = Vec::new();
         for &slot in slots {
@@ -212,7 +212,7 @@ impl<'a> Translator<'_, 'a, '_> {
         (!self.changed.contains(slot.index())).then_some(*value)
     }
 
-    /// Where a table is in the packet's slot.
+    /// The place of a table in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
         let is_of_flow = self.flow_tables.contains(&table) && self.copy_loop.is_none();
         let slot = self.flow_slot.as_ref().filter(|_| is_of_flow)?.variable;
@@ -220,7 +220,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Some((self.builder.use_var(slot), place))
     }
 
-    /// What was found for the flow, or what is found now, which then takes its place.
+    /// The result noted for the flow. Without one, looks the key up and notes the result.
     pub(super) fn find_for_flow(
         &mut self,
         table: TableId,

@@ -1,4 +1,4 @@
-//! Comparing several fields of the packet with constants at once.
+//! Compares several fields of the packet with constants in one instruction.
 //!
 //! ```text
 //!   flags & 1 == 0, frag_offset == 0, protocol == 17         bytes 6 to 9 of the header:
@@ -16,19 +16,19 @@ use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, KeySet, Program, SlotId};
 use std::collections::BTreeMap;
 
-/// Bytes that are compared at once at most: constants of more are no part of instructions.
+/// The most bytes that are compared at once: longer constants cannot be immediates.
 const TOGETHER_MAX: u32 = 4;
 
-/// What bytes behind an address have to be, as far as that is asked: which bits, and their values.
+/// The bytes at an address that a comparison requires: which bits, and their values.
 struct Wanted {
     address: Field,
     bytes: BTreeMap<u32, (u8, u8)>,
 }
 
-/// Two fields that are compared as one are together not longer.
+/// The most bits of two fields that are compared as one.
 const RANGE_BITS_MAX: u32 = 32;
 
-/// The numbers that a slot may be.
+/// The range of numbers that a slot may have.
 struct Within {
     slot: SlotId,
     least: u64,
@@ -36,7 +36,8 @@ struct Within {
 }
 
 impl Within {
-    /// What a comparison of a slot with a constant says. Nothing when it says that it is none.
+    /// The range that a comparison of a slot with a constant requires. `None` if the expression is not such a
+    /// comparison.
     fn of(program: &Program, expr: &Expr) -> Option<Within> {
         let Expr::Binary(operator, left, right) = expr else {
             return None;
@@ -71,7 +72,7 @@ struct Window {
 }
 
 impl Translator<'_, '_, '_> {
-    /// Whether keys that are in the packet match constants. Nothing when others are among them, or there is no gain.
+    /// Whether keys in the packet match constants. `None` if some keys are not in the packet, or if there is no gain.
     pub(super) fn case_in_packet(&mut self, keys: &[Expr], keysets: &[KeySet]) -> Option<ir::Value> {
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut compared = 0;
@@ -83,7 +84,7 @@ impl Translator<'_, '_, '_> {
                 _ => return None,
             };
             let (field, key_mask) = self.masked_field(key)?;
-            // Bits that the key never has: it does not match.
+            // The key never has these bits, so it does not match.
             if value.and(&key_mask) != value {
                 return None;
             }
@@ -114,7 +115,8 @@ impl Translator<'_, '_, '_> {
         all
     }
 
-    /// Whether a field of the packet is a constant and the one behind it in a range. Nothing when that is not the question.
+    /// Whether a field of the packet is a constant and the next field is in a range. `None` if the expression does not
+    /// ask for that.
     pub(super) fn range_in_packet(&mut self, expr: &Expr) -> Option<ir::Value> {
         let Expr::Binary(BinaryOp::And, one, other) = expr else {
             return None;
@@ -134,7 +136,7 @@ impl Translator<'_, '_, '_> {
         )
     }
 
-    /// The two as one field, its width, and the numbers that it may be.
+    /// The two fields as one: the field, its width, and its least and largest number.
     fn as_one_field(&self, high: &Within, low: &Within) -> Option<(Field, u32, u64, u64)> {
         let (Home::Packet(first), Home::Packet(second)) = (self.homes.of(high.slot), self.homes.of(low.slot)) else {
             return None;
@@ -173,7 +175,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().icmp(IntCC::Equal, masked, value)
     }
 
-    /// The field of the packet that a key is, and the bits of it that are not zero anyway.
+    /// The field of the packet that a key reads, and the bits of it that are not masked out.
     fn masked_field(&self, key: &Expr) -> Option<(Field, Bits)> {
         match key {
             Expr::Slot(slot) => match self.homes.of(*slot) {
@@ -190,7 +192,7 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// Adds that bits of a field have to have a value. Nothing when they have to have another one already.
+/// Requires bits of a field to have a value. `None` if they are already required to have another one.
 fn want(wanted: &mut Vec<Wanted>, field: &Field, value: &Bits, mask: &Bits) -> Option<()> {
     let behind = |one: &Wanted| one.address.address == field.address && one.address.bytes == field.bytes;
     let index = wanted.iter().position(behind).unwrap_or(wanted.len());
@@ -216,7 +218,7 @@ fn want(wanted: &mut Vec<Wanted>, field: &Field, value: &Bits, mask: &Bits) -> O
     Some(())
 }
 
-/// How these bytes, in order, of so many that there are, are loaded.
+/// The windows by which these bytes, in order, can be loaded; `count` bytes are there.
 fn windows(bytes: impl Iterator<Item = u32>, count: u32) -> Vec<Window> {
     let mut bytes = bytes.peekable();
     let mut windows = Vec::new();

@@ -15,7 +15,7 @@ use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, Pairs, T
 use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, IndexSet, KeySet, Op, Program, SlotId};
 use std::mem::offset_of;
 
-/// Bytes that are copied by one load and store.
+/// Bytes copied by one load and store.
 pub(crate) const COPIED_AT_ONCE: i64 = 16;
 
 /// A graph, the plan for it, and Cranelift's block for each of its blocks.
@@ -23,9 +23,9 @@ struct GraphRegion<'a> {
     graph: &'a Graph,
     plan: &'a GraphPlan,
     blocks: Vec<ir::Block>,
-    /// Where code goes on that has stopped, by entrance.
+    /// The blocks in which stopped code continues, by entrance.
     resumed: Vec<ir::Block>,
-    /// The error of a parser that does not end in time; when there is none, that ends the packet.
+    /// The error of a parser that does not end in time. Without it, such a packet ends.
     timeout: Option<u32>,
 }
 
@@ -34,14 +34,14 @@ impl GraphRegion<'_> {
         self.blocks[id.index()]
     }
 
-    /// Where code goes on behind an operation.
+    /// The block in which code continues after an operation.
     fn behind(&self, at: At) -> ir::Block {
         self.resumed[self.plan.place(At { op: at.op + 1, ..at })]
     }
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// The whole graph.
+    /// Translates the whole graph.
     pub(super) fn graph(&mut self, graph: &'a Graph, plan: &'a GraphPlan) {
         let region = GraphRegion {
             graph,
@@ -61,7 +61,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Goes to the block where packets enter.
+    /// Jumps to the block of the entrance.
     fn enter_graph(&mut self, region: &GraphRegion<'a>) {
         let zero = self.number(0);
         self.store(zero, self.context, offset_of!(Context<'_>, has_passed) as i32);
@@ -87,7 +87,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn glue_op(&mut self, region: &GraphRegion<'a>, op: &'a GlueOp, live: &IndexSet, at: At) {
         self.temporaries_used = 0;
         match op {
-            // Nobody reads it.
+            // The slot is not read.
             GlueOp::Set { slot, .. } | GlueOp::Take { slot, .. } if !live.contains(slot.index()) => {}
             GlueOp::Set { slot, value } => {
                 let value = self.value(value, None);
@@ -113,7 +113,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Stops before an operation; goes on behind it.
+    /// Stops before an operation, and continues after it.
     fn stop_at(&mut self, region: &GraphRegion<'_>, at: At) {
         self.stop(at, ending::STOPPED_AT_OP);
         self.builder.switch_to_block(region.behind(at));
@@ -125,7 +125,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.end(ending);
     }
 
-    /// What the switch says.
+    /// The value of an argument.
     fn argument(&mut self, argument: Argument) -> ir::Value {
         match argument {
             Argument::FrameLength => {
@@ -143,7 +143,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// What the packet has asked for; mostly nothing, which needs no call.
+    /// A request of the packet. Most packets have none, which needs no call.
     fn requested(&mut self, request: usize) -> ir::Value {
         let asked = self.load(self.context, offset_of!(Context<'_>, asked) as i32);
         let bit = self.number(1 << request);
@@ -164,7 +164,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.load(self.context, offset_of!(Context<'_>, said) as i32)
     }
 
-    /// Makes slots 0.
+    /// Sets slots to 0.
     fn clear_slots(&mut self, is_cleared: impl Fn(&Program, SlotId) -> bool) {
         let slots = (0..self.program.slots.len() as u32).map(SlotId);
         let slots = slots.filter(|slot| is_cleared(self.program, *slot));
@@ -176,7 +176,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.clear_these(&words);
     }
 
-    /// Slots that come with packets get their values.
+    /// Sets slots to the values that came with the packet.
     fn restore_kept(&mut self, region: &GraphRegion<'_>, block: BlockId) {
         let kept = self.load(self.context, offset_of!(Context<'_>, kept) as i32);
         for slot in region.plan.restored.get(&block).into_iter().flatten() {
@@ -186,7 +186,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Keeps values for an entry.
+    /// Stores the values that go with the packet to an entry.
     fn keep(&mut self, region: &GraphRegion<'_>, entry: Entry, pairs: &Pairs) {
         let kept = self.load(self.context, offset_of!(Context<'_>, kept) as i32);
         for slot in &region.graph.entries[&entry].preserved {
@@ -239,7 +239,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Says what an end is about.
+    /// Stores the values of an end for the caller.
     fn note_end(&mut self, end: &End) {
         let values: Vec<&Expr> = match end {
             End::Replicate {
@@ -270,7 +270,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store(value, self.context, place as i32);
     }
 
-    /// To a queue, or past it.
+    /// Suspends the packet at a queue, or lets it pass the queue.
     fn suspend(&mut self, region: &GraphRegion<'a>, end: &End, at: At) {
         let End::Suspend {
             port,
@@ -298,7 +298,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(region.block(behind), &[]);
     }
 
-    /// What an empty queue says.
+    /// Sets the arguments of an empty queue.
     fn pass_queue(&mut self, port: ir::Value, class: ir::Value) {
         let said = self.said();
         let last = self.load_last_queue();
@@ -317,7 +317,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store(one, self.context, offset_of!(Context<'_>, has_passed) as i32);
     }
 
-    /// Behind a queue packets draw other numbers.
+    /// Gives the packet a new random number generator after a queue.
     fn begin_random_behind_queue(&mut self, region: &GraphRegion<'_>, port: ir::Value) {
         if !draws_behind_queue(self.program, region) {
             return;
@@ -330,7 +330,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store(seed, self.context, offset_of!(Context<'_>, random) as i32);
     }
 
-    /// A body; then its `next`, or `reject` of a parser that rejects.
+    /// Translates a body. It continues at `next`, or at `reject` if the parser rejects.
     fn run(&mut self, region: &GraphRegion<'a>, id: BodyId, next: BlockId, reject: Option<BlockId>) {
         let program: &'a Program = self.program;
         let body: &'a Body = &program.bodies[id.index()];
@@ -348,7 +348,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.cursor = CursorFact::Anywhere;
     }
 
-    /// Every body has all steps before it.
+    /// Resets the steps at a body's beginning: every body may take all of them.
     fn begin_body(&mut self, body: BodyId) {
         self.steps = 0;
         let limit = self.environment.step_limit;
@@ -390,7 +390,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(reject, &[]);
     }
 
-    /// What deparsers have emitted, and what the parser left, become the frame.
+    /// Makes the emitted bytes, followed by what the parser left, the frame.
     fn reframe(&mut self, region: &GraphRegion<'_>, truncate: Option<&Expr>, at: At) {
         let (stops, behind) = (self.builder.create_block(), region.behind(at));
         self.builder.set_cold_block(stops);
@@ -404,7 +404,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.stop_at(region, at);
     }
 
-    /// Goes to `otherwise`, with nothing changed, when there is no room or bytes are not whole.
+    /// Jumps to `otherwise`, with nothing changed, if there is no room or the emitted bits are not whole bytes.
     fn reframe_in_place(&mut self, truncate: Option<&Expr>, otherwise: ir::Block) {
         let emitted = self.load_output_frame();
         self.go_on_if(emitted, otherwise);
@@ -419,7 +419,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let payload = self.builder.ins().iadd(packet, front);
         let start = self.builder.ins().isub(payload, bytes);
         let floor = self.load(self.context, offset_of!(Context<'_>, frame_floor) as i32);
-        // What is copied last may begin before it.
+        // The last copy may begin before the frame.
         let before = self.number(COPIED_AT_ONCE - 1);
         let floor = self.builder.ins().iadd(floor, before);
         let is_room = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, start, floor);
@@ -431,7 +431,7 @@ impl<'a> Translator<'_, 'a, '_> {
         if let Some(limit) = truncate {
             let limit = self.saturated_of(limit, None);
             let one = self.number(1);
-            // Without a limit the largest number.
+            // No limit is the largest number.
             let limit = self.builder.ins().isub(limit, one);
             length = self.builder.ins().umin(length, limit);
         }
@@ -453,7 +453,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().istore32(flags, length, context, counted as i32);
     }
 
-    /// Copies what is before one address to before another one, down to `start`, and what happens to be before that.
+    /// Copies the bytes before one address to before another one, down to `start`. It may copy further bytes before
+    /// that.
     fn copy_before(&mut self, to: ir::Value, from: ir::Value, start: ir::Value) {
         let (copy, next) = (self.builder.create_block(), self.builder.create_block());
         let to_now = self.builder.append_block_param(copy, types::I64);
@@ -479,7 +480,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(next);
     }
 
-    /// Goes on in a new block when a condition is not 0.
+    /// Continues in a new block if a condition is not 0.
     fn go_on_if(&mut self, condition: ir::Value, otherwise: ir::Block) {
         let next = self.builder.create_block();
         self.builder.ins().brif(condition, next, &[], otherwise, &[]);
@@ -487,7 +488,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 }
 
-/// Whether a body that runs behind a queue draws random numbers.
+/// Whether a body that runs after a queue draws random numbers.
 fn draws_behind_queue(program: &Program, region: &GraphRegion<'_>) -> bool {
     let draws = |body: &Body| {
         let mut ops = body.blocks.iter().flat_map(|block| &block.statements);
@@ -498,7 +499,7 @@ fn draws_behind_queue(program: &Program, region: &GraphRegion<'_>) -> bool {
         End::Run { body, .. } => Some(body),
         _ => None,
     });
-    // Actions may belong to tables of either side.
+    // Actions may belong to tables before or after the queue.
     let of_actions = (0..).map(BodyId).zip(&program.bodies);
     let of_actions = of_actions
         .filter(|(_, body)| body.kind == BodyKind::Action)

@@ -8,35 +8,35 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{BlockId, RegisterId, SlotId, Terminator};
 use std::collections::{HashMap, HashSet};
 
-/// What is done at the blocks of a flow for its choices.
+/// What is done for choices at the blocks of a flow.
 #[derive(Default)]
 pub(super) struct Choices {
-    /// By the block with a test.
+    /// By block with a test.
     tests: HashMap<BlockId, ChosenTest>,
-    /// By the block with the write of the first arm, which is made for all of them.
+    /// By block with the write of a first arm, which stands for the writes of all arms.
     writes: HashMap<BlockId, ChosenWrite>,
-    /// The blocks to which nothing leads any more, since tests cannot hold.
+    /// The blocks that are no longer reachable, because tests cannot hold.
     unreached: HashSet<BlockId>,
 }
 
-/// What becomes of the test for an arm.
+/// What an arm's test becomes.
 #[derive(Clone, Copy)]
 pub(super) enum ChosenTest {
-    /// One for the numbers of all arms.
+    /// One test for the numbers of all arms.
     First { slot: SlotId, least: u64, count: u64 },
-    /// It cannot hold.
+    /// A test that cannot hold.
     Later,
 }
 
 /// A write to the register that a number names.
 #[derive(Clone, Copy)]
 pub(super) struct ChosenWrite {
-    /// The one that the program names here, for this number.
+    /// The register that the program names here, and its number.
     register: RegisterId,
     number: u64,
-    /// What says which.
+    /// The slot whose value selects the register.
     slot: SlotId,
-    /// How far the register for the next number is behind it, in bytes.
+    /// The distance to the register for the next number, in bytes.
     distance: i64,
 }
 
@@ -53,7 +53,7 @@ impl Choices {
         !self.unreached.contains(&block)
     }
 
-    /// Where control may go from a block.
+    /// The blocks that may follow a block.
     fn successors(&self, flow: &Flow, id: BlockId) -> Vec<BlockId> {
         let block = flow.block(id);
         match (&block.block.terminator, self.test_in(id)) {
@@ -62,7 +62,7 @@ impl Choices {
         }
     }
 
-    /// Notes to which blocks of a flow, which are in order, nothing leads.
+    /// Finds the unreachable blocks of a flow, which is in topological order.
     fn find_unreached(&mut self, flow: &Flow) {
         let mut reached = HashSet::from([BlockId(0)]);
         for id in (0..flow.blocks.len() as u32).map(BlockId) {
@@ -75,7 +75,7 @@ impl Choices {
 }
 
 impl Translator<'_, '_, '_> {
-    /// The choices among registers that lie at equal distances.
+    /// The choices among registers at equal distances.
     pub(super) fn choices(&self, flow: &Flow) -> Choices {
         let mut found = Choices::default();
         for choice in choices(self.program, flow) {
@@ -106,7 +106,8 @@ impl Translator<'_, '_, '_> {
         found
     }
 
-    /// How many bytes a register is behind that of the number before, if all of them are in one bank and it is always as many.
+    /// The distance in bytes between the registers for consecutive numbers, if all are in one bank and the distance is
+    /// constant.
     fn distance(&self, choice: &Choice) -> Option<i64> {
         let mut places: Vec<(u64, RegisterId)> = choice.arms.iter().map(|arm| (arm.number, arm.register)).collect();
         places.sort_unstable();
@@ -123,7 +124,7 @@ impl Translator<'_, '_, '_> {
             .then_some(distance)
     }
 
-    /// A test for the number of an arm, and where it leads.
+    /// Translates an arm's test.
     pub(super) fn choose(&mut self, test: ChosenTest, [then_block, else_block]: [ir::Block; 2]) {
         let ChosenTest::First { slot, least, count } = test else {
             self.builder.ins().jump(else_block, &[]);
@@ -135,7 +136,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(is_one, then_block, &[], else_block, &[]);
     }
 
-    /// How far the number of a slot is above another one.
+    /// The value of a slot minus `other`.
     fn number_behind(&mut self, slot: SlotId, other: u64) -> ir::Value {
         let number = self.read_slot(slot);
         let number = self.low_word(number);
@@ -143,7 +144,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().isub(number, other)
     }
 
-    /// Where the element is that is written, of one of the register's that the program names.
+    /// The address of the written element. `element` is the element of the register that the program names.
     pub(super) fn chosen_element(&mut self, register: RegisterId, element: ir::Value) -> ir::Value {
         let Some(write) = self.chosen_write.filter(|write| write.register == register) else {
             return element;

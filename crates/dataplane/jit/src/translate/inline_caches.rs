@@ -1,4 +1,4 @@
-//! The fast path: look-ups that take what another one of the same record has found: see [`crate::inline_caches`].
+//! The fast path: look-ups whose result is cached in the record of another look-up: see [`crate::inline_caches`].
 
 use super::Translator;
 use super::search::Match;
@@ -14,11 +14,11 @@ use forebay_tables::search::{Location, MEMO_PLACE_BITS};
 use std::mem::offset_of;
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// No memo is known yet.
+    /// Begins a path on which no memo is known yet.
     pub(super) fn begin_memos(&mut self) {
         self.memos.clear();
         if self.environment.slots.is_some() {
-            // The flow cache knows more.
+            // The flow cache makes memos unnecessary.
             return;
         }
         let program = self.program;
@@ -32,12 +32,12 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Where memos are, for a packet that is laid aside.
+    /// The registers with the addresses of memos, for a packet that is suspended.
     pub(super) fn memo_variables(&self) -> Vec<Variable> {
         self.memos.values().copied().collect()
     }
 
-    /// The address of a memo that never holds.
+    /// The address of a memo that is never valid.
     fn no_memo(&mut self) -> ir::Value {
         if self.environment.no_memo.is_null() {
             self.environment.no_memo = self.environment.pool.words([0].into());
@@ -45,7 +45,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.pointer(self.environment.no_memo)
     }
 
-    /// An action of a table is about to run with the data of a record: whether that says what the next key is.
+    /// Before an action runs with the data of a record: sets the memo's address if the action determines the next
+    /// keys.
     pub(super) fn note_memo(&mut self, table: TableId, action: ActionId, layout: &TableLayout, data: &ActionData) {
         let (Some(&place), Some(memo)) = (self.memos.get(&table), layout.record.memo()) else {
             return;
@@ -65,10 +66,10 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(place, address);
     }
 
-    /// Where the memo of a look-up is, if it may have one.
+    /// The memo's address for a look-up, if the look-up may have one.
     pub(super) fn memo_of(&mut self, table: TableId) -> Option<ir::Value> {
         let leader = self.environment.joins.leader(table)?;
-        // Of several tables that a record leads to, the first has its memo.
+        // If a record leads to several tables, the memo belongs to the first.
         let is_first = self.environment.joins.followers(leader).next() == Some(table);
         let is_as_declared = key_slots(self.program, table) == key_slots(self.environment.program, table);
         let place = *self
@@ -78,7 +79,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Some(self.builder.use_var(place))
     }
 
-    /// What the memo says, or what is found by the key; then the memo says that.
+    /// Takes the result from the memo if it is valid. Otherwise looks the key up and writes the memo.
     pub(super) fn find_by_memo(
         &mut self,
         table: TableId,
@@ -113,7 +114,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let leader = self.environment.joins.leader(table).expect("it has a memo");
         let key = self.key_words(table, layout);
         let by_key = self.find_for_packet(table, layout.search, &key, crossing);
-        // The packet may have waited meanwhile.
+        // The packet may have been suspended meanwhile.
         let place = self.builder.use_var(self.memos[&leader]);
         self.write_memo(table, place, by_key);
         self.builder
@@ -124,7 +125,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Match { record, hit }
     }
 
-    /// Notes where a record was found, if it is an entry's, in the array that the burst knows of.
+    /// Writes a memo if the record belongs to an entry in the array that the burst uses.
     fn write_memo(&mut self, table: TableId, place: ir::Value, found: Match) {
         let location = self.location(table);
         let array = self.load_unchanging(location, offset_of!(Location, array));

@@ -1,28 +1,28 @@
-//! What is known of words when code is generated: from the instructions that make them, and from what slots hold.
+//! What is known about words when code is generated: from the instructions that compute them, and from the widths of
+//! slots.
 //!
-//! Masks that change nothing are left out, and words that are equal when their bytes are in another order are compared in the
-//! order in which they lie in the packet.
+//! Masks that change nothing are left out. Words loaded in big-endian order are tested for equality in memory order.
 
 use super::Translator;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode, types};
 
-/// So many instructions back are looked at.
+/// How many instructions back the search goes.
 const DEPTH_MAX: u32 = 4;
 
-/// Bits that words have by what they are, where instructions do not say it: 0 for all 64.
+/// Widths of words that their instructions do not imply; 0 for all 64 bits.
 pub(super) type Widths = SecondaryMap<ir::Value, u8>;
 
 /// A word that was loaded in big-endian order.
 struct Swapped {
-    /// As it lies in memory, in a type of its size.
+    /// The word in memory order, in a type of its size.
     raw: ir::Value,
     kind: ir::Type,
 }
 
 impl Translator<'_, '_, '_> {
-    /// The word is known to have zeros above so many bits.
+    /// Records that the word has zeros above this many bits.
     pub(super) fn note_width(&mut self, word: ir::Value, bits: u32) {
         if bits < 64 {
             let known = &mut self.widths[word];
@@ -31,12 +31,12 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Above so many bits, the word certainly has zeros.
+    /// The number of bits above which the word is certain to have zeros.
     pub(super) fn significant_bits(&self, word: ir::Value) -> u32 {
         self.significant(word, DEPTH_MAX, true)
     }
 
-    /// The same, but only by the instructions that make the word.
+    /// The number of bits above which the word has zeros, from its instructions only.
     pub(super) fn computed_bits(&self, word: ir::Value) -> u32 {
         self.significant(word, DEPTH_MAX, false)
     }
@@ -105,7 +105,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The number that a word always is.
+    /// The value of a word that is constant.
     pub(super) fn constant_of(&self, word: ir::Value) -> Option<u64> {
         let dfg = &self.builder.func.dfg;
         match dfg.insts[dfg.value_def(word).inst()?] {
@@ -117,7 +117,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// What is loaded in big-endian order for a word, if it is that and nothing more.
+    /// The load in memory order from which a word comes, if it is only swapped and extended.
     fn swapped(&self, word: ir::Value) -> Option<Swapped> {
         let dfg = &self.builder.func.dfg;
         let unary = |value: ir::Value, wanted: Opcode| match dfg.insts[dfg.value_def(value).inst()?] {
@@ -132,7 +132,7 @@ impl Translator<'_, '_, '_> {
         })
     }
 
-    /// Whether two words are equal (or, with the other condition code, not).
+    /// Whether two words are equal, or, with the other condition code, unequal.
     pub(super) fn words_equal(&mut self, code: IntCC, left: ir::Value, right: ir::Value) -> ir::Value {
         match (self.swapped(left), self.swapped(right)) {
             (Some(left), Some(right)) if left.kind == right.kind => {
@@ -151,7 +151,7 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// A number with its bytes in the other order, as an immediate; nothing when it does not fit.
+/// A number with its bytes swapped, as an immediate; `None` when it does not fit.
 fn in_memory(number: u64, kind: ir::Type) -> Option<i64> {
     Some(match kind {
         types::I16 => u16::try_from(number).ok()?.swap_bytes().into(),

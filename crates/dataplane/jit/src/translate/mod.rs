@@ -1,40 +1,41 @@
-//! From a body to a function of machine code.
+//! Translates a body to a function of machine code.
 //!
-//! The signature is that of all bodies: a pointer to a [`Context`] goes in, one of [`ending`] comes out. In the
-//! function of a graph, slots stay in the state's memory between operations; on the fast path ([`crate::route`]) most
-//! are in registers or in the packet.
+//! All bodies have the same signature: the function takes a pointer to a [`Context`] and returns one of [`ending`]. In
+//! the function of a graph, slots stay in the state's memory between operations; on the fast path ([`crate::route`])
+//! most slots are in registers or in the packet.
 //!
 //! | file | what it translates |
 //! |---|---|
-//! | `value.rs`, `value_locations.rs` | values in registers and in memory, and where slots are |
+//! | `value.rs`, `value_locations.rs` | values in registers and in memory, and the locations of slots |
 //! | `access.rs` | loads and stores |
-//! | `known.rs` | what is known of words, so that nothing is computed in vain |
-//! | `expression.rs`, `word.rs`, `double.rs` | expressions; of up to 64 bits; of up to 128 bits |
-//! | `element.rs` | an element of a stack in the packet, by a computed index |
+//! | `known.rs` | known constants and value ranges of words, to avoid needless instructions |
+//! | `expression.rs`, `word64.rs`, `word128.rs` | expressions; of up to 64 bits; of up to 128 bits |
+//! | `stack_index.rs` | an element of a stack in the packet, by a computed index |
+//! | `field_concat.rs`, `fused_compare.rs` | concatenated fields; several comparisons at once |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
-//! | `pairs.rs` | fields of whole bytes, two at a time |
+//! | `wide_loads.rs` | fields of whole bytes, two at a time |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
-//! | `new_length.rs` | the fast path: how long a packet is behind ingress or egress |
+//! | `new_length.rs` | the fast path: the length of a packet after ingress or egress |
 //! | `random.rs` | random numbers |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | registers without calls |
 //! | `cloning.rs` | the fast path: clones |
-//! | `counting.rs` | counters without calls, and packets that are taken back from them |
+//! | `counting.rs` | counters without calls, and taking packets back from them |
 //! | `slots.rs` | slots in the state, around bodies |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |
-//! | `search.rs` | looking keys up in place |
-//! | `flows.rs` | the fast path: look-ups that take what the last packet of the flow has found |
-//! | `memo.rs` | the fast path: look-ups that need not be repeated |
+//! | `search.rs` | looks keys up in place |
+//! | `flows.rs` | the fast path: look-ups that reuse the results of the flow's last packet |
+//! | `inline_caches.rs` | the fast path: look-ups that need not be repeated |
 //! | `graph.rs` | the graph of an architecture, with all bodies, in one function |
 //! | `route.rs` | the fast path: all bodies in one function |
-//! | `joints.rs` | the fast path behind the parser: what the architecture does between controls |
-//! | `choices.rs` | the fast path: writes to one of several registers |
+//! | `boundaries.rs` | the fast path after the parser: what the architecture does between controls |
+//! | `indexed_stores.rs` | the fast path: writes to one of several registers |
 //! | `copies.rs` | the fast path: copies of a packet |
-//! | `burst.rs` | the fast path: the loop over a burst, and where packets wait for each other |
-//! | `deparse.rs` | the fast path: headers in their places |
+//! | `burst.rs` | the fast path: the loop over a burst, and the points at which packets wait for each other |
+//! | `deparse.rs` | the fast path: emitted headers, in place where possible |
 
 mod access;
 mod apply;
@@ -104,38 +105,38 @@ use value::Value;
 use value_locations::{Homes, Registers};
 pub(crate) use wide_loads::machine_shuffles;
 
-/// What is the same for all bodies of a program.
+/// What all functions of a program share.
 pub(crate) struct Environment<'a> {
     pub(crate) program: &'a Program,
     pub(crate) layout: &'a StateLayout,
     /// Errors with which the core library ends a parser.
     pub(crate) errors: ParserErrors,
-    /// What compiled code points to.
+    /// The memory of the data that compiled code points to.
     pub(crate) pool: &'a mut Pool,
-    /// Words of temporaries that the bodies so far need.
+    /// Words of temporaries that the bodies translated so far need.
     pub(crate) temporaries: u32,
     /// Bytes in front of packets into which the fast path may write.
     pub(crate) headroom: usize,
     /// Memory that the fast path needs.
     pub(crate) shape: Shape,
-    /// Whether the fast path looks at packets, or writes anything of them besides what becomes of them.
+    /// Whether the fast path reads packets, or writes anything for them other than their fates.
     pub(crate) touches_packets: bool,
-    /// Look-ups whose keys others have found, and a memo that never holds.
+    /// Look-ups whose keys come from other look-ups, and the address of a memo that is never valid.
     pub(crate) joins: Joins,
     pub(crate) no_memo: *const u64,
-    /// Where registers are.
+    /// The locations of registers.
     pub(crate) banks: RegisterBanks,
-    /// Where tables are in the slots of a flow cache, if there is one.
+    /// The places of tables in a slot of the flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
-    /// The tables that the present function searches itself.
+    /// The tables that the current function searches itself.
     pub(crate) searched: Vec<TableId>,
-    /// Whether the machine shuffles the bytes of vectors.
+    /// Whether the machine has byte shuffles for vectors.
     pub(crate) shuffles: bool,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
-    /// How functions are called that change no register.
+    /// The trampolines of functions that change no register.
     pub(crate) ways: &'static Ways,
 }
 
@@ -147,14 +148,14 @@ pub(crate) struct ParserErrors {
     pub(crate) parser_invalid_argument: u32,
 }
 
-/// How a function watches the limit of steps.
+/// How a function checks the step limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepCounting {
-    /// Not at all: no way through it is longer than the limit.
+    /// Not at all: every path through it is shorter than the limit.
     Never,
-    /// Before statements whose effect can be seen although the packet is dropped.
+    /// Before statements whose effect outlives a dropped packet.
     BeforeEffects,
-    /// Before every statement: a packet whose parser does not end in time goes on with the state that it has then.
+    /// Before every statement: a packet whose parser does not end in time continues with its current state.
     Always,
 }
 
@@ -163,11 +164,11 @@ pub(crate) enum StepCounting {
 pub(crate) enum Unit<'a> {
     /// An action that controls call.
     Action(ActionId),
-    /// Everything that an architecture does, and the bodies.
+    /// The graph of an architecture, with the bodies.
     Graph(&'a Graph, &'a GraphPlan),
     /// The fast path.
     Route(&'a Route, &'a Plan, Order),
-    /// Of its parser, what finds the [hashes](crate::flow_pages::Index::fetch) of packets' flows.
+    /// The part of the fast path's parser that finds the [hashes](crate::flow_pages::Index::fetch) of packets' flows.
     Hashes(&'a Route, &'a Plan),
 }
 
@@ -179,9 +180,9 @@ enum Ending {
     AssertFailed,
     /// The packet takes the slow path, for this reason.
     BailedOut(BailOut),
-    /// The packet takes the slow path for this reason, on this one of the ways through the parser that were left out.
+    /// The packet takes the slow path for this reason, on this one of the parser paths that were left out.
     LeftOut(BailOut, u32),
-    /// A parser rejects with this error.
+    /// The parser rejects the packet with this error.
     Rejected(u32),
 }
 
@@ -195,83 +196,87 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     context: ir::Value,
     state: ir::Value,
     temporaries: ir::Value,
-    /// The packet is known to have so many bits.
+    /// The packet is known to have at least this many bits.
     bits_assured: u64,
-    /// On the fast path: the way of packets that end before what the statement reads, if it is one that was left out.
+    /// On the fast path: the parser path of packets that end before what the statement reads, if that path was left
+    /// out.
     too_short: Option<usize>,
-    /// Words of temporaries in use by the present statement.
+    /// Words of temporaries in use by the current statement.
     temporaries_used: u32,
-    /// Words of temporaries in use by all of them.
+    /// Words of temporaries in use by all statements.
     temporaries_lasting: u32,
     counting: StepCounting,
     /// Steps since the last check of the limit.
     steps: i64,
-    /// Where the parser stands.
+    /// The parser's position.
     cursor: CursorFact,
-    /// Blocks that end the body early, filled when everything else is translated.
+    /// Blocks that end the body early. They are filled after everything else has been translated.
     endings: BTreeMap<Ending, ir::Block>,
     signatures: HashMap<(usize, bool), ir::SigRef>,
-    /// Where slots are.
+    /// The locations of slots.
     homes: Homes,
-    /// The value of a slot that the next statement writes again, and which nobody but this statement sees.
+    /// A slot and its value, if the next statement overwrites the slot and nothing else reads the value.
     deferred: Option<(SlotId, Value)>,
     /// The registers of slots.
     registers: Registers,
-    /// Where the errors of a parser lead when the function goes on behind it.
+    /// The block to which parser errors lead, if the function continues after the parser.
     on_reject: Option<ir::Block>,
-    /// Where `exit` leads when the function goes on behind the control.
+    /// The block to which `exit` leads, if the function continues after the control.
     on_exit: Option<ir::Block>,
-    /// On the fast path: whether a checksum was found wrong.
+    /// On the fast path: whether a checksum was found to be wrong.
     checksum_failed: Option<Variable>,
-    /// On the fast path, behind ingress: where the packet leaves.
+    /// On the fast path, after ingress: the output port.
     egress_port: Option<Variable>,
-    /// What is counted in the present block, if it is not the frame's length: see [`crate::route::Route::counted_length`].
+    /// The slot with the length that is counted in the current block, unless that is the frame's length: see
+    /// [`crate::route::Route::counted_length`].
     counted_length: Option<SlotId>,
-    /// On the fast path: bits of the headers that were valid behind the parser, if that is asked for.
+    /// On the fast path: bits of the headers that were valid after the parser, if that is needed.
     parsed_bits: Option<Variable>,
     /// The fast path's loop.
     burst: Option<Burst>,
-    /// On the fast path: where the parser stands, in bits.
+    /// On the fast path: the parser's position, in bits.
     cursor_variable: Variable,
-    /// On the fast path: the way through the parser behind which we are.
+    /// On the fast path: the current path through the parser.
     leaf: Option<&'a Leaf>,
     /// On the fast path: sums that are needed again, and the slots that may change in between.
     bases: Vec<checksum::Base<'a>>,
     changing: checksum::Changing,
-    /// By block of the flow: sums that are known when it begins; and those that are known in the present one.
+    /// By block of the flow: the sums that are known at its beginning; and the sums that are known in the current
+    /// block.
     sums_before: Vec<checksum::SumsKnown>,
     sums_known: checksum::SumsKnown,
-    /// Slots that may have been written behind the parser.
+    /// Slots that may have been written after the parser.
     changed: IndexSet,
-    /// The fields from which values are put together that the present block has computed.
+    /// For slots assigned in the current block: the fields of which their values consist.
     compositions: HashMap<SlotId, Vec<SlotId>>,
-    /// On the fast path, when packets do not wait for each other: at most so many bytes of the present one leave, if they may be
-    /// limited.
+    /// On the fast path, in orders in which packets do not wait: the most bytes of the current packet that leave, if
+    /// the program truncates packets.
     truncate_to: Option<Variable>,
-    /// The present packet's slot in the flow cache, if a look-up uses it, and the tables that are looked up with it.
+    /// The current packet's slot in the flow cache, if a look-up uses it, and the tables that are looked up with it.
     flow_slot: Option<FlowSlot>,
     flow_tables: BTreeSet<TableId>,
-    /// Whether the function does nothing but find hashes of flows.
+    /// Whether the function only finds the hashes of flows.
     finds_hashes: bool,
-    /// By leading table: where the memo of the record is that was found.
+    /// By leading table: the address of the memo in the record that was found.
     memos: BTreeMap<TableId, Variable>,
-    /// Bits that words have.
+    /// The widths of words.
     widths: known::Widths,
-    /// The loop that makes copies, where we are in one.
+    /// The loop that makes copies, inside that loop.
     copy_loop: Option<CopyLoop>,
-    /// Whether nobody writes to the packet from here on, nor has done so behind the parser, while this packet has its turn.
+    /// Whether the packet is constant: nothing has written to it since the parser, or will while this packet is
+    /// current.
     packet_rests: bool,
-    /// Where packets with a wrong checksum go on at once.
+    /// The block at which packets with a wrong checksum continue at once.
     on_checksum_error: Option<ir::Block>,
-    /// The present block has a write to one of several registers.
+    /// The write to one of several registers in the current block.
     chosen_write: Option<ChosenWrite>,
-    /// On the fast path: the clone that is wanted of the present packet, if clones are noted.
+    /// On the fast path: the clone requested for the current packet, if clones are noted.
     clone_wanted: Option<CloneWanted>,
-    /// On the fast path: where the present packet has been counted.
+    /// On the fast path: where the current packet has been counted.
     counted: Counted,
-    /// Packets that bail out and have been counted: translated when everything else is.
+    /// Packets that bail out after they have been counted. They are translated after everything else.
     taken_back: Vec<TakenBack>,
-    /// What look-ups found that are the same for all copies, by the loop's register and table.
+    /// Look-up results that are the same for all copies, by the loop's register and table.
     found_once: HashMap<(u32, TableId), FoundOnce>,
 }
 
@@ -410,12 +415,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         translator
     }
 
-    /// Translates the whole of it.
+    /// Translates all of a unit.
     pub(crate) fn translate(mut self, unit: Unit<'a>) -> FunctionBuilder<'f> {
         let program = self.program;
         match unit {
             Unit::Action(action) => {
-                // Whoever calls it may have put the arguments there.
+                // The caller may have put the arguments there.
                 self.temporaries_lasting = argument_words(&program.actions[action.index()]) as u32;
                 self.environment.temporaries = self.environment.temporaries.max(self.temporaries_lasting);
                 let arguments = self.load_arguments();
@@ -441,7 +446,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.body(body, Some(value::ActionData::of_values(action, arguments)), on_return);
     }
 
-    /// Goes on with a block to which nothing leads that has not been translated: what registers hold in it is known at once.
+    /// Continues in a block to which no untranslated block leads, so the values of its registers are known at once.
     fn enter(&mut self, block: ir::Block) {
         self.builder.switch_to_block(block);
         self.builder.seal_block(block);
@@ -462,7 +467,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.call_instruction(function, arguments);
     }
 
-    /// Calls a function that has no result and wants the context first, where that hardly ever happens: no register changes.
+    /// Calls a function without a result that takes the context first. For cold calls: no register changes.
     fn call_rarely(&mut self, function: Function, arguments: &[ir::Value]) {
         assert_eq!(function.parameters, 1 + arguments.len(), "it gets all its arguments");
         for (number, argument) in arguments.iter().enumerate() {
@@ -504,7 +509,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         imported
     }
 
-    /// Memory for so many words, until the statement ends: its offset in bytes.
+    /// Allocates words that are free again when the statement ends, and returns their offset in bytes.
     fn temporary(&mut self, words: usize) -> i32 {
         let offset = self.temporaries_used;
         self.temporaries_used += words as u32;
@@ -526,14 +531,14 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.ins().iadd(base, offset)
     }
 
-    /// Goes on in a new block when `condition` is not 0, and ends the body so otherwise.
+    /// Continues in a new block if `condition` is not 0. Otherwise the body ends with `otherwise`.
     fn require(&mut self, condition: ir::Value, otherwise: Ending) {
         let (next, end) = (self.builder.create_block(), self.ending(otherwise));
         self.builder.ins().brif(condition, next, &[], end, &[]);
         self.enter(next);
     }
 
-    /// Goes on in a new block unless `condition` is not 0: then the body ends so.
+    /// Ends the body with `ending` if `condition` is not 0. Otherwise continues in a new block.
     fn refuse(&mut self, condition: ir::Value, ending: Ending) {
         let (next, end) = (self.builder.create_block(), self.ending(ending));
         self.builder.ins().brif(condition, end, &[], next, &[]);
@@ -545,7 +550,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.burst.is_some()
     }
 
-    /// Where the parser stands, in bits.
+    /// The parser's position, in bits.
     fn load_cursor(&mut self) -> ir::Value {
         match self.leaf.map(|leaf| leaf.cursor) {
             // Not carried to where a packet is taken up again.
@@ -562,7 +567,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         }
     }
 
-    /// The block that ends the body so. On the fast path, a packet that the parser rejects takes the long one.
+    /// The block that ends the body with `ending`. On the fast path, a packet that the parser rejects takes the slow
+    /// path.
     fn ending(&mut self, ending: Ending) -> ir::Block {
         let ending = match ending {
             Ending::Rejected(error) if self.is_fast_path() => match self.too_short {
@@ -603,7 +609,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.ins().return_(&[ending]);
     }
 
-    /// A statement or terminator begins: checks the limit where it can be seen whether it was executed.
+    /// Begins a statement or terminator: checks the step limit if its execution has visible effects.
     fn step(&mut self, has_outside_effect: bool) {
         self.temporaries_used = self.temporaries_lasting;
         if self.counting == StepCounting::Never {

@@ -1,4 +1,4 @@
-//! How long a packet is behind ingress, on the fast path.
+//! The length of a packet after ingress, on the fast path.
 
 use super::Translator;
 use super::route::Position;
@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{Header, SlotId};
 
 impl Translator<'_, '_, '_> {
-    /// Behind the parser: notes how long the headers are that are valid now, if that is asked for.
+    /// After the parser: stores the length of the headers that are valid now, if it is needed.
     pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
         self.parsed_bits = None;
         if route.reads_new_length(&leaf.program) || self.notes_clones_from_egress(route, leaf) {
@@ -22,12 +22,13 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The length in bytes behind ingress, where these facts are certain; 0 when more headers have gone than the packet had bytes.
+    /// The length in bytes after ingress, where these facts are certain. It is 0 if more headers were removed than the
+    /// packet had bytes.
     pub(super) fn new_length(&mut self, facts: &Facts) -> ir::Value {
         let parsed = self.parsed_bits.expect("it was noted behind the parser");
         let parsed = self.builder.use_var(parsed);
         let (present, frame) = (self.valid_header_bits(facts), self.packet_bits());
-        // Each in whole bytes, as the slow path computes it.
+        // Each is in whole bytes, as on the slow path.
         let [parsed, present, frame] = [parsed, present, frame].map(|bits| self.shifted_right(bits, 3));
         let sum = self.builder.ins().iadd(frame, present);
         let length = self.builder.ins().isub(sum, parsed);
@@ -35,7 +36,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().smax(length, zero)
     }
 
-    /// Bytes that the parser has left, and as many more as a slot says.
+    /// The bytes that the parser left, plus the value of a slot.
     pub(super) fn payload_and(&mut self, slot: SlotId) -> ir::Value {
         let leaf = self.leaf.expect("it is asked for behind the parser");
         let parsed = match self.position_behind(leaf) {
@@ -50,7 +51,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(left, more)
     }
 
-    /// Bits of all headers that are valid.
+    /// The bits of all valid headers.
     fn valid_header_bits(&mut self, facts: &Facts) -> ir::Value {
         let program = self.program;
         let mut sum = self.number(0);

@@ -1,6 +1,6 @@
-//! Values one behind the other, without gaps: what the deparser emits, and the data of hashes and checksums.
+//! Packs values without gaps: what the deparser emits, and the data of hashes and checksums.
 //!
-//! Values of fixed width are put together in registers, 64 bits at a time; the first bit is the most significant.
+//! Values of fixed width are packed in registers, 64 bits at a time; the first bit is the most significant.
 
 use super::Translator;
 use super::value::{ActionData, Place, Value};
@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
 
-/// The CRC of more data is the runtime's.
+/// The runtime computes CRCs of more data.
 const CRC_BITS_MAX: u32 = 512;
 
 /// A piece of data.
@@ -22,7 +22,7 @@ enum Item {
     Varbit { value: SlotId, length: SlotId },
 }
 
-/// Values put together: words in order, left-aligned, with zeros behind the last bit.
+/// Packed values: words in order, left-aligned, with zeros after the last bit.
 pub(super) struct Packed {
     pub(super) words: Vec<ir::Value>,
     pub(super) bits: u32,
@@ -54,7 +54,7 @@ impl Translator<'_, '_, '_> {
         });
     }
 
-    /// The hash of data, of as many bits as the algorithm has.
+    /// The hash of data, in as many bits as the algorithm has.
     pub(super) fn hash(
         &mut self,
         algorithm: HashAlgorithm,
@@ -114,7 +114,7 @@ impl Translator<'_, '_, '_> {
         self.call_for_result(runtime::HASH_BYTES, &[self.context, algorithm, address, length])
     }
 
-    /// `base + hash mod max` in the slot's width, a `max` of 0 being taken as 1.
+    /// `base + hash mod max` in the slot's width; a `max` of 0 counts as 1.
     pub(super) fn hash_in_range(
         &mut self,
         hash: ir::Value,
@@ -178,7 +178,7 @@ impl Translator<'_, '_, '_> {
         self.call(runtime::APPEND_BITS, &[self.context, to, address, bits]);
     }
 
-    /// Appends whole bytes to the output, where they are to be.
+    /// Writes whole bytes to the end of the output.
     fn write_output(&mut self, packed: &Packed) {
         let bytes = packed.bits / 8;
         let address = self.place_in_output(bytes);
@@ -189,7 +189,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Where the next bytes of the output are put.
+    /// The address for the next bytes of the output.
     pub(super) fn place_in_output(&mut self, bytes: u32) -> ir::Value {
         let length = self.number(bytes.into());
         if self.is_fast_path() {
@@ -224,7 +224,7 @@ impl Translator<'_, '_, '_> {
         self.call(runtime::APPEND_VALUE, &[self.context, to, address, width, present]);
     }
 
-    /// Stores values that were put together; gives their address.
+    /// Stores packed values in a temporary, and returns its address.
     fn store_packed(&mut self, packed: &Packed) -> ir::Value {
         let first = self.temporary(packed.words.len());
         for (index, &word) in packed.words.iter().enumerate() {
@@ -234,14 +234,14 @@ impl Translator<'_, '_, '_> {
         self.address(self.temporaries, first)
     }
 
-    /// Puts values together.
+    /// Packs values.
     pub(super) fn pack(&mut self, values: &[Value]) -> Packed {
         let mut packer = Packer::default();
         values.iter().for_each(|value| packer.push_value(self, *value));
         packer.finish(self)
     }
 
-    /// Puts the values of slots together. Fields that lie in the packet one behind the other are loaded as one.
+    /// Packs the values of slots. Fields that are adjacent in the packet are loaded together.
     pub(super) fn pack_slots(&mut self, slots: impl Iterator<Item = SlotId>) -> Packed {
         let mut packer = Packer::default();
         let mut run: Option<(Field, u32)> = None;
@@ -263,7 +263,7 @@ impl Translator<'_, '_, '_> {
         packer.finish(self)
     }
 
-    /// Where in the packet the value of a slot is, if it is a field that nobody has changed.
+    /// The field of the packet that holds a slot's value, if nothing has changed that field.
     pub(super) fn unchanged(&self, slot: SlotId) -> Option<Field> {
         let burst = self.burst.as_ref().filter(|_| self.leaf.is_some())?;
         match burst.parsed.of(slot) {
@@ -273,14 +273,14 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// Which power of two, below the 64th, a constant is.
+/// The exponent of a constant that is a power of two below 2^64.
 fn power_of_two(expr: &Expr) -> Option<u32> {
     let Expr::Const(value) = expr else { return None };
     let number = value.limbs().skip(1).all(|limb| limb == 0).then(|| value.to_u64())?;
     number.is_power_of_two().then(|| number.ilog2())
 }
 
-/// The value, if it can be put together with others in registers.
+/// The value, if it can be packed in registers.
 fn packable(item: &Item) -> Option<Value> {
     match item {
         Item::Value(value) if value.width <= PACKED_BITS_MAX => Some(*value),
@@ -292,7 +292,7 @@ fn packable(item: &Item) -> Option<Value> {
 #[derive(Default)]
 struct Packer {
     words: Vec<ir::Value>,
-    /// The word that is not full yet: its bits, right-aligned, and how many.
+    /// The word that is not full yet: its bits, right-aligned, and their number.
     open: Option<(ir::Value, u32)>,
     bits: u32,
 }

@@ -1,7 +1,7 @@
 //! Reading packets: extract, advance, lookahead.
 //!
-//! Whether the packet has the bits is tested once for a header; its fields are then loaded without further tests. A load
-//! may cover more bytes than its field has, but none outside the header's.
+//! One test per header finds whether the packet has its bits; the fields are then loaded without further tests. A load
+//! may cover more bytes than its field, but none outside the header.
 
 use super::value::Value;
 use super::value_locations::{Address, Field};
@@ -12,15 +12,15 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{Expr, Header, HeaderId, SlotId};
 
-/// Fields up to so many bits are loaded by compiled code itself.
+/// Compiled code itself loads fields of up to this many bits.
 const INLINE_BITS_MAX: u32 = 512;
 
-/// Fields of fixed width that follow each other.
+/// Consecutive fields of fixed width.
 #[derive(Clone, Copy)]
 struct Run {
     /// Position in the packet of the first field, in bits.
     position: ir::Value,
-    /// Address of the byte where it begins, and the bit in that byte, when that is known.
+    /// The address of the run's first byte, and the bit in that byte at which it begins, if known.
     start: Option<(ir::Value, u32)>,
     /// Bits of all fields.
     bits: u32,
@@ -34,13 +34,13 @@ impl Run {
 }
 
 impl Translator<'_, '_, '_> {
-    /// Bits between a position and the packet's end.
+    /// The bits from a position to the packet's end.
     fn bits_behind(&mut self, cursor: ir::Value) -> ir::Value {
         let bits = self.packet_bits();
         self.builder.ins().isub(bits, cursor)
     }
 
-    /// Ends the parser unless so many bits are left; the position before them.
+    /// Ends the parser unless the packet has this many more bits. Returns the position before them.
     pub(super) fn require_bits(&mut self, bits: ir::Value) -> ir::Value {
         let cursor = self.cursor_position();
         let enough = match (self.cursor, self.constant_of(bits)) {
@@ -88,7 +88,7 @@ impl Translator<'_, '_, '_> {
         self.write_slot(slot, length);
     }
 
-    /// The order of the tests is the interpreter's.
+    /// Extracts a header. The tests are made in the interpreter's order.
     pub(super) fn extract(&mut self, id: HeaderId, varbit_bits: Option<&Expr>) {
         let program = self.program;
         let header = &program.headers[id.index()];
@@ -117,7 +117,7 @@ impl Translator<'_, '_, '_> {
         let odd_bits = self.builder.ins().band(present, seven);
         self.refuse(odd_bits, Ending::Rejected(errors.parser_invalid_argument));
         self.require_bits(present);
-        // No overflow: so many bits are in the packet.
+        // This does not overflow: the packet has `present` bits.
         let fixed = self.number(fixed as i64);
         let all = self.builder.ins().iadd(present, fixed);
         let cursor = self.require_bits(all);
@@ -127,7 +127,8 @@ impl Translator<'_, '_, '_> {
         cursor
     }
 
-    /// The fields before the varbit field, it, and those behind; gives the position behind the header.
+    /// Reads the fields before the varbit field, the varbit field and the fields after it. Returns the position after
+    /// the header.
     fn read_header_with_varbit(&mut self, header: &Header, cursor: ir::Value, present: ir::Value) -> ir::Value {
         let position = header.fields.iter().position(|field| field.length.is_some());
         let position = position.expect("the verifier wants a varbit field where its length is given");
@@ -140,7 +141,7 @@ impl Translator<'_, '_, '_> {
         if let Some(length) = varbit.length {
             self.write_slot(length, Value::word(32, present));
         }
-        // Whole bytes: the alignment is the same behind them.
+        // The varbit field has whole bytes, so the alignment after it is the same.
         let behind = self.builder.ins().iadd(before, present);
         let known = self.cursor;
         let before_bits: u32 = header.fields[..position]
@@ -156,7 +157,7 @@ impl Translator<'_, '_, '_> {
         end
     }
 
-    /// Reads fields of fixed width from a position on; gives the position behind them.
+    /// Reads fields of fixed width from a position on. Returns the position after them.
     fn read_fields(&mut self, fields: &[forebay_ir::HeaderField], position: ir::Value) -> ir::Value {
         let program = self.program;
         let bits = fields.iter().map(|field| program.slot(field.slot).width).sum();
@@ -220,7 +221,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// A field of up to 128 bits.
+    /// Loads a field of up to 128 bits.
     pub(super) fn load_field(&mut self, field: &Field, width: u32) -> Value {
         if width == 0 {
             let zero = self.number(0);
@@ -236,7 +237,7 @@ impl Translator<'_, '_, '_> {
         Value::double(width, double)
     }
 
-    /// The address of the bytes that a field is in.
+    /// The address of the bytes that contain a field.
     pub(super) fn address_of_field(&mut self, field: &Field) -> ir::Value {
         match field.address {
             Address::Known(address) => address,
@@ -253,14 +254,14 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Word number `index`, from the least significant, of a field in the bytes at an address.
+    /// Loads word `index` of a field, counted from the least significant.
     pub(super) fn load_limb(&mut self, address: ir::Value, field: &Field, width: u32, index: usize) -> ir::Value {
         let end = field.first_bit + width - 64 * index as u32;
         let limb_width = (width - 64 * index as u32).min(64);
         self.load_bits(address, field.bytes, end - limb_width, limb_width)
     }
 
-    /// 1 to 64 bits at a bit offset from an address, of whose bytes the first `bytes` may be loaded.
+    /// Loads 1 to 64 bits at a bit offset from an address. Only the first `bytes` bytes there may be loaded.
     pub(super) fn load_bits(&mut self, address: ir::Value, bytes: u32, first_bit: u32, width: u32) -> ir::Value {
         let first = first_bit / 8;
         let end_bit = first_bit + width;
@@ -289,7 +290,7 @@ impl Translator<'_, '_, '_> {
         self.masked(width, moved)
     }
 
-    /// Bytes whose number is no power of two, of a header that is not longer.
+    /// Loads bytes in parts, if their number is not a power of two and the header is no longer than they are.
     fn load_in_parts(&mut self, address: ir::Value, first: u32, end: u32) -> ir::Value {
         let mut all = self.number(0);
         let mut at = first;

@@ -1,7 +1,8 @@
-//! Random numbers: the same that [`forebay_exec::Random`] draws.
+//! Random numbers: the same as those of [`forebay_exec::Random`].
 //!
-//! On the fast path, the generator is set to the [seed](crate::Seed) of the packet behind the parser, if ingress draws, and where
-//! egress begins, if that does. Numbers between constant bounds that are not far apart are drawn without a call.
+//! On the fast path, the generator is set to the packet's [seed](crate::Seed) after the parser if ingress draws
+//! numbers, and again before egress if egress does. Numbers from a constant range of at most 2^32 numbers, or of a
+//! power of two, are drawn without a call.
 
 use super::Translator;
 use super::value::ActionData;
@@ -18,13 +19,13 @@ use std::mem::offset_of;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 const FACTORS: [u64; 2] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
 
-/// Where the generator's state is.
+/// The offset of the generator's state.
 const STATE: usize = offset_of!(Context<'_>, random);
 
 const _: () = assert!(size_of::<Random>() == size_of::<u64>(), "a generator is its state");
 
 impl Translator<'_, '_, '_> {
-    /// Behind the parser: what ingress draws begins here.
+    /// After the parser: sets the generator for ingress.
     pub(super) fn begin_random_numbers(&mut self, route: &Route) {
         if route.draws_random_numbers(self.program)[0] {
             let seed = self.packet_seed();
@@ -32,7 +33,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The same of egress, for a packet, or a copy of it, at a port.
+    /// Sets the generator for egress of a packet, or of a copy of it, at a port.
     pub(super) fn begin_random_numbers_of_egress(&mut self, route: &Route, port: ir::Value, instance: ir::Value) {
         if !route.draws_random_numbers(self.program)[1] {
             return;
@@ -48,7 +49,7 @@ impl Translator<'_, '_, '_> {
         self.store(seed, self.context, STATE as i32);
     }
 
-    /// The seed of the present packet: that of the first one of the burst, and its place.
+    /// The seed of the current packet: that of the burst's first packet, plus an offset for the packet's index.
     fn packet_seed(&mut self) -> ir::Value {
         let place = self.place_in_burst();
         let factor = self.number(seed::PACKET as i64);
@@ -57,7 +58,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(first, offset)
     }
 
-    /// Reversed bounds leave the slot as it is.
+    /// Draws a number into a slot. Reversed bounds leave the slot unchanged.
     pub(super) fn random(&mut self, low: &Expr, high: &Expr, slot: SlotId, data: Option<&ActionData>) {
         if let (Expr::Const(low), Expr::Const(high)) = (low, high)
             && let (low, high) = (low.to_u64_saturating(), high.to_u64_saturating())
@@ -80,7 +81,7 @@ impl Translator<'_, '_, '_> {
         });
     }
 
-    /// The remainder of the next 128 bits by a number of at most 2^32, or by a power of two.
+    /// The next 128 bits modulo a number that is at most 2^32 or a power of two.
     fn draw_below(&mut self, span: u64) -> ir::Value {
         let before = self.load(self.context, STATE as i32);
         let step = self.number(STEP as i64);
@@ -112,7 +113,7 @@ impl Translator<'_, '_, '_> {
         self.folded(mixed, 31)
     }
 
-    /// A word with its own high bits over its low ones.
+    /// A word XORed with itself shifted right.
     fn folded(&mut self, word: ir::Value, by: u32) -> ir::Value {
         let high = self.shifted_right(word, by);
         self.builder.ins().bxor(word, high)

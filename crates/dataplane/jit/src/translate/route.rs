@@ -23,29 +23,29 @@ use forebay_bits::Bits;
 use forebay_ir::{BodyId, Expr, HeaderId, KeySet, Op, SlotId, TableId};
 use std::collections::HashMap;
 
-/// What is known where the tree of the parser is translated.
+/// What is known at a node of the parser's tree.
 #[derive(Clone, Default)]
 pub(super) struct Parsed {
     pub(super) homes: Homes,
-    /// The fields that were extracted, where they are.
+    /// The extracted fields in the packet.
     pub(super) fields: HashMap<SlotId, Field>,
-    /// Where the headers that were extracted begin.
+    /// The positions at which extracted headers begin.
     pub(super) starts: HashMap<HeaderId, Position>,
-    /// Registers with places of headers.
+    /// Registers with the positions of headers.
     carried: Vec<Variable>,
 }
 
-/// A place in the packet.
+/// A position in the packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Position {
-    /// So many bits from its start.
+    /// This many bits from the packet's start.
     At(u64),
-    /// As many bits as a register says, of which so many are behind a whole byte, if that is known.
+    /// The number of bits that a register holds, and that number modulo 8, if known.
     Behind { variable: Variable, bit: Option<u32> },
 }
 
 impl Position {
-    /// Where the parser stands; the register has the number when it is not known.
+    /// The parser's position. If it is not known, the register holds it.
     pub(super) fn of(cursor: CursorFact, variable: Variable) -> Position {
         match cursor {
             CursorFact::At(bits) => Position::At(bits),
@@ -56,7 +56,7 @@ impl Position {
         }
     }
 
-    /// Whether it is certainly the beginning of a byte.
+    /// Whether the position is certainly on a byte boundary.
     pub(super) fn is_aligned(self) -> bool {
         match self {
             Position::At(bits) => bits.is_multiple_of(8),
@@ -66,7 +66,7 @@ impl Position {
 }
 
 impl<'a> Translator<'_, 'a, '_> {
-    /// All of it, in a loop over a burst.
+    /// Translates the whole route, in a loop over a burst.
     pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan, order: Order) -> Shape {
         let tables = (0..self.program.tables.len() as u32).map(TableId);
         let words = tables.map(|table| match self.layout_on_fast_path(table) {
@@ -90,7 +90,7 @@ impl<'a> Translator<'_, 'a, '_> {
         })
     }
 
-    /// The parser alone, in a loop over a burst.
+    /// Translates the parser alone, in a loop over a burst.
     pub(super) fn hashes(&mut self, route: &'a Route, plan: &'a Plan) {
         self.finds_hashes = true;
         let way = Way {
@@ -100,7 +100,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.burst(way, 0, |_| {}, |translator| translator.first_segment(route, plan));
     }
 
-    /// Places for the tables that packets look up one by one.
+    /// The layout of flow slots, with places for the tables that packets look up individually.
     fn slot_layout(&self, route: &Route, plan: &Plan) -> Option<SlotLayout> {
         let shared = self.tables_of_bursts(route);
         let mut tables = route.tables(self.program);
@@ -109,7 +109,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let leader = |table| {
             let leader = joins.leader(table)?;
             let key = key_slots(self.program, table);
-            // What an action leaves as it was has to be a constant.
+            // A slot that an action leaves unchanged must be constant.
             let sources = route.before_parser.iter().chain(&route.before_egress);
             let mut others = sources.chain(route.before_copy()).map(|(slot, _)| slot);
             if others.any(|slot| key.as_ref().is_some_and(|key| key.contains(slot))) {
@@ -124,7 +124,7 @@ impl<'a> Translator<'_, 'a, '_> {
             };
             plan.leaves.iter().all(leads).then_some(leader)
         };
-        // Those that others lead to stand behind them.
+        // Tables with a leading table come after the others.
         let (followers, others): (Vec<TableId>, Vec<TableId>) =
             tables.into_iter().partition(|table| joins.leader(*table).is_some());
         let wanting = others.into_iter().chain(followers).map(|table| Wanting {
@@ -148,7 +148,7 @@ impl<'a> Translator<'_, 'a, '_> {
         Some(layout)
     }
 
-    /// The tables whose keys are nothing but constants and arguments that all packets of a burst share.
+    /// The tables whose keys consist only of constants and of arguments that all packets of a burst share.
     fn tables_of_bursts(&self, route: &Route) -> Vec<TableId> {
         let constants = route.burst_constants(self.program);
         let is_constant = |slot: SlotId| constants.iter().any(|(constant, _)| *constant == slot);
@@ -163,8 +163,8 @@ impl<'a> Translator<'_, 'a, '_> {
         shared.collect()
     }
 
-    /// Looks up what is the same for all packets of a burst: keys of nothing but constants and arguments that packets
-    /// share.
+    /// Makes the look-ups that are the same for all packets of a burst: those whose keys consist only of constants and
+    /// shared arguments.
     fn look_up_for_burst(&mut self, route: &Route) {
         let program = self.program;
         let constants = route.burst_constants(program);
@@ -240,7 +240,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.write_slot(slot, value);
     }
 
-    /// A node of the parser's tree, and all below it.
+    /// Translates a node of the parser's tree, and the subtree below it.
     fn node(&mut self, route: &'a Route, plan: &'a Plan, id: NodeId, mut parsed: Parsed) {
         let node: &'a Node = &plan.nodes[id.0];
         self.homes = parsed.homes.clone();
@@ -306,7 +306,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// One of two nodes, by a condition.
+    /// Translates two nodes, between which a condition decides.
     fn two_nodes(
         &mut self,
         route: &'a Route,
@@ -324,8 +324,8 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Headers that are extracted one behind the other, at places that are known: one test finds whether the packet has all of them. One
-    /// that has not takes the slow path at the first one, with the name of the way on which the first header that it lacks is missing.
+    /// Tests once whether the packet has all of several consecutive headers at known positions. A packet that does not
+    /// is left to the slow path at once, under the parser path on which the first missing header is missing.
     fn require_headers(&mut self, statements: &[Planned]) {
         let program = self.program;
         let ends = statements
@@ -377,7 +377,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Extracts a header: finds out where it is.
+    /// Extracts a header: determines its position.
     fn locate(&mut self, id: HeaderId, varbit_bits: Option<&Expr>, parsed: &mut Parsed) {
         let start = self.here(parsed);
         parsed.starts.insert(id, start);
@@ -415,7 +415,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store_cursor(end);
     }
 
-    /// Where the parser stands, for later.
+    /// The parser's position, kept for later.
     fn here(&mut self, parsed: &mut Parsed) -> Position {
         if let CursorFact::At(bits) = self.cursor {
             return Position::At(bits);
@@ -435,7 +435,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// A header whose fields are not at places that are known: they are read at once.
+    /// Extracts a header whose fields do not have known positions: reads them at once.
     fn extract_to_slots(&mut self, id: HeaderId, varbit_bits: Option<&Expr>, parsed: &mut Parsed) {
         let header = &self.program.headers[id.index()];
         for slot in header.slots() {
@@ -451,7 +451,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.homes.set(header.valid, Home::Constant(Bits::from_bool(true)));
     }
 
-    /// All that follows the parser.
+    /// Translates everything after the parser on one path.
     fn leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let whole = std::mem::replace(&mut self.program, &leaf.program);
         self.cursor = leaf.cursor;
@@ -492,7 +492,7 @@ impl<'a> Translator<'_, 'a, '_> {
         burst.asked_at.clear();
     }
 
-    /// What is needed behind a look-up besides slots.
+    /// The registers other than slots that are needed after a look-up.
     pub(super) fn carry(&mut self, leaf: &Leaf, parsed: &Parsed, stage: Stage) {
         let mut carried = parsed.carried.clone();
         carried.extend(self.sum_variables());
@@ -510,8 +510,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.burst_state().carried = carried;
     }
 
-    /// Gives the slots that the bodies write their registers, with the values that they have now, but for those that are changed in the
-    /// packet. A constant that no block reads is not stored in the state. Copies of a packet begin with the values of all slots.
+    /// Moves the slots that the bodies write to registers with their current values, except those that are changed in
+    /// the packet. A constant that no block reads is not stored in the state. Copies of a packet begin with the values
+    /// of all slots.
     fn settle(&mut self, leaf: &Leaf) {
         let has_copies = leaf
             .flow
@@ -537,7 +538,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// A control, from here on.
+    /// Translates a control.
     pub(super) fn control(&mut self, id: BodyId) {
         let program = self.program;
         let next = self.builder.create_block();
@@ -552,11 +553,11 @@ impl<'a> Translator<'_, 'a, '_> {
         matches!(self.homes.of(slot), Home::Constant(value) if value.is_zero())
     }
 
-    /// The packet takes the slow path from here on.
+    /// The packet takes the slow path from here.
     pub(super) fn bail_out(&mut self, reason: BailOut) {
         let end = self.bail_out_block(reason);
         self.builder.ins().jump(end, &[]);
-        // What follows is never reached.
+        // The following code is unreachable.
         let next = self.builder.create_block();
         self.builder.switch_to_block(next);
     }

@@ -1,8 +1,8 @@
-//! Looking keys up in place, as [`forebay_tables::search`] says that tables are laid out.
+//! Looks keys up in place, in tables laid out as [`forebay_tables::search`] says.
 //!
-//! What is seldom is left to the runtime: an entry for which there was no room in the two buckets that are looked into. What
-//! is less seldom, a miss, an entry in its second bucket, a prefix that goes beyond two arrays, stands apart from the code that most
-//! packets execute, which therefore runs straight on.
+//! The rarest case is left to the runtime: an entry that is in neither of the two buckets examined. Less rare cases (a
+//! miss, an entry in its second bucket, a prefix longer than two arrays cover) are out of line, so the code that most
+//! packets execute is straight.
 
 use super::Translator;
 use super::within_bounds;
@@ -19,31 +19,31 @@ use forebay_tables::search::{
 };
 use std::mem::offset_of;
 
-/// A bit for each place of a bucket.
+/// A bit for each entry of a bucket.
 const TAG_ONES: u64 = 0x0101_0101_0101_0101;
 
-/// So many buckets are looked into; what has passed by more is left to the runtime.
+/// The number of buckets examined here. Entries that have passed by more are left to the runtime.
 const PROBES: usize = 2;
 
-/// What a look-up found.
+/// The result of a look-up.
 #[derive(Clone, Copy)]
 pub(super) struct Match {
-    /// The address of the entry's record, or of the default action's.
+    /// The address of the record of the entry, or of the default action.
     pub(super) record: ir::Value,
-    /// Whether it is an entry's: 1 or 0.
+    /// Whether the record is an entry's: 1 or 0.
     pub(super) hit: ir::Value,
 }
 
-/// The blocks to which a search leads; `found` has a [`Match`] for parameters.
+/// The blocks to which a search leads. `found` takes a [`Match`] as parameters.
 struct Exits {
     found: ir::Block,
     missed: ir::Block,
-    /// To the runtime.
+    /// Calls the runtime.
     hard: ir::Block,
 }
 
 impl Translator<'_, '_, '_> {
-    /// Looks a key up, now.
+    /// Looks a key up at once.
     pub(super) fn look_up_now(&mut self, table: TableId, search: Option<Search>, key: &[ir::Value]) -> Match {
         let Some(search) = search else {
             return self.find_by_runtime(table, key);
@@ -106,7 +106,7 @@ impl Translator<'_, '_, '_> {
         self.match_in_lane()
     }
 
-    /// What was put into the lane.
+    /// The result that was put into the lane.
     pub(super) fn match_in_lane(&mut self) -> Match {
         Match {
             record: self.load_lane(offset_of!(Lane, record)),
@@ -147,7 +147,7 @@ impl Translator<'_, '_, '_> {
         self.probe(search, bucket, tags, key, exits, exits.hard);
     }
 
-    /// Looks into a bucket: at all entries with the tag, then at `next` if entries have passed by.
+    /// Examines a bucket: all entries with the tag, and then `next` if entries have passed by.
     fn probe(
         &mut self,
         search: Search,
@@ -174,14 +174,15 @@ impl Translator<'_, '_, '_> {
         );
         let candidates = self.builder.append_block_param(some, types::I64);
         if next == exits.hard {
-            // Seldom is anything where its second home is.
+            // Entries are rarely in their second bucket.
             self.builder.set_cold_block(some);
         }
         self.builder.ins().brif(first, some, &[first.into()], none, &[]);
 
         self.builder.switch_to_block(some);
         let bit = self.builder.ins().ctz(candidates);
-        // A place has a byte of the header, whose highest bit is set, and as many words as an entry behind the header.
+        // Each entry has one byte of the header, whose highest bit is set for a candidate, and `entry_words` words
+        // after the header.
         let offset = self.times(bit, entry_words as u64);
         let behind = self.builder.ins().iadd(bucket, offset);
         let offset = 8 - 7 * entry_words as i32;
@@ -206,7 +207,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(passed, next, &[], exits.missed, &[]);
     }
 
-    /// The bucket behind one, or the first.
+    /// The bucket after `bucket`; the first one after the last.
     fn next_bucket(&mut self, location: ir::Value, bucket: ir::Value, bytes: u64) -> ir::Value {
         let count = self.load_unchanging(location, offset_of!(Location, size));
         let array = self.load_unchanging(location, offset_of!(Location, array));
@@ -217,7 +218,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().select(is_end, array, next)
     }
 
-    /// As the tables compute it.
+    /// The hash of a key, as the tables compute it.
     fn hash_of_key(&mut self, key: &[ir::Value]) -> ir::Value {
         let factor = self.number(HASH_FACTOR as i64);
         let mut state = self.number(HASH_START as i64);
@@ -231,7 +232,7 @@ impl Translator<'_, '_, '_> {
         state
     }
 
-    /// The tag of a hash in each byte.
+    /// The tag of a hash, repeated in each byte.
     fn tags(&mut self, hash: ir::Value) -> ir::Value {
         let ones = self.number(TAG_ONES as i64);
         let tag = self.masked(8, hash);
@@ -240,7 +241,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().imul(tag, ones)
     }
 
-    /// The highest bits of the bytes of a header that have the tag; seldom one more above these.
+    /// The highest bit of each byte of a header that equals the tag; rarely also that of a byte above such a byte.
     fn candidates(&mut self, header: ir::Value, tags: ir::Value, places_mask: u64) -> ir::Value {
         let ones = self.number(TAG_ONES as i64);
         let difference = self.builder.ins().bxor(header, tags);
@@ -250,7 +251,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().band(candidates, mask)
     }
 
-    /// Whether the words at an offset from an address are not those of the key: not 0.
+    /// A value that is 0 if the words at an offset from an address equal the key.
     pub(super) fn different(&mut self, base: ir::Value, first: i32, key: &[ir::Value]) -> ir::Value {
         if let [word] = key {
             let stored = self.load(base, first);
@@ -287,7 +288,7 @@ impl Translator<'_, '_, '_> {
         let cell = self.builder.append_block_param(last, types::I64);
         let flag = self.number(DEEPER.into());
         let (mut present, mut left) = (first, shift);
-        // As often as the smallest first array leaves bits.
+        // As many times as the smallest first array leaves bits for.
         for depth in 0..search::deeper_max(width) {
             let goes_on = self.builder.ins().band(present, flag);
             let deeper = self.builder.create_block();
@@ -298,7 +299,7 @@ impl Translator<'_, '_, '_> {
             }
             let number = self.builder.ins().bxor(present, flag);
             let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
-            // What is left of the key's 32 bits is a multiple of what a row takes.
+            // The number of bits left of the key's 32 is a multiple of a row's.
             let step = self.number(DEEPER_BITS.into());
             left = self.builder.ins().isub(left, step);
             let index = self.builder.ins().ushr(key, left);
@@ -317,7 +318,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(exits.found, &[record.into(), one.into()]);
     }
 
-    /// A cell of an array.
+    /// Loads a cell of an array.
     fn cell(&mut self, array: ir::Value, index: ir::Value) -> ir::Value {
         let offset = self.shifted_left(index, 2);
         let address = self.builder.ins().iadd(array, offset);
@@ -325,7 +326,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().uextend(types::I64, cell)
     }
 
-    /// The address of a row, whose origins are in a list: see [`search::origin_of`].
+    /// The address of a row; a list contains the origins of rows: see [`search::origin_of`].
     fn row(&mut self, location: ir::Value, origins: usize, number: ir::Value, row_words: usize) -> ir::Value {
         debug_assert_eq!(search::origin_of(0).1, FIRST_CHUNK);
         let first = self.number(FIRST_CHUNK as i64);
@@ -339,7 +340,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(origin, offset)
     }
 
-    /// A number times a constant.
+    /// A number multiplied by a constant.
     fn times(&mut self, number: ir::Value, factor: u64) -> ir::Value {
         if factor.is_power_of_two() {
             return self.shifted_left(number, factor.ilog2());

@@ -1,11 +1,11 @@
 //! Atomic sections.
 //!
-//! One worker alone needs no locks, which is tested first; what several do is out of line. Where the elements of a register have
-//! the lock ([`forebay_tables::Lock`]), it is taken and given back here:
+//! A single worker needs no locks. This is tested first, and the code for several workers is out of line. If the
+//! elements of a register have locks ([`forebay_tables::Lock`]), they are taken and released here:
 //!
 //! ```text
-//!   held is null?    ── no: one lock at a time; the runtime gives it back first
-//!   index is inside? ── no: nobody needs a lock there, says the runtime
+//!   held is null?    ── no: only one lock is held at a time; the runtime releases it first
+//!   index is inside? ── no: the runtime takes no lock
 //!   exchange the lock's byte for 1
 //!   it was 0?        ── no: the runtime waits
 //!   held = address of the word
@@ -45,13 +45,13 @@ impl Translator<'_, '_, '_> {
         });
     }
 
-    /// With the place where the lock is named that is held.
+    /// Executes code if there are several workers, with the address of the pointer to the held lock.
     fn unless_alone(&mut self, then: impl FnOnce(&mut Self, ir::Value)) {
         let held = self.load_held_lock();
         self.when_rarely(held, |translator| then(translator, held));
     }
 
-    /// The register whose elements are this lock, if it is told apart by index.
+    /// The register whose elements have this lock, if a lock covers only one index.
     fn register_with_locks(&self, lock: u32) -> Option<RegisterId> {
         let declared = self.program.registers.get(lock as usize)?;
         RegisterArray::have_locks(declared.width).then_some(RegisterId(lock))
@@ -83,7 +83,7 @@ impl Translator<'_, '_, '_> {
         self.enter(next);
     }
 
-    /// Goes on elsewhere if a condition is this.
+    /// Jumps to `elsewhere` if a condition has this value, and otherwise continues.
     fn leave_for(&mut self, elsewhere: ir::Block, condition: ir::Value, is: bool) {
         let here = self.builder.create_block();
         let (then, otherwise) = if is { (elsewhere, here) } else { (here, elsewhere) };
@@ -96,11 +96,11 @@ impl Translator<'_, '_, '_> {
         self.call(runtime::ENTER_ATOMIC, &[self.context, lock, index]);
     }
 
-    /// Gives the lock in a word back, after everything that was written before.
+    /// Releases the lock in a word, after all preceding writes.
     fn release(&mut self, word: ir::Value) {
         let free = self.builder.ins().iconst(types::I8, 0);
         if cfg!(target_arch = "x86_64") {
-            // Stores of this processor are seen in their order.
+            // On this architecture, stores become visible in program order.
             self.builder.ins().store(within_bounds(), free, word, Lock::BYTE as i32);
         } else {
             let lock = self.address(word, Lock::BYTE as i32);

@@ -1,7 +1,7 @@
 //! Select: the first case that matches.
 //!
-//! One key of at most 64 bits compared with constants becomes a search; anything else a chain of tests. Fields of the packet
-//! that are compared with constants are compared as they lie there, several at once: see [`super::fused_compare`].
+//! One key of at most 64 bits that is compared with constants becomes a search; otherwise there is a chain of tests.
+//! Fields of the packet are compared with constants in memory order, several at once: see [`super::fused_compare`].
 
 use super::Translator;
 use super::value::{ActionData, Place, Value};
@@ -11,11 +11,11 @@ use cranelift_frontend::Switch;
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, KeySet, ValueSetId};
 
-/// A key is compared with so many constants; among more, it is searched.
+/// A key is compared with up to this many constants one by one, and searched for among more.
 const COMPARED_MAX: usize = 3;
 
 impl Translator<'_, '_, '_> {
-    /// Goes where the first case that matches leads, or to `default`.
+    /// Jumps to the target of the first matching case, or to `otherwise`.
     pub(super) fn select(
         &mut self,
         keys: &[Expr],
@@ -53,7 +53,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(default, &[]);
     }
 
-    /// The same for few constants, which are all different.
+    /// Jumps to the target of one of a few distinct constants, by comparisons.
     fn select_by_comparing(&mut self, key: Value, switch: Switch, otherwise: ir::Block) {
         let mut cases: Vec<(u128, ir::Block)> = switch
             .entries()
@@ -71,7 +71,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(otherwise, &[]);
     }
 
-    /// Whether all keysets match; nothing when they do whatever the keys are.
+    /// Whether all keysets match; `None` when they match any keys.
     fn case_condition(&mut self, keysets: &[KeySet], keys: &[Value], data: Option<&ActionData>) -> Option<ir::Value> {
         let mut all = None;
         for position in 0..keysets.len() {
@@ -85,7 +85,7 @@ impl Translator<'_, '_, '_> {
         all
     }
 
-    /// Whether the keyset at a position matches its key; nothing when it always does.
+    /// Whether the keyset at a position matches its key; `None` when it matches any key.
     fn keyset_condition(
         &mut self,
         keysets: &[KeySet],
@@ -121,7 +121,7 @@ impl Translator<'_, '_, '_> {
                 let masked = self.binary(BinaryOp::And, key, mask);
                 self.equal(masked, value)
             }
-            // One element has to match all components, so the first of them asks for all.
+            // One member must match all components, so the first component tests all of them.
             KeySet::ValueSet { set, component: 0 } => {
                 let following = keysets[position..].iter().zip(0..);
                 let count = following
@@ -147,7 +147,7 @@ fn is_component(keyset: &KeySet, of: ValueSetId, index: u32) -> bool {
     matches!(keyset, KeySet::ValueSet { set, component } if *set == of && *component == index)
 }
 
-/// The cases of one key as a search, when all are constants, and where to go when none is found.
+/// The cases of one key as a search, if all are constants, and the target if none is found.
 fn search(cases: &[(&[KeySet], ir::Block)], default: ir::Block) -> Option<(Switch, ir::Block)> {
     let mut switch = Switch::new();
     for &(keysets, target) in cases {

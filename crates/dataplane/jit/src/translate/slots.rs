@@ -1,4 +1,4 @@
-//! Slots in the state, for what is done around bodies.
+//! Slots in the state, for the glue around bodies.
 
 use super::Translator;
 use crate::analysis::header_bits;
@@ -6,11 +6,11 @@ use crate::runtime;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::SlotId;
 
-/// So many words are cleared by stores, more by a call.
+/// Up to this many words are cleared by stores, more by a call.
 const CLEARED_WORDS_MAX: usize = 256;
 
 impl Translator<'_, '_, '_> {
-    /// Makes words of the state 0, given in their order.
+    /// Sets words of the state, given in ascending order, to 0.
     pub(super) fn clear_these(&mut self, words: &[usize]) {
         if words.len() <= CLEARED_WORDS_MAX {
             return self.clear_by_stores(words);
@@ -35,13 +35,13 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Writes the bits of a number that a slot has.
+    /// Writes the low bits of a number to a slot, as many as it has.
     pub(super) fn write_number(&mut self, slot: SlotId, number: ir::Value) {
         let value = self.value_of_u64(self.program.slot(slot).width, number);
         self.write_slot(slot, value);
     }
 
-    /// Bytes of all valid headers, those that no deparser emits included.
+    /// The bytes of all valid headers, including those that no deparser emits.
     pub(super) fn header_bytes(&mut self) -> ir::Value {
         let program = self.program;
         let mut bits = self.number(0);

@@ -1,8 +1,8 @@
-//! An element of a header stack that is chosen when a packet is there.
+//! Elements of header stacks, selected by an index that is known only at run time.
 //!
-//! Lowering writes `stack[index].field` as a chain of choices: `index == 0 ? stack[0].field : index == 1 ? ...`. Where the
-//! fields lie in the packet, one as far behind the other as the next, it is a load from a place that is computed. When what it is for
-//! any other index is the element behind them, as it is where lowering has chosen, there is nothing else to it.
+//! Lowering writes `stack[index].field` as a chain of choices: `index == 0 ? stack[0].field : index == 1 ? ...`. If
+//! the fields are at equal distances in the packet, the chain becomes one load from a computed address. Lowering uses
+//! the last element for any other index; then that is all. Another value for other indices needs a test of the index.
 
 use super::Translator;
 use super::value::{ActionData, Value};
@@ -11,23 +11,23 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{BinaryOp, Expr, SlotId};
 
-/// Fewer elements are chosen among as they stand there.
+/// Chains with fewer elements are not changed.
 const ELEMENTS_MIN: usize = 3;
 
-/// A chain of choices by an index that counts from 0.
+/// A chain of choices by an index, from 0 on.
 struct Chain<'e> {
     index: SlotId,
     elements: Vec<SlotId>,
-    /// What it is when the index is none of these.
+    /// The value for any other index.
     otherwise: &'e Expr,
 }
 
-/// Places in the packet at equal distances.
+/// Positions in the packet at equal distances.
 struct Places {
-    /// Where the first begins, and how far the next is behind it, in bytes.
+    /// The first byte of the first position, and the distance to the next, in bytes.
     first: u64,
     distance: u64,
-    /// Bits of each, whole bytes.
+    /// Bits at each position, in whole bytes.
     width: u32,
 }
 
@@ -70,7 +70,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn load_element(&mut self, places: &Places, index: ir::Value) -> Value {
-        // Not before the index was tested, and not for each use anew.
+        // Not before the test of the index, and not once for each use.
         let rests = std::mem::take(&mut self.packet_rests);
         let value = self.load_element_here(places, index);
         self.packet_rests = rests;
@@ -94,8 +94,8 @@ impl Translator<'_, '_, '_> {
         Value::double(width, double)
     }
 
-    /// Where fields are, if they lie as elements of a stack do. All of them are in the packet, so whatever the index, what is
-    /// loaded is.
+    /// The positions of fields, if they are at equal distances. All fields are in the packet, so the load is within it
+    /// for any index in range.
     fn places(&self, elements: &[SlotId]) -> Option<Places> {
         let width = self.program.slot(elements[0]).width;
         let starts = elements.iter().map(|slot| {
@@ -114,7 +114,7 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// The byte of the packet with which a field begins, if it is known and begins with one.
+/// The index of a field's first byte in the packet, if it is known and the field begins on a byte boundary.
 fn first_byte(field: Field) -> Option<u64> {
     match field.address {
         Address::InPacket(bytes) if field.first_bit.is_multiple_of(8) => Some(bytes + u64::from(field.first_bit / 8)),
@@ -146,7 +146,7 @@ impl<'e> Chain<'e> {
         Some(chain)
     }
 
-    /// The elements, and the one behind them if any other index is taken to be its.
+    /// The elements, followed by the slot for any other index if there is one.
     fn with_last(&self) -> Vec<SlotId> {
         let last = match self.otherwise {
             Expr::Slot(slot) => Some(*slot),
@@ -156,7 +156,7 @@ impl<'e> Chain<'e> {
     }
 }
 
-/// Slot and number, when an expression is a choice by whether the one is the other.
+/// The slot and the number, if an expression is a choice by whether they are equal.
 fn index_of_choice(expr: &Expr) -> Option<(SlotId, u64)> {
     let Expr::Mux { condition, .. } = expr else { return None };
     let Expr::Binary(BinaryOp::Eq, left, right) = &**condition else {

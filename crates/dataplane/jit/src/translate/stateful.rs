@@ -1,8 +1,8 @@
-//! Registers: in generated code, without calls.
+//! Registers in generated code, without calls.
 //!
-//! Arrays have as many elements as the program declares, see [`crate::arrays`]. Words are written by plain stores, which
-//! on the machines that Cranelift knows are what relaxed atomic ones are. Elements that [have a lock](RegisterArray::have_locks) in
-//! their word are read and written without it.
+//! Arrays have as many elements as the program declares: see [`crate::arrays`]. Words are written by plain stores. On
+//! the machines that Cranelift supports, these are what relaxed atomic stores become. Elements that [have a
+//! lock](RegisterArray::have_locks) in their word are read and written without the lock.
 
 use super::Translator;
 use super::access::within_bounds;
@@ -32,7 +32,7 @@ impl Translator<'_, '_, '_> {
         }
         let inside = self.is_inside(index, size);
         let zero = self.number(0);
-        // An element outside is the first one, of which nothing is taken.
+        // An index outside the array reads the first element, whose value is not used.
         let index = self.select_inside(inside, index, zero);
         let (element, first) = self.element(register, index);
         let limbs: Vec<ir::Value> = (0..words(width))
@@ -56,7 +56,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Writes an element; nothing happens outside the array.
+    /// Writes an element; does nothing if the index is outside the array.
     pub(super) fn write_element(&mut self, register: RegisterId, index: ir::Value, value: Value) {
         let size = self.program.registers[register.index()].size;
         self.when_inside(index, size, |translator| {
@@ -67,7 +67,7 @@ impl Translator<'_, '_, '_> {
                 let word = translator.limb(value, 0);
                 translator.store_beside_lock(value.width, word, element, first);
             } else if let Place::Memory(_) = value.place {
-                // All of it before any of it, since nobody knows that they are not the same.
+                // The whole value is read first, because its words may be those of the element.
                 let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();
                 for (limb, word) in (0..).zip(limbs) {
                     translator.store(word, element, first + 8 * limb);
@@ -78,7 +78,7 @@ impl Translator<'_, '_, '_> {
         });
     }
 
-    /// A limb of an element of so many bits, without the lock.
+    /// Loads a limb of an element of `width` bits, without the lock.
     fn load_beside_lock(&mut self, width: u32, address: ir::Value, offset: i32) -> ir::Value {
         if !RegisterArray::have_locks(width) {
             return self.load(address, offset);
@@ -90,7 +90,7 @@ impl Translator<'_, '_, '_> {
         self.masked(width, with_lock)
     }
 
-    /// Stores a value of so many bits without what is in the highest bytes of its word.
+    /// Stores a value of `width` bits, without the highest bytes of its word.
     fn store_beside_lock(&mut self, width: u32, word: ir::Value, address: ir::Value, offset: i32) {
         self.builder.ins().istore32(within_bounds(), word, address, offset);
         if width > 32 {
@@ -99,7 +99,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Whether there is such an element; nothing when that is certain.
+    /// Whether the index is inside an array of this size; `None` when it certainly is.
     pub(super) fn is_inside(&mut self, index: ir::Value, size: u64) -> Option<ir::Value> {
         let bits = self.computed_bits(index);
         if bits < u64::BITS && 1 << bits <= size {
@@ -109,7 +109,7 @@ impl Translator<'_, '_, '_> {
         Some(self.builder.ins().icmp(IntCC::UnsignedLessThan, index, size))
     }
 
-    /// What is done with an element that exists.
+    /// Executes code if the index is inside the array.
     pub(super) fn when_inside(&mut self, index: ir::Value, size: u64, then: impl FnOnce(&mut Self)) {
         match self.is_inside(index, size) {
             Some(inside) => self.when(inside, then),
@@ -117,7 +117,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// One value or another by whether an element exists.
+    /// One of two values, by whether the index is inside the array.
     fn select_inside(&mut self, inside: Option<ir::Value>, value: ir::Value, otherwise: ir::Value) -> ir::Value {
         match inside {
             Some(inside) => self.builder.ins().select(inside, value, otherwise),
@@ -125,7 +125,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Where an element is: the address of what its bank has for the index, and how many bytes behind that.
+    /// The location of an element: the address of the bank's words for the index, and the element's offset in bytes.
     pub(super) fn element(&mut self, register: RegisterId, index: ir::Value) -> (ir::Value, i32) {
         let place = self.environment.banks.place(register);
         let registers = self.load_unchanging(self.context, offset_of!(Context<'_>, registers));
@@ -135,7 +135,7 @@ impl Translator<'_, '_, '_> {
         (elements, 8 * place.first_word as i32)
     }
 
-    /// The address of element `index` of an array with elements of so many words.
+    /// The address of element `index` of an array whose elements have `words` words.
     pub(super) fn place_of(&mut self, array: ir::Value, index: ir::Value, words: u64) -> ir::Value {
         let bytes = 8 * words;
         let offset = if bytes.is_power_of_two() {

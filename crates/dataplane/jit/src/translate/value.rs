@@ -17,21 +17,21 @@ pub(super) struct Value {
     pub(super) place: Place,
 }
 
-/// Where a value is. The bits above its width are zero, as in the state.
+/// The place of a value. The bits above its width are zero, as in the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     /// Up to 64 bits: a register.
     Word(ir::Value),
     /// 65 to 128 bits: a value of Cranelift's 128-bit type.
     Double(ir::Value),
-    /// More: the address of its words, which nothing changes while the statement is executed.
+    /// More than 128 bits: the address of its words, which do not change while the statement is executed.
     Memory(ir::Value),
 }
 
-/// The data of an action that is executed.
+/// The data of the action that is executed.
 #[derive(Clone, Debug)]
 pub(super) enum ActionData {
-    /// Values one behind the other.
+    /// Consecutive values in memory.
     Values {
         address: ir::Value,
         /// Offset in bytes of each parameter.
@@ -40,7 +40,7 @@ pub(super) enum ActionData {
     /// In the record of a table.
     Record {
         record: ir::Value,
-        /// Its first word, which was loaded once: a record of one word may change as a whole.
+        /// The record's first word. It is loaded only once, because a record of one word may be replaced at any time.
         first_word: ir::Value,
         /// By parameter.
         places: Vec<Placement>,
@@ -91,7 +91,7 @@ impl Value {
         }
     }
 
-    /// A value of more bits.
+    /// A value of more than 128 bits.
     pub(super) fn memory(width: u32, address: ir::Value) -> Value {
         debug_assert!(width > 128);
         Value {
@@ -127,7 +127,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iconcat(low, high)
     }
 
-    /// A number of 64 bits as a value of some width, of which the bits that fit count.
+    /// The low bits of a 64-bit number, as a value of some width.
     pub(super) fn value_of_u64(&mut self, width: u32, number: ir::Value) -> Value {
         match width {
             0..=64 => {
@@ -148,7 +148,7 @@ impl Translator<'_, '_, '_> {
             return word;
         }
         if width == 32 {
-            // A mask of so many bits would be loaded from memory.
+            // A mask of 32 bits would be loaded from memory.
             let low = self.builder.ins().ireduce(types::I32, word);
             return self.builder.ins().uextend(types::I64, low);
         }
@@ -184,7 +184,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Puts a value at an address.
+    /// Stores a value at an address.
     pub(super) fn store_value(&mut self, value: Value, address: ir::Value, offset: i32) {
         match value.place {
             Place::Word(_) if value.width == 0 => {}
@@ -202,7 +202,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// An address where the value's words are.
+    /// The address of the value's words.
     pub(super) fn address_of(&mut self, value: Value) -> ir::Value {
         if let Place::Memory(address) = value.place {
             return address;
@@ -212,7 +212,7 @@ impl Translator<'_, '_, '_> {
         self.address(self.temporaries, offset)
     }
 
-    /// Stores values one behind the other in temporaries; gives their address.
+    /// Stores values one after another in temporaries, and returns their address.
     pub(super) fn store_all(&mut self, values: &[Value]) -> ir::Value {
         let count = values.iter().map(|value| words(value.width)).sum();
         let first = self.temporary(count);
@@ -224,7 +224,7 @@ impl Translator<'_, '_, '_> {
         self.address(self.temporaries, first)
     }
 
-    /// Where the words of a slot are in memory: a base and an offset.
+    /// The location of a slot's words in memory: a base and an offset.
     fn slot_place(&mut self, slot: SlotId) -> (ir::Value, i32) {
         if self.is_fast_path() {
             return (self.lane(), self.lane_offset(slot));
@@ -242,7 +242,7 @@ impl Translator<'_, '_, '_> {
         self.read_home(slot, &home)
     }
 
-    /// The value of a slot that is at home there.
+    /// The value of a slot with this home.
     pub(super) fn read_home(&mut self, slot: SlotId, home: &Home) -> Value {
         let width = self.program.slot(slot).width;
         match home {
@@ -280,7 +280,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Gives a register a value of up to 128 bits.
+    /// Sets a register to a value of up to 128 bits.
     pub(super) fn define(&mut self, variable: Variable, value: Value) {
         match value.place {
             Place::Word(register) | Place::Double(register) => self.builder.def_var(variable, register),
@@ -288,7 +288,8 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Gives a slot a register, or words of the state if it is too wide or there are too many; its value is not defined then.
+    /// Gives a slot a register, or words of the state if it is too wide or there are too many slots. The slot's value
+    /// is then undefined.
     pub(super) fn move_to_register(&mut self, slot: SlotId) {
         let kind = match self.program.slot(slot).width {
             1..=64 => Some(types::I64),
@@ -309,7 +310,7 @@ impl Translator<'_, '_, '_> {
         self.address(base, offset)
     }
 
-    /// Has a function of the runtime write a slot's words, wherever the slot is.
+    /// Lets a runtime function write a slot's words, wherever the slot is.
     pub(super) fn write_slot_through(&mut self, slot: SlotId, write: impl FnOnce(&mut Self, ir::Value)) {
         if let Home::State = self.homes.of(slot) {
             let address = self.slot_address(slot);
@@ -322,7 +323,7 @@ impl Translator<'_, '_, '_> {
         self.write_slot(slot, value);
     }
 
-    /// A parameter of the action.
+    /// A parameter of the action that is executed.
     pub(super) fn parameter(&mut self, data: &ActionData, index: u32, width: u32) -> Value {
         match data {
             ActionData::Values { address, offsets } => self.load_value(width, *address, offsets[index as usize]),
@@ -337,11 +338,11 @@ impl Translator<'_, '_, '_> {
                 }
                 let word = match place.word {
                     0 => *first_word,
-                    // The old value or the new one, and the same for the whole action.
+                    // A single load: the old value or the new one, but the same for the whole action.
                     word => self.load_unchanging(*record, 8 * word),
                 };
                 let moved = self.shifted_right(word, place.shift);
-                // What is above the last value of a word is zero.
+                // The bits above a word's last value are zero.
                 if !places
                     .iter()
                     .any(|other| other.word == place.word && other.shift > place.shift)
@@ -354,7 +355,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Word number `index` of a value, from the least significant; it exists.
+    /// Word `index` of a value, counted from the least significant. It must exist.
     pub(super) fn limb(&mut self, value: Value, index: usize) -> ir::Value {
         match value.place {
             Place::Word(word) => word,
@@ -371,7 +372,7 @@ impl Translator<'_, '_, '_> {
         self.limb(value, 0)
     }
 
-    /// The number, or the largest of 64 bits when it is larger.
+    /// The number, or the largest 64-bit number if it is larger.
     pub(super) fn saturated(&mut self, value: Value) -> ir::Value {
         match value.place {
             Place::Word(word) => word,
@@ -389,7 +390,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// A number of two words: the low 128 bits.
+    /// The low 128 bits.
     pub(super) fn low_double(&mut self, value: Value) -> ir::Value {
         match value.place {
             Place::Word(word) => self.builder.ins().uextend(types::I128, word),
@@ -402,7 +403,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Whether two values of one width are equal: something of 8 bits that can be branched on.
+    /// Whether two values of the same width are equal, as an 8-bit value that can be branched on.
     pub(super) fn equal(&mut self, left: Value, right: Value) -> ir::Value {
         match (left.place, right.place) {
             (Place::Word(left), Place::Word(right)) => self.words_equal(IntCC::Equal, left, right),
@@ -414,7 +415,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// A value of width 1 as something of 8 bits that can be branched on.
+    /// A value of width 1 as an 8-bit value that can be branched on.
     pub(super) fn truth_of_word(&mut self, value: Value) -> ir::Value {
         let word = self.low_word(value);
         let zero = self.number(0);
@@ -433,7 +434,7 @@ impl Translator<'_, '_, '_> {
         self.wide_operation_into(target, operator, width, left, right)
     }
 
-    /// The same, with a temporary for the result.
+    /// An operation on values in memory, with a given temporary for the result.
     pub(super) fn wide_operation_into(
         &mut self,
         target: i32,
@@ -456,7 +457,7 @@ impl Translator<'_, '_, '_> {
         self.load_value(width, self.temporaries, target)
     }
 
-    /// A load of a word, or part of one, from the packet.
+    /// Loads a word, or part of one, from the packet.
     pub(super) fn load_big_endian(&mut self, bytes: u32, address: ir::Value, offset: i32) -> ir::Value {
         let kind = match bytes {
             1 => return self.load_from_packet(types::I8, address, offset),

@@ -1,4 +1,4 @@
-//! Where slots are while a function runs.
+//! The locations of slots while a function runs.
 
 use cranelift_codegen::ir;
 use cranelift_frontend::Variable;
@@ -6,18 +6,19 @@ use forebay_bits::Bits;
 use forebay_ir::SlotId;
 use std::collections::HashMap;
 
-/// Slots that have a register. Register allocation takes time in proportion to them and to the blocks of a program, and the machine has
-/// sixteen registers; with fewer, real programs wait for memory.
+/// The most slots that have a register. Register allocation takes time in proportion to their number and to the blocks
+/// of a program. The machine has only sixteen registers, but with fewer slots here, real programs wait for memory.
 const SLOTS_MAX: usize = 256;
 
-/// The registers of slots that have one, or had one on another way through the parser. The other slots are in the state.
+/// The registers of slots that have one, or had one on another path through the parser. The other slots are in the
+/// state.
 #[derive(Default)]
 pub(super) struct Registers {
     of_slots: HashMap<SlotId, Variable>,
 }
 
 impl Registers {
-    /// The register of a slot. A slot that gets none gets none later.
+    /// The register of a slot. A slot that gets none now gets none later.
     pub(super) fn of(&mut self, slot: SlotId, declare: impl FnOnce() -> Variable) -> Option<Variable> {
         if self.of_slots.len() >= SLOTS_MAX {
             return self.of_slots.get(&slot).copied();
@@ -26,37 +27,37 @@ impl Registers {
     }
 }
 
-/// Where a slot is.
+/// The location of a slot.
 #[derive(Clone, Debug)]
 pub(super) enum Home {
     /// In the words of the state.
     State,
-    /// In a register, as far as there are enough.
+    /// In a register of Cranelift's, for which the machine may have no room.
     Register(Variable),
-    /// In the packet, where nobody changes it before the deparser.
+    /// In the packet, where it does not change before the deparser.
     Packet(Field),
-    /// Nowhere: its value is known.
+    /// Nowhere: its value is a constant.
     Constant(Bits),
 }
 
 /// A field in the packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
-    /// Where bytes begin that are in the packet.
+    /// The beginning of bytes that are in the packet.
     pub(super) address: Address,
-    /// How many there are.
+    /// The number of these bytes.
     pub(super) bytes: u32,
-    /// Where in them the field begins.
+    /// The bit at which the field begins, counted from the first of these bytes.
     pub(super) first_bit: u32,
 }
 
 impl Field {
-    /// Whether another field begins `bits` behind the beginning of this one, in the same bytes.
+    /// Whether another field begins `bits` bits after the beginning of this one, in the same bytes.
     pub(super) fn is_followed_by(&self, bits: u32, other: &Field) -> bool {
         self.address == other.address && self.bytes == other.bytes && self.first_bit + bits == other.first_bit
     }
 
-    /// The same, in bytes of the next header too.
+    /// Whether another field begins `bits` bits after the beginning of this one, also if it is in the next header.
     pub(super) fn is_followed_in_packet_by(&self, bits: u32, other: &Field) -> bool {
         match (self.address, other.address) {
             (Address::InPacket(first), Address::InPacket(second)) => {
@@ -67,7 +68,7 @@ impl Field {
         }
     }
 
-    /// What begins so many bits behind its beginning.
+    /// A field that begins `bits` bits after the beginning of this one.
     pub(super) fn moved(self, bits: u32) -> Field {
         Field {
             first_bit: self.first_bit + bits,
@@ -76,23 +77,23 @@ impl Field {
     }
 }
 
-/// Where bytes of the packet begin.
+/// The position of bytes of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Address {
     /// At an address.
     Known(ir::Value),
-    /// So many bytes behind the packet's start.
+    /// This many bytes after the packet's start.
     InPacket(u64),
-    /// As many bits behind it as a register says, less those behind a whole byte.
+    /// After the packet's start by the number of bits that a register holds, rounded down to whole bytes.
     BehindBits(Variable),
 }
 
-/// The homes of all slots; with none, all are in the state.
+/// The homes of all slots. If empty, all slots are in the state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Homes(Vec<Home>);
 
 impl Homes {
-    /// So many slots, all of them in the state.
+    /// Homes of `slots` slots, all in the state.
     pub(super) fn new(slots: usize) -> Self {
         Homes(vec![Home::State; slots])
     }

@@ -1,4 +1,4 @@
-//! Two fields at a time between frame and state.
+//! Moves fields between frame and state two at a time.
 //!
 //! ```text
 //! frame   │ a 1 │ a 0 │ b 3 │ b 2 │ b 1 │ b 0 │ …       fields of whole bytes, the most significant byte first
@@ -6,9 +6,9 @@
 //! state   │ a 0 │ a 1 │ 0 … 0 │ b 0 │ b 1 │ b 2 │ b 3 │ 0 … 0 │     a word each, the least significant first
 //! ```
 //!
-//! A vector has 16 bytes: what lies so close together in the frame is loaded once, and two words of the state are stored at
-//! once; the other way round in the same manner. Only for general code ([`crate::graph`]), whose slots are in the
-//! state, and only where the machine can do it.
+//! A vector has 16 bytes. Fields that are within 16 bytes of the frame are loaded once, and two words of the state are
+//! stored at once; emitting works in the same way in the other direction. This serves only general code
+//! ([`crate::graph`]), whose slots are in the state, and needs a machine with byte shuffles.
 
 use super::Translator;
 use super::access::within_bounds;
@@ -20,16 +20,16 @@ use forebay_ir::{HeaderId, SlotId};
 /// Bytes of a vector.
 const VECTOR: u32 = 16;
 
-/// In a mask: a byte that is zero.
+/// In a mask: the result's byte is zero.
 const ZERO: u8 = 0x80;
 
-/// Where the bytes of a shuffled vector come from.
+/// For each byte of a shuffled vector, the index of its source byte.
 type Mask = [u8; VECTOR as usize];
 
 /// A field of whole bytes, and the word of its slot.
 #[derive(Clone, Copy, Debug)]
 struct ByteField {
-    /// Its first byte, counted from some place in the frame.
+    /// Its first byte, relative to a fixed position in the frame.
     first: u32,
     bytes: u32,
     word: usize,
@@ -41,7 +41,7 @@ impl ByteField {
     }
 }
 
-/// Whether the machine shuffles the bytes of a vector in one instruction.
+/// Whether the machine can shuffle the bytes of a vector in one instruction.
 pub(crate) fn machine_shuffles() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("ssse3");
@@ -50,8 +50,9 @@ pub(crate) fn machine_shuffles() -> bool {
 }
 
 impl Translator<'_, '_, '_> {
-    /// Reads two fields at once, if that is possible, and says whether it was. Each comes with its first bit, counted from an
-    /// address behind which so many bytes may be loaded. `window` has what was loaded last, and where it begins.
+    /// Reads two fields at once if possible, and returns whether it was. Each field comes with its first bit, relative
+    /// to an address at which `bytes` bytes may be loaded. `window` holds the last vector that was loaded, and its
+    /// first byte.
     pub(super) fn read_pair(
         &mut self,
         (address, bytes): (ir::Value, u32),
@@ -85,7 +86,7 @@ impl Translator<'_, '_, '_> {
         true
     }
 
-    /// Fields of whole bytes whose slots are neighbours in the state.
+    /// The fields, if they consist of whole bytes and their slots are adjacent in the state.
     fn pair(&self, fields: [(SlotId, u32); 2]) -> Option<[ByteField; 2]> {
         let [(first, first_bit), (second, second_bit)] = fields;
         let (first, second) = (self.byte_field(first, first_bit)?, self.byte_field(second, second_bit)?);
@@ -103,9 +104,9 @@ impl Translator<'_, '_, '_> {
         })
     }
 
-    /// The bytes of a header that is emitted, vector by vector: each from some words of the state.
+    /// The vectors of which an emitted header consists; the bytes of each come from some words of the state.
     fn vectors_of(&self, id: HeaderId) -> Option<(u32, Vec<Vector>)> {
-        // Elsewhere the output may end within a byte, and is not extended ahead of what is appended to it.
+        // Otherwise the output may end within a byte, and is not extended before data is appended.
         if self.is_fast_path() || !emits_whole_bytes(self.program) {
             return None;
         }
@@ -126,7 +127,7 @@ impl Translator<'_, '_, '_> {
         Some((bytes, vectors.collect()))
     }
 
-    /// Emits a header that is valid, if it can be done vector by vector.
+    /// Emits a valid header by vectors, if possible, and returns whether it was.
     pub(super) fn emit_vectors(&mut self, id: HeaderId) -> bool {
         let Some((bytes, vectors)) = self.vectors_of(id) else {
             return false;
@@ -155,16 +156,16 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// Bytes of a header that are put together at once.
+/// Bytes of a header that are put together in one vector.
 struct Vector {
-    /// The first of them.
+    /// The index of the first byte.
     first: u32,
-    /// Words of the state, by the first of two, and where which of their bytes go.
+    /// Pairs of adjacent words of the state: the first word, and the destinations of their bytes.
     parts: Vec<(usize, Mask)>,
 }
 
 impl Vector {
-    /// The bytes from one on of fields that follow each other, in a state of so many words.
+    /// The vector that begins at byte `first` of adjacent fields, in a state of `words` words.
     fn of(fields: &[ByteField], first: u32, words: usize) -> Vector {
         let mut parts: Vec<(usize, Mask)> = Vec::new();
         let inside = (fields.iter()).filter(|field| field.first < first + VECTOR && first < field.end());

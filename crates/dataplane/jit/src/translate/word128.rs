@@ -1,4 +1,4 @@
-//! Operators on values of 65 to 128 bits. What Cranelift has no instruction for is computed in memory.
+//! Operators on values of 65 to 128 bits. Those without a Cranelift instruction are computed in memory.
 
 use super::Translator;
 use super::value::{Place, Value};
@@ -62,13 +62,13 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().icmp(condition_code(operator), a, b)
     }
 
-    /// The value moved up so that its sign is the register's.
+    /// The value shifted left so that its sign bit is the register's highest bit.
     fn double_at_top(&mut self, width: u32, double: ir::Value) -> ir::Value {
         let amount = self.number((128 - width).into());
         self.builder.ins().ishl(double, amount)
     }
 
-    /// The number that a value of two's complement is, in 128 bits.
+    /// A two's complement value, sign-extended to 128 bits.
     fn double_sign_extended(&mut self, width: u32, double: ir::Value) -> ir::Value {
         let moved = self.double_at_top(width, double);
         let amount = self.number((128 - width).into());
@@ -102,7 +102,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().select(stays, shifted, zero)
     }
 
-    /// The low and the high 64 bits; those that it was put together from, if it was.
+    /// The low and the high 64 bits. If the value was built from two words, those words.
     pub(super) fn split(&mut self, double: ir::Value) -> (ir::Value, ir::Value) {
         let dfg = &self.builder.func.dfg;
         if let Some(inst) = dfg.value_def(double).inst()
@@ -135,7 +135,7 @@ impl Translator<'_, '_, '_> {
         Value::double(width, result)
     }
 
-    /// The low word of two that are moved down by less than a word.
+    /// The low word of two words shifted right by less than a word.
     fn joined(&mut self, high: ir::Value, low: ir::Value, amount: u32) -> ir::Value {
         if amount == 0 {
             return low;
@@ -145,7 +145,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().bor(high, low)
     }
 
-    /// `high ++ low` of 65 to 128 bits together.
+    /// `high ++ low`, of 65 to 128 bits in total.
     pub(super) fn double_concat(&mut self, width: u32, high: Value, low: Value) -> Value {
         if low.width == 0 || high.width == 0 {
             let whole = if low.width == 0 { high } else { low };
@@ -182,7 +182,7 @@ impl Translator<'_, '_, '_> {
         Value::double(width, result)
     }
 
-    /// Copies of the sign in front, to 65 to 128 bits.
+    /// A sign-extension to 65 to 128 bits.
     pub(super) fn double_sign_extend(&mut self, width: u32, operand: Value) -> Value {
         let extended = match operand.place {
             Place::Word(word) => {

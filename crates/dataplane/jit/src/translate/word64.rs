@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::BinaryOp;
 
-/// Which comparison of numbers an operator is.
+/// The Cranelift condition of a comparison operator.
 pub(super) fn condition_code(operator: BinaryOp) -> IntCC {
     match operator {
         BinaryOp::Eq => IntCC::Equal,
@@ -19,7 +19,7 @@ pub(super) fn condition_code(operator: BinaryOp) -> IntCC {
     }
 }
 
-/// Whether an operator takes its operands as two's complement.
+/// Whether an operator takes its operands in two's complement.
 pub(super) fn is_signed(operator: BinaryOp) -> bool {
     use BinaryOp::*;
     matches!(operator, LtSigned | LeSigned | ShrSigned | SatAddSigned | SatSubSigned)
@@ -45,7 +45,7 @@ impl Translator<'_, '_, '_> {
         self.masked(width, result)
     }
 
-    /// A quotient or remainder; 0 when the divisor is.
+    /// A quotient or remainder; 0 when the divisor is 0.
     fn word_division(&mut self, a: ir::Value, b: ir::Value, remainder: bool) -> ir::Value {
         let (zero, one) = (self.number(0), self.number(1));
         let by_zero = self.builder.ins().icmp(IntCC::Equal, b, zero);
@@ -75,7 +75,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().select(borrows, zero, difference)
     }
 
-    /// Computes at the top of the word, where an overflow of the value is one of the word.
+    /// Computed in the high bits of the word, so that an overflow of the value overflows the word.
     fn saturating_signed(&mut self, operator: BinaryOp, width: u32, a: ir::Value, b: ir::Value) -> ir::Value {
         if width == 0 {
             return a;
@@ -88,8 +88,8 @@ impl Translator<'_, '_, '_> {
         } else {
             self.builder.ins().iadd(a, b)
         };
-        // It overflows when the operands' signs (for a difference, after negating the right one) are equal and the
-        // result's is another.
+        // It overflows when the operands' signs (for a difference, after negating the right operand) are equal and the
+        // result's sign differs.
         let signs = self.builder.ins().bxor(a, b);
         let signs = if subtracts {
             signs
@@ -105,7 +105,7 @@ impl Translator<'_, '_, '_> {
         self.shifted_right(result, unused)
     }
 
-    /// The largest number of 64 bits, or the smallest when `like` is negative.
+    /// The largest signed 64-bit number, or the smallest when `like` is negative.
     fn signed_bound(&mut self, like: ir::Value) -> ir::Value {
         let largest = self.number(i64::MAX);
         let amount = self.number(63);
@@ -113,7 +113,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().bxor(sign, largest)
     }
 
-    /// The truth of a comparison.
+    /// The result of a comparison.
     pub(super) fn word_comparison(&mut self, operator: BinaryOp, width: u32, a: ir::Value, b: ir::Value) -> ir::Value {
         let (a, b) = if is_signed(operator) {
             (self.sign_extended(width, a), self.sign_extended(width, b))
@@ -126,7 +126,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The number that a value of two's complement is, in 64 bits.
+    /// A two's complement value, sign-extended to 64 bits.
     pub(super) fn sign_extended(&mut self, width: u32, word: ir::Value) -> ir::Value {
         if width == 0 || width >= 64 {
             return word;
