@@ -21,12 +21,12 @@ impl BitBuffer {
         self.bits
     }
 
-    /// The bits, with zeros up to a whole byte at the end.
+    /// The bits, padded with zeros to a whole byte.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes, leaving an empty buffer with `memory` to go on.
+    /// Takes the bytes, and leaves an empty buffer that uses `memory`.
     pub fn take(&mut self, mut memory: Vec<u8>) -> Vec<u8> {
         memory.clear();
         self.bits = 0;
@@ -49,7 +49,7 @@ impl BitBuffer {
         write_limbs(&mut self.bytes, start, limbs, bits);
     }
 
-    /// Appends the first `bits` bits of `source`; the bits behind them, up to a whole byte, are zero.
+    /// Appends the first `bits` bits of `source`. The bits after them, up to a whole byte, must be zero.
     #[inline]
     pub fn append(&mut self, source: &[u8], bits: usize) {
         if self.bits.is_multiple_of(8) {
@@ -60,7 +60,7 @@ impl BitBuffer {
         }
     }
 
-    /// Appends whole bytes, which are zero until they are written, when all bits before are whole bytes.
+    /// Appends zero bytes for the caller to fill in. `None` if the buffer does not end on a byte boundary.
     #[inline]
     pub fn append_zeros(&mut self, bytes: usize) -> Option<&mut [u8]> {
         if !self.bits.is_multiple_of(8) {
@@ -72,7 +72,7 @@ impl BitBuffer {
         Some(&mut self.bytes[start..])
     }
 
-    /// Removes all but so many bytes, when all bits are whole bytes.
+    /// Keeps only the first `bytes` bytes. The buffer must end on a byte boundary.
     #[inline]
     pub fn truncate_bytes(&mut self, bytes: usize) {
         debug_assert!(self.bits.is_multiple_of(8));

@@ -1,4 +1,4 @@
-//! What the executors of a [`forebay_ir::Program`] share with each other and with the architecture.
+//! What the executors of a [`forebay_ir::Program`] share with one another and with the architecture.
 //!
 //! The interpreter (`forebay-interp`) and machine code (`forebay-jit`) execute the same bodies. Both read and write one
 //! [`State`] for each packet, reach tables and stateful objects through [`Objects`], and collect [`Requests`] (clone,
@@ -11,16 +11,16 @@
 //!               └───────────────────┘──────► Tracer (interpreter only)
 //! ```
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `state.rs` | the storage of one packet, at the same place for every executor |
+//! | `state.rs` | the storage of one packet, with the same layout for every executor |
 //! | `objects.rs` | the interface to tables, registers, counters, meters and value sets |
-//! | `requests.rs` | what a body asks of the architecture |
-//! | `packet.rs` | what an executor is given for a packet, how a body ends, memory that is reused |
+//! | `requests.rs` | a body's requests to the architecture |
+//! | `packet.rs` | an executor's input for a packet, the ways in which a body ends, memory that is reused |
 //! | `eval.rs` | values of expressions: for the interpreter, and for compilers that fold constants |
 //! | `bit_buffer.rs` | the deparser's output and the input of hashes |
 //! | `random.rs` | the sequence of `random` |
-//! | `trace.rs` | events of a packet's way through a program |
+//! | `trace.rs` | events on a packet's path through a program |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What an executor is given for one packet, and how the execution of a body ends.
+//! An executor's input for one packet, and the ways in which the execution of a body ends.
 
 use crate::bit_buffer::BitBuffer;
 use crate::objects::PacketFacts;
@@ -26,20 +26,20 @@ pub struct Buffers {
     pub output: BitBuffer,
     /// The key of the table that is being applied.
     pub keys: Vec<Bits>,
-    /// What the hash or checksum that is being computed is over.
+    /// The input of the hash or checksum that is being computed.
     pub hash_input: BitBuffer,
 }
 
-/// What one packet brings along.
+/// The input for one packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The packet.
     pub packet: &'a [u8],
-    /// Where the parser stands, in bits from the packet's start.
+    /// The parser's position, in bits from the packet's start.
     pub cursor: usize,
     /// Length and time for counters and meters.
     pub facts: PacketFacts,
-    /// Start of the sequence that `random` gives.
+    /// The seed of the sequence for `random`.
     pub random_seed: u64,
     /// Statements and terminators that one body may execute.
     pub step_limit: u64,

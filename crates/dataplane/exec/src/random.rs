@@ -5,12 +5,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence that a seed gives.
+    /// The sequence for a seed.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The seed of what is still to come.
+    /// The seed of the rest of the sequence.
     pub fn state(self) -> u64 {
         self.0
     }
@@ -24,7 +24,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from `low` to `high`, both inclusive; `None` when `low` is the larger. Uniform up to 2^-64.
+    /// A number from `low` to `high`, both inclusive; `None` when `low` is larger than `high`. Uniform up to 2^-64.
     pub fn between(&mut self, low: u64, high: u64) -> Option<u64> {
         let span = u128::from(high.checked_sub(low)?) + 1;
         let drawn = u128::from(self.next_u64()) << 64 | u128::from(self.next_u64());

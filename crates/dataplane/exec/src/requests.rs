@@ -1,19 +1,19 @@
-//! What a program asked of its architecture.
+//! What a program requested from its architecture.
 //!
-//! `clone`, `resubmit` and the like change nothing while a control executes. The architecture reads the requests when
-//! the control has ended, and decides in which order they take effect.
+//! `clone`, `resubmit` and similar calls have no effect while a control executes. The architecture reads the requests
+//! after the control has ended, and decides in which order they take effect.
 
 use forebay_bits::Bits;
 use forebay_ir::pipeline::Argument;
 use forebay_ir::{CloneKind, DigestId};
 
-/// Digests that one packet may send in one pass; further ones are counted and forgotten.
+/// The most digests that one packet may send in one pass. Further ones are counted and discarded.
 pub const DIGESTS_MAX: usize = 64;
 
 /// Requests of one packet, collected until the architecture takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// The last `clone`: v1model makes at most one clone for a pass.
+    /// The last `clone`: v1model makes at most one clone in a pass.
     pub clone: Option<CloneRequest>,
     /// `digest`, in order.
     pub digests: Vec<DigestRequest>,
@@ -30,12 +30,12 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Whether there are digests, also lost ones.
+    /// Whether there are digests, including lost ones.
     pub fn has_digests(&self) -> bool {
         !self.digests.is_empty() || self.digests_lost > 0
     }
 
-    /// A bit for each of [`Argument::REQUESTS`], in their order: where it is 0, [`Requests::argument`] is 0, too.
+    /// A bit for each of [`Argument::REQUESTS`], in their order. Where the bit is 0, [`Requests::argument`] is 0, too.
     #[inline]
     pub fn asked(&self) -> u64 {
         let bit = |place: u32, asked: bool| u64::from(asked) << place;
@@ -47,7 +47,7 @@ impl Requests {
             | bit(5, self.truncate_to.is_some())
     }
 
-    /// What bodies asked for, in the numbers of [`Argument`]; 0 for arguments that are no requests.
+    /// The requests as values of arguments ([`Argument`]); 0 for arguments that are not requests.
     pub fn argument(&self, argument: Argument) -> u64 {
         let listed = |preserve: Preserve| preserve.field_list.map_or(1, |list| u64::from(list) + 2);
         match argument {
@@ -61,7 +61,7 @@ impl Requests {
         }
     }
 
-    /// Forgets all requests, and keeps the memory.
+    /// Removes all requests, and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         let Requests {
@@ -83,7 +83,7 @@ impl Requests {
     }
 }
 
-/// Which metadata a new pass keeps: the index of a field list, or nothing.
+/// The metadata that a new pass keeps: the index of a field list, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
     /// Index into [`forebay_ir::Program::field_lists`].
@@ -93,18 +93,18 @@ pub struct Preserve {
 /// A `clone`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloneRequest {
-    /// What the program said it is.
+    /// The kind that the program gave.
     pub kind: CloneKind,
     /// Clone session.
     pub session: u32,
-    /// Metadata that it keeps.
+    /// The metadata that the clone keeps.
     pub preserve: Preserve,
 }
 
 /// A `digest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestRequest {
-    /// Which.
+    /// The digest's declaration.
     pub digest: DigestId,
     /// Values of its fields when it was called.
     pub values: Vec<Bits>,

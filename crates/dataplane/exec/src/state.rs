@@ -1,7 +1,7 @@
 //! The storage of one packet: the values of all slots, in flat memory.
 //!
-//! Every slot has a fixed place in an array of 64-bit words, so that compiled code finds it at a constant offset, and
-//! every executor and the architecture see the same memory:
+//! Every slot has a fixed position in an array of 64-bit words. So compiled code finds it at a constant offset, and
+//! all executors and the architecture share the same memory:
 //!
 //! ```text
 //!           ┌─ slot 0: 9 bits ─┬─ slot 1: 1 bit ─┬────── slot 2: 100 bits ───────┬ ...
@@ -9,21 +9,21 @@
 //!           └──────────────────┴─────────────────┴───────────────────┴───────────┴ ...
 //! ```
 //!
-//! A slot of `w` bits takes `ceil(w / 64)` words, the least significant first. The bits above `w` are always zero: who
-//! writes a word of a slot keeps it so.
+//! A slot of `w` bits takes `ceil(w / 64)` words, the least significant first. The bits above `w` are always zero:
+//! code that writes a word of a slot must keep them zero.
 
 use forebay_bits::Bits;
 use forebay_ir::{Program, SlotId};
 use std::sync::Arc;
 
-/// Where each slot of a program is.
+/// The positions of a program's slots.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StateLayout {
     places: Box<[Place]>,
     words: usize,
 }
 
-/// Where a slot is that is read and written as a number of at most 64 bits, for every packet.
+/// The position of a slot that is read and written, for every packet, as a number of at most 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberPlace {
     first: u32,
@@ -71,7 +71,7 @@ impl StateLayout {
         self.places[slot.index()].first as usize
     }
 
-    /// Where a slot's number is.
+    /// The position of a slot's number.
     pub fn number_place(&self, slot: SlotId) -> NumberPlace {
         let Place { first, width } = self.places[slot.index()];
         NumberPlace {
@@ -104,7 +104,7 @@ impl Clone for State {
         }
     }
 
-    /// In its own memory, if it is a state of the same program.
+    /// Copies into the existing memory, if both are states of the same program.
     #[inline]
     fn clone_from(&mut self, other: &State) {
         if self.is_like(other) {
@@ -144,7 +144,7 @@ impl State {
         if width == 0 { 0 } else { self.words[first as usize] }
     }
 
-    /// Changes a slot; `value` has the slot's width.
+    /// Sets a slot; `value` must have the slot's width.
     #[inline]
     pub fn set(&mut self, slot: SlotId, value: Bits) {
         let Place { first, width } = self.layout.places[slot.index()];
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// Changes a slot to a number, of which the bits that fit count.
+    /// Sets a slot to the low bits of a number, as many as it has.
     #[inline]
     pub fn set_number(&mut self, slot: SlotId, value: u128) {
         let Place { first, width } = self.layout.places[slot.index()];
@@ -164,7 +164,7 @@ impl State {
         }
     }
 
-    /// Changes a slot to a number, of which the bits that fit count.
+    /// Sets a slot to the low bits of a number, as many as it has.
     #[inline]
     pub fn write_number(&mut self, place: NumberPlace, value: u64) {
         if place.words == 1 {
@@ -177,7 +177,7 @@ impl State {
         }
     }
 
-    /// Whether a slot of at most 64 bits, of which this is the word, is other than zero.
+    /// Whether a slot of at most 64 bits, whose word has this index, is not zero.
     #[inline]
     pub fn is_word_set(&self, word: u32) -> bool {
         self.words[word as usize] != 0
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// Whether a slot is other than zero: the validity of a header, a condition.
+    /// Whether a slot is not zero, for example the validity of a header, or a condition.
     #[inline]
     pub fn is_set(&self, slot: SlotId) -> bool {
         let Place { first, width } = self.layout.places[slot.index()];
@@ -207,18 +207,18 @@ impl State {
         }
     }
 
-    /// Whether it is a state of the same program.
+    /// Whether both are states of the same program.
     #[inline]
     pub fn is_like(&self, other: &State) -> bool {
         Arc::ptr_eq(&self.layout, &other.layout)
     }
 
-    /// Where each slot is.
+    /// The positions of all slots.
     pub fn layout(&self) -> &StateLayout {
         &self.layout
     }
 
-    /// The words of all slots, for compiled code, which keeps the bits above a slot's width zero.
+    /// The words of all slots, for compiled code. The code must keep the bits above a slot's width zero.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }

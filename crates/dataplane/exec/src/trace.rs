@@ -1,7 +1,7 @@
 //! What happened to a packet, step by step.
 //!
-//! An executor reports [`Event`]s to a [`Tracer`]. With [`NoTrace`] the compiler removes the reports altogether, so a
-//! trace costs nothing when nobody reads it.
+//! An executor reports [`Event`]s to a [`Tracer`]. With [`NoTrace`] the compiler removes the reports entirely, so
+//! tracing costs nothing when it is off.
 
 use forebay_bits::Bits;
 use forebay_ir::{BodyKind, HeaderId, KeySet, Location, SlotId, TableId};
@@ -11,7 +11,7 @@ pub trait Tracer {
     /// Whether events are wanted. When false, [`Tracer::event`] is never called and no event is built.
     const ON: bool;
 
-    /// Something happened.
+    /// Receives an event.
     fn event(&mut self, event: Event<'_>);
 }
 
@@ -25,7 +25,7 @@ impl Tracer for NoTrace {
     fn event(&mut self, _event: Event<'_>) {}
 }
 
-/// A step of a packet's way through a program. Names are found in the [`forebay_ir::Program`] by id.
+/// A step of a packet's path through a program. Names are found in the [`forebay_ir::Program`] by id.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -40,7 +40,7 @@ pub enum Event<'a> {
     ParserState {
         /// Its name.
         name: &'a str,
-        /// The place of what it does first.
+        /// The location of its first operation.
         location: Location,
     },
     /// A header was extracted.
@@ -49,29 +49,29 @@ pub enum Event<'a> {
         header: HeaderId,
         /// Values in order of the header's fields.
         fields: &'a [Bits],
-        /// Position in the packet, in bits, behind it.
+        /// Position in the packet after the header, in bits.
         cursor: usize,
         /// Place.
         location: Location,
     },
     /// The parser skipped bits.
     Advance {
-        /// How many.
+        /// The number of bits.
         bits: u64,
         /// Place.
         location: Location,
     },
-    /// A select expression chose.
+    /// A select expression chose a case.
     Select {
         /// Values of the keys.
         keys: &'a [Bits],
         /// Index of the case; `None` for the default.
         case: Option<usize>,
-        /// What the case matches, a set for each key; nothing for the default.
+        /// The case's keysets, one for each key; empty for the default.
         keysets: &'a [KeySet],
-        /// How many cases there are without the default.
+        /// The number of cases without the default.
         cases: usize,
-        /// The parser's state that follows, `accept` or `reject`; empty when what follows is no state.
+        /// The next parser state, `accept` or `reject`; empty when the target is not a state.
         target: &'a str,
         /// Place.
         location: Location,
@@ -102,27 +102,27 @@ pub enum Event<'a> {
     Assign {
         /// Slot.
         slot: SlotId,
-        /// Before.
+        /// The value before.
         old: &'a Bits,
-        /// After.
+        /// The value after.
         new: &'a Bits,
         /// Place.
         location: Location,
     },
     /// An extern was called (register, counter, meter, hash, checksum, random, clone, digest, ...).
     Extern {
-        /// What it is called in P4: `register.read`.
+        /// Its name in P4, for example `register.read`.
         name: &'static str,
         /// P4 name of the instance; empty for a function.
         instance: &'a str,
         /// Index into the array, or the first number given.
         index: Option<u64>,
-        /// What came back, or was written.
+        /// The value returned or written.
         value: Option<&'a Bits>,
         /// Place.
         location: Location,
     },
-    /// A header was emitted, or not because it is invalid.
+    /// A header was emitted, or skipped because it is invalid.
     Emit {
         /// Header.
         header: HeaderId,
@@ -156,10 +156,10 @@ pub enum Event<'a> {
     Leave {
         /// Its name.
         body: &'a str,
-        /// How.
+        /// Whether it ended by `exit`.
         exit: bool,
     },
-    /// The architecture decided something: `enqueue to port 3`, `drop: ingress_drop`.
+    /// The architecture decided something, for example `enqueue to port 3` or `drop: ingress_drop`.
     Verdict {
         /// Text.
         text: &'a str,

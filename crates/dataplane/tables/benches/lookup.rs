@@ -1,9 +1,9 @@
 //! Lookups per second of each engine: `cargo bench -p forebay-tables [-- FILTER]`.
 //!
-//! One line per engine and number of entries: nanoseconds of a lookup one by one and in bursts of 32 with prefetching,
-//! bytes of memory per entry that lookups read, and nanoseconds of an insertion. As many different keys as there are
-//! entries, but at most a million, are looked up in random order; all of them hit. Time is that of the thread on its
-//! processor, so that other work on the machine counts only by what it does to the caches.
+//! Prints one line per engine and number of entries: nanoseconds of single look-ups and of look-ups in bursts of 32
+//! with prefetching, bytes of memory per entry that look-ups read, and nanoseconds of an insertion. As many different
+//! keys as there are entries, but at most a million, are looked up in random order; all of them hit. The time is the
+//! thread's processor time, so other work on the machine matters only by its effect on the caches.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const TIME_PER_FIGURE: Duration = Duration::from_millis(300);
 const BURST: usize = 32;
 const KEYS_MAX: usize = 1_000_000;
 
-/// How long this thread has run on a processor.
+/// The processor time of this thread.
 fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call fills the structure.
@@ -132,12 +132,12 @@ fn cases() -> [Case; 6] {
     ]
 }
 
-/// Different numbers of 48 bits for different numbers.
+/// Maps numbers to different numbers of 48 bits.
 fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4B) & 0xFFFF_FFFF_FFFF
 }
 
-/// `upper` are the highest 48 bits, or all of fewer.
+/// `upper` are the highest 48 bits, or all bits of narrower fields.
 fn lpm(width: u32, upper: u64, lengths: [u32; 8]) -> (Vec<KeyMatch>, Vec<Bits>) {
     let value = Bits::new(width, u128::from(upper) << width.saturating_sub(48));
     let prefix_len = lengths[(upper >> 11) as usize % 8];
@@ -181,7 +181,7 @@ fn measure(case: &Case, size: usize) {
     let start = thread_time();
     for number in 0..size as u64 {
         let (condition, fields) = (case.entry)(number);
-        // Two prefixes may be the same; the second is refused.
+        // Two prefixes may be equal; the second is refused.
         let _ = table.insert(NewEntry::new(
             condition,
             (number % 1000) as i32,
@@ -212,7 +212,7 @@ fn shuffle(keys: &mut [Key]) {
     }
 }
 
-/// Nanoseconds of a lookup that waits for the one before.
+/// Nanoseconds of a look-up that waits for the previous one.
 fn single(table: &Table, keys: &[Key]) -> f64 {
     let view = table.view();
     let mut reader = view.domain().reader();
@@ -225,7 +225,7 @@ fn single(table: &Table, keys: &[Key]) -> f64 {
     })
 }
 
-/// Nanoseconds of a lookup in a burst: prefetch for all, then find.
+/// Nanoseconds of a look-up in a burst: prefetch for all, then find.
 fn burst(table: &Table, keys: &[Key]) -> f64 {
     let view = table.view();
     let mut reader = view.domain().reader();
@@ -247,7 +247,7 @@ fn repeat(keys: &[Key], mut look_up: impl FnMut(&[Key])) -> f64 {
     let start = thread_time();
     let mut lookups = 0;
     while (thread_time() - start) < TIME_PER_FIGURE {
-        // Few keys are gone through many times before the clock is read.
+        // A few keys are used many times before the clock is read.
         for _ in 0..KEYS_MAX / keys.len() / 16 + 1 {
             for burst in keys.chunks(BURST) {
                 look_up(burst);

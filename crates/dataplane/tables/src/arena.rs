@@ -1,7 +1,7 @@
 //! Arrays that grow while they are read: elements never move.
 //!
-//! Chunk 0 has [`FIRST_CHUNK`] rows, and every further chunk twice as many as the one before. A row is some elements
-//! side by side.
+//! Chunk 0 has [`FIRST_CHUNK`] rows, and each further chunk has twice as many as the previous one. A row consists of a
+//! fixed number of adjacent elements.
 
 use std::ptr::null_mut;
 use std::slice::from_raw_parts;
@@ -13,7 +13,7 @@ use crate::memory::Array;
 use crate::search::{chunk_of, origin_of};
 use crate::sync::{AtomicU64, Ordering};
 
-/// Rows of the first chunk: a power of two.
+/// Rows of the first chunk. It must be a power of two.
 pub const FIRST_CHUNK: usize = 64;
 /// Enough for 2^32 rows.
 pub(crate) const CHUNKS: usize = 27;
@@ -22,18 +22,18 @@ pub(crate) const CHUNKS: usize = 27;
 #[derive(Debug)]
 pub(crate) struct Rows<T> {
     stride: usize,
-    /// The first elements of the chunks that exist.
+    /// The first elements of the existing chunks.
     chunks: [AtomicPtr<T>; CHUNKS],
     /// For machine code: see [`origin_of`].
     origins: [AtomicPtr<T>; CHUNKS],
-    /// Bytes of all of them.
+    /// Bytes of all chunks.
     bytes: AtomicUsize,
-    /// The memory of the chunks, for as long as we live.
+    /// The memory of the chunks. It lives as long as `self`.
     arrays: Mutex<Vec<Array<T>>>,
 }
 
 impl<T: Default> Rows<T> {
-    /// No rows yet; each will have `stride` elements.
+    /// No rows yet; each row will have `stride` elements.
     pub(crate) fn new(stride: usize) -> Rows<T> {
         Rows {
             stride,
@@ -44,7 +44,7 @@ impl<T: Default> Rows<T> {
         }
     }
 
-    /// Makes a row exist. For the writer, of which there is one.
+    /// Makes sure that a row exists. Only the single writer calls this.
     pub(crate) fn make(&self, row: u32) -> &[T] {
         let (chunk, _) = chunk_of(row);
         if self.chunks[chunk].load(Ordering::Acquire).is_null() {
@@ -68,19 +68,19 @@ impl<T> Rows<T> {
         let (chunk, index) = chunk_of(row);
         let first = self.chunks[chunk].load(Ordering::Acquire);
         assert!(!first.is_null(), "a row that exists");
-        // SAFETY: a chunk that exists has all the rows that `chunk_of` says, and stays until we are dropped.
+        // SAFETY: an existing chunk has all the rows that `chunk_of` computes, and lives as long as `self`.
         unsafe { from_raw_parts(first.add(index * self.stride), self.stride) }
     }
 
-    /// The addresses from which rows are counted, as [`crate::search`] says.
+    /// The addresses from which rows are counted, as described in [`crate::search`].
     pub(crate) fn origins(&self) -> *const *const u64 {
         self.origins.as_ptr().cast()
     }
 
-    /// All elements that exist.
+    /// All existing elements.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &T> {
         self.existing()
-            // SAFETY: so many elements are in the chunk, which stays until we are dropped.
+            // SAFETY: the chunk has `count` elements, and lives as long as `self`.
             .flat_map(|(first, count)| unsafe { from_raw_parts(first, count) })
     }
 
@@ -88,7 +88,7 @@ impl<T> Rows<T> {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The chunks that exist, with the numbers of their elements.
+    /// The existing chunks, with the numbers of their elements.
     fn existing(&self) -> impl Iterator<Item = (*mut T, usize)> {
         let chunks = self.chunks.iter().zip(0..);
         let chunks = chunks.map(|(chunk, number)| (chunk.load(Ordering::Acquire), self.elements_of(number)));
@@ -100,17 +100,17 @@ impl<T> Rows<T> {
     }
 }
 
-/// Records of entries, for engines that find a number: the words of a [`Record`](crate::Record), and the entry's id behind them if
-/// rows have one word more.
+/// Records of entries, for engines that find a row number. A row has the words of a [`Record`](crate::Record) and, in
+/// some engines, one more word with the entry's id.
 pub(crate) type Records = Rows<AtomicU64>;
 
-/// The id behind the record.
+/// The entry's id in the last word of a row.
 #[inline]
 pub(crate) fn id_of(row: &[AtomicU64]) -> u64 {
     row[row.len() - 1].load(Ordering::Relaxed)
 }
 
-/// Which rows are free.
+/// The free rows of [`Records`].
 #[derive(Debug)]
 pub(crate) struct RecordWriter {
     domain: Arc<Domain>,
@@ -129,7 +129,7 @@ impl RecordWriter {
         }
     }
 
-    /// Writes a record into a row that no reader looks at.
+    /// Writes a record into a row that readers cannot access.
     pub(crate) fn add(&mut self, records: &Records, id: u64, record: &[u64]) -> u32 {
         self.limbo.collect(&self.domain, |row| self.free.push(row));
         let row = self.free.pop().unwrap_or_else(|| {
@@ -143,7 +143,7 @@ impl RecordWriter {
         row
     }
 
-    /// Takes back a row that no engine names any more.
+    /// Takes back a row that no engine refers to any more.
     pub(crate) fn remove(&mut self, row: u32) {
         self.limbo.retire(&self.domain, row);
     }

@@ -1,15 +1,17 @@
-//! Look-ups of a burst in several tables at once.
+//! Look-ups for a burst of keys in several tables at once.
 //!
-//! A look-up in a table that is in no cache waits for the memory. Those of several tables whose keys are known at the same time
-//! wait together: a while before a key is searched, the memory for all look-ups of its packet is asked for.
+//! A look-up in a table that is not in a cache waits for memory. Look-ups in several tables can wait together if their
+//! keys are known at the same time: the memory for all look-ups of a packet is prefetched some time before its keys
+//! are searched.
 //!
 //! ```text
-//! ask         ask         ask         …                              some packets' keys in one table, then in the next
+//! ask         ask         ask         …                              some packets' keys in one table, then in the
+//! next
 //!                         find        find        find        …      the same a while later
 //! ```
 //!
-//! That is of use for tables in which a look-up reads one place, whose address the key says:
-//! [`one_place`](crate::TableView::one_place) gives those.
+//! This is possible for tables in which a look-up makes a single memory access, at an address that the key determines.
+//! [`one_place`](crate::TableView::one_place) returns such tables.
 
 use crate::arena::Records;
 use crate::compact_tbl24::ShortCells;
@@ -23,20 +25,20 @@ use crate::view::FIND_MAX;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Tables in which keys are looked up at once, at most.
+/// The most tables in which keys are looked up at once.
 pub const TOGETHER_MAX: usize = 4;
 
-/// A table in which a look-up reads one place of memory, as it is under a pin.
+/// A table in which a look-up makes a single memory access, under a pin.
 #[derive(Clone, Copy, Debug)]
 pub struct OnePlace<'pin>(pub(crate) Place<'pin>);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place<'pin> {
-    /// A line of keys and records in a word each.
+    /// A cache line of words, each with a key and a record.
     Dense(&'pin Cells),
     /// A bucket.
     Bucket(&'pin Buckets),
-    /// A short cell; few prefixes are so long that there is another one behind it.
+    /// A short cell. Few prefixes are so long that the search continues in another cell.
     Short {
         cells: &'pin ShortCells,
         width: u32,
@@ -44,14 +46,14 @@ pub(crate) enum Place<'pin> {
     },
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 #[derive(Clone, Copy, Debug)]
 pub enum Found<'pin> {
     /// No entry.
     Nothing,
-    /// An entry whose record is this word, but for the slot.
+    /// An entry whose record is this word, without the slot.
     Word(u64),
-    /// An entry with this record, or one that is the same but for the slot, if slots are not needed.
+    /// An entry with this record. If slots are not needed, the record's slot may be another entry's.
     Record(Record<'pin>),
 }
 
@@ -60,37 +62,38 @@ pub trait LookUp<'pin>: Copy {
     /// The table.
     fn place(&self) -> OnePlace<'pin>;
 
-    /// The words of the key with a number.
+    /// The words of the key with this index.
     fn key(&self, index: usize) -> &[u64];
 
-    /// Takes what was found for it.
+    /// Takes the result for the key with this index.
     fn take(&self, index: usize, found: Found<'pin>);
 }
 
-/// How many keys ahead of those that are searched [`find_together`] asks for memory in so many tables, if not a few more.
+/// The number of keys by which [`find_together`] prefetches ahead of its search, for this number of tables. It is a
+/// multiple of a small chunk.
 pub fn ahead(tables: usize) -> usize {
     (AHEAD / tables.max(1)).next_multiple_of(CHUNK)
 }
 
-/// So many keys are asked for in one table, and then in the next one.
+/// Keys that are prefetched in one table before the next table's turn.
 const CHUNK: usize = 4;
 
-/// What is remembered of a key from when its memory is asked for until it is searched.
+/// By key: what is kept between the prefetch of its memory and the search.
 type Asked = [u64; FIND_MAX];
 
-/// Asks for the memory of keys that [`find_together`] will look up: of the first [`ahead`] of them that is of use, when there is
-/// something else to be done meanwhile.
+/// Prefetches the memory of keys that [`find_together`] will look up. It is useful for the first [`ahead`] keys, if
+/// there is other work to do before the look-ups.
 pub fn ask_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
     for look_up in look_ups {
         ask(*look_up, 0..count, &mut [0; FIND_MAX]);
     }
 }
 
-/// Looks keys up, from number 0 to before `count`, in some tables.
+/// Looks up the keys 0 to `count - 1` in some tables.
 ///
 /// # Panics
 ///
-/// When there are more than [`TOGETHER_MAX`] tables, or more than [`FIND_MAX`] keys.
+/// If there are more than [`TOGETHER_MAX`] tables, or more than [`FIND_MAX`] keys.
 #[inline]
 pub fn find_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
     assert!(look_ups.len() <= TOGETHER_MAX, "{} look-ups together", look_ups.len());

@@ -1,10 +1,10 @@
-//! Rules with all sorts of masks: bit vectors over blocks of rules.
+//! Rules with arbitrary masks: bit vectors over blocks of rules.
 //!
-//! A block has room for 512 rules, one bit of a cache line each. For every four bits of a key it has 16 lines: the rules
-//! that agree with each of the 16 values. The rules that match a key are the AND of one line per four bits, and of a
-//! line that says which rules exist; the search ends as soon as nothing is left. How many different masks there are
-//! makes no difference. Bits of the key that no rule of the block looks at are passed over, and so are words of the lines
-//! without a rule, where few have any: the search costs what constrains.
+//! A block has room for 512 rules, each with one bit of a cache line. For every four bits of the key it has 16 lines:
+//! the rules that agree with each of the 16 values. The rules that match a key are the AND of one line per four bits
+//! and of a line with the rules that exist; the search ends when no rule is left. The number of different masks does
+//! not matter. Key bits that no rule of the block tests are skipped. If only few words of the lines have rules, only
+//! these words are examined. So the cost of a search depends on what the rules constrain.
 //!
 //! ```text
 //! valid   ────────────────────── 512 bits          key  1010 0111 …
@@ -12,10 +12,10 @@
 //! nibble 1 = 0 …
 //! ```
 //!
-//! Ranges are filtered by the bits that both ends share, and compared for the rules that are left.
+//! Ranges are first filtered by the bits that both bounds share, and then compared for the remaining rules.
 //!
-//! *Publication*: a rule is found when its bit in the valid line is set, which is the last word that an insertion and
-//! the first that a removal stores. The rest of its bits change only while no reader can look at them.
+//! *Publication*: a rule is found when its bit in the valid line is set. That bit is the last word that an insertion
+//! stores and the first that a removal stores. The rule's other bits change only while no reader can access them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,12 +32,12 @@ const NIBBLE: u32 = 4;
 const NIBBLES_IN_WORD: usize = (u64::BITS / NIBBLE) as usize;
 const NIBBLE_VALUES: u64 = 1 << NIBBLE;
 
-/// Where at most so many words of lines have rules, these words are looked at one after the other.
+/// If at most this many words of the lines have rules, only these words are examined, one after another.
 const FEW_WORDS: usize = 2;
 
-/// The first line of a block: which rules exist.
+/// The first line of a block: the rules that exist.
 const VALID: usize = 0;
-/// The second line: which rules have ranges to compare.
+/// The second line: the rules with ranges to compare.
 const RANGED: usize = 1;
 const NIBBLE_LINES: usize = 2;
 
@@ -48,9 +48,9 @@ struct Block {
     candidates: Box<[AtomicU64]>,
     /// By rule: the bounds of its ranges, for each range field the lower and then the upper one.
     bounds: Box<[AtomicU64]>,
-    /// A bit for each nibble, in their order in [`BitVectors`]: whether a rule may look at it.
+    /// By nibble, in the order of [`BitVectors`], one bit each: whether a rule may test it.
     constrained: Box<[AtomicU64]>,
-    /// No rule has a higher priority.
+    /// An upper bound of the rules' priorities.
     highest: AtomicU64,
 }
 
@@ -58,13 +58,13 @@ struct Block {
 #[derive(Debug)]
 pub(crate) struct BitVectors {
     blocks: Shared<Box<[Arc<Block>]>>,
-    /// Four bits of the key that no field has are not looked at.
+    /// The nibbles of the key that belong to a field. Others are not examined.
     nibbles: Box<[usize]>,
     ranges: Box<[Placement]>,
 }
 
 impl BitVectors {
-    /// No rules, for keys of so many words with these fields, some of which are ranges; and the writer.
+    /// No rules, for keys of `key_words` words with these fields, some of which are ranges. Also returns the writer.
     pub(crate) fn new(
         domain: &Arc<Domain>,
         key_words: usize,
@@ -93,7 +93,7 @@ impl BitVectors {
         (vectors, writer)
     }
 
-    /// Improves `best` by the rules that match.
+    /// Offers the matching rules to `best`.
     pub(crate) fn find(&self, key: &[u64], best: &mut Best<'_>, pin: &Pin<'_>) {
         for block in self.blocks.load(pin) {
             if best.is_below(block.highest.load(Ordering::Acquire)) {
@@ -118,16 +118,16 @@ impl BitVectors {
         }
     }
 
-    /// The lines by which the key is compared: those of its nibbles that a rule of the block may look at.
+    /// The lines with which the key is compared: those of the nibbles that a rule of the block may test.
     #[inline]
     fn lines<'b>(&self, block: &'b Block, key: &[u64]) -> impl Iterator<Item = &'b [AtomicU64; LINE_WORDS]> {
-        // What was valid when it was loaded had its bits here before.
+        // The bits of a rule were set here before it became valid.
         let words = block.constrained.iter().enumerate();
         let indices = words.flat_map(|(word, bits)| Ones(bits.load(Ordering::Relaxed)).map(move |bit| 64 * word + bit));
         indices.map(move |index| block.line(line_of(index, nibble_of(key, self.nibbles[index]))))
     }
 
-    /// Those of these rules that agree with the key in all bits that they look at, if there are any.
+    /// Those of these rules that agree with the key in all bits that they test; `None` when there are none.
     fn agreeing(&self, block: &Block, mut left: [u64; LINE_WORDS], key: &[u64]) -> Option<[u64; LINE_WORDS]> {
         for line in self.lines(block, key) {
             let mut any = 0;
@@ -142,7 +142,7 @@ impl BitVectors {
         Some(left)
     }
 
-    /// The same for rules in one word of the lines.
+    /// Those of these rules, which are in one word of the lines, that agree with the key.
     fn agreeing_in_word(&self, block: &Block, word: usize, mut left: u64, key: &[u64]) -> u64 {
         for line in self.lines(block, key) {
             left &= line[word].load(Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl BitVectors {
         left
     }
 
-    /// Improves `best` by those of these rules, in one word of the lines, in whose ranges the key is.
+    /// Offers to `best` those of these rules, which are in one word of the lines, whose ranges contain the key.
     #[inline]
     fn offer(&self, block: &Block, word: usize, rules: u64, key: &[u64], best: &mut Best<'_>) {
         if rules == 0 {
@@ -172,7 +172,7 @@ impl BitVectors {
         self.is_within(&block.bounds[rule * self.bound_words()..], key)
     }
 
-    /// Whether the key is in the ranges with these bounds: for each range field the lower and then the upper one.
+    /// Whether the ranges with these bounds contain the key. Each range field has its lower and then its upper bound.
     pub(crate) fn is_within(&self, mut bounds: &[AtomicU64], key: &[u64]) -> bool {
         self.ranges.iter().all(|range| {
             let words = limbs(range);
@@ -185,7 +185,7 @@ impl BitVectors {
         })
     }
 
-    /// Words of the bounds of one rule.
+    /// The words of one rule's bounds.
     pub(crate) fn bound_words(&self) -> usize {
         self.ranges.iter().map(|range| 2 * limbs(range)).sum()
     }
@@ -201,7 +201,7 @@ impl BitVectors {
         }
     }
 
-    /// Writes a rule whose bit is not valid, and makes it valid.
+    /// Writes a rule whose bit is not valid, and then makes it valid.
     fn put(&self, block: &Block, rule: usize, new: &Rule) {
         let set = |line: usize, value: bool| block.set(line, rule, value);
         for (index, &nibble) in self.nibbles.iter().enumerate() {
@@ -262,19 +262,19 @@ fn agrees(rule: &Rule, nibble: usize, value: u64) -> bool {
     (value << shift ^ rule.value[word]) & rule.mask[word] & (0xF << shift) == 0
 }
 
-/// Whether the rule has a mask with bits of a nibble.
+/// Whether the rule's mask has bits of a nibble.
 fn looks_at(rule: &Rule, nibble: usize) -> bool {
     let (word, shift) = place_of(nibble);
     rule.mask[word] >> shift & 0xF != 0
 }
 
-/// The word of a nibble, and where it begins there.
+/// The word of a nibble, and the nibble's position in that word.
 #[inline]
 fn place_of(nibble: usize) -> (usize, usize) {
     (nibble / NIBBLES_IN_WORD, nibble % NIBBLES_IN_WORD * NIBBLE as usize)
 }
 
-/// The places of the ones in a word, from the lowest on.
+/// The positions of the ones in a word, from the lowest on.
 struct Ones(u64);
 
 impl Iterator for Ones {
@@ -298,16 +298,16 @@ fn nibble_of(key: &[u64], nibble: usize) -> usize {
     (key[word] >> shift) as usize & 0xF
 }
 
-/// A block with what only the writer knows of it.
+/// A block with the writer's bookkeeping.
 #[derive(Debug)]
 struct WrittenBlock {
     block: Arc<Block>,
-    /// Bits that can be used; those in limbo are neither free nor valid.
+    /// Bits that can be used. Those in limbo are neither free nor valid.
     free: Vec<u16>,
     live: usize,
 }
 
-/// What only the writer of [`BitVectors`] knows. All methods take the vectors that were made with it.
+/// The writer's side of [`BitVectors`]. All methods take the vectors that were made with it.
 #[derive(Debug)]
 pub(crate) struct BitVectorWriter {
     domain: Arc<Domain>,
@@ -338,13 +338,13 @@ impl BitVectorWriter {
         self.places.insert(rule.id, (index, bit));
     }
 
-    /// Gives a rule that is there another record.
+    /// Gives an existing rule another record.
     pub(crate) fn replace(&mut self, id: u64, candidate: Candidate) {
         let (block, bit) = self.places[&id];
         self.blocks[block].block.candidates[usize::from(bit)].store(candidate.0, Ordering::Release);
     }
 
-    /// Removes a rule that is there.
+    /// Removes an existing rule.
     pub(crate) fn remove(&mut self, vectors: &BitVectors, id: u64) {
         let (index, bit) = self.places.remove(&id).expect("a rule to be removed is there");
         let block = &mut self.blocks[index];
@@ -353,7 +353,7 @@ impl BitVectorWriter {
         self.bits.retire(&self.domain, (index, bit));
         self.collect();
         let present = self.blocks.len();
-        // An empty block goes when all its bits have left the limbo.
+        // An empty block is removed when all its bits have left the limbo.
         while self.blocks.last().is_some_and(|block| block.free.len() == BLOCK_RULES) {
             self.blocks.pop();
         }
@@ -387,7 +387,7 @@ impl BitVectorWriter {
                 block.block.highest.store(0, Ordering::Relaxed);
             }
             if block.free.len() == BLOCK_RULES {
-                // No reader has a rule of the block.
+                // No reader holds a rule of the block.
                 let constrained = block.block.constrained.iter();
                 constrained.for_each(|word| word.store(0, Ordering::Relaxed));
             }

@@ -47,7 +47,7 @@ impl InternetChecksum {
         self.sum
     }
 
-    /// Goes on from an earlier [`InternetChecksum::state`].
+    /// Continues from an earlier [`InternetChecksum::state`].
     pub fn set_state(&mut self, sum: u16) {
         self.sum = sum;
     }

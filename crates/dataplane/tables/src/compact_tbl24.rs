@@ -1,16 +1,17 @@
-//! Cells of 16 bits beside those of a [`DirectTrie`](crate::direct_lpm::DirectTrie), in arrays of the same shape, which say what
-//! *content* the record has that is found: action and data, but not whose entry it is.
+//! Short cells: cells of 16 bits beside those of a [`DirectTrie`](crate::direct_lpm::DirectTrie), in arrays of the
+//! same shape. A short cell gives the *content* of the record that is found, which is its action and data but not its
+//! entry.
 //!
-//! Routes lead to few next hops. So few contents, whose records stay in the caches nearby, stand for all records, and with cells of
-//! half the size a look-up reads one line of memory that is far away, where it reads two otherwise.
+//! Routes lead to few next hops. So a few contents, whose records stay in nearby caches, stand for all records.
+//! Because short cells have half the size, a look-up reads one distant line of memory instead of two.
 //!
-//! Cells have room for some 32,000 contents, and as many arrays. When another one had to be put into a cell, the cells are not complete
-//! any more, and nobody begins to read them until the trie is made anew.
+//! Cells have room for about 32,000 contents, and as many arrays. When a cell would need one more, the cells are no
+//! longer complete, and readers stop using them until the trie is rebuilt.
 //!
 //! # Publication
 //!
-//! As for the cells beside, which are written before. Records of contents are written before a cell names them, and used again
-//! when no reader can look at them any more.
+//! It works as for the cells of the trie, which are written first. Records of contents are written before a cell
+//! refers to them, and reused only when no reader can access them any more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,10 +28,10 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Short(u16);
 
-/// A cell with this bit has the number of an array in its other bits; otherwise a content's number plus 1.
+/// If this bit is set, the other bits are the number of an array. Otherwise the cell is a content's number plus 1.
 const DEEPER: u16 = 1 << 15;
 
-/// The largest number of a content that has a cell.
+/// The largest content number that fits into a cell.
 const NUMBER_MAX: u32 = DEEPER as u32 - 3;
 
 const CELLS_OF_WORD: usize = 4;
@@ -38,7 +39,7 @@ const CELLS_OF_WORD: usize = 4;
 impl Short {
     /// The cell of an address without a prefix.
     pub(crate) const EMPTY: Short = Short(0);
-    /// What has no cell.
+    /// Stands for a content or an array whose number does not fit.
     const OUTSIDE: Short = Short(DEEPER - 1);
 
     fn content(number: u32) -> Short {
@@ -66,7 +67,7 @@ pub(crate) struct ShortCells {
 }
 
 impl ShortCells {
-    /// Empty cells for the first bits of keys, and arrays for so many more bits each.
+    /// Empty cells for the first bits of keys, and no arrays yet; each array covers `step` more bits.
     pub(crate) fn new(first_bits: u32, step: u32) -> ShortCells {
         ShortCells {
             first_bits,
@@ -77,19 +78,19 @@ impl ShortCells {
         }
     }
 
-    /// Whether there are cells for all that was put into one.
+    /// Whether everything that was put into a cell did fit.
     #[inline]
     pub(crate) fn are_complete(&self) -> bool {
         self.complete.load(Ordering::Acquire)
     }
 
-    /// Asks for the first cell of a key, whose bits are at the top.
+    /// Prefetches the first cell of a key, which is left-aligned.
     #[inline(always)]
     pub(crate) fn ask(&self, key: u32) {
         prefetch(&self.first[self.first_index(key) / CELLS_OF_WORD]);
     }
 
-    /// The content of the record of the longest prefix.
+    /// The content of the record of the longest matching prefix.
     #[inline(always)]
     pub(crate) fn find(&self, key: u32) -> Option<u32> {
         let mut found = get(&self.first, self.first_index(key));
@@ -107,7 +108,7 @@ impl ShortCells {
         (key >> (u32::BITS - self.first_bits)) as usize
     }
 
-    /// The cell at an index of the first array, or of that with a number.
+    /// The cell at an index of the first array, or of the array with a number.
     pub(crate) fn cell(&self, array: Option<u32>, index: usize) -> Short {
         match array.map(Short::array) {
             None => get(&self.first, index),
@@ -116,7 +117,7 @@ impl ShortCells {
         }
     }
 
-    /// Changes such a cell.
+    /// Changes the cell at an index of the first array, or of the array with a number.
     pub(crate) fn set(&self, array: Option<u32>, index: usize, cell: Short) {
         if cell == Short::OUTSIDE {
             self.complete.store(false, Ordering::Release);
@@ -128,7 +129,7 @@ impl ShortCells {
         }
     }
 
-    /// Makes an array exist, all of whose cells are the same.
+    /// Makes an array whose cells all have the same value.
     pub(crate) fn make_array(&self, number: u32, cell: Short) {
         if let Short(array @ DEEPER..) = Short::array(number) {
             let word = u64::from(cell.0) * 0x0001_0001_0001_0001;
@@ -155,12 +156,12 @@ fn set(cells: &[AtomicU64], index: usize, cell: Short) {
     word.store(kept | u64::from(cell.0) << shift, Ordering::Release);
 }
 
-/// Which contents there are, as long as they have cells.
+/// The contents that have cells.
 #[derive(Debug)]
 pub(crate) struct ContentWriter {
     domain: Arc<Domain>,
     numbers: HashMap<Arc<[u64]>, u32>,
-    /// By number: the content, and how many records have it.
+    /// By number: the content, and the number of records that have it.
     contents: Vec<(Arc<[u64]>, usize)>,
     free: Vec<u32>,
     limbo: Limbo<u32>,
@@ -177,7 +178,8 @@ impl ContentWriter {
         }
     }
 
-    /// Another record has this content, of which there is one among `records` from now on; its cell.
+    /// Counts a record with this content, and returns the content's cell. A new content is first written to a row of
+    /// `records`.
     pub(crate) fn add(&mut self, records: &Records, content: &[u64]) -> Short {
         if let Some(&number) = self.numbers.get(content) {
             self.contents[number as usize].1 += 1;
@@ -202,7 +204,7 @@ impl ContentWriter {
         Short::content(number)
     }
 
-    /// A record with the content of this cell is no longer in any.
+    /// Uncounts a record with the content of this cell, after it has left all cells.
     pub(crate) fn remove(&mut self, cell: Short) {
         if [Short::EMPTY, Short::OUTSIDE].contains(&cell) {
             return;
@@ -223,12 +225,12 @@ pub(crate) struct ContentsOf<'a> {
     /// A record for each content.
     pub(crate) contents: &'a Records,
     pub(crate) records: &'a Records,
-    /// The word of records that is no part of their content: see [`TableSpec::memo`](crate::TableSpec::memo).
+    /// The word of records that does not belong to their content: see [`TableSpec::memo`](crate::TableSpec::memo).
     pub(crate) memo: Option<usize>,
 }
 
 impl ContentsOf<'_> {
-    /// The cell of the content of a record, which is put into one.
+    /// Counts the content of a record that is about to be put into cells, and returns the content's cell.
     pub(crate) fn add(&mut self, record: u32) -> Short {
         let words = self.records.row(record).iter();
         let mut content: SmallVec<[u64; 4]> = words.map(|word| word.load(Ordering::Relaxed)).collect();
@@ -239,7 +241,7 @@ impl ContentsOf<'_> {
         self.known.add(self.contents, &content)
     }
 
-    /// A record with the content of this cell is no longer in any.
+    /// Uncounts a record with the content of this cell, after it has left all cells.
     pub(crate) fn remove(&mut self, cell: Short) {
         self.known.remove(cell);
     }

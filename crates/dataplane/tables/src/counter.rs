@@ -7,26 +7,26 @@
 //!
 //! # Between threads
 //!
-//! Every worker counts in a *shard* of its own, an array as long as the whole, and so shares no cache line with others
-//! and needs no atomic addition. The value of an element is the sum over the shards and a base, which is all that writes
-//! of a control plane change:
+//! Every worker counts in a *shard* of its own, an array of the same length. So workers share no cache lines and need
+//! no atomic additions. The value of an element is the sum over the shards and a base. The control plane writes only
+//! to the base:
 //!
 //! ```text
-//! base      1000    0   12        written by the control plane, and by who has no shard
+//! base      1000    0   12        written by the control plane, and by threads without a shard
 //! shard 0     17    3    0        written by one worker
 //! shard 1      4    0    0        written by another
 //! value     1021    3   12        wraps at 2^64
 //! ```
 //!
-//! Nothing is lost. What a reader sees of packets that are being counted, packets or bytes, is open. Memory of a shard
-//! is taken from the system where it is used.
+//! No count is lost. A reader may see a packet that is being counted partly: its packet, its bytes, or neither. The
+//! memory of a shard is allocated by the system on first use.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::storage::{ArrayTooLarge, SeparateWords, zeroed_words};
 
-/// Shards of an array: more workers than that share the base.
+/// The most shards of an array. Further workers share the base.
 pub const SHARDS: usize = 64;
 
 /// What the elements of an array count.
@@ -55,7 +55,7 @@ pub struct CounterArray {
     kind: CounterKind,
     /// Packets and bytes of each element, side by side.
     base: Box<[AtomicU64]>,
-    /// The same.
+    /// Packets and bytes of each element in each shard, side by side.
     shards: Box<[OnceLock<SeparateWords>]>,
 }
 
@@ -87,26 +87,26 @@ impl CounterArray {
         self.base.is_empty()
     }
 
-    /// Makes a shard before anybody counts in it. Until then, what is counted in it is counted in the base.
+    /// Makes a shard before its thread counts in it. Until then, that thread's counts go to the base.
     pub fn make_shard(&self, shard: usize) {
         if let Some(place) = self.shards.get(shard) {
             place.get_or_init(|| SeparateWords::zeroed(self.base.len()));
         }
     }
 
-    /// The words of a shard that was [made](CounterArray::make_shard): packets and bytes of each element, side by side.
-    /// Whoever counts in the shard may change them instead of calling [`CounterArray::count`].
+    /// The words of a shard that was [made](CounterArray::make_shard): packets and bytes of each element, side by
+    /// side. The thread that counts in the shard may change them instead of calling [`CounterArray::count`].
     pub fn shard_words(&self, shard: usize) -> Option<&[AtomicU64]> {
         self.shards.get(shard)?.get().map(SeparateWords::words)
     }
 
-    /// Counts one packet of `packet_bytes` bytes in a shard. Nobody else counts in it at the same time.
+    /// Counts one packet of `packet_bytes` bytes in a shard. No other thread may count in the shard at the same time.
     #[inline]
     pub fn count(&self, shard: usize, index: u64, packet_bytes: u64) {
         self.count_many(shard, index, 1, packet_bytes);
     }
 
-    /// The same for several packets of so many bytes together.
+    /// Counts several packets, which have `bytes` bytes together.
     #[inline]
     pub fn count_many(&self, shard: usize, index: u64, packets: u64, bytes: u64) {
         let own = self.shards.get(shard).and_then(OnceLock::get);

@@ -45,12 +45,12 @@ impl CrcParameters {
 
 /// A CRC with its tables of remainders.
 ///
-/// Remainders stand at the top of 64 bits here, whatever the width. Eight bytes are divided in one step: each of them,
-/// with as many zeros behind it as bytes follow, has its remainder in a table.
+/// Remainders are left-aligned in 64 bits here, whatever the width. Eight bytes are divided in one step: for each
+/// byte, a table has the remainder of that byte followed by as many zero bytes as bytes follow it.
 #[derive(Clone, Debug)]
 pub struct Crc {
     parameters: CrcParameters,
-    /// By how many bytes follow, and by byte.
+    /// By the number of bytes that follow, and by byte.
     remainders: [[u64; 256]; STEP],
 }
 
@@ -94,10 +94,10 @@ impl Crc {
         self.divide(self.parameters.initial, data)
     }
 
-    /// The CRC of data of which this one is that of the first part, and `data` the rest.
+    /// The CRC of data whose first part has the CRC `before`, and whose rest is `data`.
     ///
     /// # Panics
-    /// Unless the bits of data and remainder are reversed alike, as those of the usual CRCs are.
+    /// Unless the bits of data and remainder are both reversed or both not, as in the usual CRCs.
     pub fn compute_more(&self, before: u64, data: &[u8]) -> u64 {
         let parameters = &self.parameters;
         assert_eq!(parameters.reflect_data, parameters.reflect_remainder);
@@ -109,7 +109,7 @@ impl Crc {
         self.divide(remainder, data)
     }
 
-    /// What is left of `data` behind a remainder.
+    /// The remainder after `data`, starting from a remainder.
     fn divide(&self, remainder: u64, data: &[u8]) -> u64 {
         let parameters = &self.parameters;
         let mask = width_mask(parameters.width);
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     /// The check values of the CRC catalogue: the CRC of the ASCII digits 1 to 9.
-    /// Whatever the pieces, nothing among them.
+    /// The result must not depend on how the data is split, also not for empty parts.
     #[test]
     fn a_crc_goes_on_where_it_was() {
         let data: Vec<u8> = (0..=99).collect();

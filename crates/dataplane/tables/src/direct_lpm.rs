@@ -1,21 +1,23 @@
-//! Longest-prefix match on one field of up to 32 bits: an array by the first bits, then arrays by eight bits each.
+//! Longest-prefix match on one field of up to 32 bits: an array indexed by the first bits, then arrays indexed by
+//! eight bits each.
 //!
 //! ```text
 //! few prefixes    16 bits ─► 8 bits ─► 8 bits         many prefixes    24 bits ─► 8 bits
 //! ```
 //!
-//! A *cell* says which record the longest prefix has that covers it, or which array goes on with the next eight bits. So
-//! a lookup reads one cell, or two or three where prefixes are long, and compares nothing. (After P. Gupta, S. Lin and
-//! N. McKeown, "Routing lookups in hardware at memory access speeds", 1998: DIR-24-8.)
+//! A *cell* gives the record of the longest prefix that covers it, or the array for the next eight bits. So a look-up
+//! reads one cell, or two or three where prefixes are long, and compares nothing. (After P. Gupta, S. Lin and N.
+//! McKeown, "Routing lookups in hardware at memory access speeds", 1998: DIR-24-8.)
 //!
-//! Many prefixes have *short cells* besides, of half the size, in arrays of the same shape ([`crate::compact_tbl24`]). They say which
-//! content a record has, and look-ups that need no more than that read fewer lines of memory.
+//! With many prefixes there are also *short cells* of half the size, in arrays of the same shape
+//! ([`crate::compact_tbl24`]). They give the content of a record. Look-ups that need only the content read fewer lines
+//! of memory.
 //!
 //! # Publication
 //!
-//! Every cell is atomic. A prefix changes all the cells that it owns, one after the other, and a lookup reads one of
-//! them. An array for the next bits is filled before its cell names it, and used again after no reader can look at it.
-//! When the number of prefixes asks for another first array, the writer makes a new trie.
+//! Every cell is atomic. A prefix changes all the cells that it owns, one after another, and a look-up reads one of
+//! them. An array for the next bits is filled before its cell refers to it, and reused only when no reader can access
+//! it any more. When the number of prefixes requires a first array of another size, the writer makes a new trie.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,25 +33,25 @@ use crate::view::FIND_MAX;
 
 /// The widest field.
 pub(crate) const WIDTH_MAX: u32 = 32;
-/// Bits that an array behind the first one takes.
+/// Bits of the key that each array after the first covers.
 pub const STEP: u32 = 8;
 /// Bits of the first array for few and for many prefixes.
 pub(crate) const FEW: u32 = 16;
 const MANY: u32 = 24;
-/// So many prefixes are many; they are few again when there are a quarter as many.
+/// From this number of prefixes on there are many. They are few again at a quarter of it.
 const MANY_PREFIXES: usize = 1 << 15;
-/// Up to so many bits of the first array, the trie is taken to be in the caches nearby.
+/// With a first array of up to this many bits, the trie is assumed to be in nearby caches.
 const CACHED_BITS: u32 = FEW;
 
-/// How much larger what look-ups read is than the records alone, when prefixes are few.
+/// With few prefixes, the ratio of the memory that look-ups read to the memory of the records alone.
 const LINES_OF_FEW: usize = 4;
 
-/// So many arrays that are not needed any more are kept.
+/// The most unused arrays that are kept.
 const ARRAYS_KEPT: usize = 64;
 
 /// The cell of an address without a prefix.
 const EMPTY: u32 = 0;
-/// A cell with this bit has the number of an array in its other bits; otherwise a record's number plus 1.
+/// If this bit is set, the other bits are the number of an array. Otherwise the cell is a record's number plus 1.
 pub const DEEPER: u32 = 1 << 31;
 
 /// Cells, two in a word.
@@ -61,7 +63,7 @@ fn cells(bits: u32) -> Cells {
 
 #[inline(always)]
 fn cell(cells: &[AtomicU64], index: usize) -> u32 {
-    // SAFETY: an index is that many bits of a key as the array has cells.
+    // SAFETY: the index consists of as many key bits as the array has index bits.
     let word = unsafe { cells.get_unchecked(index / 2) };
     (word.load(Ordering::Acquire) >> (32 * (index % 2))) as u32
 }
@@ -73,9 +75,9 @@ fn set_cell(cells: &[AtomicU64], index: usize, value: u32) {
     word.store(kept | u64::from(value) << shift, Ordering::Release);
 }
 
-/// Arrays for the bits behind the first ones, which do not move.
+/// Arrays for the bits after the first ones. They do not move.
 type Deeper = crate::arena::Rows<AtomicU64>;
-/// Words of each.
+/// Words of each of these arrays.
 pub(crate) const DEEPER_WORDS: usize = 1 << (STEP - 1);
 
 #[derive(Debug)]
@@ -83,18 +85,18 @@ struct Trie {
     first_bits: u32,
     first: Cells,
     deeper: Deeper,
-    /// Of many prefixes.
+    /// Present when there are many prefixes.
     short: Option<ShortCells>,
 }
 
-/// Where a cell is: in the first array, or in that of a number.
+/// The position of a cell: in the first array, or in the array with a number.
 #[derive(Clone, Copy)]
 struct At {
     array: Option<u32>,
     index: usize,
 }
 
-/// What a cell says, in both forms.
+/// The value of a cell in both forms.
 #[derive(Clone, Copy)]
 struct Value {
     cell: u32,
@@ -115,7 +117,7 @@ impl Value {
     }
 }
 
-/// From keys, whose bits are at the top of 32, to the record of the longest prefix.
+/// Finds the record of the longest prefix of a key, which is left-aligned in 32 bits.
 #[derive(Debug)]
 pub(crate) struct DirectTrie {
     trie: Shared<Trie>,
@@ -164,7 +166,7 @@ impl Trie {
         }
     }
 
-    /// The cell of a key in the array that goes on behind so many bits.
+    /// The position of a key's cell in the array that continues after `consumed` bits.
     fn in_array(array: u32, key: u32, consumed: u32) -> At {
         At {
             array: Some(array),
@@ -214,20 +216,20 @@ impl DirectTrie {
         self.trie.load(pin).find(key)
     }
 
-    /// Short cells, if there are any and they say all.
+    /// The short cells, if there are any and they are complete.
     #[inline]
     pub(crate) fn short_cells<'pin>(&'pin self, pin: &'pin Pin<'_>) -> Option<&'pin ShortCells> {
         let short = self.trie.load(pin).short.as_ref();
         short.filter(|short| short.are_complete())
     }
 
-    /// Where it is, with this default and these records.
+    /// The trie's location, with this default and these records.
     #[inline]
     pub(crate) fn location(&self, default: *const u64, records: &Records, pin: &Pin<'_>) -> Location {
         let trie = self.trie.load(pin);
         let bytes = match trie.first_bits > CACHED_BITS {
             true => size_of_val(&*trie.first),
-            // A line in each array, and the record's.
+            // A line in each array, and one of the record.
             false => records.memory_bytes() * LINES_OF_FEW,
         };
         Location {
@@ -277,14 +279,14 @@ impl DirectTrie {
     }
 }
 
-/// What only the writer of a [`DirectTrie`] knows. All methods take the trie that was made with it.
+/// The writer's side of a [`DirectTrie`]. All methods take the trie that was made with it.
 #[derive(Debug)]
 pub(crate) struct DirectWriter {
     domain: Arc<Domain>,
     prefixes: HashMap<Prefix, u32>,
-    /// Of each record: the length of its prefix, and its content.
+    /// By record: the length of its prefix, and its content.
     records: Vec<(u8, Short)>,
-    /// How many prefixes end inside of an array, by its number.
+    /// By number of an array: how many prefixes end in it.
     inside: HashMap<u32, usize>,
     next_array: u32,
     free_arrays: Vec<u32>,
@@ -293,7 +295,7 @@ pub(crate) struct DirectWriter {
 }
 
 impl DirectWriter {
-    /// Adds a prefix that is not there. Its record is there.
+    /// Adds a new prefix. Its record exists already.
     pub(crate) fn insert(&mut self, trie: &DirectTrie, prefix: Prefix, record: u32, contents: &mut ContentsOf<'_>) {
         self.note(prefix, record);
         self.find_content(trie, record, contents);
@@ -304,7 +306,7 @@ impl DirectWriter {
         }
     }
 
-    /// Gives a prefix that is there another record; the old one's number.
+    /// Gives an existing prefix another record, and returns the number of the old one.
     pub(crate) fn replace(
         &mut self,
         trie: &DirectTrie,
@@ -319,14 +321,14 @@ impl DirectWriter {
         old
     }
 
-    /// Short cells, if there are any, say what content a record has.
+    /// Determines the content of a record, if there are short cells.
     fn find_content(&mut self, trie: &DirectTrie, record: u32, contents: &mut ContentsOf<'_>) {
         if self.present(trie).short.is_some() {
             self.records[record as usize].1 = contents.add(record);
         }
     }
 
-    /// A record has left all cells.
+    /// Forgets the content of a record that has left all cells.
     fn forget_content(&mut self, record: u32, contents: &mut ContentsOf<'_>) {
         contents.remove(std::mem::replace(&mut self.records[record as usize].1, Short::EMPTY));
     }
@@ -338,7 +340,7 @@ impl DirectWriter {
         }
     }
 
-    /// Removes a prefix that is there; its record's number.
+    /// Removes an existing prefix, and returns its record's number.
     pub(crate) fn remove(&mut self, trie: &DirectTrie, prefix: Prefix, contents: &mut ContentsOf<'_>) -> u32 {
         let record = self.prefixes.remove(&prefix).expect("a prefix to be removed is there");
         if self.prefixes.len() * 4 < MANY_PREFIXES && self.present(trie).first_bits == MANY {
@@ -374,11 +376,11 @@ impl DirectWriter {
     }
 
     fn present<'a>(&self, trie: &'a DirectTrie) -> &'a Trie {
-        // SAFETY: this is the trie's writer, and `rebuild` uses no trie after it replaced it.
+        // SAFETY: this is the trie's writer, and `rebuild` does not use the old trie after replacing it.
         unsafe { trie.trie.load_as_writer() }
     }
 
-    /// Adds a prefix: arrays that it ends in, then the cells that it owns.
+    /// Adds a prefix: first the arrays in which it ends, then the cells that it owns.
     fn add(&mut self, trie: &Trie, prefix: Prefix, record: u32) {
         let key = top_bits(prefix);
         let (mut at, mut consumed) = (trie.begin(key), trie.first_bits);
@@ -396,7 +398,7 @@ impl DirectWriter {
         self.paint(trie, prefix, self.value_of(record));
     }
 
-    /// An array all of whose cells are the same.
+    /// Makes an array whose cells all have the same value.
     fn new_array(&mut self, trie: &Trie, value: Value) -> u32 {
         let free = &mut self.free_arrays;
         self.arrays.collect(&self.domain, |array| free.push(array));
@@ -413,7 +415,7 @@ impl DirectWriter {
         array
     }
 
-    /// Gives the cells that belong to a prefix a value: those under it whose own prefix is not longer.
+    /// Sets the cells that a prefix owns: those below it without a longer prefix.
     fn paint(&self, trie: &Trie, prefix: Prefix, value: Value) {
         let key = top_bits(prefix);
         let (mut at, mut consumed) = (trie.begin(key), trie.first_bits);
@@ -424,7 +426,7 @@ impl DirectWriter {
         self.paint_cells(trie, at, 1 << (consumed - prefix.length), prefix.length, value);
     }
 
-    /// The same with so many cells of one array.
+    /// Sets those of `count` cells of one array whose prefix is not longer than `length`.
     fn paint_cells(&self, trie: &Trie, first: At, count: usize, length: u32, value: Value) {
         for index in first.index..first.index + count {
             let at = At { index, ..first };
@@ -438,8 +440,8 @@ impl DirectWriter {
         }
     }
 
-    /// Takes away the arrays in which nothing ends any more, now that the prefix is gone: all their cells have the value
-    /// of the next shorter one.
+    /// Removes the arrays in which no prefix ends any more after a removal: all their cells have the value of the next
+    /// shorter prefix.
     fn leave_arrays(&mut self, trie: &Trie, prefix: Prefix, value: Value) {
         let key = top_bits(prefix);
         let (mut at, mut consumed) = (trie.begin(key), trie.first_bits);
@@ -475,7 +477,7 @@ impl DirectWriter {
             .iter()
             .map(|(prefix, record)| (*prefix, *record))
             .collect();
-        // Short ones first: then no cell is looked at twice for nothing.
+        // Short prefixes first, so that no cell is visited twice needlessly.
         prefixes.sort_by_key(|(prefix, _)| prefix.length);
         for (prefix, record) in &prefixes {
             let content = &mut self.records[*record as usize].1;
@@ -507,7 +509,7 @@ mod tests {
     use crate::compact_tbl24::ContentWriter;
     use crate::layout::SLOT_BITS;
 
-    /// Random prefixes close together, against a scan; and nothing is left when all are gone.
+    /// Random prefixes close together, against a scan. No arrays remain after all are removed.
     #[test]
     fn finds_the_longest_prefix() {
         let domain = Domain::new();
@@ -578,7 +580,7 @@ mod tests {
         assert!((0..count).all(|number| found(number, &mut reader) == (number < 1000).then_some(number)));
     }
 
-    /// Random prefixes, close together, beside many that stay: short cells say what the others say.
+    /// Random prefixes close together, beside many that stay: short cells agree with the other cells.
     #[test]
     fn short_cells_say_which_content_records_have() {
         let domain = Domain::new();
@@ -625,7 +627,7 @@ mod tests {
         }
     }
 
-    /// Records that have one of seven contents.
+    /// Records with one of seven contents.
     struct Contents {
         known: ContentWriter,
         contents: Records,
@@ -645,7 +647,7 @@ mod tests {
             u64::from(record % 7) << SLOT_BITS
         }
 
-        /// For a record that is about to be added.
+        /// Makes a record that is about to be added.
         fn of(&mut self, record: u32) -> ContentsOf<'_> {
             self.records.make(record)[0].store(Contents::content(record) | u64::from(record), Ordering::Relaxed);
             ContentsOf {

@@ -1,15 +1,15 @@
-//! The choice of an engine, and the one interface that all of them have.
+//! The choice of an engine, and the interface that all engines have in common.
 //!
-//! An engine answers one question, from the words of a key to the record of the entry that wins.
+//! An engine maps the words of a key to the record of the entry that wins.
 //!
 //! | key | engine |
 //! |---|---|
-//! | all fields exact | [`ExactMap`]: the record is in the bucket; beside it a [`DenseIndex`] if both fit into a word |
+//! | all fields exact | [`ExactMap`] finds the record in its bucket; short ones are also in a [`DenseIndex`] |
 //! | one prefix field of up to 32 bits | [`DirectTrie`]: finds the number of a record, or of its content |
 //! | one prefix field of up to 128 bits | [`PrefixTree`]: finds the number of a record |
 //! | anything else | [`RuleSet`]: finds the number of a record |
 //!
-//! What readers use is an [`Engine`]; what the one writer needs beside it is an [`EngineWriter`].
+//! Readers use an [`Engine`]; the single writer also uses an [`EngineWriter`].
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -30,17 +30,17 @@ use crate::sync::{AtomicU64, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
-/// The widest field that a [`PrefixTree`] takes.
+/// The width of the widest field for a [`PrefixTree`].
 const PREFIX_WIDTH_MAX: u32 = u128::BITS;
 
-/// What readers use.
+/// The readers' side of an engine.
 #[derive(Debug)]
 pub(crate) enum Engine {
     /// No field is matched: the table never hits (P4_16 §14.2.1.1).
     Keyless,
     Exact {
         map: ExactMap,
-        /// The same entries once more, if key and record fit into a word.
+        /// The same entries again, if key and record fit into a word.
         dense: Option<DenseIndex>,
     },
     Direct(Box<Direct>),
@@ -55,7 +55,7 @@ pub(crate) enum Engine {
     },
 }
 
-/// What only the writer uses; each variant belongs to the engine of the same name.
+/// The writer's side; each variant belongs to the engine of the same name.
 #[derive(Debug)]
 pub(crate) enum EngineWriter {
     Keyless,
@@ -71,9 +71,9 @@ pub(crate) struct Direct {
     trie: DirectTrie,
     width: u32,
     records: Records,
-    /// A record for each content that records have.
+    /// A record for each content.
     contents: Records,
-    /// The word of records that is no part of their content.
+    /// The word of records that does not belong to their content.
     memo: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ impl Direct {
     }
 }
 
-/// Which engine suits a key.
+/// The engine that suits a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Keyless,
@@ -99,7 +99,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// For these fields; selectors are not matched.
+    /// The engine for these fields. Selectors are not matched.
     pub(crate) fn of(keys: &[KeySpec]) -> Kind {
         let fields = || keys.iter().filter(|field| field.kind != MatchKind::Selector);
         let mut inexact = fields().filter(|field| field.kind != MatchKind::Exact);
@@ -118,7 +118,7 @@ impl Kind {
     }
 }
 
-/// What decides between rules that match.
+/// What decides between matching rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ranking {
     Priority,
@@ -181,7 +181,7 @@ impl Engine {
                 let (set, writer) = RuleSet::new(domain, layout, ranges);
                 let engine = Engine::Rules {
                     set,
-                    // Of entries that are equal otherwise, the older one wins.
+                    // Among otherwise equal entries, the older one wins.
                     records: Records::new(record_words + 1),
                 };
                 (engine, EngineWriter::Rules(writer, RecordWriter::new(domain), ranking))
@@ -189,7 +189,7 @@ impl Engine {
         }
     }
 
-    /// Where it is, for machine code that searches it as [`Search`](crate::search::Search) says.
+    /// The engine's location, for machine code that searches as [`Search`](crate::search::Search) says.
     #[inline]
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
         match self {
@@ -199,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Asks for the memory that [`Engine::find`] reads first; gives a number to hand to it.
+    /// Prefetches the memory that [`Engine::find`] reads first, and returns a hint for it.
     #[inline]
     pub(crate) fn prefetch(&self, key: &[u64], pin: &Pin<'_>) -> u64 {
         match self {
@@ -224,7 +224,7 @@ impl Engine {
         }
     }
 
-    /// The record of the entry that wins. `hint` is what [`Engine::prefetch`] gave for the key.
+    /// The record of the entry that wins. `hint` is what [`Engine::prefetch`] returned for the key.
     #[inline]
     pub(crate) fn find<'a>(&'a self, key: &[u64], hint: u64, pin: &'a Pin<'_>) -> Option<&'a [AtomicU64]> {
         match self {
@@ -302,7 +302,7 @@ impl Engine {
         Some(OnePlace(place))
     }
 
-    /// A number for [`Engine::find`] without a prefetch.
+    /// A hint for [`Engine::find`] without a prefetch.
     #[inline]
     pub(crate) fn hint(&self, key: &[u64]) -> u64 {
         match self {
@@ -312,7 +312,7 @@ impl Engine {
     }
 }
 
-/// The shape of an index for keys and records that fit into a word together.
+/// The shape of an index for keys and records that together fit into a word; `None` when they do not.
 fn dense_shape(keys: &KeyLayout, records: &RecordLayout) -> Option<packed_exact_index::Shape> {
     let key_bits = keys.matched().map(|place| place.shift + place.width).max()?;
     let record_bits = records.bits_behind_slot()?;
@@ -322,7 +322,7 @@ fn dense_shape(keys: &KeyLayout, records: &RecordLayout) -> Option<packed_exact_
     packed_exact_index::Shape::new(key_bits, record_bits)
 }
 
-/// The records with these numbers.
+/// Passes the records with these numbers to `found`.
 #[inline]
 fn give_records<'a>(
     records: &'a Records,
@@ -339,7 +339,7 @@ fn give_records<'a>(
     });
 }
 
-/// A key of up to 32 bits moved to the top.
+/// A key of up to 32 bits, left-aligned.
 #[inline(always)]
 pub(crate) fn direct_key(key: &[u64], width: u32) -> u32 {
     (key[0] << (u32::BITS - width)) as u32
@@ -352,7 +352,7 @@ fn prefix_key(key: &[u64], width: u32) -> u128 {
 }
 
 impl EngineWriter {
-    /// Whether entries need priorities to be told apart.
+    /// Whether entries need priorities to be distinguished.
     pub(crate) fn has_priorities(&self) -> bool {
         matches!(self, EngineWriter::Rules(_, _, Ranking::Priority))
     }
@@ -362,7 +362,7 @@ impl EngineWriter {
         matches!(self, EngineWriter::Exact(..))
     }
 
-    /// Whether another entry may move others, or come into a second index.
+    /// Whether another entry may move others, or go into a second index.
     pub(crate) fn insertion_moves(&self, engine: &Engine) -> bool {
         match (self, engine) {
             (EngineWriter::Exact(writer, None), Engine::Exact { map, .. }) => writer.is_crowded(map),
@@ -377,7 +377,7 @@ impl EngineWriter {
         }
     }
 
-    /// Adds an entry; gives the number of its record, if it has one.
+    /// Adds an entry, and returns the number of its record, if it has one.
     pub(crate) fn insert(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>) -> u32 {
         match (self, engine) {
             (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
@@ -410,7 +410,7 @@ impl EngineWriter {
         }
     }
 
-    /// Gives an entry, whose record has the number `old`, another record; gives its number.
+    /// Gives an entry, whose record has the number `old`, another record, and returns the number of that.
     pub(crate) fn replace(&mut self, engine: &Engine, layout: &KeyLayout, entry: EngineEntry<'_>, old: u32) -> u32 {
         match (self, engine) {
             (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
@@ -471,7 +471,7 @@ impl EngineWriter {
         }
     }
 
-    /// Bytes that lookups read: buckets, nodes, bit vectors and records.
+    /// Bytes that look-ups read: buckets, nodes, bit vectors and records.
     pub(crate) fn memory_bytes(&self, engine: &Engine, pin: &Pin<'_>) -> usize {
         match (self, engine) {
             (EngineWriter::Exact(..), Engine::Exact { map, dense }) => {
@@ -538,7 +538,7 @@ fn rule(layout: &KeyLayout, entry: &EngineEntry<'_>, ranking: Ranking, record: u
             KeyMatch::Ternary { value, mask } => (value.clone(), mask.clone()),
             KeyMatch::Range { lo, hi } => {
                 let mask = prefix_mask(place.width, shared_bits(lo, hi));
-                // The mask says it all when the bits behind go from zeros to ones.
+                // The mask suffices when the bits after the shared ones range from all zeros to all ones.
                 is_masked &= *lo == lo.and(&mask) && *hi == hi.or(&mask.not());
                 ranges.push(Bounds {
                     low: lo.limbs().collect(),
@@ -552,7 +552,7 @@ fn rule(layout: &KeyLayout, entry: &EngineEntry<'_>, ranking: Ranking, record: u
         place.put(&mut mask_words, &mask);
     }
     let priority = match ranking {
-        // Keeps the order while negative numbers go away.
+        // Maps signed to unsigned numbers in the same order.
         Ranking::Priority => entry.priority as u32 ^ 1 << 31,
         Ranking::PrefixLength => prefix_length,
     };
@@ -565,7 +565,7 @@ fn rule(layout: &KeyLayout, entry: &EngineEntry<'_>, ranking: Ranking, record: u
     }
 }
 
-/// How many bits from the most significant one on are the same.
+/// The number of equal bits, from the most significant on.
 fn shared_bits(a: &Bits, b: &Bits) -> u32 {
     let different: Vec<u64> = a.xor(b).limbs().collect();
     let highest = different.iter().rposition(|&limb| limb != 0);

@@ -26,7 +26,7 @@ macro_rules! identifiers {
 identifiers! {
     /// An action of the program.
     ActionId(u32);
-    /// An entry of one table: never used twice, and larger for entries inserted later.
+    /// An entry of one table. Ids are never reused, and later entries have larger ids.
     EntryId(u64);
     /// A member of an action profile, numbered by the control plane.
     MemberId(u32);
@@ -57,12 +57,12 @@ pub enum EntryAction {
     Call(ActionCall),
     /// Runs the action of a member of the table's action profile or selector.
     Member(MemberId),
-    /// Runs the action of one of a group's members, which a hash picks.
+    /// Runs the action of one of a group's members, selected by a hash.
     Group(GroupId),
 }
 
 impl EntryAction {
-    /// The same, borrowed.
+    /// The action, borrowed.
     pub fn as_ref(&self) -> ActionRef<'_> {
         match self {
             EntryAction::Call(call) => ActionRef::Call(call),
@@ -83,7 +83,7 @@ pub enum ActionRef<'table> {
     Group(GroupId),
 }
 
-/// An entry as it is handed to [`Table::insert`](crate::Table::insert).
+/// An entry to be passed to [`Table::insert`](crate::Table::insert).
 #[derive(Clone, Debug)]
 pub struct NewEntry {
     /// One condition per key field, selector fields left out.
@@ -92,9 +92,10 @@ pub struct NewEntry {
     pub priority: i32,
     /// What the entry does.
     pub action: EntryAction,
-    /// Whether the entry stands in the program as `const`, and can be neither changed nor deleted.
+    /// Whether the program declares the entry `const`, so that it can be neither changed nor deleted.
     pub is_const: bool,
-    /// Nanoseconds without a hit after which the entry is idle; 0 for never. [`HitTimes`](crate::HitTimes) has the hits.
+    /// Nanoseconds without a hit after which the entry is idle; 0 for never. [`HitTimes`](crate::HitTimes) has the
+    /// times of hits.
     pub idle_timeout_ns: u64,
 }
 
@@ -116,7 +117,7 @@ impl NewEntry {
 pub struct Entry {
     id: EntryId,
     key: PackedKey,
-    /// Shared by entries that do the same.
+    /// Shared by entries with the same action.
     action: Arc<EntryAction>,
     idle_timeout_ns: AtomicU64,
     slot: u32,
@@ -143,7 +144,7 @@ impl Entry {
         }
     }
 
-    /// The same entry, which cannot be changed.
+    /// The entry, made `const`.
     pub(crate) fn into_const(self) -> Entry {
         Entry { is_const: true, ..self }
     }
@@ -168,8 +169,8 @@ impl Entry {
 
     /// The index of this entry's element in the table's direct counters, meters and registers.
     ///
-    /// It is below the table's size, stays the same while the entry lives, and is used again
-    /// after its deletion: whoever inserts an entry resets the elements of its slot.
+    /// It is below the table's size, stays the same while the entry lives, and is reused after the entry's deletion. A
+    /// caller that inserts an entry must reset the elements of its slot.
     pub fn slot(&self) -> usize {
         self.slot as usize
     }
@@ -204,7 +205,7 @@ impl Entry {
         self.idle_timeout_ns.load(Ordering::Relaxed)
     }
 
-    /// Gives the entry, in all tables that share it, another one.
+    /// Sets the idle timeout of the entry in all tables that share it.
     pub(crate) fn set_idle_timeout(&self, timeout_ns: u64) {
         self.idle_timeout_ns.store(timeout_ns, Ordering::Relaxed);
     }

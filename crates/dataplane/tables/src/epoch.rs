@@ -1,44 +1,45 @@
-//! When memory that readers may still look at can be used again.
+//! Epoch-based reclamation: when memory that readers may still access can be reused.
 //!
-//! Readers and one writer share tables without locks. The writer publishes an entry by storing one word, and takes it
-//! away by storing another; the memory of what it took away (an entry's place, an array that was replaced) it must
-//! leave alone until no reader can hold a reference to it. That is what this module decides: read, copy, update with
-//! quiescent states.
+//! Readers and one writer share tables without locks. The writer publishes an entry by storing one word, and removes
+//! it by storing another. It must not reuse the memory of what it removed (an entry's place, a replaced array) before
+//! no reader can hold a reference to it. This module decides when that is the case: read, copy, update with quiescent
+//! states.
 //!
 //! ```text
-//! reader   pin: announce the present epoch ─ fence ─ look up … look up ─ unpin: announce nothing
+//! reader   pin: announce the current epoch ─ fence ─ look up … look up ─ unpin: announce nothing
 //! writer   unpublish ─ fence ─ epoch = n, n + 1 from now on … may free when every announced epoch is above n
 //! ```
 //!
 //! * A [`Reader`] belongs to a thread. It pins once for a burst of packets, which costs one store and one fence, and
-//!   never waits for anybody.
-//! * A reader that saw the old word pinned before the writer's fence, so it announced an epoch of at most `n`, and the
-//!   writer's check, which comes after the fence, sees the announcement. The other way round, a reader that pins after
-//!   the fence sees the new word. (Fences are sequentially consistent: one of the two comes first.)
-//! * The writer never waits either, except where it must not go on ([`Domain::synchronize`]): what it cannot free yet
-//!   waits in a limbo list.
+//!   never waits.
+//! * A reader that saw the old word pinned before the writer's fence. So it announced an epoch of at most `n`, and the
+//!   writer's check, which comes after the fence, sees the announcement. Conversely, a reader that pins after the
+//!   fence sees the new word. (Fences are sequentially consistent: one of the two comes first.)
+//! * The writer does not wait either, except where it must not continue ([`Domain::synchronize`]): what it cannot free
+//!   yet is kept in a limbo list.
 //!
-//! A reader that pins again and again without a pause may [keep](Pin::keep) its announcement between, and needs no fence as long as
-//! the epoch is the same ([`Reader::pin_again`]): what it found stays valid as long as the [`Session`] is the same.
+//! A reader that pins repeatedly without a pause may [keep](Pin::keep) its announcement between pins, and needs no
+//! fence as long as the epoch is the same ([`Reader::pin_again`]). What it found stays valid as long as the
+//! [`Session`] is the same.
 //!
-//! What was found under one pin may be remembered and used under a later one if both read the same [`State`] of the tables right
-//! after they began, since then nothing has changed in between:
+//! What was found under one pin may be remembered and used under a later one if both read the same [`State`] of the
+//! tables right after they began, because nothing has changed in between:
 //!
 //! ```text
 //! writer   changing + 1 ─ unpublish ─ fence, epoch ─ state = a new number ─ changing - 1
 //! reader   pin (fence) ─ read changing: not 0? no state ─ read state
 //! ```
 //!
-//! Who reads 0 and afterwards a state has either read that 0 before the writer's first step, so the pin is older than the
-//! writer's fence and keeps what is taken away; or behind its last step, and then the state is the new one. A pin that goes on
-//! from one that was kept is at least as old.
+//! A reader that reads `changing` as 0 and then a state did one of two things. Either it read the 0 before the
+//! writer's first step: then its pin is older than the writer's fence and protects what is removed. Or it read the 0
+//! after the writer's last step: then it reads the new state. A pin that continues a kept one is at least as old.
 //!
-//! A domain's tables are in [`GROUPS`] groups, each with a [`Version`], so that what was found in one table may be used after others
-//! have changed. It is one word, of which the low bits count the writers in the midst of a change: what is said above of `changing` and
-//! `state` holds of their zero and of the other bits.
+//! A domain's tables are in [`GROUPS`] groups, each with a [`Version`], so that a result from one table stays usable
+//! after changes to other groups. A version is one word, whose low bits count the writers that are making a change.
+//! What is said above about `changing` and `state` applies to these bits being 0, and to the other bits.
 //!
-//! All tables of a pipeline share one [`Domain`], so that a worker pins once for all of them. `loom` checks the
-//! protocol together with the exact-match engine, see the tests there.
+//! All tables of a pipeline share one [`Domain`], so a worker pins once for all of them. `loom` checks the protocol
+//! together with the exact-match engine: see the tests there.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -47,60 +48,61 @@ use std::sync::{Arc, PoisonError};
 use crate::search::{MEMO_PLACE_BITS, NEVER};
 use crate::sync::{AtomicPtr, AtomicU64, Mutex, Ordering, fence};
 
-/// Readers and writers that know of each other.
+/// The readers and writers that take part in one protocol.
 #[derive(Debug)]
 pub struct Domain {
     epoch: AtomicU64,
     /// See [`crate::search`].
     versions: AtomicU64,
-    /// Writers in the midst of a change.
+    /// The number of writers that are making a change.
     changing: AtomicU64,
     /// See [`State`].
     state: AtomicU64,
     /// See [`Version`].
     groups: [AtomicU64; GROUPS],
-    /// Tables so far, which are put into groups in turn.
+    /// The number of tables so far. Tables are assigned to groups in turn.
     tables: AtomicU64,
     readers: Mutex<Vec<Arc<Announcement>>>,
 }
 
-/// The epoch in which a reader pinned, or [`IDLE`]. Two lines apart, so that readers do not share any.
+/// The epoch in which a reader pinned, or [`IDLE`]. Aligned to two cache lines, so that readers do not share any.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Announcement(AtomicU64);
 
 const IDLE: u64 = 0;
 
-/// What the tables of a domain are: as long as the state is the same, all look-ups find the same, in the same places; only what was
-/// missed in a table that [learns](crate::TableSpec::learns) may be there now. No two domains have the same.
+/// Identifies what the tables of a domain contain: as long as the state is the same, all look-ups have the same
+/// results at the same addresses. The exception is a key missed in a table that [learns](crate::TableSpec::learns),
+/// which may be present now. States of different domains differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(u64);
 
-/// Groups of a domain's tables whose changes are told apart.
+/// The number of groups into which a domain's tables are divided.
 pub const GROUPS: usize = 64;
 
-/// Groups of a domain's tables.
+/// A set of groups of a domain's tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Groups(u64);
 
 impl Groups {
-    /// Those of one group.
+    /// The set of one group.
     ///
     /// # Panics
     ///
-    /// Unless it is below [`GROUPS`].
+    /// Unless the group is below [`GROUPS`].
     pub fn of(group: usize) -> Groups {
         assert!(group < GROUPS, "there are {GROUPS} groups");
         Groups(1 << group)
     }
 
-    /// Both.
+    /// The union of two sets.
     #[must_use]
     pub fn or(self, other: Groups) -> Groups {
         Groups(self.0 | other.0)
     }
 
-    /// Their numbers.
+    /// The numbers of the groups in the set.
     fn numbers(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -111,41 +113,41 @@ impl Groups {
     }
 }
 
-/// What the tables of a group are: as long as it is the same, look-ups in them find the same, in the same places, as for a [`State`].
+/// Identifies what the tables of a group contain: the guarantee is that of [`State`], for the tables of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(u64);
 
-/// The bits of a group's word that count writers in the midst of a change.
+/// The bits of a group's word that count the writers that are making a change.
 const WRITERS_BITS: u32 = 16;
 
-/// States so far, of all domains.
+/// The number of states so far, in all domains.
 static STATES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 fn next_state() -> u64 {
     STATES.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
-/// A change of tables, until it is dropped.
+/// A change of tables. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Change(Arc<Domain>, Groups);
 
 impl Drop for Change {
     fn drop(&mut self) {
         for group in self.1.numbers() {
-            // One writer less, and another version.
+            // One writer less, and a new version.
             self.0.groups[group].fetch_add((1 << WRITERS_BITS) - 1, Ordering::Release);
         }
-        // Who reads this has seen the changes of all whose states it replaced, too.
+        // A thread that reads this state also sees the changes of all states that it replaced.
         self.0.state.swap(next_state(), Ordering::AcqRel);
         self.0.changing.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// Readers so far, of all domains.
+/// The number of readers so far, in all domains.
 static READERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
-/// Which [`Pin`]s of which reader: what was found with one of them stays valid while another one of the same session lives, for
-/// the reader stayed pinned between them.
+/// Identifies a reader and a sequence of its [`Pin`]s. What was found under one pin stays valid under another pin of
+/// the same session, because the reader stayed pinned between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     reader: u64,
@@ -182,8 +184,8 @@ impl Domain {
 
     /// Waits until every reader that is pinned now has unpinned at least once.
     ///
-    /// For control planes: what they published before, all readers see afterwards. A thread that calls this while it
-    /// holds a [`Pin`] itself waits for ever.
+    /// For control planes: afterwards all readers see what was published before the call. A thread that holds a
+    /// [`Pin`] itself must not call this: it would wait for ever.
     pub fn synchronize(&self) {
         let epoch = self.retire();
         while self.oldest() <= epoch {
@@ -196,8 +198,9 @@ impl Domain {
         self.tables.fetch_add(1, Ordering::Relaxed) as usize % GROUPS
     }
 
-    /// A change of what readers find in tables of these groups begins: nothing is published or taken away but between this and the end of
-    /// the result, unless it is an entry of a table that [learns](crate::TableSpec::learns).
+    /// Begins a change of what readers find in tables of these groups. Anything may be published or removed only
+    /// between this call and the drop of its result, except new entries of a table that
+    /// [learns](crate::TableSpec::learns).
     pub(crate) fn begin_change(self: &Arc<Domain>, groups: Groups) -> Change {
         self.changing.fetch_add(1, Ordering::Relaxed);
         for group in groups.numbers() {
@@ -213,15 +216,15 @@ impl Domain {
         rests.then_some(Version(word))
     }
 
-    /// The state of the tables, unless one is being changed. What a reader looks up that has pinned before belongs to this state or a
-    /// later one.
+    /// The state of the tables, unless one is being changed. If the caller has pinned before, its look-ups see this
+    /// state or a later one.
     #[inline]
     fn state(&self) -> Option<State> {
         let rests = self.changing.load(Ordering::Acquire) == 0;
         rests.then(|| State(self.state.load(Ordering::Acquire)))
     }
 
-    /// A version of a table that none has had: see [`crate::search`].
+    /// A new version for a table, different from all others: see [`crate::search`].
     pub(crate) fn next_version(&self) -> u64 {
         let version = self.versions.fetch_add(1, Ordering::Relaxed);
         if version >> MEMO_PLACE_BITS == 0 {
@@ -231,7 +234,8 @@ impl Domain {
         }
     }
 
-    /// The epoch that ends now: what was unpublished before it ends can be freed when [`Domain::oldest`] is above it.
+    /// Ends an epoch and returns it. What was unpublished before can be freed when [`Domain::oldest`] is above this
+    /// epoch.
     fn retire(&self) -> u64 {
         fence(Ordering::SeqCst);
         self.epoch.fetch_add(1, Ordering::SeqCst)
@@ -259,7 +263,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Begins to read. What is found while the pin lives stays valid until it is dropped.
+    /// Begins reading. What is found under the pin stays valid until the pin is dropped.
     #[inline]
     pub fn pin(&mut self) -> Pin<'_> {
         let epoch = self.domain.epoch.load(Ordering::Relaxed);
@@ -279,7 +283,8 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::pin`], but without a fence when the pin before was [kept](Pin::keep) and nothing was taken away since.
+    /// Like [`Reader::pin`], but without a fence if the previous pin was [kept](Pin::keep) and nothing has been
+    /// removed since.
     #[inline]
     pub fn pin_again(&mut self) -> Pin<'_> {
         let announced = self.announcement.0.load(Ordering::Relaxed);
@@ -289,7 +294,7 @@ impl Reader {
         self.pinned()
     }
 
-    /// Ends the pin that was kept, if there is one.
+    /// Ends the kept pin, if there is one.
     #[inline]
     pub fn unpin(&mut self) {
         self.announcement.0.store(IDLE, Ordering::Release);
@@ -309,13 +314,13 @@ impl Drop for Reader {
     }
 }
 
-/// Proof that nothing a reader finds is freed: see [`Reader::pin`].
+/// Proof that nothing that the reader finds is freed: see [`Reader::pin`].
 #[derive(Debug)]
 pub struct Pin<'reader> {
     domain: *const Domain,
-    /// `None` when the writer itself reads and so cannot write.
+    /// `None` for the writer, which cannot write while it reads.
     reader: Option<&'reader Reader>,
-    /// The state of the tables right after it began.
+    /// The state of the tables right after the pin began.
     state: Option<State>,
     not_sync: PhantomData<*const ()>,
 }
@@ -325,7 +330,7 @@ impl Pin<'_> {
     ///
     /// # Safety
     ///
-    /// While the pin lives, nobody writes to the tables of the domain that are read with it.
+    /// While the pin lives, there must be no writes to the tables that are read with it.
     pub(crate) unsafe fn of_writer(domain: &Arc<Domain>) -> Pin<'static> {
         Pin {
             domain: Arc::as_ptr(domain),
@@ -335,39 +340,40 @@ impl Pin<'_> {
         }
     }
 
-    /// Of which session it is; nothing for the writer's own.
+    /// The session of the pin; `None` for the writer's own.
     #[inline]
     pub fn session(&self) -> Option<Session> {
         self.reader.map(|reader| reader.session)
     }
 
-    /// The state of the tables when it began; nothing if one was being changed, and for the writer's own. What was found under a pin
-    /// may be used under another one of the reader's that has the same state.
+    /// The state of the tables when the pin began; `None` if a table was being changed, and for the writer's own. What
+    /// was found under a pin may be used under another pin of the same reader with the same state.
     #[inline]
     pub fn state(&self) -> Option<State> {
         self.state
     }
 
-    /// Whether the tables are still in the state in which they were when it began.
+    /// Whether the state of the tables is still that at the pin's beginning.
     pub fn is_current(&self) -> bool {
         let state = self.reader.and_then(|reader| reader.domain.state());
         state.is_some() && state == self.state
     }
 
-    /// The version of a group of tables now; nothing if one of them is being changed, and for the writer's own. What was found in them
-    /// under a pin, after this was read, may be used under another one of the reader's for which it is the same.
+    /// The current version of a group of tables; `None` if one of them is being changed, and for the writer's own.
+    /// What was found in them under a pin, after the version was read, may be used under another pin of the same
+    /// reader that reads the same version.
     pub fn version(&self, group: usize) -> Option<Version> {
         self.reader?.domain.version(group)
     }
 
-    /// Ends, but the reader still counts as pinned until [`Reader::unpin`], or another pin ends: nothing that it could have
-    /// found is freed, and nobody who waits for it gets on.
+    /// Ends the pin, but the reader still counts as pinned until [`Reader::unpin`], or until another pin ends. Until
+    /// then nothing that the reader could have found is freed, and [`Domain::synchronize`] keeps waiting.
     #[inline]
     pub fn keep(self) {
         std::mem::forget(self);
     }
 
-    /// Stops the program when a pin of another domain is used: it would protect nothing.
+    /// Panics if the pin belongs to another domain, because it would protect nothing.
     #[inline]
     pub(crate) fn assert_guards(&self, domain: &Arc<Domain>) {
         assert!(
@@ -386,7 +392,7 @@ impl Drop for Pin<'_> {
     }
 }
 
-/// What the writer took away and cannot free yet, oldest first.
+/// What the writer removed and cannot free yet, oldest first.
 #[derive(Debug)]
 pub(crate) struct Limbo<T> {
     retired: VecDeque<(u64, T)>,
@@ -401,12 +407,12 @@ impl<T> Default for Limbo<T> {
 }
 
 impl<T> Limbo<T> {
-    /// Takes something that readers cannot find any more from now on.
+    /// Takes an item that readers can no longer find.
     pub(crate) fn retire(&mut self, domain: &Domain, item: T) {
         self.retired.push_back((domain.retire(), item));
     }
 
-    /// Hands out everything that no reader can hold.
+    /// Passes on every item that no reader can hold any more.
     pub(crate) fn collect(&mut self, domain: &Domain, mut free: impl FnMut(T)) {
         if self.retired.is_empty() {
             return;
@@ -417,7 +423,7 @@ impl<T> Limbo<T> {
         }
     }
 
-    /// Forgets everything: its memory belongs to something that is retired as a whole.
+    /// Forgets all items, because their memory belongs to something that is retired as a whole.
     pub(crate) fn clear(&mut self) {
         self.retired.clear();
     }
@@ -442,19 +448,19 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The present value.
+    /// The current value.
     #[inline]
     pub(crate) fn load<'pin>(&'pin self, _pin: &'pin Pin<'_>) -> &'pin T {
-        // SAFETY: the pointer comes from `Box::into_raw`, and `replace` makes its caller keep the old value as long
+        // SAFETY: the pointer comes from `Box::into_raw`, and the caller of `replace` must keep the old value as long
         // as a pin lives that began before.
         unsafe { &*self.pointer.load(Ordering::Acquire) }
     }
 
-    /// The present value, for the one writer.
+    /// The current value, for the single writer.
     ///
     /// # Safety
     ///
-    /// Only the writer calls this, and does not use the value after replacing it.
+    /// Only the writer may call this, and it must not use the value after replacing it.
     #[inline]
     pub(crate) unsafe fn load_as_writer(&self) -> &T {
         // SAFETY: only the writer replaces the value.
@@ -464,19 +470,19 @@ impl<T> Shared<T> {
     /// Publishes a new value and returns the old one, which must go into a [`Limbo`].
     pub(crate) fn replace(&self, value: T) -> Box<T> {
         let old = self.pointer.swap(Box::into_raw(Box::new(value)), Ordering::AcqRel);
-        // SAFETY: it came from `Box::into_raw` and nobody else takes it.
+        // SAFETY: it came from `Box::into_raw`, and the swap made this thread its only owner.
         unsafe { Box::from_raw(old) }
     }
 }
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody can hold a reference into a value that is dropped, and the pointer came from `Box::into_raw`.
+        // SAFETY: a value that is dropped is not borrowed, and the pointer came from `Box::into_raw`.
         drop(unsafe { Box::from_raw(self.pointer.load(Ordering::Relaxed)) });
     }
 }
 
-/// A value that is replaced as a whole: readers see the old one or the new one for as long as they are pinned.
+/// A value that is replaced as a whole: while pinned, readers see the old one or the new one.
 #[derive(Debug)]
 pub struct Published<T> {
     domain: Arc<Domain>,
@@ -498,19 +504,19 @@ impl<T> Published<T> {
         }
     }
 
-    /// The present value.
+    /// The current value.
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the domain.
+    /// Unless the pin belongs to the domain.
     #[inline]
     pub fn load<'a>(&'a self, pin: &'a Pin<'_>) -> &'a T {
         pin.assert_guards(&self.domain);
         self.present.load(pin)
     }
 
-    /// Replaces the value. Readers that are pinned may keep the old one until they unpin. `changed` says, by the value before, in which
-    /// groups of tables readers find something else now.
+    /// Replaces the value. Readers that are pinned may use the old one until they unpin. `changed` takes the old value
+    /// and returns the groups of tables in which readers now find something else.
     pub fn publish(&self, value: Arc<T>, changed: impl FnOnce(&T) -> Groups) {
         let mut former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: values are replaced only here, under the lock.
@@ -574,14 +580,14 @@ mod tests {
 mod publication {
     use super::*;
 
-    /// Values in places; a place that is free may be anything.
+    /// Values at indices; an index that is free may hold anything.
     struct Places {
         domain: Arc<Domain>,
         present: AtomicU64,
         free: [AtomicU64; 3],
     }
 
-    /// What is the same as long as nothing changes: a state, or the version of a group.
+    /// What stays the same as long as nothing changes: a state, or the version of a group.
     trait Mark: Copy + PartialEq {
         fn of(pin: &Pin<'_>) -> Option<Self>;
     }
@@ -598,11 +604,11 @@ mod publication {
         }
     }
 
-    /// The group of the place.
+    /// The group to which the values belong.
     const GROUP: usize = 5;
 
-    /// Bursts of a reader that remembers where it found something, as long as the mark is the same. It may stay pinned between
-    /// bursts.
+    /// Bursts of a reader that remembers where it found a value, as long as the mark is the same. It may stay pinned
+    /// between bursts.
     fn read<M: Mark>(places: &Places, bursts: usize, stays_pinned: bool) {
         let mut reader = places.domain.reader();
         let mut remembered: Option<(M, u64)> = None;
@@ -627,7 +633,7 @@ mod publication {
         reader.unpin();
     }
 
-    /// Has another place be the present one; the one before is free when nobody can have it.
+    /// Makes another index the current one. The previous one is free when no reader can hold it.
     fn write(places: &Places, place: u64) -> Limbo<u64> {
         let mut limbo = Limbo::default();
         let _change = places.domain.begin_change(Groups::of(GROUP));
@@ -712,7 +718,7 @@ mod publication {
         two_writers::<Version>(true);
     }
 
-    /// Who waits for readers that stay pinned sees what they have done before, and they see what he has published.
+    /// A writer that waits for readers which stay pinned sees what they did before, and they see what it published.
     #[test]
     fn who_waits_is_behind_the_bursts_of_a_reader_that_stays_pinned() {
         loom::model(|| {
@@ -722,7 +728,7 @@ mod publication {
                 let mut reader = its.domain.reader();
                 for _ in 0..3 {
                     let pin = reader.pin_again();
-                    // Two may not be in here, of whom one believes to be alone.
+                    // Mutual exclusion: a thread that assumes to be alone must be.
                     if its.present.load(Ordering::Acquire) == 0 {
                         assert_eq!(its.free[0].load(Ordering::Relaxed), 0, "the other one has waited");
                     }

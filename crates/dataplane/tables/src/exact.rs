@@ -7,22 +7,22 @@
 //! └──────────────────────────────────────────────────────────┴───────────────┴───────────────┴ …
 //! ```
 //!
-//! A key's hash names its home bucket (high bits) and its tag (low bits). An entry that finds its home full goes into
-//! the next bucket with room, and every bucket that it passed by counts it, so that a search goes on exactly as far as
-//! it must: nearly all searches read one bucket, and one line of memory when an entry has at most two words.
+//! A key's hash determines its home bucket (high bits) and its tag (low bits). An entry whose home is full goes into
+//! the next bucket with room, and every bucket that it passed by counts it, so that a search goes exactly as far as it
+//! must. Nearly all searches read one bucket; that is one line of memory when an entry has at most two words.
 //!
 //! # Publication
 //!
-//! The header is the only word through which readers find entries, and it is loaded once:
+//! The header is the only word through which readers find entries, and a reader loads it once:
 //!
 //! * *insert* writes key and value into a free place, then stores the header with the place's tag;
-//! * *remove* stores the header without the tag; the place stays untouched until no reader can look at it;
-//! * *replace* stores a value of one word in place. A longer one goes into a free place of the same bucket, and one
-//!   store of the header changes both tags; when the bucket is full, the new entry is published in a later bucket of
-//!   the search first, so that who misses the old one finds the new one.
+//! * *remove* stores the header without the tag; the place stays untouched until no reader can access it;
+//! * *replace* stores a value of one word in place. A longer value goes into a free place of the same bucket, and one
+//!   store of the header changes both tags. When the bucket is full, the new entry is first published in a later
+//!   bucket of the search, so that a reader that misses the old entry finds the new one.
 //!
-//! A reader therefore finds the old entry or the new one, whole, without ever waiting or trying again. When the table
-//! grows or shrinks, the writer fills a new array and publishes that.
+//! So a reader finds the old entry or the new one, whole, without waiting or retrying. When the table grows or
+//! shrinks, the writer fills a new array and publishes it.
 
 use std::sync::Arc;
 
@@ -33,27 +33,27 @@ use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zer
 
 /// The tag of a place without an entry.
 const FREE: u8 = 0;
-/// The tag of a place whose entry was taken away, and which readers may still look at.
+/// The tag of a place whose entry was removed, but may still be accessed by readers.
 const RETIRED: u8 = 1;
-/// The smallest tag of an entry: a bit that all of them have.
+/// The smallest tag of an entry. This bit is set in the tags of all entries.
 pub const FIRST_TAG: u8 = 2;
-/// Places in a bucket: one byte of the header each, the last byte counts.
+/// The most places in a bucket: each has one byte of the header; the last byte is a count.
 const PLACES_MAX: usize = 7;
-/// Where a header counts the entries that passed by: nothing has to be looked for beyond a bucket that has a 0 there.
+/// The bits of a header that count the entries that passed by. If the count is 0, a search ends at this bucket.
 pub const PASSED_SHIFT: u32 = 56;
-/// A count that has been this high stays, since nobody knows any more how high it was.
+/// A count that has reached this value is never decreased, because the true count is unknown.
 const PASSED_MAX: u64 = 255;
 /// A bucket with fewer places would overflow too often.
 const PLACES_MIN: usize = 3;
-/// Entries of 10 places after which a table grows, and that it has after it grew.
+/// Load limits, in entries per 10 places: above the first a table grows; after growing it has the second.
 const LOAD_MAX: usize = 7;
 const LOAD_GROWN: usize = 6;
 const BUCKETS_MIN: usize = 2;
 
-/// The hash of the words of a key: home and tag of its entry.
+/// The hash of the words of a key, which gives the home and the tag of its entry.
 ///
 /// Each word goes through a multiplication to 128 bits whose halves are folded. That takes as many cycles as a CRC or
-/// an AES round, on every machine, and spreads better than the former.
+/// an AES round, on every machine, and spreads better than a CRC.
 #[inline]
 pub(crate) fn hash_words(words: &[u64]) -> u64 {
     words.iter().fold(HASH_START, |state, word| {
@@ -64,7 +64,7 @@ pub(crate) fn hash_words(words: &[u64]) -> u64 {
 
 /// The hash of no words.
 pub const HASH_START: u64 = 0x9E37_79B9_7F4A_7C15;
-/// By what the hash and the next word, in an exclusive or, are multiplied to 128 bits, whose halves are folded by another.
+/// The factor of the hash: the hash XOR the next word is multiplied by it to 128 bits, and the halves are XORed.
 pub const HASH_FACTOR: u64 = 0xA076_1D64_78BD_642F;
 
 /// How machine code searches a map.
@@ -118,11 +118,11 @@ pub(crate) struct Buckets {
     count: usize,
     places_mask: u64,
     lines: Array<Line>,
-    /// Which memos hold: see [`crate::search`].
+    /// Tells which memos are valid: see [`crate::search`].
     version: AtomicU64,
 }
 
-/// Where an entry is.
+/// The position of an entry.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     bucket: usize,
@@ -150,7 +150,7 @@ impl Header {
         Header(self.0 & !(0xFF << PASSED_SHIFT) | passed << PASSED_SHIFT)
     }
 
-    /// The high bits of the bytes that may hold `tag`: all that do, seldom one above them that does not.
+    /// The high bits of the bytes that may be `tag`: all that are, and rarely that of a byte above one of them.
     #[inline]
     fn candidates(self, tag: u8) -> u64 {
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -189,8 +189,8 @@ impl Buckets {
     fn bucket(&self, bucket: usize) -> &[AtomicU64] {
         let lines = self.shape.bucket_lines;
         debug_assert!(bucket < self.count);
-        // SAFETY: there are so many lines for each bucket, and every number of a bucket is below `count`: `home` gives
-        // such a number, and `next` goes back to 0.
+        // SAFETY: `lines` has as many lines for each bucket, and every bucket number is below `count`: `home` returns
+        // such a number, and `next` wraps around to 0.
         words_of(unsafe { self.lines.get_unchecked(bucket * lines..(bucket + 1) * lines) })
     }
 
@@ -235,7 +235,7 @@ impl Buckets {
             let mut candidates = header.candidates(tag) & self.places_mask;
             while candidates != 0 {
                 let place = candidates.trailing_zeros() as usize / 8;
-                // SAFETY: the mask has bits for the places of a bucket only, and a bucket has room for their entries.
+                // SAFETY: the mask has bits only for the places of a bucket, and a bucket has room for their entries.
                 let entry = unsafe {
                     let first = 1 + place * self.shape.entry_words;
                     words.get_unchecked(first..first + self.shape.entry_words)
@@ -253,7 +253,7 @@ impl Buckets {
         None
     }
 
-    /// Asks for the lines where a key is, if it is anywhere, and gives its hash.
+    /// Prefetches the lines that may contain a key, and returns the key's hash.
     #[inline(always)]
     pub(crate) fn ask(&self, key: &[u64]) -> u64 {
         let hash = hash_words(key);
@@ -293,7 +293,7 @@ impl Buckets {
         Some(Place { bucket, place })
     }
 
-    /// Fills a free place and publishes it.
+    /// Fills a free place, and publishes it.
     fn put(&self, at: Place, key: &[u64], value: &[u64], hash: u64) {
         self.fill(at, key, value);
         self.publish(at.bucket, self.header(at.bucket).with_tag(at.place, tag_of(hash)));
@@ -305,7 +305,7 @@ impl Buckets {
         }
     }
 
-    /// Changes the counts of the buckets from `first` to the one before `end`.
+    /// Changes the counts of the buckets from `first` up to but not including `end`.
     fn count_passing(&self, first: usize, end: usize, change: impl Fn(u64) -> u64) {
         let mut bucket = first;
         while bucket != end {
@@ -321,7 +321,7 @@ impl Buckets {
         self.publish(at.bucket, self.header(at.bucket).with_tag(at.place, tag));
     }
 
-    /// Adds an entry; there is a free place.
+    /// Adds an entry. There must be a free place.
     fn insert(&self, key: &[u64], value: &[u64], hash: u64) {
         let home = self.home(hash);
         let at = self.free_place(home).expect("the load is bounded");
@@ -364,7 +364,7 @@ impl ExactMap {
         (ExactMap { buckets }, writer)
     }
 
-    /// Asks for the lines where the key with this hash is, if it is anywhere.
+    /// Prefetches the lines that may contain the key with this hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64, pin: &Pin<'_>) {
         self.buckets(pin).prefetch(hash);
@@ -376,13 +376,13 @@ impl ExactMap {
         self.buckets(pin).get(key, hash)
     }
 
-    /// The present array.
+    /// The current array.
     #[inline]
     pub(crate) fn buckets<'pin>(&'pin self, pin: &'pin Pin<'_>) -> &'pin Buckets {
         self.buckets.load(pin)
     }
 
-    /// Where it is, with this default.
+    /// The map's location, with this default.
     #[inline]
     pub(crate) fn location(&self, default: *const u64, pin: &Pin<'_>) -> Location {
         let buckets = self.buckets(pin);
@@ -395,31 +395,31 @@ impl ExactMap {
         }
     }
 
-    /// Bytes of the present array.
+    /// The size of the current array in bytes.
     pub(crate) fn memory_bytes(&self, pin: &Pin<'_>) -> usize {
         self.buckets(pin).memory_bytes()
     }
 }
 
-/// What only the writer of an [`ExactMap`] knows. All methods take the map that was made with it.
+/// The writer's side of an [`ExactMap`]. All methods take the map that was made with it.
 #[derive(Debug)]
 pub(crate) struct ExactWriter {
     domain: Arc<Domain>,
     live: usize,
-    /// Places in the present array.
+    /// Places in the current array.
     places: Limbo<Place>,
     arrays: Limbo<Box<Buckets>>,
 }
 
 impl ExactWriter {
-    /// Adds a key that is not there.
+    /// Adds a new key.
     pub(crate) fn insert(&mut self, map: &ExactMap, key: &[u64], value: &[u64]) {
         self.make_room(map);
         self.present(map).insert(key, value, hash_words(key));
         self.live += 1;
     }
 
-    /// Changes the value of a key that is there.
+    /// Changes the value of an existing key.
     pub(crate) fn replace(&mut self, map: &ExactMap, key: &[u64], value: &[u64]) {
         if let ([word], Some(at)) = (value, self.present(map).find(key, hash_words(key))) {
             self.present(map).value(at)[0].store(*word, Ordering::Release);
@@ -438,7 +438,7 @@ impl ExactWriter {
                 buckets.publish(old.bucket, changed);
             }
             None => {
-                // Searching on from there could wrap around to before the home; a rebuilt table has room.
+                // A search from there could wrap around to before the home. A rebuilt table has room.
                 let Some(new) = later_place(buckets, old.bucket, buckets.home(hash)) else {
                     self.rebuild(map);
                     return self.replace(map, key, value);
@@ -451,13 +451,13 @@ impl ExactWriter {
         self.retire(buckets, old);
     }
 
-    /// Takes a place that readers cannot find any more.
+    /// Retires a place that readers can no longer find.
     fn retire(&mut self, buckets: &Buckets, place: Place) {
         self.places.retire(&self.domain, place);
         buckets.version.store(self.domain.next_version(), Ordering::Release);
     }
 
-    /// Removes a key that is there.
+    /// Removes an existing key.
     pub(crate) fn remove(&mut self, map: &ExactMap, key: &[u64]) {
         let hash = hash_words(key);
         let buckets = self.present(map);
@@ -476,11 +476,11 @@ impl ExactWriter {
     }
 
     fn present<'a>(&self, map: &'a ExactMap) -> &'a Buckets {
-        // SAFETY: this is the map's writer, and `rebuild` uses no array after it replaced it.
+        // SAFETY: this is the map's writer, and `rebuild` does not use the old array after replacing it.
         unsafe { map.buckets.load_as_writer() }
     }
 
-    /// Sees to it that one more entry fits.
+    /// Makes sure that one more entry fits.
     fn make_room(&mut self, map: &ExactMap) {
         self.collect(map);
         if self.is_crowded(map) {
@@ -488,11 +488,11 @@ impl ExactWriter {
         }
     }
 
-    /// Whether another entry would not fit, unless readers have let go meanwhile what was taken away: then there is another array.
+    /// Whether another entry would need a new array, unless readers release retired places first.
     pub(crate) fn is_crowded(&self, map: &ExactMap) -> bool {
         let buckets = self.present(map);
         let capacity = buckets.count * buckets.shape.places;
-        // Places in limbo may take some of the free ones, but not all.
+        // Retired places may take some of the free ones, but not all.
         let crowded = self.live * 10 >= capacity * LOAD_MAX;
         let littered = (self.live + self.places.len()) * 20 >= capacity * 17;
         crowded || littered
@@ -522,7 +522,7 @@ impl ExactWriter {
     }
 }
 
-/// The first free place behind `bucket` and before the search comes back to `home`.
+/// The first free place after `bucket` and before the search wraps around to `home`.
 fn later_place(buckets: &Buckets, bucket: usize, home: usize) -> Option<Place> {
     let mut bucket = buckets.next(bucket);
     while bucket != home {
@@ -620,7 +620,7 @@ mod publication {
         Some(first)
     }
 
-    /// Runs `write` beside a reader, and gives what the reader saw to `legal`.
+    /// Runs `write` concurrently with a reader, and passes what the reader saw to `legal`.
     fn check(write: fn(&ExactMap, &mut ExactWriter), legal: fn(Option<u64>) -> bool) {
         loom::model(move || {
             let domain = Domain::new();

@@ -1,8 +1,8 @@
 //! The hash algorithms of v1model, as BMv2 computes them.
 //!
-//! A hash is a pure function of bytes: the values of the fields, one after the other in network
-//! order ([`pack`]). The result is at most 64 bits; [`into_range`] brings it where a program's
-//! `hash(result, algorithm, base, data, max)` wants it.
+//! A hash is a pure function of bytes: the values of the fields, one after another in network order ([`pack`]). The
+//! result has at most 64 bits; [`into_range`] maps it to the range that a program requests with `hash(result,
+//! algorithm, base, data, max)`.
 
 use forebay_bits::{Bits, write_bits};
 
@@ -14,15 +14,15 @@ static CRC_16: Crc = Crc::new(CrcParameters::CRC_16);
 
 /// A hash algorithm (`HashAlgorithm` of v1model).
 ///
-/// The custom CRCs are none of them: their parameters are the control plane's, and a [`Crc`] computes them.
+/// The custom CRCs are not among them: the control plane sets their parameters, and a [`Crc`] computes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HashAlgorithm {
     /// The CRC of Ethernet.
     Crc32,
     /// CRC-16/ARC.
     Crc16,
-    /// Some well-spread number. BMv2 has no such algorithm; here it is a 64-bit mix of the data,
-    /// so that runs are reproducible and every executor agrees.
+    /// A well-spread number. BMv2 has no such algorithm; here it is a 64-bit mix of the data, so that runs are
+    /// reproducible and all executors agree.
     Random,
     /// The first 8 bytes of the data as a number.
     Identity,
@@ -30,9 +30,9 @@ pub enum HashAlgorithm {
     Csum16,
     /// All 16-bit words XORed, an odd last byte followed by a zero.
     Xor16,
-    /// The CRC of Ethernet of data whose beginning has the CRC in the first 4 bytes.
+    /// The CRC of Ethernet, continued: the first 4 bytes of the data are the CRC of the preceding data.
     Crc32More,
-    /// CRC-16/ARC in the same way, with 2 bytes.
+    /// CRC-16/ARC, continued in the same way from 2 bytes.
     Crc16More,
 }
 
@@ -75,7 +75,7 @@ impl HashAlgorithm {
     }
 }
 
-/// The values one after the other in network order, with zero bits up to a whole byte at the end.
+/// The values one after another in network order, padded with zero bits to a whole byte.
 pub fn pack<'a>(values: impl IntoIterator<Item = &'a Bits>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut offset = 0;
@@ -93,7 +93,7 @@ pub fn into_range(hash: u64, base: u64, max: u64) -> u64 {
     base.wrapping_add(hash.checked_rem(max).unwrap_or(0))
 }
 
-/// The CRC of data whose first bytes are that of what came before.
+/// The CRC continued from the data's first bytes, which are the CRC of the preceding data.
 fn more(crc: &Crc, data: &[u8], bytes: usize) -> u64 {
     let (before, data) = data.split_at(bytes.min(data.len()));
     let before = before.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));

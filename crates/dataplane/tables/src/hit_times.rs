@@ -1,28 +1,28 @@
 //! When packets last hit the entries of a table.
 //!
-//! The times are apart from the entries, by slot: noting a hit writes one word whose place is known from the record that was found, and
-//! the times of flows that came one after the other share lines of the processor's cache.
+//! The times are stored apart from the entries, by slot. So recording a hit writes one word whose address is known
+//! from the record that was found, and the times of flows that were added one after another share cache lines.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::storage::{ArrayTooLarge, zeroed_words};
 
-/// Nanoseconds of a clock, by [`Entry::slot`](crate::Entry::slot); 0 where nothing has been noted.
+/// Times in nanoseconds, by [`Entry::slot`](crate::Entry::slot); 0 where no time has been recorded.
 ///
-/// Threads that note a hit of one entry at the same moment may leave the earlier of their times.
+/// If several threads record a hit of one entry at the same moment, the earlier of their times may remain.
 #[derive(Debug)]
 pub struct HitTimes {
     times: Box<[AtomicU64]>,
 }
 
 impl HitTimes {
-    /// The most slots there can be times for.
+    /// The largest number of slots.
     pub const LEN_MAX: usize = 1 << 29;
 
-    /// For so many slots. Memory is taken from the system where it is used.
+    /// Times for `len` slots. The system allocates their memory on first use.
     ///
     /// # Errors
-    /// When they are more than [`HitTimes::LEN_MAX`].
+    /// If `len` is more than [`HitTimes::LEN_MAX`].
     pub fn new(len: usize) -> Result<HitTimes, ArrayTooLarge> {
         Ok(HitTimes {
             times: zeroed_words(len, 1)?,
@@ -39,14 +39,14 @@ impl HitTimes {
         self.times.get(slot).map_or(0, |time| time.load(Ordering::Relaxed))
     }
 
-    /// The slot's time begins at `now_ns`.
+    /// Starts the slot's time at `now_ns`.
     pub fn begin(&self, slot: usize, now_ns: u64) {
         if let Some(time) = self.times.get(slot) {
             time.store(now_ns, Ordering::Relaxed);
         }
     }
 
-    /// Notes that a packet hit the entry of this slot. Time does not go back.
+    /// Records that a packet hit the entry of this slot. The time never goes back.
     #[inline]
     pub fn note(&self, slot: usize, now_ns: u64) {
         if let Some(time) = self.times.get(slot)

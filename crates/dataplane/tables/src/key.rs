@@ -1,8 +1,8 @@
-//! Keys: the match kind of a field, and what one entry asks of it.
+//! Keys: the match kind of a field, and the condition of an entry on it.
 //!
-//! A [`KeyMatch`] comes from a control plane or from the entries in a program, in whatever form is
-//! handy there. [`KeyMatch::canonical`] brings it to the one form that its field's kind has, so
-//! that two keys that ask the same are equal, and engines see only forms that they know.
+//! A [`KeyMatch`] comes from a control plane or from the entries in a program, in any form. [`KeyMatch::canonical`]
+//! converts it to the single form for its field's kind. Then equivalent keys are equal, and engines see only forms
+//! that they know.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum MatchKind {
     Range,
     /// The whole value, or anything.
     Optional,
-    /// Not compared at all: input to the hash that picks a member of a group.
+    /// Not compared: input to the hash that selects a member of a group.
     Selector,
 }
 
@@ -47,7 +47,7 @@ pub struct KeySpec {
     pub kind: MatchKind,
 }
 
-/// What an entry asks of one key field.
+/// The condition of an entry on one key field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyMatch {
     /// The field equals the value.
@@ -56,7 +56,7 @@ pub enum KeyMatch {
     Lpm {
         /// The prefix, left-aligned in the width of the field.
         value: Bits,
-        /// Bits that count, from the most significant one; 0 matches anything.
+        /// The number of bits that count, from the most significant on; 0 matches anything.
         prefix_len: u32,
     },
     /// The field equals the value wherever the mask has a one.
@@ -73,13 +73,13 @@ pub enum KeyMatch {
         /// The upper bound, inclusive.
         hi: Bits,
     },
-    /// The field equals the value, or anything when there is none.
+    /// The field equals the value; without a value, anything matches.
     Optional(Option<Bits>),
     /// Anything: stands for the widest condition of any kind but exact.
     DontCare,
 }
 
-/// Why a key does not fit its table. Fields are numbered from 0, selectors left out.
+/// Why a key does not fit its table. Fields are numbered from 0, without selectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyError {
     /// The entry has too few or too many fields.
@@ -112,7 +112,7 @@ pub enum KeyError {
         /// The field.
         field: usize,
     },
-    /// The condition cannot be said in the kind of its field.
+    /// The kind of the field cannot express the condition.
     Kind {
         /// The field.
         field: usize,
@@ -154,9 +154,9 @@ impl fmt::Display for KeyError {
 impl std::error::Error for KeyError {}
 
 impl KeyMatch {
-    /// The one form of this condition for field number `field` of the given kind: prefixes and
-    /// ternary values have zeros where nothing is compared, and an exact value or a don't-care
-    /// becomes the prefix, mask, range or option that says the same.
+    /// The canonical form of this condition for field number `field` of the given kind. Prefixes and ternary values
+    /// have zeros where nothing is compared. An exact value or a don't-care becomes the equivalent prefix, mask, range
+    /// or option.
     pub fn canonical(self, field: usize, spec: KeySpec) -> Result<KeyMatch, KeyError> {
         self.check_widths(field, spec.width)?;
         let width = spec.width;
@@ -193,7 +193,7 @@ impl KeyMatch {
         matches!(self, KeyMatch::Exact(value) if spec.kind == MatchKind::Exact && value.width() == spec.width)
     }
 
-    /// Whether a field with this value fulfils the condition.
+    /// Whether a field with this value meets the condition.
     pub fn matches(&self, field: &Bits) -> bool {
         match self {
             KeyMatch::Exact(value) => field == value,
@@ -236,7 +236,7 @@ impl KeyMatch {
         }
     }
 
-    /// The value and mask that say the same, if there are any.
+    /// The equivalent value and mask, if there are any.
     fn value_and_mask(self, width: u32) -> Option<(Bits, Bits)> {
         let (value, mask) = match self {
             KeyMatch::Exact(value) | KeyMatch::Optional(Some(value)) => (value, Bits::ones(width)),
@@ -250,7 +250,7 @@ impl KeyMatch {
         Some((value.and(&mask), mask))
     }
 
-    /// The bounds that say the same, if there are any.
+    /// The equivalent bounds, if there are any.
     fn bounds(self, width: u32) -> Option<(Bits, Bits)> {
         if let KeyMatch::Range { lo, hi } = self {
             return Some((lo, hi));
@@ -262,7 +262,7 @@ impl KeyMatch {
         Some((value, hi))
     }
 
-    /// The only value that fulfils the condition, if it is a single one.
+    /// The only value that meets the condition, if there is only one.
     fn single_value(self, width: u32) -> Option<Bits> {
         let (value, mask) = self.value_and_mask(width)?;
         (mask == Bits::ones(width)).then_some(value)
@@ -284,7 +284,7 @@ pub(crate) fn prefix_mask(width: u32, prefix_len: u32) -> Bits {
     Bits::ones(width).shl(u64::from(width - prefix_len))
 }
 
-/// The length of the prefix that `mask` selects, or `None` when its ones are not all in front.
+/// The length of the prefix that `mask` selects, or `None` when its ones are not all leading.
 fn prefix_length(mask: &Bits) -> Option<u32> {
     let ones = mask.limbs().map(u64::count_ones).sum();
     (*mask == prefix_mask(mask.width(), ones)).then_some(ones)

@@ -1,8 +1,8 @@
 //! How keys and action data are laid out in words.
 //!
-//! Engines compare and machine code computes with 64-bit words, not with [`Bits`]. A layout gives each field a
-//! [`Placement`]: fields of up to 64 bits share words and never cross from one into the next, so that each is one shift
-//! and one mask away; wider fields begin at a word and take as many as they need, the least significant first.
+//! Engines and machine code work with 64-bit words, not with [`Bits`]. A layout gives each field a [`Placement`].
+//! Fields of up to 64 bits share words and never cross a word boundary, so each can be read with one shift and one
+//! mask. A wider field begins at a word and takes as many words as it needs, the least significant first.
 //!
 //! ```text
 //! a key of 32, 32, 8, 16 and 16 bits                 a record with the action data 48 and 9 bits
@@ -20,7 +20,7 @@ use crate::key::{KeySpec, MatchKind};
 use crate::sync::{AtomicU64, Ordering};
 use crate::table::{Implementation, TableSpec};
 
-/// Where a field is in words.
+/// The position of a field in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The word of the field's least significant bit.
@@ -32,7 +32,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Puts a value where there are zeros.
+    /// Adds a value to words whose bits for the field are 0.
     #[inline]
     pub fn put(&self, words: &mut [u64], value: &Bits) {
         if self.width <= u64::BITS {
@@ -44,7 +44,7 @@ impl Placement {
         }
     }
 
-    /// The field's words as numbers, the least significant first, from a function that gives the words.
+    /// The field's words as numbers, the least significant first, from a function that returns the words.
     #[inline]
     pub fn limbs(&self, word: impl Fn(usize) -> u64) -> impl DoubleEndedIterator<Item = u64> {
         let (first, shift, width) = (self.word, self.shift, self.width);
@@ -61,7 +61,7 @@ impl Placement {
     }
 }
 
-/// Places fields one after the other, each into the first word that has room.
+/// Places fields one after another, each into the first word with room.
 #[derive(Debug, Default)]
 struct Packer {
     /// Bits taken in each word.
@@ -101,7 +101,7 @@ impl Packer {
     }
 }
 
-/// Where the fields of a table's key are.
+/// The positions of the fields of a table's key.
 #[derive(Clone, Debug)]
 pub struct KeyLayout {
     places: Box<[Option<Placement>]>,
@@ -122,7 +122,7 @@ impl KeyLayout {
         }
     }
 
-    /// The layout with what selects the member of a group behind what is matched.
+    /// The layout of matched fields, followed by the fields that select a group's member.
     pub fn with_selectors(keys: &[KeySpec]) -> KeyLayout {
         let KeyLayout { mut places, words } = KeyLayout::new(keys);
         let mut packer = Packer {
@@ -142,12 +142,12 @@ impl KeyLayout {
         self.words
     }
 
-    /// By field of [`TableSpec::keys`]: its place, or `None` for a selector, which is not matched.
+    /// By field of [`TableSpec::keys`]: its placement, or `None` for a selector, which is not matched.
     pub fn places(&self) -> &[Option<Placement>] {
         &self.places
     }
 
-    /// The places of the fields that are matched.
+    /// The placements of the matched fields.
     pub(crate) fn matched(&self) -> impl Iterator<Item = Placement> {
         self.places.iter().copied().flatten()
     }
@@ -167,20 +167,21 @@ impl KeyLayout {
 /// Bits of an entry's slot.
 pub const SLOT_BITS: u32 = 28;
 
-/// The slot of no entry: that of a default action's record. Entries have smaller ones, so that one bit tells them apart.
+/// The slot in a default action's record, which belongs to no entry. The slots of entries are smaller, so one bit
+/// distinguishes them.
 pub const NO_SLOT: u32 = 1 << (SLOT_BITS - 1);
 
-/// The words of a key: inline for the keys of nearly all programs.
+/// The words of a key. The keys of nearly all programs fit inline.
 pub type Key = smallvec::SmallVec<[u64; 4]>;
 
-/// The words of a record: inline for those of nearly all programs.
+/// The words of a record. Those of nearly all programs fit inline.
 pub(crate) type RecordWords = smallvec::SmallVec<[u64; 6]>;
 
-/// Where a record has what an entry does.
+/// The position of an entry's action in a record.
 ///
-/// The first word of a record holds the entry's slot in its low [`SLOT_BITS`] bits. Then comes the action's index in
-/// [`TableSpec::actions`] and its data; in tables with an action profile or selector a bit that is 0 for a member and 1
-/// for a group, and its number.
+/// The first word of a record has the entry's slot in its low [`SLOT_BITS`] bits. Then follow the action's index in
+/// [`TableSpec::actions`] and its data. In tables with an action profile or selector there is instead a bit, which is
+/// 0 for a member and 1 for a group, and the number of the member or group.
 #[derive(Clone, Debug)]
 pub struct RecordLayout {
     action: Placement,
@@ -200,8 +201,8 @@ impl RecordLayout {
         }
     }
 
-    /// The layout of records of a table without action profile that has actions with parameters of these widths, in the
-    /// order of [`TableSpec::actions`]; with a [memo](TableSpec::memo) or not.
+    /// The layout of records of a table without action profile. `variants` are the parameter widths of its actions, in
+    /// the order of [`TableSpec::actions`]; `memo` says whether there is a [memo](TableSpec::memo).
     pub fn of_actions(variants: &[&[u32]], memo: bool) -> RecordLayout {
         let action_width = usize::BITS - variants.len().saturating_sub(1).leading_zeros();
         let action = Placement {
@@ -230,14 +231,14 @@ impl RecordLayout {
         }
     }
 
-    /// Makes up a record of these words: of an entry with this slot, or of none, that does this.
+    /// Writes a record: its slot, the index of its action, and the action's data.
     pub fn compose(&self, words: &mut [u64], slot: u32, action: usize, data: &[Bits]) {
         words.fill(0);
         words[0] = slot.into();
         self.put(words, action, data);
     }
 
-    /// Which word is the memo, see [`TableSpec::memo`].
+    /// The word of the memo, see [`TableSpec::memo`].
     pub fn memo(&self) -> Option<usize> {
         self.memo
     }
@@ -247,31 +248,31 @@ impl RecordLayout {
         self.words
     }
 
-    /// Words of a record that are the same as long as it is there; at least 1. They come first.
+    /// Words of a record that do not change while it exists; at least 1. They come first.
     pub fn words_without_memo(&self) -> usize {
         self.memo.unwrap_or(self.words)
     }
 
-    /// How many bits of the first word above the slot are in use, when there is no other word.
+    /// The number of bits in use above the slot, if the record has a single word.
     pub(crate) fn bits_behind_slot(&self) -> Option<u32> {
         let places = self.data.iter().flatten().chain([&self.action]);
         let end = places.map(|place| place.shift + place.width).max()?;
         (self.words == 1).then_some(end - SLOT_BITS)
     }
 
-    /// Whether a bit of the first word is 0 in all records.
+    /// Whether some bit of the first word is 0 in all records.
     pub fn first_word_has_room(&self) -> bool {
         let places = self.data.iter().flatten().chain([&self.action]);
         let in_first = places.filter(|place| place.word == 0);
         in_first.map(|place| place.shift + place.width).max() < Some(u64::BITS)
     }
 
-    /// How many actions there are.
+    /// The number of actions.
     pub fn actions(&self) -> usize {
         self.data.len()
     }
 
-    /// Where the action's index is.
+    /// The placement of the action's index.
     pub fn action(&self) -> Placement {
         self.action
     }
@@ -282,12 +283,12 @@ impl RecordLayout {
         (record.word(self.action.word) >> self.action.shift) as usize & ((1 << self.action.width) - 1)
     }
 
-    /// By action of [`TableSpec::actions`]: where its data are, parameter by parameter.
+    /// The placements of an action's data, by parameter.
     pub fn data(&self, action: usize) -> &[Placement] {
         &self.data[action]
     }
 
-    /// The words of a record. The action has been checked against the table.
+    /// The words of a record. The action must have been checked against the table.
     pub(crate) fn encode(&self, spec: &TableSpec, action: &EntryAction, slot: u32) -> RecordWords {
         let mut words = RecordWords::from_elem(0, self.words);
         words[0] = slot.into();
@@ -311,8 +312,8 @@ impl RecordLayout {
     }
 }
 
-/// What an entry does, as machine code reads it: see [`RecordLayout`]. It does not change while its pin lives, except
-/// that a one-word record may be replaced by another one, word by word whole.
+/// The action of an entry, as machine code reads it: see [`RecordLayout`]. It does not change while its pin lives,
+/// except that a record of one word may be replaced atomically by another.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'pin> {
     words: &'pin [AtomicU64],
@@ -335,7 +336,8 @@ impl<'pin> Record<'pin> {
         self.word(0) as u32 & ((1 << SLOT_BITS) - 1)
     }
 
-    /// The first word, for machine code. Valid while the pin lives, as many words as [`RecordLayout::words`] says.
+    /// A pointer to the first word, for machine code. It is valid while the pin lives, for as many words as
+    /// [`RecordLayout::words`] says.
     #[inline]
     pub fn as_ptr(&self) -> *const u64 {
         self.words.as_ptr().cast()

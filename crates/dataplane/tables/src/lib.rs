@@ -8,9 +8,10 @@
 //! |---|---|---|
 //! | keys | [`key`] | match kinds, and one entry's condition on one key field |
 //! | words | [`layout`] | keys and action data as engines and machine code see them |
-//! | memory | [`epoch`], `arena` | when memory that readers may look at can be used again |
-//! | engines | `exact` with `dense` beside it, `direct_lpm`, `lpm`, `rules` over `bit_vector`, behind `engine` | from a packet's key to the record of the entry that wins |
-//! | machine code | [`search`] | what code that looks keys up by itself has to know |
+//! | memory | [`epoch`], `arena` | when memory that readers may still access can be reused |
+//! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`, all behind `engine` | from a key to the winning record |
+//! | indices | `packed_exact_index`, `compact_tbl24` | smaller copies of tables, beside `exact` and `direct_lpm` |
+//! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, a default action; writer's and readers' side |
 //! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`lock_stripes`], [`counter`], [`meter`] | arrays that packets change |
@@ -51,25 +52,23 @@
 //!
 //! # Readers and writers
 //!
-//! *Tables* have one writer and any number of readers that never wait for it: see [`view`] for what
-//! readers see, and [`epoch`] for how they say that they are reading. An entry is published with
-//! one store. What must appear all at once is written into a clone of the table, which a pipeline
-//! then publishes in its place.
+//! *Tables* have one writer and any number of readers that never wait for it: see [`view`] for what readers see, and
+//! [`epoch`] for how they announce that they are reading. An entry is published with one store. Changes that must
+//! appear all at once are written into a clone of the table, which a pipeline then publishes in its place.
 //!
 //! *Profiles* are values: a write takes `&mut self`, and workers read a snapshot.
 //!
-//! *Stateful objects* are shared: packets change them through `&self`, with atomic words, a lock
-//! per element, or in atomic sections, and the control plane reads them while they change. Whatever
-//! an object promises to packets that run at the same time stands in its module.
+//! *Stateful objects* are shared: packets change them through `&self`, with atomic words, a lock per element, or in
+//! atomic sections, and the control plane reads them while they change. Each object's module states what it guarantees
+//! to packets that run at the same time.
 //!
 //! Nothing here reads a clock or draws a random number: times are arguments, in nanoseconds.
 //!
 //! # Failures
 //!
-//! What a control plane may get wrong is a small error enum ([`TableError`], [`ProfileError`],
-//! [`MeterError`], [`ArrayTooLarge`]). An index that a packet computed is never an error: outside
-//! an array, reads give zero and writes do nothing. A key of the wrong number of fields in a
-//! lookup is a mistake of ours and panics.
+//! What a control plane may get wrong is a small error enum ([`TableError`], [`ProfileError`], [`MeterError`],
+//! [`ArrayTooLarge`]). An index that a packet computed is never an error: outside an array, reads give zero and writes
+//! do nothing. A look-up with the wrong number of key fields is a bug of the caller and panics.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -1,43 +1,43 @@
-//! Locks of atomic sections: what one packet does to registers is one step for all others (P4_16 §18.4.1).
+//! Locks of atomic sections: to all other packets, what one packet does to registers is one step (P4_16 §18.4.1).
 //!
-//! A program's atomic sections are known when it is loaded. Each has a *lock*, a small number, and an *index*: sections
-//! of one lock exclude each other when their indices are the same, and may when they are not. Sections do not nest, so
-//! nobody ever waits for a lock while he has another, and there is no deadlock.
+//! A program's atomic sections are known when it is loaded. Each has a *lock*, a small number, and an *index*.
+//! Sections of one lock exclude each other when their indices are equal, and may do so when they are not. Sections do
+//! not nest: a thread never waits for a lock while it holds another, so there is no deadlock.
 //!
 //! # Where locks are
 //!
-//! A [`Lock`] is a byte of a word whose other bytes are somebody else's. A lock that tells indices apart is in the elements of a
-//! register, if those have room for it ([`RegisterArray::lock`](crate::RegisterArray::lock)): then a packet that has it has the line
-//! of memory that it came for, and workers whose packets go to different elements do not meet at all. All other locks share a
-//! number of lines ([`SectionLocks::shared`]).
+//! A [`Lock`] is one byte of a word whose other bytes have another use. A lock that covers one index is in the
+//! elements of a register, if those have room for it ([`RegisterArray::lock`](crate::RegisterArray::lock)). Then
+//! taking the lock also fetches the line of memory with the element, and workers whose packets access different
+//! elements do not contend. All other locks share a fixed number of cache lines ([`SectionLocks::shared`]).
 //!
 //! # Alone
 //!
-//! As long as there is one party (a worker, or a control plane that reads and writes elements), nobody needs a lock, and
-//! the only one takes none. Who comes second [arrives](SectionLocks::arrive) and waits until the burst that runs has
-//! ended; bursts that begin later see that they are not alone:
+//! As long as there is one party (a worker, or a control plane that reads and writes elements), it takes no locks. A
+//! second party [arrives](SectionLocks::arrive) and waits until the current burst has ended; later bursts see that
+//! there are two:
 //!
 //! ```text
 //! worker   pin ─ parties is 1: no locks ─ burst ─ unpin        pin ─ parties is 2: locks ─ burst ...
 //! second           parties = 2 ─ synchronize ................ ─ locks ...
 //! ```
 //!
-//! This is the argument of [`crate::epoch`]: a worker that pinned before the second's fence is waited for, one that pins
-//! after it sees the new number.
+//! The argument is that of [`crate::epoch`]: the second party waits for a worker that pinned before its fence; a
+//! worker that pins after the fence sees the new number.
 //!
 //! # Waiting
 //!
-//! A section is a few register accesses long, so who finds it occupied spins, and lets other threads run now and then in
-//! case the owner has been interrupted.
+//! A section is a few register accesses long, so a thread that finds it occupied spins. Now and then it lets other
+//! threads run, in case the owner was interrupted.
 
 use crate::epoch::Domain;
 use crate::sync::{AtomicU64 as Count, Ordering};
 use std::sync::atomic::AtomicU64;
 
-/// Locks that sections share. More than enough for sections of different indices to rarely meet.
+/// The number of shared locks. Sections of different indices rarely share one.
 const STRIPES: usize = 256;
 
-/// Spins before another thread is let run.
+/// Spins before other threads are allowed to run.
 const SPINS: u32 = 64;
 
 /// A lock in cache lines of its own.
@@ -57,23 +57,22 @@ pub struct SectionLocks {
 pub struct Lock<'a>(&'a AtomicU64);
 
 impl<'a> Lock<'a> {
-    /// The byte of the word, counted from the least significant one, that is 1 as long as somebody has the lock, and 0
-    /// otherwise.
+    /// The byte of the word, counted from the least significant, that is 1 while the lock is held, and 0 otherwise.
     pub const BYTE: u32 = 7;
 
     const TAKEN: u64 = 1 << (8 * Lock::BYTE);
 
-    /// The lock in a word. Who writes the other bytes leaves this one as it is.
+    /// The lock in a word. All writes to the other bytes must leave this byte unchanged.
     pub fn in_word(word: &'a AtomicU64) -> Lock<'a> {
         Lock(word)
     }
 
-    /// The word that it is in.
+    /// The word that contains the lock.
     pub fn word(self) -> &'a AtomicU64 {
         self.0
     }
 
-    /// Waits until nobody else has it.
+    /// Waits until the lock is free, and takes it.
     #[inline]
     pub fn acquire(self) {
         let mut spins = 0;
@@ -87,10 +86,10 @@ impl<'a> Lock<'a> {
         }
     }
 
-    /// Lets others in.
+    /// Releases the lock.
     #[inline]
     pub fn release(self) {
-        // Nobody else writes the word in the meantime: others write what is there already.
+        // While the lock is held, other threads change no bit of the word.
         let others = self.0.load(Ordering::Relaxed) & !Lock::TAKEN;
         self.0.store(others, Ordering::Release);
     }
@@ -106,44 +105,44 @@ impl Default for SectionLocks {
 }
 
 impl SectionLocks {
-    /// One more party, which may use the locks when this returns. The caller must not hold a pin of the domain.
+    /// Adds a party, which may use the locks when this returns. The caller must not hold a pin of the domain.
     pub fn arrive(&self, readers: &Domain) {
         if self.parties.fetch_add(1, Ordering::SeqCst) > 0 {
             readers.synchronize();
         }
     }
 
-    /// One party less.
+    /// Removes a party.
     pub fn leave(&self) {
         self.parties.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether locks must be taken in the burst that begins. Asked by a party that has just pinned.
+    /// Whether a burst that begins now must take locks. A party must call this right after pinning.
     #[inline]
     pub fn are_needed(&self) -> bool {
         self.parties.load(Ordering::Acquire) > 1
     }
 
-    /// The lock of a number and an index that is in no register's elements.
+    /// The lock for a lock's number and an index, when it is not in a register's elements.
     #[inline]
     pub fn shared(&self, lock: u32, index: u64) -> Lock<'_> {
         let place = index.wrapping_add(u64::from(lock).wrapping_mul(0x9E37_79B9)) % STRIPES as u64;
         Lock(&self.stripes[place as usize].0)
     }
 
-    /// A party for a short time: a control plane that reads or writes elements.
+    /// A party for a short time, for example a control plane that reads or writes elements.
     pub fn guest(&self, readers: &Domain) -> Guest<'_> {
         self.arrive(readers);
         Guest(self)
     }
 }
 
-/// See [`SectionLocks::guest`]. Leaves when it is dropped.
+/// See [`SectionLocks::guest`]. The party leaves when this is dropped.
 #[derive(Debug)]
 pub struct Guest<'a>(&'a SectionLocks);
 
 impl Guest<'_> {
-    /// Runs `body` as a section of its own, with a lock if it needs one.
+    /// Runs `body` as a section, with a lock if it needs one.
     pub fn within<R>(&self, lock: Option<Lock<'_>>, body: impl FnOnce() -> R) -> R {
         lock.into_iter().for_each(Lock::acquire);
         let result = body();

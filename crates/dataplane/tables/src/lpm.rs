@@ -1,7 +1,7 @@
 //! Longest-prefix match on one field of up to 128 bits: a tree bitmap under an array.
 //!
-//! The first bits of a key, as many as suit the number of prefixes, index an array of *cells*. From there on every
-//! *node* takes six bits:
+//! The first bits of a key index an array of *cells*; the number of these bits depends on the number of prefixes.
+//! Below the cells, every *node* covers six bits:
 //!
 //! ```text
 //! cell   longest prefix up to here, node below
@@ -9,17 +9,18 @@
 //!        children in order of their six bits …              records of the prefixes in order of their bits …
 //! ```
 //!
-//! A prefix of length L within a node whose bits are B has number `1 << L | B`, so the longest one that matches is the
-//! highest bit of `internal` under a mask of six bits that the key's six bits choose. Prefixes are not pushed down into
-//! longer ones: the search remembers the last node that had a match. (After W. Eatherton, G. Varghese and Z. Dittia,
-//! "Tree bitmap", 2004; an array of cells in front as in DIR-24-8 and poptrie.)
+//! A prefix of length L within a node whose bits are B has the number `1 << L | B`. So the longest matching prefix is
+//! the highest bit of `internal` under a mask that the key's six bits select. Prefixes are not pushed down into longer
+//! ones: the search remembers the last node that had a match. (After W. Eatherton, G. Varghese and Z. Dittia, "Tree
+//! bitmap", 2004; with an array of cells in front as in DIR-24-8 and poptrie.)
 //!
 //! # Publication
 //!
-//! A node does not change, except for the places of its children and the numbers of its records, which are words of
-//! their own. To add or remove a prefix, one node is copied with the change, together with new nodes under it, and one
-//! store puts the copy into its parent. A prefix that ends in the array changes many cells, one after the other; a
-//! lookup reads one of them. When the array itself is to become larger or smaller, the writer makes a new one.
+//! A node does not change, except for the addresses of its children and the numbers of its records, each of which is
+//! in a word of its own or half a word. To add or remove a prefix, the writer copies one node with the change, adds
+//! new nodes below it, and stores the copy's address in its parent. A prefix that ends in the array changes many
+//! cells, one after another; a look-up reads one of them. When the array must become larger or smaller, the writer
+//! makes a new one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 
-/// Bits that a node takes.
+/// Bits that a node covers.
 const STRIDE: u32 = 6;
 const KEY_BITS: u32 = u128::BITS;
 
@@ -47,7 +48,7 @@ const MATCHING: [u64; 1 << STRIDE] = {
     masks
 };
 
-/// A prefix: its bits at the top of the number, zeros behind them.
+/// A prefix: its bits, left-aligned and followed by zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Prefix {
     pub(crate) bits: u128,
@@ -70,7 +71,7 @@ impl Prefix {
         }
     }
 
-    /// The prefix without its first bits.
+    /// The rest of the prefix after its first bits.
     fn behind(self, bits: u32) -> Prefix {
         Prefix {
             bits: self.bits.checked_shl(bits).unwrap_or(0),
@@ -78,19 +79,19 @@ impl Prefix {
         }
     }
 
-    /// Its number in a node when it is shorter than the node's bits.
+    /// The number of the prefix in a node, if it ends there.
     fn number(self) -> u32 {
         let value = self.bits.checked_shr(KEY_BITS - self.length).unwrap_or(0);
         1 << self.length | value as u32
     }
 
-    /// The child of a node that it is in.
+    /// The index of the child that contains the prefix.
     fn child(self) -> u32 {
         chunk(self.bits)
     }
 }
 
-/// A value of `width` bits moved to the top.
+/// A value of `width` bits, left-aligned.
 #[inline]
 pub(crate) fn left_aligned(value: u128, width: u32) -> u128 {
     value.checked_shl(KEY_BITS - width).unwrap_or(0)
@@ -105,9 +106,10 @@ fn chunk(key: u128) -> u32 {
     (key >> (KEY_BITS - STRIDE)) as u32
 }
 
-/// A node in memory: words as described in the module, records two in a word. 0 when there is none.
+/// The address of a node in memory: words as described in the module, with two records in a word. 0 stands for no
+/// node.
 ///
-/// The address of a leaked `Box<[AtomicU64]>`, whose length the first two words tell.
+/// It is the address of a leaked `Box<[AtomicU64]>`, whose length follows from the first two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Node(u64);
 
@@ -144,11 +146,11 @@ impl Node {
         CHILDREN + external.count_ones() as usize + internal.count_ones().div_ceil(2) as usize
     }
 
-    /// Frees the node, not its children.
+    /// Frees the node, but not its children.
     ///
     /// # Safety
     ///
-    /// The node has not been freed, and nobody looks at it.
+    /// The node has not been freed, and is not accessed any more.
     unsafe fn free(self) {
         // SAFETY: as the caller promises; the address and length are those of `allocate`.
         unsafe {
@@ -158,7 +160,7 @@ impl Node {
         }
     }
 
-    /// The node as the writer edits it.
+    /// A copy of the node, for the writer to edit.
     ///
     /// # Safety
     ///
@@ -184,7 +186,7 @@ impl Node {
     }
 }
 
-/// A node that is being made.
+/// A node under construction.
 #[derive(Debug, Default)]
 struct OpenNode {
     internal: u64,
@@ -193,7 +195,7 @@ struct OpenNode {
     records: Vec<u32>,
 }
 
-/// How many bits of a bitmap are below a number.
+/// The number of ones in a bitmap below a bit number.
 #[inline]
 fn rank(bitmap: u64, number: u32) -> usize {
     (bitmap & ((1 << number) - 1)).count_ones() as usize
@@ -248,7 +250,7 @@ fn chain(prefix: Prefix, record: u32) -> Node {
     node.close()
 }
 
-/// The array and all that hangs from it.
+/// The array, and all nodes below it.
 #[derive(Debug)]
 struct Tree {
     /// Bits that index the array.
@@ -256,16 +258,16 @@ struct Tree {
     cells: Box<[Cell]>,
 }
 
-/// What the first bits of a key lead to.
+/// What is known after the first bits of a key.
 #[derive(Debug, Default)]
 struct Cell {
     node: AtomicU64,
-    /// In the low half the record of the longest prefix of at most the array's bits, plus 1; in the high half the
+    /// The low half is the record of the longest prefix of at most the array's bits, plus 1. The high half is the
     /// length of that prefix, which only the writer reads.
     record: AtomicU64,
 }
 
-/// From keys to the record of the longest prefix.
+/// Finds the record of the longest prefix of a key.
 #[derive(Debug)]
 pub(crate) struct PrefixTree {
     tree: Shared<Tree>,
@@ -291,8 +293,8 @@ impl Tree {
         let mut node = Node(cell.node.load(Ordering::Acquire));
         let mut rest = key << self.root_bits;
         while node != NO_NODE {
-            // SAFETY: who looks up has a pin or is the writer, so nodes that can be reached are not freed; words are
-            // read where the bitmaps say that they are.
+            // SAFETY: the caller has a pin or is the writer, so reachable nodes are not freed; words are read only
+            // where the bitmaps say that they are.
             unsafe {
                 let bits = chunk(rest);
                 let internal = node.bitmap(INTERNAL);
@@ -320,11 +322,11 @@ impl Tree {
     ///
     /// # Safety
     ///
-    /// Nobody looks at them.
+    /// The nodes are not accessed any more.
     unsafe fn free_nodes(&self) {
         let mut nodes: Vec<Node> = self.roots().collect();
         while let Some(node) = nodes.pop() {
-            // SAFETY: each node has one parent, and is freed after its children's places were read.
+            // SAFETY: each node has one parent, and is freed after the addresses of its children were read.
             unsafe {
                 nodes.extend(node.open().children.into_iter().map(Node));
                 node.free();
@@ -340,7 +342,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // SAFETY: nobody looks at a tree that is dropped.
+        // SAFETY: a tree that is dropped is not accessed any more.
         unsafe { self.free_nodes() };
     }
 }
@@ -362,7 +364,7 @@ impl PrefixTree {
         (tree, writer)
     }
 
-    /// The record of the longest prefix of a key, whose bits are at the top of the number.
+    /// The record of the longest prefix of a key, which is left-aligned.
     #[inline]
     pub(crate) fn find(&self, key: u128, pin: &Pin<'_>) -> Option<u32> {
         self.tree.load(pin).find(key)
@@ -386,7 +388,7 @@ impl PrefixTree {
         ask_ahead(count, ask, |index| {
             let node = tree.cells[cells[index]].node.load(Ordering::Acquire) as usize;
             if node != 0 {
-                // SAFETY: nodes that can be reached are not freed while the pin lives.
+                // SAFETY: reachable nodes are not freed while the pin lives.
                 prefetch(unsafe { &*std::ptr::with_exposed_provenance::<AtomicU64>(node) });
             }
         });
@@ -402,20 +404,20 @@ impl PrefixTree {
     }
 }
 
-/// What only the writer of a [`PrefixTree`] knows. All methods take the tree that was made with it.
+/// The writer's side of a [`PrefixTree`]. All methods take the tree that was made with it.
 #[derive(Debug)]
 pub(crate) struct PrefixWriter {
     domain: Arc<Domain>,
     width: u32,
     records: HashMap<Prefix, u32>,
-    /// Of all nodes that readers can find.
+    /// Bytes of all nodes that readers can find.
     node_bytes: usize,
     nodes: Limbo<Node>,
     trees: Limbo<Box<Tree>>,
 }
 
 impl PrefixWriter {
-    /// Adds a prefix that is not there.
+    /// Adds a new prefix.
     pub(crate) fn insert(&mut self, tree: &PrefixTree, prefix: Prefix, record: u32) {
         self.collect();
         self.records.insert(prefix, record);
@@ -426,7 +428,7 @@ impl PrefixWriter {
         }
     }
 
-    /// Gives a prefix that is there another record; the old one's number.
+    /// Gives an existing prefix another record, and returns the number of the old one.
     pub(crate) fn replace(&mut self, tree: &PrefixTree, prefix: Prefix, record: u32) -> u32 {
         self.collect();
         self.put(self.present(tree), prefix, record);
@@ -435,7 +437,7 @@ impl PrefixWriter {
             .expect("a prefix to be replaced is there")
     }
 
-    /// Removes a prefix that is there; its record's number.
+    /// Removes an existing prefix, and returns its record's number.
     pub(crate) fn remove(&mut self, tree: &PrefixTree, prefix: Prefix) -> u32 {
         self.collect();
         let record = self.records.remove(&prefix).expect("a prefix to be removed is there");
@@ -457,11 +459,11 @@ impl PrefixWriter {
     }
 
     fn present<'a>(&self, tree: &'a PrefixTree) -> &'a Tree {
-        // SAFETY: this is the tree's writer, and `rebuild` uses no tree after it replaced it.
+        // SAFETY: this is the tree's writer, and `rebuild` does not use the old tree after replacing it.
         unsafe { tree.tree.load_as_writer() }
     }
 
-    /// Bits of the array that suit the number of prefixes.
+    /// The number of the array's index bits that suits the number of prefixes.
     fn wanted_root_bits(&self) -> u32 {
         let steps = [0, 8, 12, 16, 20];
         let mut suitable = steps.into_iter().rev();
@@ -496,7 +498,7 @@ impl PrefixWriter {
         }
     }
 
-    /// Gives the cells of a prefix to the next shorter one, which is the same for all of them.
+    /// Gives the cells of a prefix to the next shorter prefix, which is the same for all of them.
     fn remove_from_cells(&mut self, tree: &Tree, prefix: Prefix) {
         let shorter = (0..prefix.length).rev().map(|length| prefix.shortened(length));
         let next = shorter
@@ -515,7 +517,7 @@ impl PrefixWriter {
         if node == NO_NODE {
             return self.publish(place, NO_NODE, chain(prefix, record));
         }
-        // SAFETY: the writer frees no node that can be reached.
+        // SAFETY: the writer frees no reachable node.
         let (mut open, external) = unsafe { (node.open(), node.bitmap(EXTERNAL)) };
         if prefix.length < STRIDE {
             open.set_record(prefix.number(), record);
@@ -531,15 +533,15 @@ impl PrefixWriter {
         self.exchange(place, node, open.close());
     }
 
-    /// Removes a prefix under a node; whether the node is gone.
+    /// Removes a prefix below a node. Returns whether the node is gone.
     fn remove_from_node(&mut self, place: &AtomicU64, prefix: Prefix) -> bool {
         let node = Node(place.load(Ordering::Relaxed));
-        // SAFETY: the writer frees no node that can be reached.
+        // SAFETY: the writer frees no reachable node.
         let (mut open, external) = unsafe { (node.open(), node.bitmap(EXTERNAL)) };
         if prefix.length < STRIDE {
             open.remove_record(prefix.number());
         } else {
-            // SAFETY: as above; the prefix is there, so the child is.
+            // SAFETY: as above; the prefix exists, so the child does.
             let child = unsafe { node.word(CHILDREN + rank(external, prefix.child())) };
             if !self.remove_from_node(child, prefix.behind(STRIDE)) {
                 return false;
@@ -559,7 +561,7 @@ impl PrefixWriter {
         place.store(new.0, Ordering::Release);
     }
 
-    /// Publishes a node in the place of one that has the same children but for the change.
+    /// Publishes a node in place of one that has the same children except for the change.
     fn exchange(&mut self, place: &AtomicU64, old: Node, new: Node) {
         self.node_bytes = self.node_bytes + bytes_of(new) - bytes_of(old);
         place.store(new.0, Ordering::Release);
@@ -575,12 +577,12 @@ impl PrefixWriter {
 
 impl Drop for PrefixWriter {
     fn drop(&mut self) {
-        // The table has waited for its readers, see `Table`.
+        // The table has waited for its readers: see `Table`.
         self.collect();
     }
 }
 
-/// Prefixes from which on an array of so many bits is worth its memory.
+/// The number of prefixes from which on an array with this many index bits is worth its memory.
 fn entries_for(root_bits: u32) -> usize {
     match root_bits {
         0 => 0,
@@ -592,7 +594,7 @@ fn bytes_of(node: Node) -> usize {
     if node == NO_NODE {
         return 0;
     }
-    // SAFETY: the writer calls this with nodes that it has not retired yet, or has just made.
+    // SAFETY: the writer calls this only with nodes that it has just made or not yet retired.
     unsafe { node.length() * size_of::<AtomicU64>() }
 }
 

@@ -1,5 +1,5 @@
-//! Memory for large arrays, in huge pages where the system has them: a look-up at random in an array of small pages misses
-//! the translation cache nearly every time.
+//! Memory for large arrays, in huge pages where the system has them. With small pages, nearly every random access to
+//! such an array would miss the TLB.
 
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -9,11 +9,11 @@ use std::ptr;
 use std::ptr::NonNull;
 use std::slice;
 
-/// Bytes of a huge page; smaller arrays do not ask for any.
+/// Bytes of a huge page. Smaller arrays do not request any.
 pub const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks the memory system for the line at an address, whatever is there. A hint: it takes effect on time alone, and nothing happens
-/// on machines without one.
+/// Prefetches the cache line at an address, which need not be valid. This is a hint that only affects timing; it does
+/// nothing on machines without prefetches.
 #[inline]
 pub fn prefetch_at(address: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -26,25 +26,25 @@ pub fn prefetch_at(address: usize) {
     let _ = address;
 }
 
-/// Huge pages of words, 0 at first.
+/// Words in huge pages, 0 at first.
 #[derive(Debug)]
 pub struct HugePages(Array<u64>);
 
 impl HugePages {
-    /// `count` new ones at consecutive addresses. A page takes memory when it is first used.
+    /// `count` new pages at consecutive addresses. A page takes memory when it is first used.
     pub fn on_use(count: usize) -> HugePages {
         // SAFETY: zero is a value of words.
         HugePages(unsafe { Array::zeroed_in(count * HUGE_PAGE / 8, true) })
     }
 
-    /// The first of [`HUGE_PAGE`] / 8 words for each, which are whoever's the pages are.
+    /// The first of the [`HUGE_PAGE`] / 8 words of each page. The words belong to the owner of the pages.
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
         self.0.as_mut_ptr()
     }
 }
 
-/// An array of fixed length. A large one is a mapping of its own that begins at a huge page, of memory that nobody has used
-/// before: what has once been in small pages stays in them.
+/// An array of fixed length. A large array is a mapping of its own, which begins on a huge page boundary. Its memory
+/// must be new, because memory that was once in small pages stays in small pages.
 pub(crate) struct Array<T> {
     first: NonNull<T>,
     count: usize,
@@ -53,9 +53,9 @@ pub(crate) struct Array<T> {
 
 #[derive(Clone, Copy)]
 enum Memory {
-    /// A boxed slice's.
+    /// A boxed slice.
     Boxed,
-    /// A mapping of so many bytes.
+    /// A mapping of this many bytes.
     #[cfg_attr(any(not(target_os = "linux"), miri), expect(dead_code))]
     Mapped(usize),
 }
@@ -68,15 +68,15 @@ impl<T> Array<T> {
     /// All bytes zero is a value of the type.
     pub(crate) unsafe fn zeroed(count: usize) -> Array<T> {
         let mut elements = Array::uninit(count);
-        // Those of a new mapping too: then no reader is the first who touches them.
-        // SAFETY: the bytes are those of the elements; zero is a value of theirs, as the caller promises.
+        // Also written in a new mapping, so that no reader causes the first access to a page.
+        // SAFETY: the bytes are those of the elements, for which zero is a valid value, as the caller promises.
         unsafe {
             elements.as_mut_ptr().write_bytes(0, count);
             elements.assume_init()
         }
     }
 
-    /// `count` elements, all bytes of which are zero; of a large array, a page takes memory when it is first used.
+    /// `count` elements, all bytes of which are zero. In a large array, a page takes memory when it is first used.
     ///
     /// # Safety
     ///
@@ -86,11 +86,11 @@ impl<T> Array<T> {
         unsafe { Array::zeroed_in(count, false) }
     }
 
-    /// The same, in huge pages if they are wanted.
+    /// `count` elements, all bytes of which are zero, in huge pages if they are wanted.
     ///
     /// # Safety
     ///
-    /// As above.
+    /// All bytes zero is a value of the type.
     unsafe fn zeroed_in(count: usize, huge_pages: bool) -> Array<T> {
         let bytes = count * size_of::<T>();
         match (bytes >= HUGE_PAGE).then(|| map(bytes, huge_pages)).flatten() {
@@ -161,14 +161,14 @@ impl<T> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many elements are there, and ours.
+        // SAFETY: the array owns `count` elements there.
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.count) }
     }
 }
 
 impl<T> DerefMut for Array<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and nobody else borrows them.
+        // SAFETY: as above, and the array is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.count) }
     }
 }
@@ -177,9 +177,9 @@ impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         let elements: *mut [T] = &raw mut **self;
         match self.memory {
-            // SAFETY: it came from such a box, and nobody uses it any more.
+            // SAFETY: it came from such a box, and is not used any more.
             Memory::Boxed => drop(unsafe { Box::from_raw(elements) }),
-            // SAFETY: the elements and the mapping are ours, and nobody uses them any more.
+            // SAFETY: the array owns the elements and the mapping, and they are not used any more.
             Memory::Mapped(bytes) => unsafe {
                 elements.drop_in_place();
                 unmap(self.first.cast(), bytes);
@@ -194,17 +194,17 @@ impl<T> fmt::Debug for Array<T> {
     }
 }
 
-// SAFETY: it owns its elements as a box does.
+// SAFETY: the array owns its elements as a box does.
 unsafe impl<T: Send> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Array<T> {}
 
-/// A new mapping of so many bytes at least, in huge pages if they are wanted, with its length; nothing when there is none to
-/// be had, or only in another way.
+/// A new mapping of at least `bytes` bytes, in huge pages if they are wanted, with its length. `None` if the system
+/// has no such mapping.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn map(bytes: usize, in_huge_pages: bool) -> Option<(NonNull<u8>, usize)> {
     let mapped = bytes.next_multiple_of(HUGE_PAGE);
-    // SAFETY: a new mapping, of which the parts before and behind a huge page's boundaries are given back.
+    // SAFETY: this is a new mapping, of which the parts outside huge page boundaries are given back.
     unsafe {
         let address = libc::mmap(
             ptr::null_mut(),
@@ -226,7 +226,7 @@ fn map(bytes: usize, in_huge_pages: bool) -> Option<(NonNull<u8>, usize)> {
             libc::munmap(first.byte_add(mapped), HUGE_PAGE - before);
         }
         if in_huge_pages {
-            // Without them it is merely slower.
+            // Without huge pages, look-ups are only slower.
             libc::madvise(first, mapped, libc::MADV_HUGEPAGE);
         }
         Some((NonNull::new(first.cast())?, mapped))
@@ -240,7 +240,7 @@ fn map(_: usize, _: bool) -> Option<(NonNull<u8>, usize)> {
 
 /// # Safety
 ///
-/// The mapping is [`map`]'s, and nobody uses it any more.
+/// The mapping was made by [`map`], and is not used any more.
 #[cfg(all(target_os = "linux", not(miri)))]
 unsafe fn unmap(first: NonNull<u8>, bytes: usize) {
     // SAFETY: as the caller promises.
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn pages_are_zeros() {
         let mut pages = HugePages::on_use(3);
-        // SAFETY: they have so many words.
+        // SAFETY: the pages have this many words.
         let words = unsafe { std::slice::from_raw_parts(pages.as_mut_ptr(), 3 * HUGE_PAGE / 8) };
         assert!(words.iter().all(|word| *word == 0));
     }
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn large_arrays_are_as_small_ones() {
         for count in [0, 1, 3 << 20] {
-            // SAFETY: 0 is a number.
+            // SAFETY: 0 is a valid number.
             let zeros = unsafe { Array::<u64>::zeroed(count) };
             assert!(zeros.len() == count && zeros.iter().all(|word| *word == 0));
             assert_eq!(Array::<u8>::defaults(count).len(), count);

@@ -9,26 +9,26 @@
 //! otherwise                                      -> GREEN,  both buckets pay
 //! ```
 //!
-//! A packet costs one token, or as many as it has bytes. The result is never better than the
-//! packet's earlier color (the color-aware mode of PSA; pass GREEN for the color-blind one).
+//! A packet costs one token, or as many as it has bytes. The result is never better than the packet's earlier colour
+//! (the color-aware mode of PSA; pass GREEN for the color-blind one).
 //!
-//! Tokens are counted from a fixed origin, time 0, so rounding never adds up: by time `t` a rate
-//! of `r` per second has made `floor(t * r / 10^9)` tokens. BMv2 does the same in microseconds and
-//! floating point; at whole microseconds both agree up to its rounding.
+//! Tokens are counted from a fixed origin, time 0, so rounding errors do not accumulate: by time `t` a rate of `r` per
+//! second has made `floor(t * r / 10^9)` tokens. BMv2 computes the same in microseconds and floating point; at whole
+//! microseconds both agree up to BMv2's rounding.
 //!
-//! An element that is not configured, as in BMv2, or outside the array, where v1model leaves the
-//! result open, colors every packet GREEN (or its earlier color).
+//! An element that is not configured (as in BMv2), or is outside the array (where v1model leaves the result open),
+//! colours every packet GREEN, or its earlier colour.
 //!
-//! # Counting by color
+//! # Counting by colour
 //!
-//! Every element counts the packets and bytes of each color that it has given, configured or not (P4Runtime
-//! `MeterCounterData`). Lock and counts are one cache line, so that counting costs two additions in a line that the packet
-//! has anyway.
+//! Every element, configured or not, counts the packets and bytes of each colour that it has returned (P4Runtime
+//! `MeterCounterData`). Lock and counts share one cache line, so counting costs two additions in a line that the
+//! packet needs anyway.
 //!
 //! # Between threads
 //!
-//! Each element has a lock of its own. Packets that arrive with times out of order are metered
-//! as if they came at the latest time seen.
+//! Each element has a lock of its own. Packets that arrive with times out of order are metered as if they came at the
+//! latest time seen.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -100,14 +100,14 @@ impl fmt::Display for MeterError {
 
 impl std::error::Error for MeterError {}
 
-/// What an element has counted of each color.
+/// What an element has counted, by colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColorCounts {
     /// Packets and bytes that were within the committed rate.
     pub green: CounterValue,
-    /// Those above it and within the peak rate.
+    /// Packets and bytes above it and within the peak rate.
     pub yellow: CounterValue,
-    /// Those above the peak rate.
+    /// Packets and bytes above the peak rate.
     pub red: CounterValue,
 }
 
@@ -128,7 +128,7 @@ pub struct MeterArray {
     elements: Array<Element>,
 }
 
-/// An element, alone in its cache line. All bytes are 0 before it is used, so that unused elements need no memory.
+/// An element, alone in its cache line. All bytes are 0 before its first use, so unused elements need no memory.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Element {
@@ -141,10 +141,10 @@ const _: () = assert!(size_of::<Element>() == 64);
 // SAFETY: the state is accessed under the lock only.
 unsafe impl Sync for Element {}
 
-/// All bytes 0 is a value: no meter, and nothing counted.
+/// All bytes 0 is a valid state: no meter, and nothing counted.
 #[derive(Debug, Default)]
 struct State {
-    /// `None` until configured, boxed since few elements of a large array are.
+    /// `None` until configured. It is boxed because few elements of a large array are configured.
     meter: Option<Box<Meter>>,
     counts: ColorCounts,
 }
@@ -186,7 +186,7 @@ impl MeterArray {
         self.elements.is_empty()
     }
 
-    /// Sets the rates of an element and fills its buckets, or makes it not configured.
+    /// Sets the rates of an element and fills its buckets; `None` removes the configuration.
     pub fn configure(&self, index: u64, config: Option<MeterConfig>) -> Result<(), MeterError> {
         if config.is_some_and(|config| config.committed_rate > config.peak_rate) {
             return Err(MeterError::CommittedAbovePeak);
@@ -215,7 +215,7 @@ impl MeterArray {
         color
     }
 
-    /// The same, if the element is configured: one that is not gives no color, and counts the packet as green.
+    /// Meters a packet if the element is configured. Otherwise returns no colour, and counts the packet as green.
     pub fn execute_configured(
         &self,
         index: u64,
@@ -231,8 +231,8 @@ impl MeterArray {
         color
     }
 
-    /// The addresses of the lines that executing an element reads, to be fetched ahead and nothing else: of the element, and of its rates
-    /// and tokens. 0 where there is none.
+    /// The addresses of the lines that executing an element reads: of the element, and of its rates and tokens. They
+    /// are for prefetching only. An address is 0 if there is no such line.
     pub fn lines(&self, index: u64) -> [usize; 2] {
         let Some(state) = self.lock(index) else {
             return [0; 2];
@@ -249,7 +249,7 @@ impl MeterArray {
         Some(self.lock(index)?.counts)
     }
 
-    /// Changes what an element has counted. Nothing happens outside the array.
+    /// Sets what an element has counted; does nothing outside the array.
     pub fn set_counts(&self, index: u64, counts: ColorCounts) {
         if let Some(mut state) = self.lock(index) {
             state.counts = counts;
@@ -277,14 +277,14 @@ impl Deref for Locked<'_> {
     type Target = State;
 
     fn deref(&self) -> &State {
-        // SAFETY: nobody else has the lock.
+        // SAFETY: this thread holds the lock.
         unsafe { &*self.0.state.get() }
     }
 }
 
 impl DerefMut for Locked<'_> {
     fn deref_mut(&mut self) -> &mut State {
-        // SAFETY: nobody else has the lock, and this guard is borrowed mutably.
+        // SAFETY: this thread holds the lock, and this guard is borrowed mutably.
         unsafe { &mut *self.0.state.get() }
     }
 }
@@ -295,9 +295,9 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// A configured element, in a cache line: two token buckets, filled up to the same time. A bucket has whole tokens, and billionths of
-/// the next one that the rate has made: so tokens are counted from time 0, and a division of a word by a constant is enough nearly
-/// always.
+/// A configured element, in one cache line: two token buckets, filled up to the same time. A bucket has whole tokens,
+/// and billionths of the next token. So tokens are exact from time 0 on, and the division is nearly always that of a
+/// word by a constant.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Meter {
@@ -313,7 +313,7 @@ struct Meter {
 const _: () = assert!(size_of::<Meter>() == 64);
 
 impl Meter {
-    /// With full buckets.
+    /// A meter with full buckets.
     fn new(config: MeterConfig) -> Meter {
         Meter {
             config,
@@ -325,7 +325,8 @@ impl Meter {
         }
     }
 
-    /// A packet takes tokens of the buckets that its color before allows: a red one none, a yellow one peak tokens alone (RFC 2698 §3).
+    /// Takes the tokens that a packet's earlier colour allows: none for red, only peak tokens for yellow (RFC 2698
+    /// §3). Returns the colour.
     fn execute(&mut self, cost: u64, before: MeterColor, now_ns: u64) -> MeterColor {
         if now_ns > self.filled_ns {
             self.fill(now_ns);
@@ -339,7 +340,7 @@ impl Meter {
         MeterColor::Green
     }
 
-    /// Adds what the rates make until a later time, up to the bursts.
+    /// Adds the tokens made until a later time, up to the bursts.
     fn fill(&mut self, now_ns: u64) {
         let elapsed_ns = now_ns - self.filled_ns;
         self.filled_ns = now_ns;
@@ -365,11 +366,12 @@ fn take(tokens: &mut u64, cost: u64) -> bool {
     }
 }
 
-/// The whole tokens that a rate makes in this time, with the billionths that were there before; what remains of those.
+/// The whole tokens that a rate makes in this time, together with the previous billionths; what remains is put into
+/// `billionths`.
 fn made(elapsed_ns: u64, rate_per_second: u64, billionths: &mut u32) -> u64 {
     const NANOSECONDS: u64 = 1_000_000_000;
 
-    /// The same where the product does not fit into a word.
+    /// Does this when the product does not fit into a word.
     #[cold]
     fn made_in_long(elapsed_ns: u64, rate_per_second: u64, billionths: &mut u32) -> u64 {
         let all = u128::from(elapsed_ns) * u128::from(rate_per_second) + u128::from(*billionths);
@@ -429,7 +431,7 @@ mod tests {
         assert_eq!(colors, expected);
     }
 
-    /// Tokens are those that the rate makes from time 0, however the time is divided.
+    /// The tokens are those that the rate makes from time 0 on, however the time is divided.
     #[test]
     fn rounding_does_not_add_up() {
         for rate in [1, 3, 999_999_937, 123_456_789_012, u64::MAX] {
@@ -461,7 +463,7 @@ mod tests {
     #[test]
     fn an_earlier_color_spares_tokens() {
         let meters = meters(MeterKind::Bytes, BYTES);
-        // A red packet takes none, a yellow one none of the committed.
+        // A red packet takes no tokens, a yellow one no committed tokens.
         assert_eq!(meters.execute(1, 100, Red, 0), Red);
         assert_eq!(meters.execute(1, 50, Yellow, 0), Yellow);
         assert_eq!(meters.execute(1, 100, Green, 0), Green);

@@ -1,23 +1,23 @@
-//! Entries in the order in which they were inserted, which is that of their ids.
+//! Entries in order of insertion, which is the order of their ids.
 
 use crate::entry::EntryId;
 use crate::layout::NO_SLOT;
 
-/// Fewer gaps than this are left as they are.
+/// Up to this many gaps are never closed.
 const GAPS_MAX: usize = 64;
 
-/// The slot of each entry. An entry that was deleted leaves a gap; when there are more gaps than entries, they are closed.
+/// The slots of the entries. A deleted entry leaves a gap; when there are more gaps than entries, the gaps are closed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     /// Ascending.
     ids: Vec<u64>,
-    /// Beside the ids; [`NO_SLOT`] for a gap.
+    /// By position in `ids`; [`NO_SLOT`] for a gap.
     slots: Vec<u32>,
     gaps: usize,
 }
 
 impl Order {
-    /// Adds an entry, whose id is above all others.
+    /// Adds an entry, whose id must be above all others.
     pub(crate) fn push(&mut self, id: EntryId, slot: u32) {
         self.ids.push(id.0);
         self.slots.push(slot);
@@ -29,7 +29,7 @@ impl Order {
         (slot != NO_SLOT).then_some(slot)
     }
 
-    /// Removes an entry; gives its slot.
+    /// Removes an entry, and returns its slot.
     pub(crate) fn remove(&mut self, id: EntryId) -> Option<u32> {
         let at = self.ids.binary_search(&id.0).ok()?;
         let slot = std::mem::replace(&mut self.slots[at], NO_SLOT);
@@ -59,7 +59,7 @@ impl Order {
         self.slots.iter().copied().filter(|slot| *slot != NO_SLOT)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(crate) fn len(&self) -> usize {
         self.ids.len() - self.gaps
     }

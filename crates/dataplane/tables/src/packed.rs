@@ -1,6 +1,7 @@
-//! Canonical keys as words, for tables with millions of entries: nearly all need no memory of their own then.
+//! Canonical keys as words, for tables with millions of entries: with few exceptions, the keys need no allocation of
+//! their own.
 //!
-//! Where all fields are exact, their bits stand one behind the other. Otherwise each field has words of its own:
+//! If all fields are exact, their bits are packed without gaps. Otherwise each field has words of its own:
 //!
 //! | kind of the field | words |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | range | lower bound, upper bound |
 //! | optional | 1 and the value, or 0 |
 //!
-//! Equal keys of one table are equal words, and different ones are different words.
+//! Within a table, keys are equal if and only if their words are equal.
 
 use forebay_bits::Bits;
 use smallvec::SmallVec;
@@ -59,18 +60,18 @@ pub(crate) fn pack(key: &[KeyMatch]) -> PackedKey {
     words
 }
 
-/// The same of a key with these values, whose fields are all exact.
+/// The words of a key with these values, whose fields are all exact.
 pub(crate) fn pack_exact(values: &[Bits]) -> PackedKey {
     let mut bits = BitWriter::default();
     values.iter().for_each(|value| bits.put(value));
     bits.words
 }
 
-/// Puts values one behind the other, without gaps.
+/// Appends values without gaps.
 #[derive(Default)]
 struct BitWriter {
     words: PackedKey,
-    /// Bits that are in use in the last word; 0 when it is full, or there is none.
+    /// Bits in use in the last word; 0 when it is full, or there is none.
     used: u32,
 }
 
@@ -84,7 +85,7 @@ impl BitWriter {
         }
     }
 
-    /// The low bits of a word, of which the others are 0.
+    /// Appends the low bits of a word, whose other bits must be 0.
     fn put_word(&mut self, word: u64, bits: u32) {
         if bits == 0 {
             return;
@@ -100,7 +101,7 @@ impl BitWriter {
     }
 }
 
-/// Takes values from words where a [`BitWriter`] has put them.
+/// Reads values that a [`BitWriter`] has written.
 struct BitReader<'a> {
     words: &'a [u64],
     at: usize,
@@ -137,7 +138,7 @@ fn put(words: &mut PackedKey, value: &Bits) {
     }
 }
 
-/// How many words a condition has.
+/// The number of words of a condition.
 fn words_of(field: &KeyMatch) -> usize {
     match field {
         KeyMatch::Exact(value) => limbs(value),
@@ -152,7 +153,7 @@ fn limbs(value: &Bits) -> usize {
     value.limbs().len()
 }
 
-/// The key with these words, of a table with such keys.
+/// The key with these words, of a table with key fields `keys`.
 pub(crate) fn unpack(words: &[u64], keys: &[KeySpec]) -> Vec<KeyMatch> {
     let fields = keys.iter().filter(|key| key.kind != MatchKind::Selector);
     if fields.clone().all(|field| field.kind == MatchKind::Exact) {

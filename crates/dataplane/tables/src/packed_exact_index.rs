@@ -1,21 +1,22 @@
-//! Exact match on short keys, with key and record in one word: an index beside an [`ExactMap`](crate::exact::ExactMap) for
-//! look-ups of many keys in a table that is in no cache.
+//! Exact match on short keys, with key and record in one word: an index beside an
+//! [`ExactMap`](crate::exact::ExactMap), for look-ups of many keys in a table that is not in a cache.
 //!
 //! ```text
 //! cell     │ overflowed │ used │ … key │ record, its first word without the slot │
 //! bucket   │ cell 0 │ cell 1 │ … │ cell 7 │                       one cache line
 //! ```
 //!
-//! Such a look-up waits for the memory, and what counts is how many lines there are: eight entries share one here, where
-//! the map has three in it, since it keeps slots too. Who needs the slot asks the map.
+//! Such a look-up waits for memory, and its cost depends on how many lines the table has. Here eight entries share a
+//! line. In the map only three do, because it also stores slots. A look-up that needs the slot must use the map.
 //!
-//! A key's hash names its home bucket. An entry that finds its home full goes into the next one with room, and all that it
-//! passes by are marked as overflowed in their first cell: a search goes on until it comes to one that is not.
+//! A key's hash determines its home bucket. An entry whose home is full goes into the next bucket with room, and the
+//! first cell of each bucket that it passes by is marked as overflowed. A search continues until it reaches a bucket
+//! without this mark.
 //!
 //! # Publication
 //!
-//! An entry is one word, which is loaded once: a reader sees the old one, the new one, or none. A cell that was emptied can
-//! be used again at once. When the index grows or shrinks, the writer fills a new array and publishes that.
+//! An entry is one word, which is loaded once: a reader sees the old entry, the new one, or none. An emptied cell can
+//! be reused at once. When the index grows or shrinks, the writer fills a new array and publishes it.
 
 use std::sync::Arc;
 
@@ -26,27 +27,28 @@ use crate::memory::Array;
 use crate::simd::Instructions;
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 
-/// There is an entry in this cell.
+/// The cell has an entry.
 const USED: u64 = 1 << 62;
 /// In the first cell of a bucket: entries have passed by.
 const OVERFLOWED: u64 = 1 << 63;
-/// Bits for key and record together.
+/// The most bits of key and record together.
 const BITS_MAX: u32 = 62;
-/// The record's bits are these of its first word; the slot is below them.
+/// The record's bits begin at this bit of its first word; below them is the slot.
 const RECORD_SHIFT: u32 = SLOT_BITS;
-/// Entries of 100 cells after which an index grows, and that it has after it grew or shrank.
+/// Load limits, in entries per 100 cells: above the first an index grows; after growing or shrinking it has the
+/// second.
 const LOAD_MAX: usize = 55;
 const LOAD_BUILT: usize = 37;
 const BUCKETS_MIN: usize = 2;
 
-/// How many bits keys and records have.
+/// The number of record bits; the key has the bits above them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     record_bits: u32,
 }
 
 impl Shape {
-    /// For keys of so many bits, and records with so many above their slots; nothing when they do not fit into a cell.
+    /// The shape for these key bits, and these record bits above the slot; `None` when they do not fit into a cell.
     pub(crate) fn new(key_bits: u32, record_bits: u32) -> Option<Shape> {
         (key_bits + record_bits <= BITS_MAX && record_bits <= u64::BITS - RECORD_SHIFT).then_some(Shape { record_bits })
     }
@@ -81,7 +83,8 @@ pub(crate) struct Cells {
     lines: Array<Line>,
 }
 
-/// The same for who looks keys up: values of his own, which nothing that is written meanwhile can change.
+/// The cells for a burst of look-ups. This copy of the array's address and shape cannot be changed by concurrent
+/// writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CellsRead<'a> {
     shape: Shape,
@@ -126,7 +129,7 @@ impl Cells {
         words.try_into().expect("a line has so many words")
     }
 
-    /// Where a key is: its bucket, and the cell in it.
+    /// The position of a key: its bucket, and its cell in the bucket.
     fn place(&self, key: u64) -> Option<(usize, usize)> {
         let mut bucket = self.home(key);
         for _ in 0..self.count() {
@@ -146,7 +149,7 @@ impl Cells {
         None
     }
 
-    /// Changes a cell, but not the mark in it.
+    /// Changes a cell, but not its overflow mark.
     fn store(&self, (bucket, place): (usize, usize), cell: u64) {
         let word = &self.bucket(bucket)[place];
         word.store(cell | load(word) & OVERFLOWED, Ordering::Release);
@@ -174,7 +177,7 @@ impl CellsRead<'_> {
         if bucket + 1 == self.lines.len() { 0 } else { bucket + 1 }
     }
 
-    /// Asks for the bucket where a key is at home, and gives that.
+    /// Prefetches a key's home bucket, and returns its number.
     #[inline(always)]
     pub(crate) fn ask(self, key: u64) -> u64 {
         let home = self.home(key);
@@ -182,7 +185,8 @@ impl CellsRead<'_> {
         home as u64
     }
 
-    /// The first word of the record of a key that is at home there, with slot 0; nothing when there is no such key.
+    /// The first word of a key's record, with slot 0; `None` when there is no such key. `home` is the key's home
+    /// bucket.
     #[inline(always)]
     pub(crate) fn find<I: Instructions>(self, key: u64, home: u64) -> Option<u64> {
         let wanted = self.shape.of_key(key);
@@ -191,7 +195,7 @@ impl CellsRead<'_> {
         for _ in 0..self.lines.len() {
             let line = &self.lines[bucket];
             let mut same = I::same(line, wanted, ignored);
-            // What was seen together is only a hint where to look.
+            // The comparison of the whole line is only a hint where to look.
             while same != 0 {
                 let cell = load(&line.0[same.trailing_zeros() as usize % LINE_WORDS]);
                 if (cell ^ wanted) & !ignored == 0 {
@@ -213,7 +217,7 @@ fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// What readers use.
+/// The readers' side of the index.
 #[derive(Debug)]
 pub(crate) struct DenseIndex {
     cells: Shared<Cells>,
@@ -233,30 +237,30 @@ impl DenseIndex {
         (DenseIndex { cells }, writer)
     }
 
-    /// The present array.
+    /// The current array.
     #[inline]
     pub(crate) fn cells<'pin>(&'pin self, pin: &'pin Pin<'_>) -> &'pin Cells {
         self.cells.load(pin)
     }
 
-    /// Bytes of the present array.
+    /// The size of the current array in bytes.
     pub(crate) fn memory_bytes(&self, pin: &Pin<'_>) -> usize {
         self.cells(pin).memory_bytes()
     }
 }
 
-/// What only the writer of a [`DenseIndex`] knows. All methods take the index that was made with it.
+/// The writer's side of a [`DenseIndex`]. All methods take the index that was made with it.
 #[derive(Debug)]
 pub(crate) struct DenseWriter {
     domain: Arc<Domain>,
     live: usize,
-    /// By bucket: how many entries have passed by.
+    /// By bucket: the number of entries that have passed by.
     passed: Vec<u32>,
     arrays: Limbo<Box<Cells>>,
 }
 
 impl DenseWriter {
-    /// Adds a key that is not there, or changes the record of one that is.
+    /// Adds a new key, or changes the record of an existing one.
     pub(crate) fn set(&mut self, index: &DenseIndex, key: u64, record: u64) {
         let cells = self.present(index);
         if let Some(place) = cells.place(key) {
@@ -271,7 +275,7 @@ impl DenseWriter {
         self.arrays.collect(&self.domain, drop);
     }
 
-    /// Removes a key that is there.
+    /// Removes an existing key.
     pub(crate) fn remove(&mut self, index: &DenseIndex, key: u64) {
         let cells = self.present(index);
         let (bucket, place) = cells.place(key).expect("a key to be removed is there");
@@ -292,11 +296,11 @@ impl DenseWriter {
     }
 
     fn present<'a>(&self, index: &'a DenseIndex) -> &'a Cells {
-        // SAFETY: this is the index's writer, and `rebuild` uses no array after it replaced it.
+        // SAFETY: this is the index's writer, and `rebuild` does not use the old array after replacing it.
         unsafe { index.cells.load_as_writer() }
     }
 
-    /// Moves all entries to an array for so many, with room to grow.
+    /// Moves all entries to an array for `entries` entries, with room to grow.
     fn rebuild(&mut self, index: &DenseIndex, entries: usize) {
         let old = self.present(index);
         let new = Cells::for_entries(old.shape, entries);
@@ -309,7 +313,7 @@ impl DenseWriter {
     }
 }
 
-/// Puts a cell where the first free one is from its key's home on.
+/// Puts a cell into the first free one, starting at its key's home.
 fn put(cells: &Cells, passed: &mut [u32], key: u64, cell: u64) {
     let home = cells.home(key);
     let mut bucket = home;

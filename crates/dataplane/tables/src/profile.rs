@@ -1,19 +1,17 @@
 //! Action profiles and selectors: actions shared by the entries of tables.
 //!
-//! A *member* is an action with its data. An entry of a table with an action profile names a
-//! member; with an action selector it may also name a *group*, from which a hash over the table's
-//! selector fields picks a member, in proportion to the members' weights (P4Runtime §9.2). Several
-//! tables may share one profile.
+//! A *member* is an action with its data. An entry of a table with an action profile names a member. With an action
+//! selector it may also name a *group*, from which a hash over the table's selector fields selects a member, in
+//! proportion to the members' weights (P4Runtime §9.2). Several tables may share one profile.
 //!
-//! Members of a group are ordered by their ids, as in BMv2, and member `i` of weight `w` owns `w`
-//! consecutive places of the `total weight` places. A hash picks place `hash mod total`. With
-//! weights of 1 this is BMv2's choice.
+//! Members of a group are ordered by their ids, as in BMv2. Member `i` of weight `w` owns `w` consecutive places of
+//! the `total weight` places. A hash selects place `hash mod total`. With weights of 1 this is BMv2's choice.
 //!
 //! # References
 //!
-//! A profile does not see the tables that use it. Whoever writes entries calls
-//! [`ActionProfile::acquire`] for the member or group that a new entry names, and
-//! [`ActionProfile::release`] when the entry goes; what is named cannot be deleted.
+//! A profile does not see the tables that use it. A caller that adds a table entry must call
+//! [`ActionProfile::acquire`] for the member or group that the entry names, and [`ActionProfile::release`] when the
+//! entry is removed. A member or group that is named cannot be deleted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,12 +23,12 @@ use crate::entry::{ActionCall, ActionRef, GroupId, MemberId};
 pub enum ProfileError {
     /// The profile holds as many members as it can.
     ProfileFull {
-        /// How many that are.
+        /// The largest number of members.
         size: usize,
     },
-    /// There is a member of this id.
+    /// There is already a member with this id.
     DuplicateMember(MemberId),
-    /// There is a group of this id.
+    /// There is already a group with this id.
     DuplicateGroup(GroupId),
     /// There is no such member.
     NoMember(MemberId),
@@ -134,7 +132,7 @@ impl ActionProfile {
         }
     }
 
-    /// Adds a member. The call is trusted to fit the tables that use the profile
+    /// Adds a member. The caller must have checked the call for the tables that use the profile
     /// ([`Table::check_entry_call`](crate::Table::check_entry_call)).
     pub fn insert_member(&mut self, id: MemberId, call: ActionCall) -> Result<(), ProfileError> {
         if self.members.contains_key(&id) {
@@ -154,7 +152,7 @@ impl ActionProfile {
         Ok(())
     }
 
-    /// Removes a member that nothing names.
+    /// Removes a member that is not in use.
     pub fn delete_member(&mut self, id: MemberId) -> Result<(), ProfileError> {
         if self.member_mut(id)?.references > 0 {
             return Err(ProfileError::MemberInUse(id));
@@ -195,7 +193,7 @@ impl ActionProfile {
         Ok(())
     }
 
-    /// Removes a group that nothing names.
+    /// Removes a group that is not in use.
     pub fn delete_group(&mut self, id: GroupId) -> Result<(), ProfileError> {
         let group = self.group_mut(id)?;
         if group.references > 0 {
@@ -217,13 +215,13 @@ impl ActionProfile {
         self.groups.keys().copied()
     }
 
-    /// The member of a group that a hash picks, or `None` when the group is empty or unknown.
+    /// The member of a group that a hash selects, or `None` when the group is empty or unknown.
     pub fn select(&self, group: GroupId, hash: u64) -> Option<MemberId> {
         self.groups.get(&group)?.member_at(hash)
     }
 
-    /// The call that a lookup's action stands for. `None` when it names an empty group, or a
-    /// member or group that does not exist; the packet then gets no action.
+    /// The call for a look-up's action. `None` when the action names an empty group, or a member or group that does
+    /// not exist; the packet then gets no action.
     pub fn resolve<'a>(&'a self, action: ActionRef<'a>, hash: u64) -> Option<&'a ActionCall> {
         match action {
             ActionRef::Call(call) => Some(call),
@@ -232,7 +230,7 @@ impl ActionProfile {
         }
     }
 
-    /// Notes that a table entry names this member or group.
+    /// Records that a table entry names this member or group.
     pub fn acquire(&mut self, action: ActionRef<'_>) -> Result<(), ProfileError> {
         match action {
             ActionRef::Call(_) => {}
@@ -242,7 +240,7 @@ impl ActionProfile {
         Ok(())
     }
 
-    /// Takes back one [`ActionProfile::acquire`].
+    /// Undoes one [`ActionProfile::acquire`].
     pub fn release(&mut self, action: ActionRef<'_>) {
         let references = match action {
             ActionRef::Call(_) => None,

@@ -1,17 +1,18 @@
 //! Register arrays (`register` of v1model, `Register` of PSA).
 //!
-//! Every element is a value of one width and begins as 0. A write outside the array does nothing
-//! (v1model). A read outside it gives 0: v1model leaves the result open, and BMv2's
-//! `simple_switch`, built with its assertions, leaves the destination as it was.
+//! Every element is a value of one width and begins as 0. A write outside the array does nothing (v1model). A read
+//! outside it gives 0: v1model leaves the result open, and BMv2's `simple_switch`, built with its assertions, leaves
+//! the destination unchanged.
 //!
 //! # Between threads
 //!
-//! Elements are words that are accessed without order between them. A read or a write of an element
-//! of one word is one access, but for compiled code's writes [beside a lock](RegisterArray::is_written_at_once); that
-//! of a wider one is several, of which another thread may see some. What is to be one step for others (a wide element, a read and the write that follows it)
-//! is done in an atomic section: see [`crate::lock_stripes`].
+//! Elements are words, and accesses to different words are not ordered. A read or a write of an element of one word is
+//! one access, except for compiled code's writes [beside a lock](RegisterArray::is_written_at_once). An access to a
+//! wider element is several accesses, of which another thread may see only some. An operation that must be one step
+//! for others (on a wide element, or a read and the write that follows it) needs an atomic section: see
+//! [`crate::lock_stripes`].
 //!
-//! An element of up to [`LOCKED_BITS_MAX`] bits leaves the highest bytes of its word to such a section's [`Lock`].
+//! An element of up to [`LOCKED_BITS_MAX`] bits leaves the highest bytes of its word to the [`Lock`] of a section.
 //!
 //! # Banks
 //!
@@ -20,8 +21,8 @@
 //!   └──────────── stride ─────────────┘
 //! ```
 //!
-//! Arrays of one length that packets access with the same index can be made [together](RegisterArray::together): elements with
-//! the same index are neighbours then, and one cache line has what would be in several.
+//! Arrays of one length that packets access with the same index can be made [together](RegisterArray::together).
+//! Elements with the same index are then adjacent, so one cache line holds what would otherwise be in several.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +32,8 @@ use forebay_bits::Bits;
 use crate::lock_stripes::Lock;
 use crate::storage::{ArrayTooLarge, SeparateWords, check_size};
 
-/// Bits of the widest element whose word has room for a lock, and is written without touching it by two stores at most.
+/// Bits of the widest element whose word has room for a lock. At most two stores can write such an element without
+/// touching the lock.
 pub const LOCKED_BITS_MAX: u32 = 48;
 
 /// Words of a cache line.
@@ -54,7 +56,7 @@ impl RegisterArray {
     ///
     /// # Errors
     ///
-    /// When that is too much memory.
+    /// If that is too much memory.
     pub fn new(width: u32, len: usize) -> Result<RegisterArray, ArrayTooLarge> {
         let mut arrays = RegisterArray::together(&[width], len)?;
         Ok(arrays.pop().expect("one for each width"))
@@ -64,7 +66,7 @@ impl RegisterArray {
     ///
     /// # Errors
     ///
-    /// When all together are too much memory.
+    /// If all together are too much memory.
     pub fn together(widths: &[u32], len: usize) -> Result<Vec<RegisterArray>, ArrayTooLarge> {
         let stride_words = RegisterArray::stride_of(widths);
         check_size(len, stride_words * size_of::<AtomicU64>())?;
@@ -80,13 +82,13 @@ impl RegisterArray {
         Ok(arrays.collect())
     }
 
-    /// Where in a bank with these widths the first element of one of the arrays is, in words.
+    /// The word of a bank with these widths at which an array's first element begins.
     pub fn first_word_of(widths: &[u32], position: usize) -> usize {
         widths[..position].iter().map(|width| words_of(*width)).sum()
     }
 
-    /// Words from an element to the next one of the same array, in a bank with these widths. Of several widths, elements with the
-    /// same index share a cache line if they fit into one.
+    /// Words from one element to the next of the same array, in a bank with these widths. With several widths,
+    /// elements with the same index share a cache line if they fit into one.
     pub fn stride_of(widths: &[u32]) -> usize {
         let words: usize = widths.iter().map(|width| words_of(*width)).sum();
         match widths {
@@ -110,18 +112,18 @@ impl RegisterArray {
         self.len == 0
     }
 
-    /// The words of all elements of the bank. The first one of element `i` is number `first_word() + i * stride_words()`; the least
-    /// significant word of an element comes first.
+    /// The words of all elements of the bank. The first word of element `i` has the index `first_word() + i *
+    /// stride_words()`; the least significant word of an element comes first.
     pub fn bank(&self) -> &[AtomicU64] {
         self.bank.words()
     }
 
-    /// Where in the bank the first element is.
+    /// The bank's word at which the first element begins.
     pub fn first_word(&self) -> usize {
         self.first_word
     }
 
-    /// Words from an element to the next one.
+    /// Words from one element to the next.
     pub fn stride_words(&self) -> usize {
         self.stride_words
     }
@@ -141,11 +143,12 @@ impl RegisterArray {
         }
     }
 
-    /// Puts the words of the element at `index`, the least significant first, into `words`, or 0 outside the array.
+    /// Copies the words of the element at `index`, the least significant first, to `words`; sets them to 0 outside the
+    /// array.
     ///
     /// # Panics
     ///
-    /// When there are not as many as an element has.
+    /// If `words` does not have as many words as an element.
     #[inline]
     pub fn read_words(&self, index: u64, words: &mut [u64]) {
         assert_eq!(words.len(), self.words_per_element, "a register holds one width");
@@ -162,12 +165,12 @@ impl RegisterArray {
         }
     }
 
-    /// Sets the words of the element at `index`, the least significant first, with zeros above its width; does nothing
-    /// outside the array.
+    /// Sets the words of the element at `index`, the least significant first. The bits above its width must be 0. Does
+    /// nothing outside the array.
     ///
     /// # Panics
     ///
-    /// When there are not as many as an element has.
+    /// If `words` does not have as many words as an element.
     #[inline]
     pub fn write_words(&self, index: u64, words: &[u64]) {
         assert_eq!(words.len(), self.words_per_element, "a register holds one width");
@@ -180,7 +183,7 @@ impl RegisterArray {
     ///
     /// # Panics
     ///
-    /// When the value is not as wide as the elements.
+    /// If the value is not as wide as the elements.
     pub fn write(&self, index: u64, value: &Bits) {
         assert_eq!(value.width(), self.width, "a register holds one width");
         if let Some(index) = self.checked(index) {
@@ -196,22 +199,22 @@ impl RegisterArray {
         }
     }
 
-    /// Whether the elements of an array with elements so many bits wide have locks.
+    /// Whether the elements of an array of this width have locks.
     pub fn have_locks(width: u32) -> bool {
         (1..=LOCKED_BITS_MAX).contains(&width)
     }
 
-    /// Whether each write of an element is one access, so that who only reads it needs no section. Compiled code writes four bytes
-    /// and two where elements have more than 32 bits and a lock in the same word.
+    /// Whether each write of an element is one access, so that a section is not needed for just reading it. For
+    /// elements of more than 32 bits with a lock in the same word, compiled code writes four bytes and then two.
     pub fn is_written_at_once(&self) -> bool {
         self.width <= u32::BITS || self.words_per_element == 1 && !RegisterArray::have_locks(self.width)
     }
 
-    /// The lock of the element at `index`; none outside the array.
+    /// The lock of the element at `index`; `None` outside the array.
     ///
     /// # Panics
     ///
-    /// When the elements [have none](RegisterArray::have_locks).
+    /// If the elements [have no locks](RegisterArray::have_locks).
     #[inline]
     pub fn lock(&self, index: u64) -> Option<Lock<'_>> {
         assert!(RegisterArray::have_locks(self.width), "elements have locks");
@@ -222,7 +225,7 @@ impl RegisterArray {
     #[inline]
     fn write_element(&self, index: usize, limbs: impl Iterator<Item = u64>) {
         let words = self.element(index);
-        // Above a value of one word is its lock, or nothing.
+        // The bits above a value of one word are its lock, or 0.
         let above = match words {
             [word] => word.load(Ordering::Relaxed) & !self.value_mask(),
             _ => 0,
@@ -232,7 +235,7 @@ impl RegisterArray {
         }
     }
 
-    /// The bits of the only word of an element that are its value.
+    /// The bits of an element's only word that belong to its value.
     fn value_mask(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.width)
     }

@@ -1,23 +1,24 @@
-//! Rules with priorities, and prefixes beside exact fields: a hash table per popular mask, bit vectors for the rest.
+//! Rules with priorities, and prefixes beside exact fields: a hash table per popular mask, and bit vectors for the
+//! other masks.
 //!
-//! Rules that have the same mask differ in their values only, so one exact-match table finds them all (tuple-space
-//! search). That is fast as long as there are few masks. Rules whose mask is rare are in [bit vectors](crate::bit_vector),
-//! which do not mind how many masks there are. The content of a table decides: a rule begins in the bit vectors, and a mask
-//! that gathers [`POPULAR`] rules moves into a hash table of its own.
+//! Rules with the same mask differ only in their values, so one exact-match table finds them all (tuple-space search).
+//! That is fast as long as there are few masks. Rules with a rare mask are in [bit vectors](crate::bit_vector), whose
+//! cost does not depend on the number of masks. The entries of a table decide: a rule begins in the bit vectors, and a
+//! mask that gathers [`POPULAR`] rules gets a hash table of its own.
 //!
-//! A rule with ranges that no mask can say has the bits that both ends share for a mask, and its bounds are beside it in the hash
-//! table. Two ranges of one field that share mask and value overlap, as both have the middle of the keys with that value in them: of
-//! ranges that do not overlap, no two want the same place. Of those that do, the first is in the hash table, the others stay in the
-//! bit vectors.
+//! If a mask cannot express a rule's ranges, the rule's mask covers the bits that both bounds share, and its bounds
+//! are stored beside it in the hash table. Two ranges of one field with the same mask and value overlap, since both
+//! contain the middle of the keys with that value. So ranges that do not overlap never have the same mask and value.
+//! Of those that overlap, the first is in the hash table, and the others stay in the bit vectors.
 //!
-//! A search goes through the hash tables in order of their highest priority and ends when none can have a better rule
-//! than the one found. Among rules of equal priority the oldest wins; a table of one prefix field and some exact fields
-//! is the same with the prefix length for a priority.
+//! A search visits the hash tables in order of their highest priority, and ends when no remaining table can have a
+//! better rule than the one found. Among rules of equal priority the oldest wins. In a table with one prefix field and
+//! some exact fields, the prefix length is the priority.
 //!
-//! *Publication*: the list of hash tables is replaced as a whole; within one, and within the bit vectors, a rule appears
-//! and disappears with one store. While a mask moves, its rules are found in both places, until all readers know the new
-//! list. A rule that hides another one
-//! of the same mask and value but lower priority is exchanged for it in one store.
+//! *Publication*: the list of hash tables is replaced as a whole; within a hash table, and within the bit vectors, a
+//! rule appears and disappears with one store. While a mask moves, its rules are found in both, until all readers use
+//! the new list. When a rule hides another one with the same mask and value but lower priority, it replaces that rule
+//! in one store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,10 +30,10 @@ use crate::exact::{ExactMap, ExactWriter, hash_words};
 use crate::layout::{Key, KeyLayout, Placement};
 use crate::sync::{AtomicU64, Ordering};
 
-/// Rules of one mask from which on they have a hash table of their own.
+/// The number of rules from which on a mask has a hash table of its own.
 const POPULAR: usize = 64;
 
-/// A rule's priority in the high half, the number of its record in the low half.
+/// A rule's priority in the high half, and the number of its record in the low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate(pub(crate) u64);
 
@@ -50,39 +51,39 @@ impl Candidate {
     }
 }
 
-/// The bounds of one field, in as many words as it has.
+/// The bounds of one field, in as many words as the field has.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) low: Box<[u64]>,
     pub(crate) high: Box<[u64]>,
 }
 
-/// An entry as this engine sees it.
+/// An entry, as this engine sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pub(crate) id: u64,
     pub(crate) candidate: Candidate,
-    /// Zeros where the mask has zeros.
+    /// Zero wherever the mask is zero.
     pub(crate) value: Key,
     /// In range fields, the bits that both bounds share.
     pub(crate) mask: Key,
-    /// The bounds of all range fields; empty when value and mask say everything.
+    /// The bounds of all range fields; empty when value and mask suffice.
     pub(crate) ranges: Box<[Bounds]>,
 }
 
 impl Rule {
-    /// Whether value and mask say everything.
+    /// Whether value and mask suffice.
     pub(crate) fn is_masked(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// For each range field the lower bound and then the upper one.
+    /// For each range field, the lower and then the upper bound.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = u64> {
         let bounds = self.ranges.iter().flat_map(|range| range.low.iter().chain(&range.high));
         bounds.copied()
     }
 
-    /// Masks with hash tables of their own are told apart by this.
+    /// The shape, which identifies the hash table of a mask.
     fn shape(&self) -> Shape {
         Shape {
             mask: self.mask.clone(),
@@ -90,7 +91,7 @@ impl Rule {
         }
     }
 
-    /// What a hash table has for its value.
+    /// The value stored in a hash table.
     fn record(&self) -> Vec<u64> {
         std::iter::once(self.candidate.0).chain(self.bounds()).collect()
     }
@@ -103,7 +104,7 @@ pub(crate) struct Best<'a> {
 }
 
 impl Best<'_> {
-    /// Takes a rule when it is better.
+    /// Takes a rule if it is better.
     #[inline]
     pub(crate) fn offer(&mut self, new: Candidate) {
         let better = match self.found {
@@ -127,30 +128,30 @@ impl Best<'_> {
     }
 }
 
-/// What rules of one hash table have in common.
+/// What the rules of one hash table have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Shape {
     mask: Key,
-    /// Whether they have bounds beside the mask.
+    /// Whether the rules have bounds in addition to the mask.
     is_ranged: bool,
 }
 
-/// A mask with the rules that have it.
+/// A mask and the rules that have it.
 #[derive(Debug)]
 struct Tuple {
     shape: Shape,
-    /// From values to the words of [`Rule::record`].
+    /// Maps values to the words of [`Rule::record`].
     rules: ExactMap,
 }
 
 #[derive(Clone, Debug)]
 struct ListedTuple {
-    /// No rule has a higher priority.
+    /// An upper bound of the rules' priorities.
     highest: u32,
     tuple: Arc<Tuple>,
 }
 
-/// From keys to the record of the rule that wins.
+/// Finds the record of the rule that wins for a key.
 #[derive(Debug)]
 pub(crate) struct RuleSet {
     /// Highest priority first.
@@ -159,7 +160,7 @@ pub(crate) struct RuleSet {
 }
 
 impl RuleSet {
-    /// No rules, and the writer. `ranges` are the places of the range fields.
+    /// No rules, and the writer. `ranges` are the placements of the range fields.
     pub(crate) fn new(domain: &Arc<Domain>, layout: &KeyLayout, ranges: Box<[Placement]>) -> (RuleSet, RuleWriter) {
         let (vectors, vector_writer) = BitVectors::new(domain, layout.words(), layout.matched(), ranges);
         let set = RuleSet {
@@ -192,7 +193,7 @@ impl RuleSet {
         best.found.map(Candidate::record)
     }
 
-    /// Asks for the memory of the first hash tables.
+    /// Prefetches the memory of the first hash tables.
     pub(crate) fn prefetch(&self, key: &[u64], pin: &Pin<'_>) {
         for listed in self.tuples.load(pin).iter().take(2) {
             let hash = hash_words(&masked(key, &listed.tuple.shape.mask));
@@ -222,10 +223,11 @@ fn masked(key: &[u64], mask: &[u64]) -> Key {
     key.iter().zip(mask).map(|(word, mask)| word & mask).collect()
 }
 
-/// All rules of one mask.
+/// All rules with one mask.
 #[derive(Debug, Default)]
 struct Mask {
-    /// By value: best first, or with ranges oldest first. The hash table has the first ones.
+    /// By value: rules without ranges best first, rules with ranges oldest first. The first rule of each value is in
+    /// the hash table.
     rules: HashMap<Key, Vec<Rule>>,
     count: usize,
     own: Option<OwnTable>,
@@ -239,7 +241,7 @@ struct OwnTable {
     writer: ExactWriter,
 }
 
-/// What only the writer of a [`RuleSet`] knows. All methods take the set that was made with it.
+/// The writer's side of a [`RuleSet`]. All methods take the set that was made with it.
 #[derive(Debug)]
 pub(crate) struct RuleWriter {
     domain: Arc<Domain>,
@@ -251,9 +253,10 @@ pub(crate) struct RuleWriter {
         reason = "readers hold the address of the box, which must not move"
     )]
     lists: Limbo<Box<Vec<ListedTuple>>>,
-    /// Ids of rules that moved into hash tables: who has the old list of these still finds them in the bit vectors.
+    /// Ids of rules that moved into hash tables. Readers with the old list of hash tables still find them in the bit
+    /// vectors.
     moved: Limbo<u64>,
-    /// With their writers, which may have memory in limbo.
+    /// Hash tables with their writers, which may have memory in limbo.
     tuples: Limbo<OwnTable>,
 }
 
@@ -284,7 +287,7 @@ impl RuleWriter {
             self.publish_tuples(set);
         }
         if at > 0 {
-            // Without ranges the first one hides it.
+            // Without ranges, the first rule hides it.
             if shape.is_ranged {
                 self.vectors.insert(&set.vectors, &rule);
             }
@@ -295,7 +298,7 @@ impl RuleWriter {
         }
     }
 
-    /// Gives a rule that is there another record.
+    /// Gives an existing rule another record.
     pub(crate) fn replace(&mut self, rule: &Rule) {
         if self.vectors.contains(rule.id) {
             self.vectors.replace(rule.id, rule.candidate);
@@ -311,7 +314,7 @@ impl RuleWriter {
         }
     }
 
-    /// Removes a rule that is there.
+    /// Removes an existing rule.
     pub(crate) fn remove(&mut self, set: &RuleSet, rule: &Rule) {
         self.collect(set);
         let shape = rule.shape();
@@ -348,7 +351,7 @@ impl RuleWriter {
         for (value, same) in &mask.rules {
             writer.insert(&rules, value, &same[0].record());
         }
-        // With ranges the later ones stay where they are; without them the first one hides them.
+        // With ranges, later rules stay in the bit vectors; without ranges, the first rule hides them.
         let moving = |same: &Vec<Rule>| if shape.is_ranged { 1 } else { same.len() };
         let moved = mask.rules.values().flat_map(|same| &same[..moving(same)]);
         let ids: Vec<u64> = moved.map(|rule| rule.id).collect();
@@ -393,7 +396,7 @@ impl RuleWriter {
 }
 
 impl Mask {
-    /// Takes a rule away, and lets the next one of the same value come forward: that one is returned when the hash table has it now.
+    /// Removes a rule. Returns the id of the next rule of the same value, if the hash table has that rule now.
     fn remove(&mut self, rule: &Rule) -> Option<u64> {
         let same = self.rules.get_mut(&rule.value).expect("a rule to be removed is there");
         let at = same.iter().position(|present| present.id == rule.id);
@@ -417,7 +420,7 @@ impl Mask {
         }
     }
 
-    /// Puts the first rule of a value into the hash table, where the value may be new.
+    /// Puts the first rule of a value into the hash table. `added` says whether the value is new there.
     fn publish_first(&mut self, value: &Key, added: bool) {
         let same = &self.rules[value];
         let first = same[0].record();
@@ -465,12 +468,12 @@ mod tests {
         let (set, mut writer) = RuleSet::new(&domain, &layout, layout.matched().collect());
         let count = 10_000;
         for id in 0..count {
-            // Each begins and ends at another bit.
+            // Each range begins and ends at another bit.
             let low = id * 1_000 + id % 7;
             writer.insert(&set, rule(id, low, low + 900 + id % 13));
         }
         let rare = (0..count).filter(|id| writer.vectors.contains(*id)).count();
-        // At most POPULAR - 1 of each of 33 masks.
+        // At most POPULAR - 1 rules of each of 33 masks.
         assert!(rare < 33 * POPULAR, "{rare} of {count} rules");
     }
 }

@@ -1,9 +1,9 @@
-//! What machine code needs to know to look keys up by itself: how a table is searched, and where it is at the moment.
+//! What machine code needs to look keys up itself: how a table is searched, and its current location.
 //!
-//! A call for each look-up costs more than most look-ups. Machine code that searches in place gets from here
+//! A call for each look-up costs more than most look-ups. Machine code that searches in place uses
 //!
 //! * the [`Search`] of a declaration, which is the same for the life of the table, and
-//! * the [`Location`] of a table, which is read anew for each burst under the burst's pin, and valid while that lives.
+//! * the [`Location`] of a table, which is read for each burst under the burst's pin, and valid while the pin lives.
 //!
 //! ```text
 //! Search::Exact    home = high half of hash * size      bucket = array + home * bucket_words
@@ -13,19 +13,21 @@
 //!                  a cell that is not 0 names the row of `records` with the number one less
 //! ```
 //!
-//! What was found can be noted in a *memo*: the version of a hash table in the high half, and in the low half how many words
-//! behind the beginning of its array the record is. A memo holds for who has read the same version, together with the array,
-//! under the present pin. For
+//! A result can be stored in a *memo*: the version of a hash table in the high half, and in the low half the record's
+//! offset in words from the beginning of the table's array. A memo is valid for a reader that has read the same
+//! version, together with the array, under its current pin, because
 //!
-//! * no two states of tables between which a record has left its place have the same version, whichever tables they are of:
-//!   they are numbered all over a [`Domain`](crate::Domain), and when there are no more numbers, the version is [`NEVER`];
-//! * while a record leaves its place, the version is [`NEVER`] too, which nobody notes or finds in a memo. The place is used
-//!   again when all pins are gone that began before the change, and who began later reads `NEVER` or a later version;
-//! * a record keeps its key, and the memo is part of the record that says what the key is, so it ends with it.
+//! * two states of tables have different versions if a record has been removed or moved between them. Versions are
+//!   numbered across all tables of a [`Domain`](crate::Domain); when the numbers are used up, the version is
+//!   [`NEVER`];
+//! * while a record is being removed or moved, the version is also [`NEVER`], which is never stored in or accepted
+//!   from a memo. Its place is reused when all pins that began before the change are gone, and a reader that began
+//!   later reads `NEVER` or a later version;
+//! * a record keeps its key, and the memo is part of the record that determines the key, so both end together.
 //!
-//! Arrays in rows are in chunks, and a list has the addresses from which the rows of each are counted: [`origin_of`] has the
-//! arithmetic. What a search loads is
-//! published as the engines' own documentation says: headers and cells with an acquiring load, all else with plain ones.
+//! Arrays of rows consist of chunks, and a list has the addresses from which the rows of each chunk are counted: see
+//! [`origin_of`]. Searches must load what the engines' documentation names as published words (headers and cells) with
+//! acquire loads, and everything else with plain loads.
 
 use crate::direct_lpm;
 use crate::engine::Kind;
@@ -41,20 +43,20 @@ pub use crate::exact::{FIRST_TAG, HASH_FACTOR, HASH_START, PASSED_SHIFT};
 /// How a table is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// Nothing is ever found.
+    /// The table has no entries.
     Never,
     /// A hash table of buckets.
     Exact {
-        /// Words of a key, which stand first in an entry.
+        /// Words of a key. The key comes first in an entry.
         key_words: usize,
         /// Words of an entry.
         entry_words: usize,
         /// Words of a bucket.
         bucket_words: usize,
-        /// The highest bit of each byte of a header that is a place's tag.
+        /// The highest bit of each byte of a header that is the tag of a place.
         places_mask: u64,
     },
-    /// Arrays by the bits of the key.
+    /// Arrays indexed by bits of the key.
     Prefix {
         /// Bits of the key, at most 32.
         width: u32,
@@ -66,9 +68,10 @@ pub enum Search {
 }
 
 impl Search {
-    /// The search of tables with this key and records of so many words; nothing when it is too long for machine code.
+    /// The search of tables with this key and records of this many words; `None` when the key is too long for machine
+    /// code.
     pub fn new(keys: &[KeySpec], record_words: usize) -> Option<Search> {
-        // Two cells make a word, the first one in its low half.
+        // Machine code assumes that the first of two cells is in the low half of their word.
         if cfg!(target_endian = "big") {
             return None;
         }
@@ -85,7 +88,7 @@ impl Search {
     }
 }
 
-/// Where a table is at the moment. Machine code knows the offsets of the fields.
+/// The current location of a table. Machine code uses the offsets of the fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Location {
@@ -93,31 +96,31 @@ pub struct Location {
     pub default: *const u64,
     /// Buckets, or the first array of cells.
     pub array: *const u64,
-    /// The number of buckets; or by how much a key of 32 bits is shifted to become an index of the first array.
+    /// The number of buckets, or the right shift that makes an index of the first array from a key of 32 bits.
     pub size: u64,
     /// The origins of the further arrays.
     pub deeper: *const *const u64,
     /// The origins of records.
     pub records: *const *const u64,
-    /// Bytes that searches read at random.
+    /// Bytes in which searches make random accesses.
     pub bytes: usize,
-    /// Of a hash table: which memos hold.
+    /// For a hash table: the version of valid memos.
     pub version: u64,
 }
 
-/// The version with which no memo holds.
+/// The version with which no memo is valid.
 pub const NEVER: u64 = u64::MAX;
 
-/// Bits of a memo that say where the record is. Those above it are the version.
+/// The low bits of a memo, which give the record's offset. The bits above them are the version.
 pub const MEMO_PLACE_BITS: u32 = 32;
 
-// SAFETY: addresses, which nothing here looks behind.
+// SAFETY: these are addresses, which are not dereferenced here.
 unsafe impl Send for Location {}
 // SAFETY: as above.
 unsafe impl Sync for Location {}
 
 impl Location {
-    /// Of a table that has nothing but a default action.
+    /// The location of a table with only a default action.
     pub(crate) fn of_default(default: *const u64) -> Location {
         Location {
             default,
@@ -131,12 +134,12 @@ impl Location {
     }
 }
 
-/// Arrays behind the first one that a look-up of a prefix key of so many bits reads at most.
+/// The most arrays after the first that a look-up reads for a prefix key of this width.
 pub fn deeper_max(width: u32) -> u32 {
     width.saturating_sub(direct_lpm::FEW).div_ceil(DEEPER_BITS)
 }
 
-/// The chunk of a row and the row's number in it: chunk c has [`FIRST_CHUNK`] * 2^c rows, so both stand in one sum.
+/// The chunk of a row, and the row's index in it. Chunk c has [`FIRST_CHUNK`] * 2^c rows, so one sum contains both.
 #[inline]
 pub(crate) fn chunk_of(row: u32) -> (usize, usize) {
     let sum = row as usize + FIRST_CHUNK;
@@ -144,14 +147,14 @@ pub(crate) fn chunk_of(row: u32) -> (usize, usize) {
     ((highest - FIRST_CHUNK.ilog2()) as usize, sum ^ 1 << highest)
 }
 
-/// The leading zeros of the sum of the largest row's number and [`FIRST_CHUNK`].
+/// The leading zeros of the sum of [`FIRST_CHUNK`] and the largest row number.
 pub const ZEROS_MIN: usize = u64::BITS as usize - CHUNKS - FIRST_CHUNK.ilog2() as usize;
 
-/// By which origin a row is found, and how many rows it is behind it.
+/// The origin from which a row is counted, and the row's distance from it.
 ///
-/// A row's number and [`FIRST_CHUNK`] make a sum, whose highest bit says which chunk the row is in. The origin of a chunk is as
-/// many rows before it as that bit counts, so the row is as many behind the origin as the sum. Origins stand in the list in the
-/// order of the leading zeros of sums, the first one with [`ZEROS_MIN`].
+/// The sum of a row's number and [`FIRST_CHUNK`] has its highest bit at a position that gives the row's chunk. The
+/// origin of a chunk is as many rows before the chunk as the value of that bit, so the row's distance from the origin
+/// is the sum. The list has the origins in the order of the leading zeros of their sums, from [`ZEROS_MIN`] on.
 #[inline]
 pub fn origin_of(row: u32) -> (usize, usize) {
     let sum = u64::from(row) + FIRST_CHUNK as u64;

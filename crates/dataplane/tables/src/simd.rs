@@ -1,17 +1,17 @@
-//! Comparing a whole line of words at once, with what the processor has for that.
+//! Compares a whole line of words at once, with the best instructions of the processor.
 //!
-//! [`with_instructions`] executes code that is generic over [`Instructions`] with the best there are.
+//! [`with_instructions`] executes code that is generic over [`Instructions`] with the best ones available.
 
 use crate::sync::{LINE_WORDS, Line, Ordering};
 
-/// What different processors do differently.
+/// Operations that differ between processors.
 pub(crate) trait Instructions {
-    /// A bit for each word of the line that is `wanted`, but for the bits in `ignored`. Each word is seen as it was at some time, but
-    /// one that is changed meanwhile may be seen with some of its bytes as before and some as behind.
+    /// A bit for each word of the line that equals `wanted`, apart from the bits in `ignored`. Each word is read at
+    /// some moment; if it is written meanwhile, some of its bytes may be old and others new.
     fn same(line: &Line, wanted: u64, ignored: u64) -> u32;
 }
 
-/// Code for some instructions.
+/// Code that is generic over instructions.
 pub(crate) trait Generic {
     fn execute<I: Instructions>(self);
 }
@@ -30,7 +30,7 @@ impl Instructions for Portable {
     }
 }
 
-/// Executes code with the instructions of this processor.
+/// Executes code with the best instructions of this processor.
 #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
 #[inline]
 pub(crate) fn with_instructions(code: impl Generic) {
@@ -47,7 +47,7 @@ pub(crate) fn with_instructions(code: impl Generic) {
     let has_avx2 =
         is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
     match has_avx2 {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor has the instructions that the function is compiled for.
         true if is_x86_feature_detected!("avx512f") => unsafe { with_avx512(code) },
         // SAFETY: as above.
         true => unsafe { with_avx2(code) },
@@ -67,13 +67,13 @@ mod x86 {
     use crate::sync::Line;
     use std::arch::asm;
 
-    /// Only [`super::with_instructions`] names it, where the processor has AVX2.
+    /// Used only by [`super::with_instructions`], if the processor has AVX2.
     pub(super) struct Avx2;
 
     impl Instructions for Avx2 {
         #[inline(always)]
         fn same(line: &Line, wanted: u64, ignored: u64) -> u32 {
-            // SAFETY: the processor has it.
+            // SAFETY: the processor has AVX2.
             unsafe { with_avx2(line, wanted, ignored) }
         }
     }
@@ -82,8 +82,8 @@ mod x86 {
     #[inline]
     fn with_avx2(line: &Line, wanted: u64, ignored: u64) -> u32 {
         let (low, high): (u32, u32);
-        // SAFETY: the line is read and nothing else. What others write there meanwhile is atomic, as this is word by word; it is
-        // not Rust that reads.
+        // SAFETY: the line is only read. Concurrent writes are atomic, word by word. This read is too, and it is not a
+        // Rust memory access.
         unsafe {
             asm!(
                 "vmovq {wanted:x}, {wanted_word}",
@@ -113,13 +113,13 @@ mod x86 {
         low | high << 4
     }
 
-    /// Only [`super::with_instructions`] names it, where the processor has AVX-512.
+    /// Used only by [`super::with_instructions`], if the processor has AVX-512.
     pub(super) struct Avx512;
 
     impl Instructions for Avx512 {
         #[inline(always)]
         fn same(line: &Line, wanted: u64, ignored: u64) -> u32 {
-            // SAFETY: the processor has it.
+            // SAFETY: the processor has AVX-512.
             unsafe { with_avx512(line, wanted, ignored) }
         }
     }

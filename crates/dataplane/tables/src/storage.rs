@@ -8,7 +8,7 @@ use crate::memory::Array;
 /// The most bytes that one array may take.
 const ARRAY_BYTES_MAX: u128 = 1 << 32;
 
-/// A program declares an array that is larger than one may be.
+/// The error for an array that is larger than allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayTooLarge {
     /// The bytes that the array would take.
@@ -27,7 +27,7 @@ impl fmt::Display for ArrayTooLarge {
 
 impl std::error::Error for ArrayTooLarge {}
 
-/// Checks that an array of `count` elements of `element_bytes` each may exist.
+/// Checks that an array of `count` elements of `element_bytes` bytes each is allowed.
 pub(crate) fn check_size(count: usize, element_bytes: usize) -> Result<(), ArrayTooLarge> {
     let bytes = count as u128 * element_bytes as u128;
     if bytes > ARRAY_BYTES_MAX {
@@ -47,7 +47,7 @@ pub(crate) fn zeroed_words(count: usize, words_per_element: usize) -> Result<Box
     Ok(unsafe { words.assume_init() })
 }
 
-/// Words that share no cache line with anything else, nor with the line next to it.
+/// Words that share no cache line with other data; the adjacent line is not shared either.
 #[derive(Debug)]
 pub(crate) struct SeparateWords {
     chunks: Array<Chunk>,
@@ -61,7 +61,7 @@ const CHUNK_WORDS: usize = 16;
 struct Chunk([AtomicU64; CHUNK_WORDS]);
 
 impl SeparateWords {
-    /// So many words, all zero; like [`zeroed_words`].
+    /// `len` words, all zero, allocated like [`zeroed_words`].
     pub(crate) fn zeroed(len: usize) -> SeparateWords {
         SeparateWords {
             // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.

@@ -1,4 +1,4 @@
-//! The atomics of the publication protocol, which the model checker replaces by its own.
+//! The atomics of the publication protocol. The model checker replaces them by its own.
 //!
 //! Built with `--cfg loom`, the crate runs its engines on the atomics of `loom`, which tries every order in which
 //! threads may interleave and every value that a load may return; see the tests of `exact`.
@@ -47,18 +47,18 @@ pub(crate) fn words_of(lines: &[Line]) -> &[AtomicU64] {
 
 const _: () = assert!(size_of::<Line>().is_multiple_of(LINE_WORDS * size_of::<AtomicU64>()));
 
-/// Asks the memory system for the line that holds `word`. A hint: nothing happens on machines without one.
+/// Prefetches the cache line that holds `word`. This is a hint, which does nothing on machines without prefetches.
 #[inline]
 pub(crate) fn prefetch<T>(word: &T) {
     crate::memory::prefetch_at(std::ptr::from_ref(word).addr());
 }
 
-/// For so many keys memory is asked for before it is used. More accesses than a core can have on their way disturb one
-/// another: in a table of 32 MB, on a core of the Zen 4 generation, a line took 13 ns with 16 on their way, 23 ns with 64,
-/// and 18 ns with 8.
+/// The number of keys whose memory is prefetched ahead of its use. More accesses than a core can have in flight slow
+/// each other down: in a table of 32 MB, on a core of the Zen 4 generation, a line took 13 ns with 16 in flight, 23 ns
+/// with 64, and 18 ns with 8.
 pub(crate) const AHEAD: usize = 16;
 
-/// Uses the memory of `count` keys in their order, by `take`, each a while after `ask` has asked for it.
+/// Calls `take` for `count` keys in order, each some time after `ask` has prefetched its memory.
 #[inline(always)]
 pub(crate) fn ask_ahead(count: usize, mut ask: impl FnMut(usize), mut take: impl FnMut(usize)) {
     (0..count.min(AHEAD)).for_each(&mut ask);

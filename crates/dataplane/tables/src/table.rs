@@ -1,9 +1,9 @@
 //! Match-action tables: entries behind an engine, and a default action.
 //!
-//! A table is made from a [`TableSpec`] and keeps its entries in numbered *slots*. A [`Table`] is
-//! the side of the one writer; any number of readers look keys up in its [`TableView`] meanwhile.
-//! A clone is a table of its own: what is to be seen all at once is written into a clone, whose
-//! view is then published in place of the original's.
+//! A table is made from a [`TableSpec`] and keeps its entries in numbered *slots*. A [`Table`] is the side of the
+//! single writer; any number of readers may look keys up in its [`TableView`] meanwhile. A clone is an independent
+//! table: changes that must appear all at once are written into a clone, whose view is then published in place of the
+//! original's.
 //!
 //! Which entry wins (P4_16 §14.2, P4Runtime §9.1):
 //!
@@ -11,8 +11,8 @@
 //! * one prefix field, the others exact: the longest prefix among the entries that match;
 //! * otherwise: the largest priority, and among equal ones the entry that was inserted first.
 //!
-//! An entry is named by its key and, where priorities count, by its priority: a second one of the
-//! same name is a [`TableError::Duplicate`].
+//! An entry is identified by its key and, where priorities count, by its priority. Inserting a second entry with the
+//! same identity is a [`TableError::Duplicate`].
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -74,7 +74,7 @@ pub enum Implementation {
     Selector,
 }
 
-/// What a program says about a table.
+/// What a program declares about a table.
 #[derive(Clone, Debug)]
 pub struct TableSpec {
     /// The key, field by field, selectors included.
@@ -83,17 +83,17 @@ pub struct TableSpec {
     pub size: usize,
     /// The actions that the table may run.
     pub actions: Vec<ActionSpec>,
-    /// What a packet gets that no entry matches. The program is trusted to name one of `actions`.
+    /// The action for packets that match no entry. The caller must make sure that it is one of `actions`.
     pub default_action: ActionCall,
     /// Whether the default action cannot be changed.
     pub const_default: bool,
     /// Where the entries' actions are kept.
     pub implementation: Implementation,
-    /// Whether records have a memo, a word in which machine code notes what it found by their data: see
-    /// [`search`](crate::search).
+    /// Whether records have a memo, a word in which machine code caches the result of a look-up that depends on the
+    /// record's data: see [`search`](crate::search).
     pub memo: bool,
-    /// Whether packets add entries. Then no reader remembers that a key was missed, and an entry that comes is no change of what
-    /// readers have found: see [`Table::insert_exact`].
+    /// Whether packets add entries. Readers then do not remember that a key was missed, so a new entry does not change
+    /// any result that they remember: see [`Table::insert_exact`].
     pub learns: bool,
 }
 
@@ -104,7 +104,7 @@ pub enum ActionError {
     Unknown(ActionId),
     /// The action may only be the default action.
     DefaultOnly(ActionId),
-    /// The action may only stand in entries.
+    /// The action may only be used in entries.
     TableOnly(ActionId),
     /// Too few or too many arguments.
     ArgumentCount {
@@ -169,10 +169,10 @@ impl std::error::Error for ActionError {}
 pub enum TableError {
     /// The table holds as many entries as it can.
     TableFull {
-        /// How many that are.
+        /// The largest number of entries.
         size: usize,
     },
-    /// There is an entry with this key and priority.
+    /// There is already an entry with this key and priority.
     Duplicate(EntryId),
     /// There is no such entry.
     NotFound,
@@ -221,19 +221,19 @@ impl From<ActionError> for TableError {
     }
 }
 
-/// What a lookup found.
+/// The result of a look-up.
 #[derive(Clone, Copy, Debug)]
 pub struct LookupResult<'table> {
     /// The entry that won, or `None` for a miss.
     pub hit: Option<&'table Entry>,
-    /// What to do: the entry's action, or the default action.
+    /// The action to run: that of the entry, or the default action.
     pub action: ActionRef<'table>,
 }
 
 /// A match-action table; see the [module documentation](self).
 ///
-/// Dropping it, as well as inserting into a full table right after a deletion, waits until no reader is in the midst of
-/// a burst: a thread that writes must not hold a [`Pin`] of the table's domain.
+/// Two operations wait until no reader is in the middle of a burst: dropping a table, and inserting into a full table
+/// right after a deletion. So a thread that writes must not hold a [`Pin`] of the table's domain.
 #[derive(Debug)]
 pub struct Table {
     view: Arc<TableView>,
@@ -243,11 +243,12 @@ pub struct Table {
     slots: Vec<Option<Slot>>,
     free_slots: Vec<u32>,
     order: Order,
-    /// By canonical key and priority; empty where all fields are exact, for the engine finds entries by their keys then.
+    /// By canonical key and priority. Empty if all fields are exact, because the engine then finds entries by their
+    /// keys.
     by_name: HashTable<Named>,
-    /// What entries do, as far as several do the same.
+    /// Actions of entries, shared between entries with the same action.
     actions: HashTable<Arc<EntryAction>>,
-    /// Actions to be shared until those are looked for that no entry has any more.
+    /// The number of actions to add until unused ones are swept.
     until_sweep: usize,
     hasher: DefaultHashBuilder,
     next_id: u64,
@@ -262,11 +263,11 @@ struct Slot {
     record: u32,
 }
 
-/// A slot by the name of its entry.
+/// A slot, found by the name of its entry.
 #[derive(Clone, Copy, Debug)]
 struct Named {
     slot: u32,
-    /// Of the hash, so that to make room no entry has to be looked at.
+    /// A part of the name's hash, so that growing the map needs no access to entries.
     hash: u32,
 }
 
@@ -278,7 +279,7 @@ impl Named {
         }
     }
 
-    /// The hash by which it is found.
+    /// The hash under which it is stored.
     fn spread(self) -> u64 {
         u64::from(self.hash).wrapping_mul(SPREAD)
     }
@@ -287,13 +288,13 @@ impl Named {
 /// Spreads a half of a hash over all bits.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Different actions that are looked for to be shared: where each entry does something else, sharing is given up.
+/// The most different actions to share. If there are more, actions are no longer shared.
 const SHARED_ACTIONS_MAX: usize = 4096;
 
-/// What readers may still look at.
+/// What readers may still access.
 #[derive(Debug)]
 enum Gone {
-    /// The entry of a slot before it was modified, kept alive by its count.
+    /// The previous version of a modified entry. This count keeps it alive.
     Modified(Arc<Entry>),
     /// A slot whose entry was deleted.
     Deleted(u32),
@@ -330,12 +331,12 @@ impl Table {
         }
     }
 
-    /// What readers in other threads use while this table is written.
+    /// The view that readers in other threads use while this table is written.
     pub fn view(&self) -> &Arc<TableView> {
         &self.view
     }
 
-    /// What the program says about the table.
+    /// What the program declares about the table.
     pub fn spec(&self) -> &TableSpec {
         self.view.spec()
     }
@@ -401,7 +402,8 @@ impl Table {
         Ok(id)
     }
 
-    /// Adds an entry that matches these values exactly: as [`Table::insert_prepared`], and in less time where all fields are exact.
+    /// Adds an entry that matches exactly these values, like [`Table::insert_prepared`]. It is faster if all fields
+    /// are exact.
     pub fn insert_exact(
         &mut self,
         key: &[Bits],
@@ -441,7 +443,7 @@ impl Table {
         Ok(id)
     }
 
-    /// Asks for the memory that [`Table::insert_exact`] of this key reads first, without waiting for it.
+    /// Prefetches the memory that [`Table::insert_exact`] for this key reads first, without waiting for it.
     pub fn ask_for_insertion(&self, key: &[Bits]) {
         if self.is_exact() && check_values(&self.spec().keys, key).is_ok() {
             let words = self.view.key_layout().pack(key);
@@ -449,13 +451,13 @@ impl Table {
         }
     }
 
-    /// Whether adding so many entries may wait until readers have unpinned: when they need the places of entries that were deleted.
+    /// Whether adding this many entries may wait for readers to unpin, because it needs the places of deleted entries.
     pub fn waits_for_readers(&self, entries: usize) -> bool {
         let room = self.spec().size.saturating_sub(self.slots.len()) + self.free_slots.len();
         room < entries && self.gone.len() > 0
     }
 
-    /// An insertion begins, which readers have to know of that remember what they found.
+    /// Begins an insertion. It counts as a change if it affects results that readers remember.
     fn begin_insertion(&self) -> Option<Change> {
         let is_change = !self.spec().learns || self.writer.insertion_moves(self.view.engine());
         is_change.then(|| self.view.begin_change())
@@ -488,11 +490,11 @@ impl Table {
         self.hasher.hash_one((key, priority))
     }
 
-    /// An action, which other entries may have too.
+    /// An action, shared with entries that have the same one.
     fn shared(&mut self, action: EntryAction) -> Arc<EntryAction> {
         let has_data = |action: &EntryAction| matches!(action, EntryAction::Call(call) if !call.args.is_empty());
         if self.spec().learns && has_data(&action) {
-            // Each flow has its own.
+            // Each flow has its own data.
             return Arc::new(action);
         }
         let hash = self.hasher.hash_one(&action);
@@ -511,8 +513,8 @@ impl Table {
         action
     }
 
-    /// Forgets actions that no entry has any more, once in as many calls as there are actions at most: where each entry does
-    /// something else, an insertion does not pay for all of them.
+    /// Removes unused actions. It runs at most once in as many calls as there are actions, so that an insertion does
+    /// not pay for all of them if each entry has a different action.
     fn sweep_actions(&mut self) {
         if self.until_sweep > 0 {
             self.until_sweep -= 1;
@@ -527,7 +529,7 @@ impl Table {
         self.modify_with_timeout(id, action, None)
     }
 
-    /// The same; with `timeout_ns`, another idle timeout too.
+    /// Gives an entry another action and, if `timeout_ns` is given, another idle timeout.
     pub fn modify_with_timeout(
         &mut self,
         id: EntryId,
@@ -555,7 +557,8 @@ impl Table {
         Ok(())
     }
 
-    /// Gives an entry another idle timeout, which no look-up tells. Clones of the table that have the entry see it, too.
+    /// Sets an entry's idle timeout, which does not affect look-ups. Clones of the table that share the entry see it,
+    /// too.
     pub fn set_timeout(&mut self, id: EntryId, timeout_ns: u64) -> Result<(), TableError> {
         self.changeable(id)?.set_idle_timeout(timeout_ns);
         Ok(())
@@ -582,7 +585,7 @@ impl Table {
         Ok(entry)
     }
 
-    /// Makes all entries `const`: from now on none can be added, changed or deleted.
+    /// Makes all entries `const`: afterwards none can be added, changed or deleted.
     pub fn seal(&mut self) {
         self.sealed = true;
     }
@@ -597,7 +600,7 @@ impl Table {
         self.slots.get(slot as usize)?.as_ref().map(|slot| &slot.entry)
     }
 
-    /// The entry with this key and priority, as a control plane names it.
+    /// The entry with this key and priority, which identify it for a control plane.
     pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<&Arc<Entry>, TableError> {
         let key = self.canonical_key(key)?;
         if let Some(words) = self.exact_key(&key) {
@@ -618,24 +621,24 @@ impl Table {
         self.slots.get(slot).is_some_and(Option::is_some)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of memory that lookups read: the engine with its records, and a pointer per slot. Entries as the control
-    /// plane sees them come on top.
+    /// Bytes of memory that look-ups read: the engine with its records, and a pointer per slot. The entries as the
+    /// control plane sees them are not included.
     pub fn memory_bytes(&self) -> usize {
         let engine = self.writer.memory_bytes(self.view.engine(), &self.writer_pin());
         engine + self.view.entry_places_bytes()
     }
 
-    /// What a packet gets that no entry matches.
+    /// The action for packets that match no entry.
     pub fn default_action(&self) -> &ActionCall {
         &self.default_action
     }
@@ -650,7 +653,7 @@ impl Table {
         Ok(())
     }
 
-    /// Goes back to the program's default action.
+    /// Restores the program's default action.
     pub fn reset_default(&mut self) {
         self.publish_default(self.spec().default_action.clone());
     }
@@ -684,7 +687,7 @@ impl Table {
         self.slots[slot as usize].as_ref().map(|slot| &slot.entry)
     }
 
-    /// The entry with this canonical key and stored priority, and the hash of both.
+    /// The entry with this canonical key and stored priority, whose hash is `hash`.
     fn named(&self, hash: u64, key: &[u64], priority: i32) -> Option<&Arc<Entry>> {
         let wanted = Named::new(NO_SLOT, hash);
         let has_name = |named: &Named| {
@@ -696,14 +699,14 @@ impl Table {
         self.entry_of_slot(found.slot)
     }
 
-    /// A pin for lookups that the borrow of `self` protects from writes.
+    /// A pin for look-ups during which the borrow of `self` prevents writes.
     fn writer_pin(&self) -> Pin<'static> {
-        // SAFETY: writes to this table need it mutably, and the pin is used for this table only, in methods that
+        // SAFETY: writes to this table borrow it mutably, and the pin is only used for this table, in methods that
         // borrow it.
         unsafe { Pin::of_writer(self.view.domain()) }
     }
 
-    /// Frees what no reader can find any more.
+    /// Frees what readers can no longer find.
     fn collect(&mut self) {
         let (view, free_slots) = (&self.view, &mut self.free_slots);
         self.gone.collect(view.domain(), |gone| match gone {
@@ -716,7 +719,7 @@ impl Table {
         self.defaults.collect(view.domain(), drop);
     }
 
-    /// Checks a call as an entry, a member or a group would make it.
+    /// Checks a call for use in an entry, a member or a group.
     pub fn check_entry_call(&self, call: &ActionCall) -> Result<(), ActionError> {
         self.check_call(call, ActionScope::TableOnly)
     }
@@ -755,7 +758,7 @@ impl Table {
                 found: key.len(),
             });
         }
-        // As entries mostly are that programs learn.
+        // Most keys that programs learn are in canonical form already.
         if key
             .iter()
             .zip(fields())
@@ -805,7 +808,8 @@ impl Table {
 }
 
 impl Clone for Table {
-    /// A table with readers of the same domain, and engines and entries of its own. It costs as much as inserting all entries.
+    /// An independent table with the same readers' domain, and with an engine and entries of its own. It costs as much
+    /// as inserting all entries.
     fn clone(&self) -> Table {
         let mut copy = Table::of_shared_spec(Arc::clone(self.view.spec()), self.view.domain(), self.view.group());
         copy.publish_default(self.default_action.clone());
@@ -827,7 +831,7 @@ impl Clone for Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        // What is in limbo goes with the table, while readers may still have its view.
+        // What is in limbo is freed with the table, but readers may still hold its view.
         self.view.domain().synchronize();
         self.collect();
     }
@@ -842,7 +846,7 @@ fn engine_entry<'a>(entry: &'a Entry, key: &'a [KeyMatch], record: &'a [u64]) ->
     }
 }
 
-/// Checks that there is a value for each field, as wide as that.
+/// Checks that there is a value of the right width for each field.
 fn check_values(keys: &[KeySpec], values: &[Bits]) -> Result<(), KeyError> {
     if keys.len() != values.len() {
         return Err(KeyError::FieldCount {

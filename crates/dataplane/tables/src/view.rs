@@ -1,8 +1,9 @@
-//! What the readers of a table share: lookups that never wait, while the [`Table`](crate::Table) is written.
+//! The readers' side of a table: look-ups that never wait while the [`Table`](crate::Table) is written.
 //!
-//! There are two ways to look a key up. [`TableView::lookup`] takes a value per field and gives the entry. Machine code
-//! works with words: it packs the key as [`KeyLayout`] says, calls [`TableView::prefetch`] for all packets of a burst,
-//! then [`TableView::find`] for each, and reads action and data from the [`Record`] as [`RecordLayout`] says:
+//! There are two ways to look a key up. [`TableView::lookup`] takes a value per field and returns the entry. Machine
+//! code works with words: it packs the key as described in [`KeyLayout`], calls [`TableView::prefetch`] for all
+//! packets of a burst, then [`TableView::find`] for each packet, and reads action and data from the [`Record`] as
+//! described in [`RecordLayout`]:
 //!
 //! ```
 //! # use forebay_bits::Bits;
@@ -33,8 +34,8 @@
 //! # Ok::<(), TableError>(())
 //! ```
 //!
-//! What a write changed is seen by lookups that begin after it, and by each lookup that runs beside it either wholly or
-//! not at all.
+//! A write is seen by look-ups that begin after it. A look-up that runs at the same time sees either all of the write
+//! or nothing of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -70,7 +71,7 @@ pub struct TableView {
     keys: KeyLayout,
     records: RecordLayout,
     engine: Engine,
-    /// By slot; each holds a count of its entry.
+    /// By slot. Each pointer holds a count of its entry.
     entries: Rows<AtomicPtr<Entry>>,
     default: Shared<DefaultAction>,
 }
@@ -97,22 +98,23 @@ impl TableView {
         (view, writer)
     }
 
-    /// Readers and writers that the table knows of.
+    /// The domain of the table's readers and writers.
     pub fn domain(&self) -> &Arc<Domain> {
         &self.domain
     }
 
-    /// The group of the domain's tables in which it is: see [`Version`](crate::Version). A clone of the table is in the same one.
+    /// The group of the domain's tables to which the table belongs: see [`Version`](crate::Version). A clone of the
+    /// table is in the same group.
     pub fn group(&self) -> usize {
         self.group
     }
 
-    /// A change of what readers find begins: see [`Domain::begin_change`].
+    /// Begins a change of what readers find: see [`Domain::begin_change`].
     pub(crate) fn begin_change(&self) -> Change {
         self.domain.begin_change(Groups::of(self.group))
     }
 
-    /// What the program says about the table.
+    /// What the program declares about the table.
     pub fn spec(&self) -> &Arc<TableSpec> {
         &self.spec
     }
@@ -122,7 +124,7 @@ impl TableView {
         &self.keys
     }
 
-    /// Where action and action data are in records.
+    /// The positions of action and action data in records.
     pub fn record_layout(&self) -> &RecordLayout {
         &self.records
     }
@@ -131,18 +133,18 @@ impl TableView {
     ///
     /// # Panics
     ///
-    /// Unless there is one value per field of [`TableSpec::keys`], selectors included, and the pin is one of the
+    /// Unless there is one value per field of [`TableSpec::keys`], selectors included, and the pin belongs to the
     /// table's [domain](TableView::domain).
     pub fn lookup<'a>(&'a self, key: &[Bits], pin: &'a Pin<'_>) -> LookupResult<'a> {
         assert_eq!(key.len(), self.spec.keys.len(), "one value per key field");
         self.lookup_words(&self.keys.pack(key), pin)
     }
 
-    /// The same by the words of a key: see [`TableView::find`].
+    /// The entry and the action for a key given as words: see [`TableView::find`].
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the table's domain.
+    /// Unless the pin belongs to the table's domain.
     pub fn lookup_words<'a>(&'a self, key: &[u64], pin: &'a Pin<'_>) -> LookupResult<'a> {
         match self.find(key, self.engine.hint(key), pin) {
             Some(record) => {
@@ -167,36 +169,37 @@ impl TableView {
         Some(record.slot())
     }
 
-    /// Asks for the memory that a lookup of this key reads first, without waiting for it. The result goes into
-    /// [`TableView::find`] with the same key.
+    /// Prefetches the memory that a look-up of this key reads first, without waiting for it. The result must be passed
+    /// to [`TableView::find`] with the same key.
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the table's domain.
+    /// Unless the pin belongs to the table's domain.
     #[inline]
     pub fn prefetch(&self, key: &[u64], pin: &Pin<'_>) -> Hint {
         pin.assert_guards(&self.domain);
         self.engine.prefetch(key, pin)
     }
 
-    /// The record of the entry that wins, or `None` for a miss. `key` has [`KeyLayout::words`] words, with zeros where
-    /// no field is.
+    /// The record of the entry that wins, or `None` for a miss. `key` has [`KeyLayout::words`] words; bits that belong
+    /// to no field are zero.
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the table's domain.
+    /// Unless the pin belongs to the table's domain.
     #[inline]
     pub fn find<'a>(&'a self, key: &[u64], hint: Hint, pin: &'a Pin<'_>) -> Option<Record<'a>> {
         pin.assert_guards(&self.domain);
         self.engine.find(key, hint, pin).map(Record::new)
     }
 
-    /// Looks several keys up, so that their memory accesses overlap: gives the record, or `None` for a miss, of each to
-    /// `found`. `key` gives the words of a key by its index, as for [`TableView::find`]. At most [`FIND_MAX`] keys.
+    /// Looks several keys up, so that their memory accesses overlap. Calls `found` for each key with the record, or
+    /// `None` for a miss. `key` returns the words of a key by its index, as for [`TableView::find`]. At most
+    /// [`FIND_MAX`] keys.
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the table's domain, and when there are more keys.
+    /// Unless the pin belongs to the table's domain, and if there are more keys.
     #[inline]
     pub fn find_all<'a, 'k>(
         &'a self,
@@ -211,36 +214,37 @@ impl TableView {
         self.engine.find_all(count, key, found, pin);
     }
 
-    /// The table for [`find_together`](crate::find_together), if a look-up reads one place of memory, whose address says the key.
-    /// Without slots in what is found there may be one that has them not, which is smaller.
+    /// The table for [`find_together`](crate::find_together), if a look-up makes a single memory access at an address
+    /// that the key determines. If slots are not needed, this may be a smaller copy of the table without slots.
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the table's domain.
+    /// Unless the pin belongs to the table's domain.
     #[inline]
     pub fn one_place<'a>(&'a self, needs_slots: bool, pin: &'a Pin<'_>) -> Option<OnePlace<'a>> {
         pin.assert_guards(&self.domain);
         self.engine.one_place(needs_slots, pin)
     }
 
-    /// What [`TableView::prefetch`] would return, for lookups without one.
+    /// A hint for look-ups without a [`TableView::prefetch`].
     #[inline]
     pub fn hint(&self, key: &[u64]) -> Hint {
         self.engine.hint(key)
     }
 
-    /// The record of the default action; its slot means nothing.
+    /// The record of the default action. Its slot has no meaning.
     #[inline]
     pub fn default_record<'a>(&'a self, pin: &'a Pin<'_>) -> Record<'a> {
         pin.assert_guards(&self.domain);
         Record::new(&self.default.load(pin).record)
     }
 
-    /// Where the table is, for machine code that searches it as [`Search`](crate::Search) says. Valid while the pin lives.
+    /// The table's location, for machine code that searches it as [`Search`](crate::Search) says. Valid while the pin
+    /// lives.
     ///
     /// # Panics
     ///
-    /// Unless the pin is one of the table's domain.
+    /// Unless the pin belongs to the table's domain.
     #[inline]
     pub fn location(&self, pin: &Pin<'_>) -> Location {
         self.engine.location(self.default_record(pin).as_ptr(), pin)
@@ -252,12 +256,12 @@ impl TableView {
         pin.assert_guards(&self.domain);
         let entry = self.entries.row(slot)[0].load(Ordering::Acquire);
         assert!(!entry.is_null(), "a slot that a lookup found");
-        // SAFETY: the pointer is that of an `Arc` of which this slot holds a count, and which the table releases when
+        // SAFETY: the pointer is that of an `Arc` of which this slot holds a count. The table releases the count when
         // no pin can have found the slot.
         unsafe { &*entry }
     }
 
-    /// The bytes that a selector's hash is computed over: the values of the selector fields, one after the other, in
+    /// The bytes over which a selector's hash is computed: the values of the selector fields, one after another, in
     /// network order.
     pub fn selector_input(&self, key: &[Bits]) -> Vec<u8> {
         let selectors = self.spec.keys.iter().zip(key);
@@ -272,7 +276,7 @@ impl TableView {
         &self.engine
     }
 
-    /// Lets readers find an entry by its slot; what was there before.
+    /// Lets readers find an entry by its slot. Returns the previous entry of the slot.
     pub(crate) fn set_entry(&self, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
         let place = &self.entries.make(entry.slot() as u32)[0];
         let old = place.swap(Arc::into_raw(Arc::clone(entry)).cast_mut(), Ordering::AcqRel);
@@ -280,7 +284,7 @@ impl TableView {
         (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
     }
 
-    /// Empties a slot that no reader can find.
+    /// Empties a slot that readers cannot find.
     pub(crate) fn clear_entry(&self, slot: u32) {
         release(&self.entries.row(slot)[0]);
     }
@@ -289,7 +293,7 @@ impl TableView {
         self.default.replace(default_action(&self.spec, &self.records, call))
     }
 
-    /// Bytes of what is the same for all engines: the places of the entries.
+    /// Bytes that are independent of the engine: the pointers to the entries.
     pub(crate) fn entry_places_bytes(&self) -> usize {
         self.entries.memory_bytes()
     }
@@ -298,11 +302,11 @@ impl TableView {
 /// See [`TableView::prefetch`].
 pub type Hint = u64;
 
-/// Keys that [`TableView::find_all`] takes at once.
+/// The most keys for one call of [`TableView::find_all`].
 pub const FIND_MAX: usize = 64;
 
 fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) -> DefaultAction {
-    // The default of a table with members or groups is an action all the same.
+    // In a table with members or groups, the default is still an action.
     let direct = TableSpec {
         implementation: crate::table::Implementation::Direct,
         ..spec.clone()
@@ -318,7 +322,7 @@ fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) ->
     }
 }
 
-/// Drops the count that a place holds.
+/// Releases the count that a slot's pointer holds.
 fn release(place: &AtomicPtr<Entry>) {
     let entry = place.swap(std::ptr::null_mut(), Ordering::AcqRel);
     if !entry.is_null() {

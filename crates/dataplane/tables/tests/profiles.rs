@@ -1,4 +1,4 @@
-//! Action profiles: choice in proportion to weights, and references.
+//! Action profiles: selection in proportion to weights, and references.
 
 use forebay_bits::Bits;
 use forebay_tables::{ActionCall, ActionId, ActionProfile, ActionRef, GroupId, MemberId, ProfileError};

@@ -1,4 +1,4 @@
-//! A writer at work while readers look up: every lookup gives an outcome from before or after a write, nothing else.
+//! A writer at work while readers look up: every look-up has a result from before or after a write, nothing else.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ const ACTION: ActionId = ActionId(3);
 const KEYS: u64 = 4096;
 const WRITES: u64 = 30_000;
 const READERS: usize = 2;
-/// A table of so many bytes has many entries that stay.
+/// A table of at least this many bytes has many entries that stay.
 const LARGE_BYTES: usize = 64 << 20;
-/// The argument of the entry that every key matches, where there is one.
+/// The argument of the entry that matches every key, if there is one.
 const FALLBACK: u64 = u64::MAX - 1;
 const DEFAULT: u64 = u64::MAX;
 
-/// Data of three words, all the same: half an entry would show.
+/// Data of three equal words, so that a half-written entry would be noticed.
 fn call(argument: u64) -> ActionCall {
     ActionCall::new(ACTION, vec![Bits::new(64, argument.into()); 3])
 }
@@ -46,13 +46,13 @@ fn argument(call: &ActionCall) -> u64 {
     words[0]
 }
 
-/// The values of the fields for a number.
+/// The values of the fields that belong to a number.
 type Fields = fn(u64) -> Vec<Bits>;
-/// The entry that only this number's fields match.
+/// The conditions of the entry that matches only this number's fields.
 type Condition = fn(u64) -> Vec<KeyMatch>;
 
-/// What the words of the record say, which machine code reads, those that a look-up together with others finds, and what the entry
-/// says.
+/// The results of three look-ups: from the words of the record, which machine code reads; from a look-up together with
+/// others; and from the entry.
 fn look_up(view: &TableView, fields: &[Bits], reader: &mut forebay_tables::Reader) -> [u64; 3] {
     let pin = reader.pin();
     let words = view.key_layout().pack(fields);
@@ -108,7 +108,7 @@ fn argument_of(view: &TableView, record: Record<'_>) -> u64 {
     values[0]
 }
 
-/// One writer inserts, modifies and deletes. An entry's argument is `number * WRITES + time of the write`; `times` has
+/// One writer inserts, modifies and deletes. An entry's argument is `number * WRITES + time of the write`. `times` has
 /// the time of the last write to each number twice: before it began, and after it ended.
 fn run(mut table: Table, fallback: Option<Vec<KeyMatch>>, condition: Condition, fields: Fields, writes: u64) {
     let otherwise = if fallback.is_some() { FALLBACK } else { DEFAULT };
@@ -153,7 +153,7 @@ fn run(mut table: Table, fallback: Option<Vec<KeyMatch>>, condition: Condition, 
                 *id = None;
             }
         }
-        // The writer's own lookup has the last word.
+        // The writer's own look-up decides.
         let found = table.lookup(&fields(number)).action;
         let ActionRef::Call(found) = found else {
             panic!("{found:?}")
@@ -169,8 +169,8 @@ fn run(mut table: Table, fallback: Option<Vec<KeyMatch>>, condition: Condition, 
     readers.into_iter().for_each(|reader| reader.join().unwrap());
     assert!(lookups.load(Ordering::Relaxed) > 0);
     ids.into_iter().flatten().for_each(|id| drop(table.delete(id).unwrap()));
-    // Records and places of entries keep their memory for later ones; what indexes them does not, but for arrays of cells of which
-    // the others need as many.
+    // Records and places of entries keep their memory for later entries. Their indices do not, except for arrays of
+    // cells.
     let kept = (KEYS as usize * 2 + 64) * (size_of::<[u64; 6]>() + size_of::<usize>());
     let kept = kept + if empty_bytes > LARGE_BYTES { empty_bytes / 10 } else { 0 };
     assert!(
@@ -211,7 +211,7 @@ fn address(number: u64) -> Bits {
     Bits::new(32, (number << 16).into())
 }
 
-/// A prefix of one, of 32 − 0, 4 or 8 bits.
+/// A prefix of 32, 28 or 24 bits of a number's address.
 fn prefix(number: u64) -> Vec<KeyMatch> {
     vec![KeyMatch::Lpm {
         value: address(number),
@@ -230,7 +230,7 @@ fn prefixes() {
     );
 }
 
-/// The same beside so many other prefixes that there are short cells, with few contents for all of those.
+/// The same with many other prefixes, so that there are short cells, with few contents for all of them.
 #[test]
 fn prefixes_among_many() {
     let others = 40_000;
@@ -272,7 +272,7 @@ fn prefixes_beside_exact_fields() {
     );
 }
 
-/// Few masks and many: hash tables appear and go, and bit vectors fill.
+/// Few masks and many: hash tables appear and disappear, and bit vectors fill.
 #[test]
 fn rules_of_many_masks() {
     run(

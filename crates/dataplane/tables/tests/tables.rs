@@ -1,4 +1,4 @@
-//! What tables refuse, and what they do beside matching.
+//! What tables refuse, and what they do besides matching.
 
 use forebay_bits::Bits;
 use forebay_tables::{
@@ -49,7 +49,7 @@ fn with_action(action: EntryAction) -> NewEntry {
     NewEntry::new(key(0), 0, action)
 }
 
-/// As `exact()`, of many entries, which packets add.
+/// A larger table like `exact()`, to which packets add entries.
 fn learning() -> Table {
     let spec = exact().spec().clone();
     Table::new(TableSpec {
@@ -372,7 +372,7 @@ fn a_modified_entry_keeps_its_timeout_unless_it_gets_another() {
     assert_eq!(timeout(&table), 7);
 }
 
-/// A look-up of some keys, which begin at all words behind one another, and what was found.
+/// A look-up of several keys, whose words begin at consecutive words of `keys`, and its results.
 #[derive(Clone, Copy)]
 struct Words<'pin, 'a> {
     place: OnePlace<'pin>,
@@ -407,7 +407,7 @@ fn without_slot(word: u64) -> u64 {
     word >> SLOT_BITS << SLOT_BITS
 }
 
-/// The words of the records of these keys, slots left out, by all ways to look keys up together.
+/// The words of the records of these keys without slots, from each way to look keys up together.
 fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
     let view = table.view();
     let mut reader = view.domain().reader();
@@ -438,7 +438,7 @@ fn words_found(table: &Table, keys: &[u64]) -> [Vec<Option<u64>>; 2] {
     found
 }
 
-/// Whether a look-up gives a word in place of a record.
+/// Whether a look-up returns a word in place of a record.
 fn gives_words(table: &Table) -> bool {
     let mut reader = table.view().domain().reader();
     let pin = reader.pin();

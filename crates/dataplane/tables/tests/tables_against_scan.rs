@@ -13,10 +13,10 @@ const SMALL: usize = 12;
 const LARGE: usize = 400;
 const ACTION: ActionId = ActionId(7);
 
-/// What an entry asks of one field, as a mask or a pair of bounds on small numbers.
+/// The condition of an entry on one field, as a mask or a pair of bounds on small numbers.
 ///
-/// Field values are `number * scale`, where the scale places four bits at the top of the field:
-/// engines see wide values while the oracle counts on its fingers.
+/// Field values are `number * scale`, where the scale moves four bits to the top of the field: engines see wide
+/// values, but the oracle works with small numbers.
 #[derive(Clone, Debug, PartialEq)]
 enum Condition {
     Masked { value: u64, mask: u64 },
@@ -91,7 +91,7 @@ fn scaled(width: u32, number: u64) -> Bits {
     Bits::new(width, number.into()).shl(u64::from(width) - 4)
 }
 
-/// The condition as a control plane would say it, and as the oracle sees it.
+/// The condition for the control plane, and for the oracle.
 fn condition(spec: KeySpec, value: u64, extra: u64) -> (KeyMatch, Condition) {
     let width = spec.width;
     let bits = |number| scaled(width, number);
@@ -181,7 +181,7 @@ fn keys() -> impl Strategy<Value = Vec<KeySpec>> {
     prop::collection::vec(field, 0..4)
 }
 
-/// Steps with conditions of any or of a few forms, `inserts` of ten times an insertion.
+/// Steps with conditions of any form or of a few forms. `inserts` of ten steps are insertions.
 fn steps(fields: usize, extras: &'static [u64], inserts: u32, count: usize) -> impl Strategy<Value = Vec<Step>> {
     let number = || 0u64..16;
     let extra = prop::sample::select(extras);
@@ -280,7 +280,7 @@ fn run(keys: Vec<KeySpec>, steps: &[Step], size: usize) {
         let before = (number % 8 == 0).then(|| table.clone());
         let order: Vec<EntryId> = table.entries().map(|entry| entry.id()).collect();
         apply(&mut table, &mut oracle, step);
-        // A clone does not see what is written afterwards, and can be written itself.
+        // A clone does not see later writes, and can be written itself.
         if let Some(clone) = before {
             assert!(clone.entries().map(|entry| entry.id()).eq(order));
             if number % 16 == 0 {
