@@ -1,14 +1,14 @@
-//! Whether two pipelines with the same program and the same packets behind them are in the same state.
+//! Compares the states of two pipelines that have executed the same program and the same packets.
 
 use crate::load::Pipeline;
 
-/// Elements of an array that are compared. Packets of a test do not reach further, and larger arrays are mostly memory
-/// that nobody has touched.
+/// The number of elements of an array that are compared. Packets of tests do not use larger indices, and larger arrays
+/// consist mostly of memory that was never accessed.
 const ELEMENTS_MAX: usize = 1 << 20;
 
 impl Pipeline {
-    /// What packets have written (registers, counters, drop counters) and is not the same in `other`, a pipeline of the
-    /// same program: a line of text for each array.
+    /// Arrays that packets have written (registers, counters, drop counters) and that differ from those of `other`, a
+    /// pipeline of the same program: a line of text for each array.
     pub fn differences(&self, other: &Pipeline) -> Vec<String> {
         let mut found = Vec::new();
         let registers = self.stateful.registers.iter().zip(&other.stateful.registers);

@@ -1,5 +1,5 @@
-//! Errors of loading a program and of control-plane requests. Every message names the P4 object and says what would be
-//! right.
+//! Errors of loading a program and of control-plane requests. Every message names the P4 object and what would be
+//! correct.
 
 use crate::memory::{Demand, readable};
 use std::fmt;
@@ -17,14 +17,14 @@ pub enum LoadError {
     TooLarge {
         /// P4 name.
         name: String,
-        /// Size asked for.
+        /// The requested size.
         size: u64,
     },
-    /// Everything together needs more than the limit.
+    /// The program's state needs more memory than the limit.
     TooMuchMemory {
         /// Bytes that the program's state needs.
         needed: u64,
-        /// Bytes that it may have.
+        /// The limit in bytes.
         limit: u64,
         /// The largest objects, the largest first.
         largest: Vec<Demand>,
@@ -79,7 +79,7 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// What a control-plane name can name.
+/// The kinds of objects that a control-plane name can denote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// Table.
@@ -96,7 +96,7 @@ pub enum ObjectKind {
     Meter,
     /// Parser value set.
     ValueSet,
-    /// Hash with parameters of the control plane.
+    /// A hash whose parameters the control plane sets.
     Calculation,
     /// Multicast group.
     MulticastGroup,
@@ -124,24 +124,24 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-/// Why a control-plane request was refused. Nothing was changed.
+/// Why a control-plane request was refused. A refused request changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ControlError {
     /// There is no such object.
     Unknown {
-        /// What was looked for.
+        /// The kind of object.
         kind: ObjectKind,
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// Names that exist.
         known: Vec<String>,
     },
     /// The name is a suffix of several objects' names.
     Ambiguous {
-        /// What was looked for.
+        /// The kind of object.
         kind: ObjectKind,
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// The candidates.
         candidates: Vec<String>,
@@ -152,12 +152,12 @@ pub enum ControlError {
         name: String,
         /// What was counted.
         what: &'static str,
-        /// How many there must be.
+        /// The required number.
         expected: usize,
-        /// How many were given.
+        /// The given number.
         given: usize,
     },
-    /// A value needs more bits than its field has.
+    /// A value has more bits than its field.
     ValueTooWide {
         /// P4 name of the object.
         name: String,
@@ -175,7 +175,7 @@ pub enum ControlError {
         /// Its match kind.
         expected: &'static str,
     },
-    /// A prefix longer than the field, a range whose ends are reversed.
+    /// A prefix longer than the field, or a range whose bounds are reversed.
     InvalidMatch {
         /// P4 name of the table.
         name: String,
@@ -184,11 +184,11 @@ pub enum ControlError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A priority that is not a number of 32 bits with a sign.
+    /// A priority that is not a signed number of 32 bits.
     Priority {
         /// P4 name of the table.
         name: String,
-        /// What was given.
+        /// The given priority.
         given: i64,
     },
     /// The action may not be used there.
@@ -221,18 +221,18 @@ pub enum ControlError {
         /// What does not exist.
         what: String,
     },
-    /// No room.
+    /// The object is full.
     Full {
         /// P4 name of the object.
         name: String,
-        /// How many it holds.
+        /// The most items that it holds.
         size: u64,
     },
-    /// No memory: with another entry the state would need more than its limit.
+    /// Another entry would need more memory than the limit for the program's state.
     NoMemory {
         /// P4 name of the table.
         name: String,
-        /// Bytes that the program's state may have.
+        /// The limit in bytes.
         limit: u64,
     },
     /// The member is used by an entry or a group.
@@ -251,12 +251,12 @@ pub enum ControlError {
         /// The array's size.
         size: u64,
     },
-    /// The request does not suit the object: a member for a table without profile, a direct counter of a table that
-    /// has none, an array request to a direct counter.
+    /// The request does not suit the object: a member for a table without a profile, a direct counter of a table
+    /// without one, or an array request to a direct counter.
     Unsuitable {
         /// P4 name of the object.
         name: String,
-        /// What would be right.
+        /// What would be correct.
         expected: &'static str,
     },
 }
@@ -313,7 +313,7 @@ impl fmt::Display for ControlError {
 
 impl std::error::Error for ControlError {}
 
-/// Names in a message: at most this many are listed.
+/// The most names that a message lists.
 const NAMES_LISTED_MAX: usize = 12;
 
 fn write_names(f: &mut fmt::Formatter<'_>, intro: &str, names: &[String]) -> fmt::Result {

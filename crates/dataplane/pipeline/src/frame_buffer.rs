@@ -1,4 +1,4 @@
-//! A frame in memory, with room before it: headers come and go there, and the payload stays where it is.
+//! A frame in memory with room before it: headers are added and removed there, and the payload stays where it is.
 //!
 //! ```text
 //! memory   │ room │ headers │ payload │
@@ -8,19 +8,19 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// Room for headers that packets get.
+/// Room for headers that are added.
 const HEADROOM_BYTES: usize = 64;
 
-/// See the [module](self). It is the slice of the frame's bytes.
+/// See the [module](self). It dereferences to the frame's bytes.
 #[derive(Clone, Default)]
 pub struct FrameBuffer {
     memory: Vec<u8>,
-    /// Where the frame begins, at most the length of the memory.
+    /// The index of the frame's first byte, at most the length of the memory.
     start: usize,
 }
 
 impl FrameBuffer {
-    /// Becomes an empty frame with room before it, in the same memory.
+    /// Becomes an empty frame with room before it, reusing the memory.
     pub fn begin(&mut self) {
         self.memory.clear();
         self.memory.resize(HEADROOM_BYTES, 0);
@@ -32,19 +32,19 @@ impl FrameBuffer {
         self.memory.extend_from_slice(bytes);
     }
 
-    /// Keeps the first bytes, so many if there are more.
+    /// Keeps at most the first `length` bytes.
     #[inline]
     pub fn truncate(&mut self, length: usize) {
         self.memory.truncate(self.start.saturating_add(length));
     }
 
-    /// The bytes.
+    /// The frame's bytes.
     pub fn into_vec(mut self) -> Vec<u8> {
         self.memory.drain(..self.start);
         self.memory
     }
 
-    /// The memory, with any bytes.
+    /// The memory, with unspecified contents.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.memory
     }
@@ -54,7 +54,7 @@ impl FrameBuffer {
         self.memory.capacity() == 0
     }
 
-    /// Puts other bytes in place of the first `length`.
+    /// Replaces the first `length` bytes by other bytes.
     pub(crate) fn replace_front(&mut self, length: usize, front: &[u8]) {
         if self.start + length < front.len() {
             self.make_room(front.len() - length);
@@ -63,23 +63,24 @@ impl FrameBuffer {
         self.memory[self.start..][..front.len()].copy_from_slice(front);
     }
 
-    /// The frame, to be changed in place: its first byte, how many there are, and the first byte of the room before it.
+    /// The frame, to be changed in place: the address of its first byte, its length, and the address of the room
+    /// before it.
     pub(crate) fn in_place(&mut self) -> (*mut u8, usize, *const u8) {
         let floor = self.memory.as_mut_ptr();
         (floor.wrapping_add(self.start), self.len(), floor)
     }
 
-    /// The frame has been changed in place, and has so many bytes now from this one on.
+    /// Records that the frame was changed in place: it now begins at `start` and has `length` bytes.
     ///
     /// # Panics
-    /// When that is not within the frame and the room before it.
+    /// If that is not within the frame and the room before it.
     pub(crate) fn changed(&mut self, start: *const u8, length: usize) {
         self.start = start.addr() - self.memory.as_ptr().addr();
         assert!(self.start + length <= self.memory.len(), "it was changed in place");
         self.memory.truncate(self.start + length);
     }
 
-    /// So much more room before the frame.
+    /// Adds this many bytes to the room before the frame.
     #[cold]
     fn make_room(&mut self, bytes: usize) {
         let end = self.memory.len();
@@ -90,7 +91,7 @@ impl FrameBuffer {
 }
 
 impl From<Vec<u8>> for FrameBuffer {
-    /// Without room before it.
+    /// A frame without room before it.
     fn from(memory: Vec<u8>) -> Self {
         FrameBuffer { memory, start: 0 }
     }

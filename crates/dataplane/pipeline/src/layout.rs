@@ -1,4 +1,4 @@
-//! What specialised code of v1model needs to know of a program's bodies and slots.
+//! The bodies and slots of a v1model program that specialised code needs.
 
 use crate::error::LoadError;
 use forebay_exec::Preserve;
@@ -15,8 +15,8 @@ pub(crate) struct Blocks {
     pub(crate) deparser: BodyId,
 }
 
-/// Slots of `standard_metadata`. Those that the architecture cannot do without are no options; the rest is left out by
-/// programs with a `standard_metadata_t` of their own.
+/// Slots of `standard_metadata`. Those that the architecture requires are not optional. Programs with their own
+/// `standard_metadata_t` may leave out the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Intrinsics {
     pub(crate) ingress_port: SlotId,
@@ -38,7 +38,7 @@ pub(crate) struct Intrinsics {
     pub(crate) qid: Option<SlotId>,
 }
 
-/// A program as v1model sees it.
+/// The parts of a program that v1model uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) blocks: Blocks,
@@ -46,7 +46,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a program for v1model; none of others.
+    /// The layout of a v1model program; `None` for other architectures.
     pub(crate) fn of(program: &Program) -> Result<Option<Layout>, LoadError> {
         let is_v1model = program.architecture == Architecture::V1Model;
         is_v1model.then(|| Layout::new(program)).transpose()
@@ -60,7 +60,7 @@ impl Layout {
     }
 }
 
-/// The slots that a new pass keeps; none when there is no such list. Programs name lists by eight bits.
+/// The slots that a new pass keeps; empty when there is no such list. Programs identify lists by eight bits.
 pub(crate) fn field_list(program: &Program, preserve: Preserve) -> &[SlotId] {
     let named = preserve.field_list.filter(|index| *index <= u32::from(u8::MAX));
     let list = named.and_then(|index| program.field_lists.get(&index));

@@ -7,12 +7,12 @@
 //! ```
 //!
 //! * [`Pipeline::load`] turns a [`forebay_ir::Program`] into tables, objects and replication state.
-//! * A [`Worker`] processes bursts of packets; each thread has its own, all share one [`Pipeline`].
-//! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]), which `graph/` follows, with the
-//!   interpreter or with machine code. Specialised code has that built in, for programs with one parser and one deparser,
-//!   which `straight/` makes of those with more.
+//! * A [`Worker`] processes bursts of packets. Each thread has its own worker; all workers share one [`Pipeline`].
+//! * What an architecture does between and after the bodies is a graph ([`forebay_ir::pipeline`]). `graph/` follows
+//!   it, with the interpreter or with machine code. Specialised code includes the graph; it exists for programs with
+//!   one parser and one deparser. `straight/` converts programs with several of them to that form.
 //!
-//! A pipeline does no input or output and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
+//! A pipeline does no input or output, and reads no clock: see [`IngressArguments`] and [`EgressArguments`].
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -44,7 +44,7 @@ pub use error::{ControlError, LoadError, ObjectKind};
 pub use forebay_arch::psa::PORT_CPU as PORTABLE_CPU_PORT;
 /// `PSA_PORT_RECIRCULATE`: copies may have this port in programs for PSA.
 pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
-/// `egress_spec` of a v1model packet that is to be dropped.
+/// The value of `egress_spec` that drops a v1model packet.
 pub use forebay_arch::v1model::DROP_PORT;
 pub use forebay_exec::{Event, NoTrace, Tracer};
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};

@@ -1,4 +1,4 @@
-//! From a program to a pipeline.
+//! Loads a program into a pipeline.
 
 use crate::control::convert;
 use crate::control::learning::{Book, Learning};
@@ -22,58 +22,58 @@ use forebay_tables::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// What runs the bodies of a program. Every engine gives the same results.
+/// The executor of a program's bodies. All engines give the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
     /// `forebay-interp`, the reference.
     #[default]
     Interpreter,
-    /// `forebay-jit`: machine code. Packets that are traced go through the interpreter.
+    /// `forebay-jit`: machine code. Traced packets go through the interpreter.
     Jit,
 }
 
-/// When the fast path of [`Engine::Jit`] is compiled: the whole program as one function, which takes longer than its
-/// bodies.
+/// When the fast path of [`Engine::Jit`] is compiled. It is the whole program as one function, so compiling it takes
+/// longer than compiling the bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FastPath {
-    /// Loading waits for it.
+    /// During loading.
     #[default]
     BeforePackets,
-    /// In a thread of its own; packets go the slow path until it is ready.
+    /// In a thread of its own. Until it is ready, packets take the slow path.
     BesidePackets,
-    /// Not at all: [`crate::Worker::pass`] is not called.
+    /// Never: [`crate::Worker::pass`] must not be called.
     Never,
-    /// Not at all, but all that would keep packets off it is known: see [`Pipeline::obstacles`].
+    /// Never, but everything that would keep packets off it is known: see [`Pipeline::obstacles`].
     Planned,
 }
 
-/// Expiry profiles whose times an operator may set.
+/// The number of expiry profiles whose times an operator may set.
 pub const EXPIRY_PROFILES: usize = 16;
 
-/// Limits, and which executor runs the program.
+/// Limits, and the choice of executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What runs the bodies.
     pub engine: Engine,
-    /// Operations that one body may execute for one packet.
+    /// The most operations of one body for one packet.
     pub step_limit: u64,
-    /// Resubmissions of one packet.
+    /// The most resubmissions of one packet.
     pub resubmit_limit: u32,
-    /// Recirculations of one packet.
+    /// The most recirculations of one packet.
     pub recirculate_limit: u32,
-    /// Clones from egress of a clone from egress of ... one packet.
+    /// The length of the longest chain of clones from egress, each cloned from the previous one.
     pub clone_limit: u32,
-    /// Bytes that a packet may have.
+    /// The most bytes of a packet.
     pub packet_limit: u32,
-    /// When machine code of the fast path is made.
+    /// When the fast path is compiled.
     pub fast_path: FastPath,
-    /// Bytes that registers, counters, meters and table entries may need together; none for any number.
+    /// The most bytes of registers, counters, meters and table entries together; `None` for no limit.
     pub memory_limit: Option<u64>,
-    /// Threads that move packets: each counts in memory of its own.
+    /// The number of threads that move packets. Each counts in memory of its own.
     pub workers: u32,
-    /// Times of expiry profiles by number, in nanoseconds, in place of those that the program or the architecture names; 0 for
-    /// never.
+    /// Times of expiry profiles by number, in nanoseconds; 0 for never. They replace the times from the program or the
+    /// architecture.
     pub expiry_profiles: [Option<u64>; EXPIRY_PROFILES],
 }
 
@@ -100,14 +100,14 @@ pub struct Pipeline {
     pub(crate) program: Program,
     pub(crate) options: Options,
     pub(crate) storage: Storage,
-    /// The program as machine code, when [`Options::engine`] asks for it.
+    /// The program's machine code, with the engine [`Engine::Jit`].
     pub(crate) code: Option<MachineCode>,
     /// See [`Worker::goes_round_by`](crate::Worker::goes_round_by).
     pub(crate) loop_port: Option<u32>,
     pub(crate) plan: LookupPlan,
     pub(crate) stateful: Stateful,
     pub(crate) learning: Learning,
-    /// What another entry adds to the memory of each table: see [`memory::entry_bytes`].
+    /// The memory that another entry of each table needs: see [`memory::entry_bytes`].
     pub(crate) entry_bytes: Vec<u64>,
     /// The workers that read tables and snapshots.
     pub(crate) readers: Arc<Domain>,
@@ -116,7 +116,7 @@ pub struct Pipeline {
     drops: DropCounters,
 }
 
-/// Weights that a group of an action selector may add up to.
+/// The largest sum of weights in a group of an action selector.
 const GROUP_WEIGHT_MAX: u64 = 65_536;
 
 impl Pipeline {
@@ -125,12 +125,12 @@ impl Pipeline {
         Pipeline::load_with(program, Options::default())
     }
 
-    /// Loads a program, which has passed the verifier of `forebay-ir`: tables with the entries that stand in the
-    /// program, registers with their first values, everything else empty.
+    /// Loads a program that has passed the verifier of `forebay-ir`. Tables begin with the entries of the program,
+    /// registers with their initial values, and everything else empty.
     pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
         let state_bytes = memory::check(&program, &options)?;
         let sections = sections::place(&mut program);
-        // Before the graph is built, which needs it.
+        // Before the graph is built, since building it needs the layout.
         let layout = Layout::of(&program)?;
         forebay_arch::attach(&mut program).map_err(LoadError::Architecture)?;
         let storage = Storage::new(&program);
@@ -175,7 +175,7 @@ impl Pipeline {
         })
     }
 
-    /// Whether the program ever resubmits a packet.
+    /// Whether the program contains a resubmission.
     pub fn resubmits(&self) -> bool {
         let mut statements = self
             .program
@@ -207,7 +207,7 @@ impl Pipeline {
         &self.options
     }
 
-    /// A shard of all counters for a worker.
+    /// Reserves a shard of all counters for a worker.
     pub(crate) fn take_shard(&self) -> usize {
         let shard = self.stateful.take_shard();
         self.drops.make_shard(shard);
@@ -219,17 +219,17 @@ impl Pipeline {
         &self.drops
     }
 
-    /// What the control plane wrote until now.
+    /// What the control plane has written so far.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.control().snapshot)
     }
 
-    /// Exclusive access to the tables, for the control plane. Workers go on reading.
+    /// Exclusive access to the tables, for the control plane. Workers continue to read.
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same if no other thread has it.
+    /// Does the same if no other thread has access.
     pub(crate) fn try_control(&self) -> Option<MutexGuard<'_, Control>> {
         match self.control.try_lock() {
             Ok(control) => Some(control),
@@ -239,7 +239,7 @@ impl Pipeline {
     }
 }
 
-/// The CRCs with parameters of the control plane, as they are before it sets them.
+/// The CRCs whose parameters the control plane sets, with their initial parameters.
 fn load_calculations(program: &Program) -> Vec<Arc<Crc>> {
     let plain = |crc| match crc {
         CustomCrc::Crc16 => CrcParameters::CRC_16,
@@ -255,7 +255,7 @@ fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {
     ActionProfile::new(profile.size.try_into().unwrap_or(usize::MAX), GROUP_WEIGHT_MAX)
 }
 
-/// Entries that a table holds: those of the program are never too many.
+/// The most entries of a table; always at least the number of those in the program.
 fn table_size(table: &forebay_ir::Table) -> usize {
     let declared = usize::try_from(table.size).unwrap_or(usize::MAX);
     let most = match table.supports_timeout {
@@ -335,7 +335,7 @@ fn action_spec(program: &Program, listed: &forebay_ir::TableAction) -> ActionSpe
     ActionSpec::new(forebay_tables::ActionId(listed.action.0), widths, scope)
 }
 
-/// A field of a key in the words of `forebay-tables`.
+/// A field of a key, converted for `forebay-tables`.
 pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
     KeySpec {
         width: key.width,
@@ -343,7 +343,7 @@ pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
     }
 }
 
-/// The match kind in the words of `forebay-tables`.
+/// A match kind, converted for `forebay-tables`.
 pub(crate) fn match_kind(kind: MatchKind) -> forebay_tables::MatchKind {
     match kind {
         MatchKind::Exact => forebay_tables::MatchKind::Exact,
@@ -384,7 +384,7 @@ fn load_registers(program: &Program) -> Result<Vec<RegisterArray>, LoadError> {
     Ok(arrays)
 }
 
-/// Gives every element, all of which are 0, its value at the start.
+/// Sets every element of a zero array to its initial value.
 fn initialise(array: &RegisterArray, register: &forebay_ir::Register) {
     if !register.initial.is_zero() {
         for index in 0..register.size {

@@ -1,4 +1,4 @@
-//! The program as machine code, which is made in three steps.
+//! The machine code of a program. It is made in three steps.
 //!
 //! ```text
 //!   loading ──► general code: the graph ► packets can go
@@ -7,13 +7,14 @@
 //!                 and large tables: staged (a thread) ─► they wait for each other at look-ups
 //! ```
 //!
-//! General code is compiled in a few milliseconds. Specialised code is the program once more for each way through its parser,
-//! which takes ten times as long for large programs; packets need not wait for it, since general code gives the same bytes. Its
-//! further forms are made when a worker would like to have them.
+//! General code is compiled in a few milliseconds. Specialised code contains the program once for each path through
+//! its parser. For large programs, compiling it takes ten times as long. Packets need not wait for it, since general
+//! code gives the same bytes. Further variants are compiled when a worker requests them.
 //!
-//! A program with many ways through its parser has a fast path for some of them. When packets take others, workers say so
-//! ([`MachineCode::want_ways`]), and the fast path is compiled again, with these ways before others. What was compiled before stays,
-//! since workers may be in it, so this is done a few times only, each time for more packets than the time before.
+//! For a program with many paths through its parser, the fast path covers only some of them. When packets take others,
+//! workers report these ([`MachineCode::want_ways`]), and the fast path is compiled again with these paths preferred.
+//! The previous code stays, since workers may be executing it. So this is done only a few times, and each time needs
+//! more packets than the previous time.
 
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
@@ -33,62 +34,62 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug)]
 pub(crate) struct MachineCode {
     general: Box<GraphCode>,
-    /// Whether bursts may go through it in their own buffers.
+    /// Whether bursts may go through general code in their own buffers.
     takes_bursts: bool,
     /// The fast path, if there is one.
     fast_path: Option<Arc<Generations>>,
-    /// That of clones, if they may go it together; compiled when there are clones.
+    /// The fast path of clones, if clones may take one; compiled when there are clones.
     clones: Option<Arc<Generations>>,
-    /// What stands before the frames of clones that have been noted.
+    /// The header before the frames of noted clones.
     head: Head,
-    /// What keeps packets off it, as far as it is known before it is compiled.
+    /// What keeps packets off the fast path and is known before compilation.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
     /// Threads that compile.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// How often the fast path is compiled, for the ways through the parser that packets take.
+/// How many times the fast path is compiled for the parser paths that packets take.
 const GENERATIONS_MAX: usize = 8;
 
-/// Each time it takes so many times as many packets on ways that were left out as the time before.
+/// The factor by which the packets needed for a further compilation grow.
 const GROWTH: u64 = 4;
 
-/// The fast path, compiled once, and again for the ways through the parser that packets take.
+/// The fast path: compiled once, and again for the parser paths that packets take.
 #[derive(Debug)]
 struct Generations {
     program: Program,
     route: Route,
     step_limit: u64,
     all: [OnceLock<Compiled>; GENERATIONS_MAX],
-    /// The one that packets take. All up to it are there.
+    /// The generation that packets use. All generations up to it exist.
     present: AtomicUsize,
-    /// Whether the next one is being compiled.
+    /// Whether the next generation is being compiled.
     compiles: AtomicBool,
-    /// How often workers have asked for ways since the present one was made.
+    /// How many times workers have requested paths since the current generation was made.
     asked: AtomicU64,
 }
 
-/// The fast path, as far as it has been compiled.
+/// One generation of the fast path, as far as it has been compiled.
 #[derive(Debug, Default)]
 struct Compiled {
-    /// The ways through the parser that are in it before others, the first ones before all.
+    /// The preferred paths through the parser, the most preferred first.
     wanted: Vec<WayId>,
     cached: Form,
     straight: Form,
     staged: Form,
 }
 
-/// One of the forms of the fast path.
+/// One variant of the fast path.
 #[derive(Debug, Default)]
 struct Form {
     code: OnceLock<Result<ShortCode, CompileError>>,
-    /// Whether anybody has asked for it, or must not.
+    /// Whether it has been requested, or must not be.
     settled: AtomicBool,
 }
 
 impl Form {
-    /// Its code, if it is ready.
+    /// The code, if it is ready.
     #[inline]
     fn code(&self) -> Option<&ShortCode> {
         self.code.get()?.as_ref().ok()
@@ -96,8 +97,9 @@ impl Form {
 }
 
 impl MachineCode {
-    /// What packets of the program need; nothing with the interpreter. Sections in which tables are looked up, which begin at
-    /// `sections_with_lookups`, do not allow that packets change places: such programs have no fast path.
+    /// The code for a program's packets; `None` with the interpreter. Sections in which tables are looked up do not
+    /// allow packets to be reordered, so programs with such sections, which begin at `sections_with_lookups`, have no
+    /// fast path.
     #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
     pub(crate) fn new(
         program: &Program,
@@ -139,7 +141,7 @@ impl MachineCode {
             let budget = forebay_budget::of_thread();
             thread::spawn(move || match budget {
                 None => generations.compile(0, Order::Cached),
-                // When the budget is exceeded the program is not wanted any more.
+                // If the budget is exceeded, the program is no longer needed.
                 Some(budget) => drop(budget.run(|| generations.compile(0, Order::Cached))),
             })
         });
@@ -159,7 +161,7 @@ impl MachineCode {
         Ok(Some(machine_code))
     }
 
-    /// Machine code of a program for which there is no specialised code.
+    /// The machine code of a program without specialised code.
     fn of_graph(program: &Program, options: &Options, obstacle: Obstacle) -> Result<MachineCode, CompileError> {
         Ok(MachineCode {
             general: general(program, options)?,
@@ -173,31 +175,31 @@ impl MachineCode {
         })
     }
 
-    /// The code that every packet can take.
+    /// The code that every packet can use.
     #[inline]
     pub(crate) fn general(&self) -> &GraphCode {
         &self.general
     }
 
-    /// The same, if bursts may go through it.
+    /// General code, if bursts may go through it.
     #[inline]
     pub(crate) fn general_for_bursts(&self) -> Option<&GraphCode> {
         self.takes_bursts.then_some(&*self.general)
     }
 
-    /// The fast path in the form that is compiled first, if it is ready.
+    /// The variant of the fast path that is compiled first, if it is ready.
     #[inline]
     pub(crate) fn first(&self) -> Option<&ShortCode> {
         self.fast_path.as_ref()?.present().cached.code()
     }
 
-    /// The fast path in all forms that are ready, if the first one is.
+    /// All variants of the fast path that are ready, if the first one is.
     #[inline]
     pub(crate) fn forms(&self) -> Option<Forms<'_>> {
         self.fast_path.as_ref()?.present().forms()
     }
 
-    /// The same of the fast path of clones, which is compiled when it is asked for first.
+    /// All variants of the clones' fast path that are ready. The first call starts compiling it.
     #[inline]
     pub(crate) fn forms_of_clones(&self) -> Option<Forms<'_>> {
         let clones = self.clones.as_ref()?;
@@ -205,12 +207,12 @@ impl MachineCode {
         clones.present().forms()
     }
 
-    /// What stands before the frames of clones.
+    /// The header before the frames of clones.
     pub(crate) fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Says that another form would be of use.
+    /// Requests another variant.
     #[inline]
     pub(crate) fn want(&self, order: Order) {
         if let Some(generations) = &self.fast_path {
@@ -218,7 +220,7 @@ impl MachineCode {
         }
     }
 
-    /// The same of the fast path of clones.
+    /// Requests another variant of the clones' fast path.
     pub(crate) fn want_for_clones(&self, order: Order) {
         if let Some(generations) = &self.clones {
             self.want_of(generations, order);
@@ -241,7 +243,7 @@ impl MachineCode {
         }
     }
 
-    /// Says that packets take these ways through the parser, which are not in the fast path.
+    /// Reports that packets take these paths through the parser, which the fast path does not cover.
     #[cold]
     pub(crate) fn want_ways(&self, ways: &[WayId]) {
         let Some(generations) = &self.fast_path else { return };
@@ -251,7 +253,7 @@ impl MachineCode {
         }
     }
 
-    /// Does something in a thread of its own, unless packets are to wait for it.
+    /// Does work in a new thread, or at once if packets are to wait for it.
     #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
     fn beside(&self, generations: &Arc<Generations>, work: impl FnOnce(&Generations) + Send + 'static) {
         if self.beside_packets {
@@ -263,17 +265,17 @@ impl MachineCode {
         }
     }
 
-    /// How often the fast path has been compiled for the ways that packets take.
+    /// How many times the fast path has been compiled for the paths that packets take.
     #[inline]
     pub(crate) fn generation(&self) -> usize {
         let generations = self.fast_path.as_ref();
         generations.map_or(0, |generations| generations.present.load(Ordering::Relaxed))
     }
 
-    /// Waits for everything that is being compiled.
+    /// Waits until everything that is being compiled is ready.
     ///
     /// # Panics
-    /// When compiling did.
+    /// If compilation panicked.
     pub(crate) fn finish(&self) {
         let threads = std::mem::take(&mut *self.threads());
         for thread in threads {
@@ -281,7 +283,8 @@ impl MachineCode {
         }
     }
 
-    /// What keeps packets off the fast path; all of it once that is [ready](MachineCode::is_compiling), or when it is only planned.
+    /// What keeps packets off the fast path. The list is complete when the fast path is
+    /// [ready](MachineCode::is_compiling), or is only planned.
     pub(crate) fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = self.obstacles.clone();
         let present = self.fast_path.as_ref().map(|generations| generations.present());
@@ -293,7 +296,7 @@ impl MachineCode {
         all
     }
 
-    /// Whether the fast path is being compiled, and packets cannot take it yet.
+    /// Whether the fast path is still being compiled, so that packets cannot use it.
     pub(crate) fn is_compiling(&self) -> bool {
         let generations = self.fast_path.as_ref();
         generations.is_some_and(|generations| generations.present().cached.code.get().is_none())
@@ -305,7 +308,7 @@ impl MachineCode {
 }
 
 impl Generations {
-    /// Nothing is compiled yet.
+    /// A first generation, which is not compiled yet.
     fn new(program: &Program, route: Route, step_limit: u64) -> Generations {
         let first = Compiled::new(Vec::new(), route.keeps_order(program));
         let all: [OnceLock<Compiled>; GENERATIONS_MAX] = Default::default();
@@ -321,7 +324,7 @@ impl Generations {
         }
     }
 
-    /// The one that packets take.
+    /// The generation that packets use.
     #[inline]
     fn present(&self) -> &Compiled {
         let present = self.present.load(Ordering::Acquire);
@@ -334,7 +337,7 @@ impl Generations {
         compiled.form(order).code.get_or_init(compile);
     }
 
-    /// Whether the next one is to be compiled now that a worker asks for ways: by the caller then.
+    /// Counts a request for paths. Returns whether the caller must now compile the next generation.
     fn begins_next(&self) -> bool {
         let present = self.present.load(Ordering::Acquire);
         let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -342,7 +345,7 @@ impl Generations {
         asked >= enough && present + 1 < GENERATIONS_MAX && !self.compiles.swap(true, Ordering::Acquire)
     }
 
-    /// Compiles the next one, with these ways before those that were wanted before.
+    /// Compiles the next generation. It prefers these paths, and then those that were preferred before.
     fn compile_next(&self, ways: &[WayId]) {
         let next = self.present.load(Ordering::Acquire) + 1;
         let before = self.present().wanted.iter().filter(|way| !ways.contains(way));
@@ -362,7 +365,7 @@ impl Generations {
 }
 
 impl Compiled {
-    /// Nothing is compiled yet.
+    /// A generation that is not compiled yet.
     fn new(wanted: Vec<WayId>, keeps_order: bool) -> Compiled {
         let staged = Form::default();
         staged.settled.store(keeps_order, Ordering::Relaxed);
@@ -373,7 +376,7 @@ impl Compiled {
         }
     }
 
-    /// All forms that are ready, if the first one is.
+    /// All variants that are ready, if the first one is.
     #[inline]
     fn forms(&self) -> Option<Forms<'_>> {
         Some(Forms {
@@ -397,7 +400,7 @@ fn general(program: &Program, options: &Options) -> Result<Box<GraphCode>, Compi
     Ok(Box::new(compile_graph(program, graph, options.step_limit)?))
 }
 
-/// What is known before anything is compiled.
+/// The obstacles known before compilation.
 fn obstacles(program: &Program, route: &Route, step_limit: u64, sections_with_lookups: &[Location]) -> Vec<Obstacle> {
     let in_section = |location: &Location| Obstacle {
         kind: ObstacleKind::AtomicLookup,
@@ -410,7 +413,7 @@ fn obstacles(program: &Program, route: &Route, step_limit: u64, sections_with_lo
     all
 }
 
-/// The fast path could not be compiled.
+/// The obstacle of a fast path that could not be compiled.
 fn not_compiled(error: &CompileError) -> Obstacle {
     Obstacle {
         kind: ObstacleKind::TooLarge,

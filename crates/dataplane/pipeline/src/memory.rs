@@ -1,8 +1,8 @@
-//! What a program's state needs of memory, known before any of it is allocated.
+//! The memory that a program's state needs, computed before any of it is allocated.
 //!
-//! Registers, counters and meters count with all of their elements, whether packets use them or not: packets decide that
-//! later. The system gives memory where it is used first, so that an array of which little is used costs little meanwhile.
-//! Table entries count as they come.
+//! All elements of registers, counters and meters count, whether packets use them or not, because that is not known in
+//! advance. The system allocates memory on first use, so a sparsely used array takes little memory. Table entries
+//! count when they are added.
 
 use crate::error::{LoadError, ObjectKind};
 use crate::load::{Options, counter_size, meter_size};
@@ -10,20 +10,20 @@ use forebay_ir::{Program, Table};
 use forebay_jit::RegisterBanks;
 use forebay_tables::{CounterArray, MeterArray};
 
-/// Bytes that every entry takes: its place in the engine, in the lists of the control plane, and their room to grow.
+/// Bytes of each entry: its place in the engine and in the lists of the control plane, with their room to grow.
 const ENTRY_BYTES: u64 = 160;
-/// Bytes of an entry's date, when it may expire, and of what ends with it.
+/// Bytes of an entry's date and of what ends with the entry, if it may expire.
 const EXPIRY_BYTES: u64 = 112;
-/// Bytes of a word of its key, or of its action's data.
+/// Bytes of a word of an entry's key, or of its action's data.
 const WORD_BYTES: u64 = 24;
 
-/// Objects that a message names.
+/// The most objects that a message names.
 const NAMED_MAX: usize = 3;
 
-/// What an object needs.
+/// The memory that an object needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// What it is.
+    /// The kind of object.
     pub kind: ObjectKind,
     /// P4 name.
     pub name: String,
@@ -31,8 +31,8 @@ pub struct Demand {
     pub bytes: u64,
 }
 
-/// What each object of a program needs at the start, tables with the entries that stand in the program. `workers` is how
-/// many threads count packets.
+/// The memory that each object of a program needs initially; tables with the entries of the program. `workers` is the
+/// number of threads that count packets.
 pub fn demands(program: &Program, workers: u32) -> Vec<Demand> {
     let demand = |kind, name: &String, bytes| Demand {
         kind,
@@ -64,7 +64,7 @@ pub fn demands(program: &Program, workers: u32) -> Vec<Demand> {
     registers.chain(counters).chain(meters).chain(tables).collect()
 }
 
-/// Bytes that an entry of each table takes, about.
+/// The approximate bytes of an entry of each table.
 pub(crate) fn entry_bytes(program: &Program) -> Vec<u64> {
     program
         .tables
@@ -84,10 +84,10 @@ fn bytes_of_entry(program: &Program, table: &Table) -> u64 {
     ENTRY_BYTES + expiry + WORD_BYTES * (key + data.max().unwrap_or(0))
 }
 
-/// Bytes of everything; refuses a program that needs more than it may.
+/// Bytes of the whole state. Refuses a program that needs more than the limit.
 ///
 /// # Errors
-/// Names the largest objects.
+/// If the program needs too much memory. The error names the largest objects.
 pub(crate) fn check(program: &Program, options: &Options) -> Result<u64, LoadError> {
     let mut demands = demands(program, options.workers);
     let needed = demands
@@ -107,7 +107,7 @@ pub(crate) fn check(program: &Program, options: &Options) -> Result<u64, LoadErr
     }
 }
 
-/// A number of bytes for people.
+/// A number of bytes in readable form.
 pub(crate) fn readable(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;

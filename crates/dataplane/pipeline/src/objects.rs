@@ -1,10 +1,10 @@
-//! Tables and stateful objects of a loaded program, as an executor sees them.
+//! Tables and stateful objects of a loaded program, as executors see them.
 //!
 //! There are three kinds. Table entries are written one by one while workers look keys up: see `forebay_tables::view`.
-//! What else the control plane writes (profile members, value sets, replication) is in a [`Snapshot`]: a worker reads
-//! the present one during a burst, while a write makes new versions of what it changes and publishes them. What packets
-//! write (registers, counters, meters) is in [`Stateful`], shared by all and synchronised inside. No worker ever waits
-//! for the control plane.
+//! The other data of the control plane (profile members, value sets, replication) is in a [`Snapshot`]: a worker reads
+//! the current one during a burst, and a write makes new versions of what it changes and publishes them. What packets
+//! write (registers, counters, meters) is in [`Stateful`], which all share and which synchronises internally. Workers
+//! never wait for the control plane.
 
 use crate::control::learning::Book;
 use crate::load::Pipeline;
@@ -28,20 +28,20 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The control plane's side of what it writes.
+/// The control plane's view of its data.
 #[derive(Debug)]
 pub(crate) struct Control {
     /// By [`forebay_ir::TableId`].
     pub(crate) tables: Vec<Table>,
-    /// The snapshot that is published, but for the counts of references in its profiles, which no packet needs.
+    /// The published snapshot, except for the reference counts in its profiles, which packets do not need.
     pub(crate) snapshot: Arc<Snapshot>,
-    /// What all of the program's state needs: see [`crate::memory`].
+    /// The memory needed by the program's whole state: see [`crate::memory`].
     pub(crate) state_bytes: u64,
     /// When entries expire, and what ends with them.
     pub(crate) book: Book,
 }
 
-/// What the control plane writes, as workers read it. A clone shares everything with its original.
+/// The control plane's data as workers read it. A clone shares everything with its original.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     /// By [`forebay_ir::TableId`].
@@ -52,13 +52,13 @@ pub(crate) struct Snapshot {
     pub(crate) value_sets: Vec<Arc<Vec<Vec<KeyMatch>>>>,
     /// Multicast groups and clone sessions.
     pub(crate) replication: Arc<ReplicationEngine>,
-    /// By [`CalculationId`](forebay_ir::CalculationId): the CRCs with parameters of the control plane.
+    /// By [`CalculationId`](forebay_ir::CalculationId): the CRCs whose parameters the control plane sets.
     pub(crate) calculations: Arc<Vec<Arc<Crc>>>,
 }
 
 impl Snapshot {
-    /// The groups of tables that do something else with a packet than in a former one: those that are others now, those whose
-    /// entries name members that are, and all when a hash is another, which keys may be made of.
+    /// The groups of tables whose look-ups may have other results than in a former snapshot: replaced tables, tables
+    /// whose entries name changed members, and all tables if a hash was changed, because keys may be computed from it.
     pub(crate) fn changed_since(&self, former: &Snapshot, program: &Program) -> Groups {
         let hashes_differ = !Arc::ptr_eq(&self.calculations, &former.calculations);
         let is_other_profile = |profile: ActionProfileId| {
@@ -75,7 +75,7 @@ impl Snapshot {
     }
 }
 
-/// What packets write.
+/// The data that packets write.
 #[derive(Debug)]
 pub(crate) struct Stateful {
     /// By [`RegisterId`].
@@ -84,12 +84,12 @@ pub(crate) struct Stateful {
     pub(crate) counters: Vec<CounterArray>,
     /// By [`MeterId`]; a direct meter has an element for each slot of its table.
     pub(crate) meters: Vec<MeterArray>,
-    /// By [`TableId`]; for those alone whose entries may be idle.
+    /// By [`TableId`]: only for tables whose entries may become idle.
     pub(crate) hit_times: Vec<Option<HitTimes>>,
-    /// What keeps packets of different workers apart that access the same registers.
+    /// The locks of atomic sections, for workers that access the same registers.
     pub(crate) sections: SectionLocks,
     pub(crate) register_locks: RegisterLocks,
-    /// Which shards of the counters belong to workers, a bit for each.
+    /// The shards of the counters that belong to workers, one bit for each.
     shards_taken: AtomicU64,
 }
 
@@ -112,7 +112,7 @@ impl Stateful {
         }
     }
 
-    /// A shard of all counters for a worker; [`SHARDS`] when all are taken.
+    /// Reserves a shard of all counters for a worker; [`SHARDS`] when all are taken.
     pub(crate) fn take_shard(&self) -> usize {
         let lowest_free = |taken: u64| (!taken != 0).then(|| taken | (taken + 1));
         let before = self
@@ -124,16 +124,16 @@ impl Stateful {
         shard
     }
 
-    /// Where compiled code finds registers, and counters of a shard.
+    /// The addresses of registers, and of the counters of a shard, for compiled code.
     pub(crate) fn arrays(&self, program: &Program, shard: usize) -> Arrays {
         let register = |id: RegisterId| &self.registers[id.index()];
         let counter = |id: CounterId| self.counters[id.index()].shard_words(shard);
         let hit_times = |id: TableId| self.hit_times[id.index()].as_ref().map(HitTimes::words);
-        // SAFETY: arrays and shards are never replaced while the pipeline lives, which every worker holds.
+        // SAFETY: arrays and shards are not replaced while the pipeline lives, and every worker holds the pipeline.
         unsafe { Arrays::new(program, register, counter, hit_times) }
     }
 
-    /// The time from which an entry counts as idle begins.
+    /// Starts the time after which an entry counts as idle.
     pub(crate) fn begin_time(&self, table: TableId, slot: usize, now_ns: u64) {
         if let Some(times) = &self.hit_times[table.index()] {
             times.begin(slot, now_ns);
@@ -146,21 +146,21 @@ impl Stateful {
         times.map_or(0, |times| times.last_ns(slot))
     }
 
-    /// Notes that a packet hit the entry of this slot, if the table's entries may be idle.
+    /// Records that a packet hit the entry of this slot, if the table's entries may become idle.
     fn note_hit(&self, table: TableId, slot: usize, now_ns: u64) {
         if let Some(times) = &self.hit_times[table.index()] {
             times.note(slot, now_ns);
         }
     }
 
-    /// Gives a shard back; what was counted in it stays.
+    /// Releases a shard. What was counted in it stays.
     pub(crate) fn give_shard(&self, shard: usize) {
         if shard < SHARDS {
             self.shards_taken.fetch_and(!(1 << shard), Ordering::AcqRel);
         }
     }
 
-    /// A lock by its number in the program, and an index; none for elements that no register has.
+    /// The lock for a lock's number and an index; `None` for indices outside the register that has the lock.
     #[inline]
     fn lock(&self, number: u32, index: u64) -> Option<Lock<'_>> {
         let register = &self.registers[number as usize];
@@ -170,7 +170,7 @@ impl Stateful {
         Some(self.sections.shared(number, index))
     }
 
-    /// Does something to elements of a register, to each as one step for packets.
+    /// Accesses elements of a register; for packets, the access to each element is one step.
     pub(crate) fn for_elements(
         &self,
         readers: &Domain,
@@ -186,12 +186,12 @@ impl Stateful {
     }
 }
 
-/// Answers to questions that every lookup asks, prepared when the program is loaded.
+/// Data that every look-up needs, computed when the program is loaded.
 #[derive(Debug)]
 pub(crate) struct LookupPlan {
     /// By table and by [`forebay_ir::ActionId`]: index into [`forebay_ir::Table::actions`].
     action_index: Vec<Vec<Option<u32>>>,
-    /// By table: the algorithm of its selector and the bits of the hash that count.
+    /// By table: the algorithm of its selector, and the number of hash bits that it uses.
     selector: Vec<Option<(HashAlgorithm, u32)>>,
 }
 
@@ -211,14 +211,14 @@ impl LookupPlan {
         }
     }
 
-    /// The index in the table's list of an action.
+    /// The index of an action in the table's list.
     pub(crate) fn action_index(&self, table: TableId, action: forebay_tables::ActionId) -> Option<u32> {
         self.action_index[table.index()][action.0 as usize]
     }
 }
 
-/// A member of a profile that several tables share may name another table's instance of an action: the instance of the
-/// same name is meant.
+/// If several tables share a profile, one of its members may name another table's instance of an action. It then
+/// stands for this table's instance of the same name.
 fn action_indices(program: &Program, table: &forebay_ir::Table) -> Vec<Option<u32>> {
     let listed = |id: usize| table.actions.iter().position(|listed| listed.action.index() == id);
     let named = |name: &str| {
@@ -233,7 +233,7 @@ fn action_indices(program: &Program, table: &forebay_ir::Table) -> Vec<Option<u3
         .collect()
 }
 
-/// The colour of packets that have none before a meter.
+/// The colour of packets that were not metered before.
 const GREEN: u8 = 0;
 
 /// All objects during one burst.
@@ -243,27 +243,27 @@ pub(crate) struct View<'a> {
     pub(crate) plan: &'a LookupPlan,
     pub(crate) stateful: &'a Stateful,
     pub(crate) snapshot: &'a Snapshot,
-    /// Keeps alive what lookups find.
+    /// Keeps what look-ups find alive.
     pub(crate) pin: &'a Pin<'a>,
-    /// The atomic section in which the present packet is.
+    /// The atomic section of the current packet.
     pub(crate) section: PresentSection<'a>,
-    /// Where the worker counts.
+    /// The shard in which the worker counts.
     pub(crate) shard: usize,
     /// The arrays of stateful objects, with the worker's own counters.
     pub(crate) arrays: &'a Arrays,
 }
 
-/// The lock of the atomic section in which a worker is, given back when the section or the burst ends.
+/// The lock of a worker's current atomic section. It is released when the section or the burst ends.
 #[derive(Debug)]
 pub(crate) struct PresentSection<'a> {
-    /// None when this burst needs no locks.
+    /// `None` when this burst needs no locks.
     locks: Option<&'a Stateful>,
-    /// The word of the lock; null when none is held.
+    /// The word that contains the lock; null when no lock is held.
     held: Cell<*const AtomicU64>,
 }
 
 impl<'a> PresentSection<'a> {
-    /// For a burst that begins now, by a worker that has pinned.
+    /// For a burst that begins now. The worker must have pinned.
     #[inline]
     pub(crate) fn of_burst(stateful: &'a Stateful) -> PresentSection<'a> {
         PresentSection {
@@ -272,7 +272,7 @@ impl<'a> PresentSection<'a> {
         }
     }
 
-    /// Where compiled code finds and notes which lock is held; null when none is needed.
+    /// The address at which compiled code finds and stores the held lock; null when no locks are needed.
     fn held_lock(&self) -> *mut *const AtomicU64 {
         self.locks.map_or(ptr::null_mut(), |_| self.held.as_ptr())
     }
@@ -304,7 +304,7 @@ impl Drop for PresentSection<'_> {
 }
 
 impl<'a> View<'a> {
-    /// For a burst that begins now, of the worker that has pinned and counts in this shard.
+    /// For a burst that begins now. The worker must have pinned, and counts in this shard.
     #[inline]
     pub(crate) fn of_burst(pipeline: &'a Pipeline, pin: &'a Pin<'a>, shard: usize, arrays: &'a Arrays) -> View<'a> {
         View {
@@ -332,8 +332,8 @@ impl<'a> View<'a> {
         self.execute_meter(direct.meter, slot, GREEN, packet)
     }
 
-    /// What a miss changes: the counter and the meter of the default entry. A meter that is not configured leaves the
-    /// colour as it was, as in v1model, where only entries have meters.
+    /// Applies the effects of a miss: the counter and the meter of the default entry. A meter that is not configured
+    /// leaves the colour unchanged, as in v1model, where only entries have meters.
     fn miss_side_effects(&self, table_id: TableId, packet: PacketFacts) -> Option<u8> {
         let table = &self.program.tables[table_id.index()];
         if let Some(counter) = table.direct_counter {
@@ -353,12 +353,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether programs are told that a meter is not configured.
+    /// Whether programs can see that a meter is not configured.
     fn tells_unmetered(&self) -> bool {
         self.program.architecture != Architecture::V1Model
     }
 
-    /// What is done for what an entry names, or the default entry: the index of an action, and its data. `hash` picks the member of a group.
+    /// The action of an entry, or of the default entry: its index and its data. `hash` selects the member of a group.
     fn call<'v>(
         &'v self,
         table_id: TableId,
@@ -388,7 +388,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What a look-up that found this gives a packet, after it was counted and metered. `hash` picks the member of a group.
+    /// The result of a look-up for a packet, after counting and metering. `hash` selects the member of a group.
     fn resolved<'v>(
         &'v self,
         table_id: TableId,
@@ -410,7 +410,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The bits that pick a member of a group.
+    /// The hash bits that select a member of a group.
     fn selector_hash(&self, table_id: TableId, key: &[Bits]) -> u64 {
         let Some((algorithm, width)) = self.plan.selector[table_id.index()] else {
             return 0;
@@ -575,7 +575,7 @@ impl Objects for View<'_> {
     }
 }
 
-/// When a packet arrived, as tables and meters count time.
+/// The arrival time of a packet, in the unit of tables and meters.
 fn nanoseconds(packet: PacketFacts) -> u64 {
     packet.timestamp_us.saturating_mul(1000)
 }

@@ -1,4 +1,4 @@
-//! What becomes of a packet: decisions for the switch, and the named reasons for which packets are dropped.
+//! The verdicts on packets: decisions for the switch, and the named reasons for drops.
 
 use crate::frame_buffer::FrameBuffer;
 use crate::packet::{IngressPacket, QueuedPacket};
@@ -25,7 +25,7 @@ macro_rules! drop_reasons {
         }
 
         impl DropReason {
-            /// Every reason but those that carry a program's error.
+            /// Every reason except those with a program's error.
             pub const FIXED: &[DropReason] = &[$(DropReason::$variant),+];
 
             /// The stable name; for a parser error without the error's own name, see [`DropReason::label`].
@@ -36,7 +36,7 @@ macro_rules! drop_reasons {
                 }
             }
 
-            /// A dense number: that in [`DropReason::FIXED`], or the error's behind them.
+            /// A dense number: the index in [`DropReason::FIXED`], or a number after these for an error.
             pub fn index(self) -> usize {
                 match self {
                     $(DropReason::$variant => Fixed::$variant as usize,)+
@@ -56,9 +56,9 @@ drop_reasons! {
     StepLimit = "step_limit",
     /// `assert` or `assume` did not hold.
     AssertFailed = "assert_failed",
-    /// The multicast group has no member, or does not exist. One for each packet, not for each missing copy.
+    /// The multicast group has no member, or does not exist. Counts packets, not missing copies.
     NoMulticastMember = "no_multicast_member",
-    /// A clone was asked for a session that does not exist. The packet itself goes on: this counts clones.
+    /// A clone was requested for a session that does not exist. Counts clones; the packet itself continues.
     NoCloneSession = "no_clone_session",
     /// The packet was resubmitted more often than [`crate::Options::resubmit_limit`].
     ResubmitLimit = "resubmit_limit",
@@ -66,18 +66,18 @@ drop_reasons! {
     RecirculateLimit = "recirculate_limit",
     /// A clone from egress was cloned more often than [`crate::Options::clone_limit`]. Counts clones.
     CloneLimit = "clone_limit",
-    /// A packet sent more digests than it may. Counts digests; the packet itself goes on.
+    /// A packet sent more digests than allowed. Counts digests; the packet itself continues.
     DigestLimit = "digest_limit",
     /// The packet would become longer than [`crate::Options::packet_limit`] bytes.
     PacketTooLong = "packet_too_long",
     /// The traffic manager's queue was full. Counted by the switch.
     QueueFull = "queue_full",
-    /// The egress port is not attached: the packet is dropped after egress, when it would leave. Counted by the switch.
+    /// The egress port is not attached: the packet is dropped after egress, when it would be sent. Counted by the
+    /// switch.
     NoSuchPort = "no_such_port",
     /// The port could not send. Counted by the switch.
     PortError = "port_error",
-    /// The packet was inside when another program took the place of its own, and could not leave in time. Counted by the
-    /// switch.
+    /// The packet was in the switch when its program was replaced, and could not leave in time. Counted by the switch.
     ProgramReplaced = "program_replaced",
 }
 
@@ -90,7 +90,7 @@ impl DropReason {
         }
     }
 
-    /// The name for people and statistics: `ingress_drop`, or `parser_error.PacketTooShort` for an error of `errors`
+    /// The name for users and statistics: `ingress_drop`, or `parser_error.PacketTooShort` for an error of `errors`
     /// ([`forebay_ir::Program::errors`]).
     pub fn label(self, errors: &[String]) -> String {
         match self {
@@ -109,12 +109,12 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// Packets dropped, by reason; shared by all workers, each of which counts in a shard of its own.
+/// Dropped packets by reason. All workers share it; each counts in a shard of its own.
 #[derive(Debug)]
 pub struct DropCounters(CounterArray);
 
 impl DropCounters {
-    /// All zero, for a program with so many errors.
+    /// All zero, for a program with this many errors.
     pub(crate) fn new(errors: usize) -> Self {
         let reasons = DropReason::FIXED.len() + errors;
         DropCounters(CounterArray::new(CounterKind::Packets, reasons).expect("errors have numbers of 16 bits"))
@@ -124,24 +124,24 @@ impl DropCounters {
         self.0.make_shard(shard);
     }
 
-    /// One more, counted by the worker that has this shard.
+    /// Counts one drop. Only the worker with this shard calls it.
     #[inline]
     pub(crate) fn count(&self, shard: usize, reason: DropReason) {
         self.count_many(shard, reason, 1);
     }
 
-    /// So many more.
+    /// Counts several drops.
     #[inline]
     pub(crate) fn count_many(&self, shard: usize, reason: DropReason, packets: u64) {
         self.0.count_many(shard, reason.index() as u64, packets, 0);
     }
 
-    /// How many so far.
+    /// The number of drops so far.
     pub fn get(&self, reason: DropReason) -> u64 {
         self.0.read(reason.index() as u64).packets
     }
 
-    /// Reasons that occurred with their counts, in order of [`DropReason::index`].
+    /// The reasons that occurred, with their counts, in order of [`DropReason::index`].
     pub fn nonzero(&self) -> Vec<(DropReason, u64)> {
         let reasons = (0..self.0.len()).map(DropReason::from_index);
         let counts = reasons.map(|reason| (reason, self.get(reason)));
@@ -152,29 +152,29 @@ impl DropCounters {
 /// A message that a program sends to the control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestMessage {
-    /// Which digest of [`forebay_ir::Program::digests`].
+    /// The digest's index in [`forebay_ir::Program::digests`].
     pub digest: DigestId,
     /// Values in order of the digest's fields.
     pub values: Vec<Bits>,
 }
 
-/// What ingress decided. For one packet there may be several decisions, in this order: clones, digests, and what becomes
-/// of the packet itself: one drop, resubmission or unicast, or one copy for each member of a multicast group.
+/// A decision of ingress. One packet may have several, in this order: clones, digests, and the verdict on the packet
+/// itself, which is one drop, resubmission or unicast, or one copy for each member of a multicast group.
 #[derive(Clone, Debug)]
 pub enum IngressDecision {
     /// To the traffic manager: the packet itself, a multicast replica or a clone.
     Enqueue(QueuedPacket),
-    /// To the control plane. In a box, so that what nearly every decision is stays small.
+    /// To the control plane. Boxed, so that the most frequent decision stays small.
     Digest(Box<DigestMessage>),
-    /// Begins ingress again.
+    /// Begins ingress again, with the received frame.
     Resubmit(IngressPacket),
-    /// Begins again with the frame that it would leave with.
+    /// Begins ingress again, with the frame with which it would leave.
     Recirculate(IngressPacket),
-    /// The packet, or a clone of it, is no more. Already counted.
+    /// The packet, or a clone of it, was dropped. Already counted.
     Drop(DropReason),
 }
 
-/// What egress decided; clones and digests come before what becomes of the packet itself.
+/// A decision of egress. Clones and digests come before the verdict on the packet itself.
 #[derive(Clone, Debug)]
 pub enum EgressDecision {
     /// Leaves the switch.
@@ -183,7 +183,7 @@ pub enum EgressDecision {
         port: u32,
         /// The frame.
         bytes: FrameBuffer,
-        /// The tag of the packet that it was made from.
+        /// The tag of the packet from which it was made.
         tag: u64,
     },
     /// A clone, to the traffic manager.
@@ -192,11 +192,11 @@ pub enum EgressDecision {
     Digest(DigestMessage),
     /// Begins ingress again.
     Recirculate(IngressPacket),
-    /// The packet, or a clone of it, is no more. Already counted.
+    /// The packet, or a clone of it, was dropped. Already counted.
     Drop(DropReason),
 }
 
-/// A decision and the index in the burst of the packet that it is about.
+/// A decision, and the index of its packet in the burst.
 #[derive(Clone, Debug)]
 pub struct Decided<D> {
     /// Index into the burst.

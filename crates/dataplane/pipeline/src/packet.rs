@@ -1,7 +1,7 @@
-//! Packets at the two entry points of a pipeline, and the arguments that the switch gives with them.
+//! Packets at the two entry points of a pipeline, and their arguments from the switch.
 //!
-//! A pipeline reads no clock and no queue. Whatever a program can observe besides its packet and its tables (time,
-//! queue depths, randomness) is an argument here, so the software switch and the timed chip call the same code.
+//! A pipeline reads no clock and no queue. Everything that a program can observe besides its packet and its tables
+//! (time, queue depths, randomness) is an argument here, so the software switch and the timed chip call the same code.
 
 use crate::frame_buffer::FrameBuffer;
 use forebay_bits::Bits;
@@ -11,7 +11,7 @@ use forebay_jit::Seed;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Where a packet comes from: `standard_metadata.instance_type`, with the numbers of BMv2's simple_switch.
+/// The origin of a packet: `standard_metadata.instance_type`, with the numbers of BMv2's simple_switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum InstanceType {
@@ -22,7 +22,7 @@ pub enum InstanceType {
     IngressClone = 1,
     /// A clone from egress to egress.
     EgressClone = 2,
-    /// Not produced by v1model; here so that the numbers are complete.
+    /// Not produced by v1model; listed so that the numbers are complete.
     Coalesced = 3,
     /// It was recirculated.
     Recirculated = 4,
@@ -48,78 +48,78 @@ pub struct IngressArguments {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preserved(pub(crate) Vec<(SlotId, Bits)>);
 
-/// How often a packet went back to the start.
+/// How many times a packet went back to the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Resubmissions since it last began as a received or recirculated packet.
+    /// Resubmissions since its last arrival or recirculation.
     pub resubmissions: u32,
     /// Recirculations.
     pub recirculations: u32,
-    /// Clones of clones from egress since then.
+    /// Clones of clones from egress since its last arrival or recirculation.
     pub egress_clones: u32,
 }
 
 impl Passes {
-    /// A number that another pass of the packet does not have.
+    /// A number that is unique to this pass of the packet.
     fn number(self) -> u64 {
         u64::from(self.recirculations) << 16 | u64::from(self.resubmissions)
     }
 }
 
-/// Everything of a packet, in one place from its arrival to its end: moving the packet is moving a pointer.
+/// All data of a packet, in one allocation from its arrival to its end: moving the packet moves a pointer.
 ///
-/// What only one side of the traffic manager looks at is zero, or of the pass before, on the other side.
+/// Fields that only one side of the traffic manager uses are zero, or left from an earlier pass, on the other side.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// The frame from its first byte on, without the frame check sequence: as it is before ingress, also behind it. Empty
-    /// when it is shared.
+    /// The frame without the frame check sequence. After ingress it is still the frame as it was before ingress. Empty
+    /// when the frame is shared.
     pub bytes: FrameBuffer,
-    /// The frame, when copies of the packet have it too.
+    /// The frame, if copies of the packet share it.
     pub(crate) shared: Option<Arc<FrameBuffer>>,
-    /// What the switch says of it in ingress.
+    /// The arguments from the switch in ingress.
     pub arguments: IngressArguments,
-    /// Chosen by the switch, never read here; every packet made from this one carries it.
+    /// Set by the switch, and never read here. Every packet made from this one has the same tag.
     pub tag: u64,
-    /// The port whose queue it goes to, and where it will leave unless egress decides otherwise.
+    /// The port whose queue it goes to. It leaves by this port unless egress decides otherwise.
     pub egress_port: u32,
-    /// `standard_metadata.priority`: the queue of the port, the larger the more urgent (3 bits).
+    /// `standard_metadata.priority`: the queue of the port. Larger numbers are more urgent (3 bits).
     pub priority: u8,
-    /// New, resubmitted or recirculated; behind ingress unicast, replica or clone.
+    /// Before the queue: new, resubmitted or recirculated. After it: unicast, replica or clone.
     pub(crate) instance_type: InstanceType,
-    /// Metadata kept from the pass before.
+    /// Metadata kept from the previous pass.
     pub(crate) preserved: Preserved,
-    /// How often the packet went through ingress by resubmission and by recirculation.
+    /// How many times the packet was resubmitted and recirculated.
     pub(crate) passes: Passes,
     /// Headers and metadata, from ingress to the end of egress.
     pub(crate) state: Option<Box<State>>,
-    /// Bytes of the headers that are valid, where ingress or egress has ended.
+    /// Bytes of the valid headers at the end of ingress or egress.
     pub(crate) header_bytes: u32,
-    /// Where the part that the parser left begins in the frame, in bits.
+    /// The bit of the frame at which the part that the parser left begins.
     pub(crate) payload_bit: usize,
-    /// Which copy for its port it is, of those of a multicast group or a clone session: `standard_metadata.egress_rid`.
+    /// Distinguishes the copies of a multicast group or a clone session for one port: `standard_metadata.egress_rid`.
     pub(crate) instance: u16,
-    /// Length of the frame that ingress received; counters and meters count it.
+    /// Length of the frame at ingress, which counters and meters count.
     pub(crate) ingress_length: u32,
     /// `standard_metadata.packet_length` for egress.
     pub(crate) packet_length: u32,
-    /// The least of the lengths that `truncate` was called with.
+    /// The smallest length passed to `truncate`.
     pub(crate) truncate_to: Option<u32>,
-    /// The number of the entry of the graph at which it goes on behind its queue.
+    /// The number of the graph entry at which it continues after its queue.
     pub(crate) resume: u8,
 }
 
 impl Contents {
-    /// The frame, whoever has it.
+    /// The frame, shared or not.
     pub(crate) fn frame(&self) -> &[u8] {
         self.shared.as_ref().map_or(&self.bytes, |shared| shared)
     }
 
-    /// The state that ingress has given the packet.
+    /// The state of the packet. Ingress must have run.
     pub(crate) fn state(&mut self) -> &mut State {
         self.state.as_mut().expect("ingress comes first")
     }
 
-    /// Becomes a copy of another packet but for frame, state, and what is preserved.
+    /// Becomes a copy of another packet, except for the frame, the state and the preserved values.
     pub(crate) fn copy_facts(&mut self, original: &Contents) {
         self.arguments = original.arguments;
         self.tag = original.tag;
@@ -142,7 +142,7 @@ impl Contents {
 pub struct IngressPacket(pub(crate) Box<Contents>);
 
 impl IngressPacket {
-    /// A packet that arrived at a port. [`crate::Worker::packet`] does the same with the memory of earlier ones.
+    /// A packet that arrived at a port. [`crate::Worker::packet`] does the same, but reuses memory of earlier packets.
     pub fn new(bytes: Vec<u8>, arguments: IngressArguments) -> Self {
         IngressPacket(Box::new(Contents {
             bytes: bytes.into(),
@@ -157,12 +157,12 @@ impl IngressPacket {
         self.instance_type
     }
 
-    /// How often it was resubmitted and recirculated so far.
+    /// How many times it has been resubmitted and recirculated.
     pub fn passes(&self) -> Passes {
         self.passes
     }
 
-    /// Where the random numbers of ingress begin, in a switch with this seed.
+    /// The seed of the random numbers of ingress, in a switch with this seed.
     pub fn ingress_seed(&self, switch: u64) -> u64 {
         Seed::of_packet(switch, self.tag).again(self.passes.number()).value()
     }
@@ -192,8 +192,8 @@ impl DerefMut for IngressPacket {
 pub struct QueuedPacket(pub(crate) Box<Contents>);
 
 impl QueuedPacket {
-    /// Length in bytes for the accounting of queues and links: what `standard_metadata.packet_length` will say in
-    /// egress.
+    /// Length in bytes for the accounting of queues and links. In egress, `standard_metadata.packet_length` has this
+    /// value.
     #[inline]
     pub fn length(&self) -> u32 {
         match self.truncate_to {
@@ -208,7 +208,7 @@ impl QueuedPacket {
         self.instance_type
     }
 
-    /// Where the random numbers of egress begin, in a switch with this seed.
+    /// The seed of the random numbers of egress, in a switch with this seed.
     pub fn egress_seed(&self, switch: u64) -> u64 {
         let clones = match self.instance_type {
             InstanceType::IngressClone => 1,
@@ -255,8 +255,8 @@ pub struct EgressArguments {
 /// A packet that is about to enter egress.
 #[derive(Clone, Debug)]
 pub struct EgressPacket {
-    /// What ingress gave to the traffic manager.
+    /// The packet that ingress gave to the traffic manager.
     pub packet: QueuedPacket,
-    /// What the traffic manager says of it.
+    /// The arguments from the traffic manager.
     pub arguments: EgressArguments,
 }

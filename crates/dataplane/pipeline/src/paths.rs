@@ -1,24 +1,23 @@
-//! Which packets took the fast path, in which form, and why the others took the slow one.
+//! Counts packets of the fast path by variant, and packets of the slow path by reason.
 //!
-//! Packets of the fast path are counted once for each burst, those of the slow path one by one, which costs nothing beside what
-//! they cost themselves. A packet that arrives is counted once; what the program makes of it, copies and packets that come round
-//! again, is not.
+//! Packets of the fast path are counted once per burst, those of the slow path one by one, which is cheap compared to
+//! the path itself. Only arriving packets are counted, each once; copies and packets that come round again are not.
 
 use forebay_jit::route::{BailOut, Order};
 use std::ops::AddAssign;
 
-/// The forms of the fast path.
+/// The variants of the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FastForm {
-    /// One packet after the other, with a flow cache.
+    /// One packet after another, with a flow cache.
     FlowCache,
-    /// One packet after the other; every look-up searches its table.
+    /// One packet after another; every look-up searches its table.
     Straight,
-    /// The packets of a burst wait for one another at look-ups.
+    /// The packets of a burst wait for each other at look-ups.
     Staged,
-    /// One decision for the whole burst, since the program does not look into packets.
+    /// One verdict for the whole burst, because the program does not read packets.
     WholeBurst,
-    /// One packet after the other, in code for all ways through the program.
+    /// One packet after another, in code for all paths through the program.
     General,
 }
 
@@ -43,7 +42,7 @@ impl FastForm {
         }
     }
 
-    /// For people: packets that went "with the flow cache".
+    /// In words, for example: packets were processed "with the flow cache".
     pub fn words(self) -> &'static str {
         match self {
             FastForm::FlowCache => "with the flow cache",
@@ -68,18 +67,18 @@ impl From<Order> for FastForm {
 /// Why a packet took the slow path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowReason {
-    /// The program has no fast path, or its engine has none.
+    /// The program or the engine has no fast path.
     NoFastPath,
     /// The fast path was not compiled yet.
     Compiling,
-    /// Other packets waited in queues or came round again, or a port had no room for a burst.
+    /// Other packets waited in queues or came round again, or a port had no room for the burst.
     Queued,
     /// Compiled code left the packet to the slow path.
     BailedOut(BailOut),
 }
 
 impl SlowReason {
-    /// How many there are.
+    /// The number of reasons.
     const COUNT: usize = 3 + BailOut::ALL.len();
 
     /// All of them, in the order of their indices.
@@ -109,7 +108,7 @@ impl SlowReason {
         }
     }
 
-    /// For people: so many packets were "cloned".
+    /// In words, for example: packets were "cloned".
     pub fn words(self) -> &'static str {
         match self {
             SlowReason::NoFastPath => "of a program without a fast path",
@@ -120,7 +119,7 @@ impl SlowReason {
     }
 }
 
-/// Packets by the way that they took.
+/// Numbers of packets by the path that they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounters {
     fast: [u64; FastForm::ALL.len()],
@@ -130,7 +129,7 @@ pub struct PathCounters {
 }
 
 impl PathCounters {
-    /// Packets of the fast path, by form.
+    /// Packets of the fast path, by variant.
     pub fn fast(&self) -> impl Iterator<Item = (FastForm, u64)> {
         FastForm::ALL.into_iter().zip(self.fast)
     }
@@ -140,17 +139,17 @@ impl PathCounters {
         SlowReason::all().zip(self.slow)
     }
 
-    /// Packets of the fast path in any form.
+    /// Packets of the fast path, over all variants.
     pub fn fast_total(&self) -> u64 {
         self.fast.iter().sum()
     }
 
-    /// Packets of the slow path for any reason.
+    /// Packets of the slow path, over all reasons.
     pub fn slow_total(&self) -> u64 {
         self.slow.iter().sum()
     }
 
-    /// What was counted since these counters, read earlier.
+    /// What was counted after these earlier counters were read.
     #[must_use]
     pub fn since(mut self, earlier: &PathCounters) -> PathCounters {
         let subtract =
@@ -174,7 +173,7 @@ impl PathCounters {
 }
 
 impl AddAssign for PathCounters {
-    /// The counters of two workers, or of two programs one after the other.
+    /// Adds the counters of another worker or of another program.
     fn add_assign(&mut self, other: PathCounters) {
         let sum = |own: &mut [u64], others: &[u64]| own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
         sum(&mut self.fast, &other.fast);

@@ -1,4 +1,4 @@
-//! Memory that packets leave behind for later ones.
+//! Reuses the memory of earlier packets.
 
 use crate::frame_buffer::FrameBuffer;
 use crate::packet::Contents;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The most packets, and the most buffers, that are kept.
 const KEPT_MAX: usize = 1024;
 
-/// Packets and buffers of packets that are gone. What was given back last is used first: it is likely to be in a cache.
+/// Memory of packets that have ended. What was returned last is used first, because it is likely to be in a cache.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     // Boxed, as they are in packets.
@@ -17,17 +17,17 @@ pub(crate) struct Pool {
     #[allow(clippy::vec_box)]
     states: Vec<Box<State>>,
     buffers: Vec<FrameBuffer>,
-    /// Handles without a buffer, each the only one to its place.
+    /// Handles without a buffer. Each is the only one of its allocation.
     handles: Vec<Arc<FrameBuffer>>,
 }
 
 impl Pool {
-    /// A packet without frame and state, in which something of an earlier one may stand.
+    /// A packet without frame and state. Its other fields may have values of an earlier packet.
     pub(crate) fn packet(&mut self) -> Box<Contents> {
         self.packets.pop().unwrap_or_default()
     }
 
-    /// A copy of a packet, which shares the frame with it.
+    /// A copy of a packet, which shares its frame.
     pub(crate) fn copy_of(&mut self, original: &mut Contents) -> Box<Contents> {
         let mut copy = self.packet();
         copy.copy_facts(original);
@@ -63,7 +63,7 @@ impl Pool {
         }
     }
 
-    /// Gives a packet a state of the same program with any values.
+    /// Gives a packet a state of the same program, with unspecified values.
     #[inline]
     pub(crate) fn give_state(&mut self, packet: &mut Contents, values: &State) {
         let has_one = packet.state.as_ref().is_some_and(|state| state.is_like(values));
@@ -72,7 +72,7 @@ impl Pool {
         }
     }
 
-    /// A state of the same program as another one, with any values.
+    /// A state of the same program as another one, with unspecified values.
     #[inline]
     pub(crate) fn any_state(&mut self, like: &State) -> Box<State> {
         match self.states.pop() {
@@ -97,7 +97,7 @@ impl Pool {
         }
     }
 
-    /// Takes back a packet that is no more, with its buffer and its state.
+    /// Takes back a packet that has ended, with its buffer and its state.
     pub(crate) fn recycle_packet(&mut self, mut packet: Box<Contents>) {
         self.recycle_state(&mut packet);
         if let Some(shared) = packet.shared.take() {
@@ -117,7 +117,7 @@ impl Pool {
         buffer
     }
 
-    /// Bytes that copies of a packet can share.
+    /// Makes bytes that copies of a packet can share.
     pub(crate) fn share(&mut self, bytes: FrameBuffer) -> Arc<FrameBuffer> {
         let mut handle = self.handles.pop().unwrap_or_default();
         match Arc::get_mut(&mut handle) {
@@ -127,7 +127,7 @@ impl Pool {
         handle
     }
 
-    /// Takes back what was shared; the buffer is used again when this was the last copy.
+    /// Takes back a shared frame. Its buffer is reused when this was the last copy.
     pub(crate) fn recycle_shared(&mut self, mut handle: Arc<FrameBuffer>) {
         if let Some(place) = Arc::get_mut(&mut handle) {
             let buffer = std::mem::take(place);

@@ -5,15 +5,15 @@ use forebay_ir::Architecture;
 pub use forebay_jit::route::Replica;
 use std::collections::BTreeMap;
 
-/// What a clone session does with a clone.
+/// The copies that a clone session makes of a clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloneSession {
-    /// Copies, each with its port; the instance becomes `egress_rid`.
+    /// The copies, each with its port; the instance becomes `egress_rid`.
     pub replicas: Vec<Replica>,
     /// The clone is cut to at most this number of bytes; `None` leaves it whole.
     pub packet_length_bytes: Option<u32>,
-    /// `standard_metadata.priority` of the copies, and so their queue: 1 to [`CLASS_OF_SERVICE_MAX`]. With 0 they have the
-    /// priority that the program lets a clone keep, which is 0 if it lets it keep none.
+    /// `standard_metadata.priority` of the copies, and so their queue: 1 to [`CLASS_OF_SERVICE_MAX`]. With 0 they have
+    /// the priority that the clone keeps by the program's field list, or 0 without one.
     pub class_of_service: u8,
 }
 
@@ -21,7 +21,7 @@ pub struct CloneSession {
 pub const CLASS_OF_SERVICE_MAX: u8 = 7;
 
 impl CloneSession {
-    /// One clone to a port, as `mirroring_add SESSION PORT` of BMv2's command line.
+    /// One clone to a port, like `mirroring_add SESSION PORT` of BMv2's command line.
     pub fn to_port(egress_port: u32) -> Self {
         CloneSession {
             replicas: vec![Replica {
@@ -48,7 +48,7 @@ pub(crate) struct ReplicationEngine {
 }
 
 impl ReplicationEngine {
-    /// What there is before a controller has written anything: for PSA a session to the controllers (PSA 1.2 §6.8).
+    /// The initial state: for PSA, a session to the controllers (PSA 1.2 §6.8).
     pub(crate) fn of(architecture: Architecture) -> ReplicationEngine {
         let mut engine = ReplicationEngine::default();
         if architecture == Architecture::Psa {
@@ -57,7 +57,7 @@ impl ReplicationEngine {
         engine
     }
 
-    /// Adds, replaces or, without members given, removes a group.
+    /// Adds, replaces or (without members) removes a group.
     pub(crate) fn change_group(&mut self, group: u16, replicas: Option<Vec<Replica>>) {
         match replicas {
             Some(replicas) => self.multicast_groups.insert(group, replicas),
@@ -68,7 +68,7 @@ impl ReplicationEngine {
         self.recirculates = members.any(|member| member.egress_port == psa::PORT_RECIRCULATE);
     }
 
-    /// The members of a group; none when it does not exist.
+    /// The members of a group; empty when it does not exist.
     pub(crate) fn members(&self, group: u16) -> &[Replica] {
         self.multicast_groups.get(&group).map_or(&[], Vec::as_slice)
     }
@@ -78,7 +78,7 @@ impl ReplicationEngine {
         self.recirculates
     }
 
-    /// Adds, replaces or, without a session given, removes one.
+    /// Adds, replaces or (without a session) removes a session.
     pub(crate) fn change_session(&mut self, number: u32, session: Option<CloneSession>) {
         match session {
             Some(session) => self.clone_sessions.insert(number, session),
@@ -88,12 +88,12 @@ impl ReplicationEngine {
         self.largest_session = sizes.max().unwrap_or(0);
     }
 
-    /// The most clones that a packet may have.
+    /// The most clones of a packet.
     pub(crate) fn largest_session(&self) -> usize {
         self.largest_session
     }
 
-    /// The most copies that a packet may become.
+    /// The most copies of a packet.
     pub(crate) fn largest_group(&self) -> usize {
         self.largest_group
     }

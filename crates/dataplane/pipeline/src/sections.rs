@@ -1,25 +1,25 @@
-//! Where a program's atomic sections are, and what they lock.
+//! The atomic sections of a program, and their locks.
 //!
-//! A packet that reads a register, computes and writes it must not be interrupted by another worker's packet that does
-//! the same. The specification asks for this where the program says `@atomic` (P4_16 §18.4.1). BMv2 gives more, and
-//! programs count on it: it locks the registers of an action while that runs, and a sequence of statements in a control
-//! is an action there. So, when a program is loaded,
+//! A packet that reads a register, computes a new value and writes it must not be interrupted by another worker's
+//! packet that does the same. The specification requires this where the program says `@atomic` (P4_16 §18.4.1). BMv2
+//! guarantees more, and programs rely on it: it locks the registers of an action while the action runs, and a sequence
+//! of statements in a control is an action there. So, when a program is loaded,
 //!
-//! * a section marked `@atomic` stays, if it accesses registers, be it in the actions of tables that it applies;
-//! * in every action one section is made around all accesses to registers, unless its table is applied in a section;
-//! * what else accesses registers is put into sections, one for each basic block, from the first access to the last.
+//! * a section marked `@atomic` stays if it accesses registers, also if only the actions of tables applied in it do;
+//! * in every action, one section is put around all accesses to registers, unless its table is applied in a section;
+//! * other accesses to registers are put into sections, one for each basic block, from the first access to the last.
 //!
 //! After that every access is in a section, and sections do not nest.
 //!
 //! # Locks
 //!
-//! Registers that are accessed in one section belong together and share a *lock*. When all sections of a lock access all
-//! of their registers at one index each, and that is known where the section begins, then the index tells which sections
-//! exclude each other; the aggregation of messages, whose registers are all indexed by the flow, runs on several workers
-//! like this. Otherwise all sections of the lock exclude each other.
+//! Registers that are accessed in one section belong together and share a *lock*. A lock *covers one index* if all its
+//! sections access each of its registers at a single index that is known where the section begins. Then only sections
+//! with equal indices exclude each other. The aggregation of messages, whose registers are all indexed by the flow,
+//! runs on several workers in this way. Otherwise all sections of the lock exclude each other.
 //!
-//! A lock has the number of one of its registers. If it is told apart by index, and the elements of that register
-//! [have locks](RegisterArray::have_locks), then these are the lock, and where that register has no element nobody needs one:
+//! A lock has the number of one of its registers. If the lock covers one index, and the elements of that register
+//! [have locks](RegisterArray::have_locks), then these are used. An index outside that register needs no lock, because
 //! no other register of the lock is longer.
 
 use forebay_ir::{
@@ -29,7 +29,7 @@ use forebay_ir::{
 use forebay_tables::RegisterArray;
 use std::collections::BTreeSet;
 
-/// By register: its lock, and whether that is told apart by index.
+/// By register: its lock, and whether the lock covers one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RegisterLocks(Vec<(u32, bool)>);
 
@@ -40,28 +40,28 @@ impl RegisterLocks {
         (lock, if by_index { index } else { 0 })
     }
 
-    /// Whether a lock is told apart by index.
+    /// Whether a lock covers one index.
     pub(crate) fn is_by_index(&self, lock: u32) -> bool {
         self.0[lock as usize].1
     }
 }
 
-/// What sections there are.
+/// The sections of a program.
 #[derive(Debug)]
 pub(crate) struct Sections {
     pub(crate) locks: RegisterLocks,
-    /// Where those begin in which tables are applied.
+    /// The locations at which sections begin in which tables are applied.
     pub(crate) with_lookups: Vec<Location>,
 }
 
-/// A section: where it begins, and what it accesses.
+/// A section: its beginning, and what it accesses.
 #[derive(Debug)]
 struct Section {
     body: BodyId,
     block: BlockId,
     statement: usize,
     registers: BTreeSet<RegisterId>,
-    /// What all accesses have for an index, if it is one expression whose value does not change in the section.
+    /// The index of all accesses, if it is one expression whose value does not change in the section.
     index: Option<Expr>,
     applies: bool,
 }
@@ -132,7 +132,7 @@ fn covered_registers(program: &Program, table: TableId, covered: &BTreeSet<BodyI
         .collect()
 }
 
-/// For each block of a body whether every way to its beginning is inside a marked section.
+/// By block of a body: whether every path to its beginning is inside a marked section.
 fn inside_at_start(body: &Body) -> Vec<bool> {
     let mut inside = vec![true; body.blocks.len()];
     inside[0] = false;
@@ -166,7 +166,7 @@ fn successors(terminator: &Terminator) -> Vec<BlockId> {
     terminator.successors_mut().into_iter().map(|next| *next).collect()
 }
 
-/// Bodies of actions that run in marked sections, around the application of their table.
+/// The bodies of actions that run in marked sections, because their table is applied in one.
 fn covered_actions(program: &Program) -> BTreeSet<BodyId> {
     let mut covered = BTreeSet::new();
     for body in program.bodies.iter().filter(|body| body.kind != BodyKind::Action) {
@@ -213,7 +213,7 @@ fn surround_action(body: &mut Body) {
     match accessing[..] {
         [] => {}
         [block] => surround_accesses(&mut body.blocks[block].statements),
-        // It ends with the body of the control, or where the next one begins.
+        // It ends with the body of the control, or where the next section begins.
         _ => {
             let location = body.blocks[0].location;
             let op = Op::EnterAtomic { lock: 0, index: None };
@@ -229,7 +229,7 @@ fn surround_action(body: &mut Body) {
     }
 }
 
-/// One section from the first access to the last.
+/// Puts one section around all statements from the first access to the last.
 fn surround_accesses(statements: &mut Vec<Statement>) {
     let first = statements.iter().position(is_access);
     let last = statements.iter().rposition(is_access);
@@ -238,7 +238,7 @@ fn surround_accesses(statements: &mut Vec<Statement>) {
     }
 }
 
-/// Puts sections around applications of certain tables outside of marked sections.
+/// Puts sections around applications of certain tables that are outside of marked sections.
 fn surround_applications(body: &mut Body, is_to_be: impl Fn(TableId) -> bool) {
     let inside = inside_at_start(body);
     for (id, inside) in inside.into_iter().enumerate() {
@@ -265,7 +265,7 @@ fn surround_applications(body: &mut Body, is_to_be: impl Fn(TableId) -> bool) {
     }
 }
 
-/// Puts accesses outside of sections into sections.
+/// Puts accesses that are outside of sections into sections.
 fn surround_rest(body: &mut Body) {
     let inside = inside_at_start(body);
     for (block, mut inside) in body.blocks.iter_mut().zip(inside) {
@@ -322,13 +322,13 @@ fn find_sections(program: &Program, id: BodyId, of_tables: &[BTreeSet<RegisterId
     }
 }
 
-/// A way through all blocks of a section.
+/// A walk through all blocks of a section.
 struct Walk<'a> {
     program: &'a Program,
-    /// By table: registers of its actions that have no sections of their own.
+    /// By table: the registers accessed by those of its actions that have no sections of their own.
     of_tables: &'a [BTreeSet<RegisterId>],
     indices: Vec<Expr>,
-    /// Registers are accessed where the index is not known: in the actions of a table.
+    /// Whether registers are accessed at an unknown index: in the actions of a table.
     is_unknown: bool,
     written: BTreeSet<SlotId>,
     section: Section,
@@ -358,7 +358,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the section goes on behind the statements.
+    /// Whether the section continues after the statements.
     fn statements(&mut self, statements: &[Statement]) -> bool {
         for statement in statements {
             if matches!(statement.op, Op::EnterAtomic { .. } | Op::LeaveAtomic) {
@@ -404,7 +404,7 @@ impl Walk<'_> {
     }
 }
 
-/// Registers of one section have one lock.
+/// Gives the registers of one section one lock.
 fn locks(program: &Program, sections: &[Section]) -> RegisterLocks {
     let mut lock: Vec<u32> = (0..program.registers.len() as u32).collect();
     for section in sections {
@@ -428,8 +428,8 @@ fn locks(program: &Program, sections: &[Section]) -> RegisterLocks {
     RegisterLocks(lock.into_iter().map(lock_of).collect())
 }
 
-/// By what registers of one lock have in common: the register after which it is called. None is longer; the elements of this one
-/// have locks, if those of any as long have.
+/// By class of registers that share a lock: the register that gives the lock its number. No register of the class is
+/// longer. Among the longest ones it is one whose elements have locks, if there is one.
 fn numbers(program: &Program, classes: &[u32]) -> Vec<u32> {
     let rank = |register: u32| {
         let declared = &program.registers[register as usize];
@@ -445,9 +445,9 @@ fn numbers(program: &Program, classes: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// Says in the program what each section locks; those that access no register are none.
+/// Writes the lock of each section into the program, and removes sections that access no register.
 fn write_locks(program: &mut Program, sections: &[Section], locks: &RegisterLocks) {
-    // From behind, so that what is removed moves nothing that is still to come.
+    // From the end, so that removals do not move later positions.
     for section in sections.iter().rev() {
         let statements = &mut program.bodies[section.body.index()].blocks[section.block.index()].statements;
         let Some(register) = section.registers.first() else {

@@ -1,10 +1,10 @@
-//! The slots of a program's packets, by what they are for.
+//! The slots of a program's packets, by purpose.
 
 use forebay_exec::{NumberPlace, State, StateLayout};
 use forebay_ir::{Header, Program, SlotId, SlotKind};
 use std::ops::Range;
 
-/// How long a header is.
+/// The length of a header.
 #[derive(Clone, Debug)]
 struct HeaderSize {
     /// The word of its validity.
@@ -22,7 +22,7 @@ pub(crate) struct Storage {
     /// Words of all slots but those of the architecture's graph.
     visible: Vec<Range<usize>>,
     headers: Vec<HeaderSize>,
-    /// Of headers with a varbit field: their validity, and where its length is.
+    /// For headers with a varbit field: their validity, and the slot with its length.
     varbits: Vec<(NumberPlace, NumberPlace)>,
 }
 
@@ -48,17 +48,17 @@ impl Storage {
         }
     }
 
-    /// Forgets everything but headers, and what the graph keeps.
+    /// Resets everything except headers, and slots that the graph keeps.
     pub(crate) fn reset_metadata(&self, state: &mut State) {
         reset(state, &self.metadata);
     }
 
-    /// Forgets everything but what the graph keeps.
+    /// Resets everything except slots that the graph keeps.
     pub(crate) fn reset_all(&self, state: &mut State) {
         reset(state, &self.visible);
     }
 
-    /// Bytes of all valid headers, those that no deparser emits included.
+    /// Bytes of all valid headers, including those that no deparser emits.
     #[inline]
     pub(crate) fn valid_header_bytes(&self, state: &State) -> u64 {
         let mut bits = 0;
@@ -82,7 +82,7 @@ fn reset(state: &mut State, ranges: &[Range<usize>]) {
     }
 }
 
-/// Slots are in their order without gaps, so the words of neighbours are one range.
+/// Slots are adjacent in their order, so the words of neighbours form one range.
 fn words(program: &Program, layout: &StateLayout, is_wanted: impl Fn(SlotKind) -> bool) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (slot, id) in program.slots.iter().zip(0..).filter(|(slot, _)| is_wanted(slot.kind)) {

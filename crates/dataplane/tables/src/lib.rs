@@ -9,10 +9,10 @@
 //! | keys | [`key`] | match kinds, and one entry's condition on one key field |
 //! | words | [`layout`] | keys and action data as engines and machine code see them |
 //! | memory | [`epoch`], `arena` | when memory that readers may still access can be reused |
-//! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`, all behind `engine` | from a key to the winning record |
+//! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`; `engine` | from a key to the winning record |
 //! | indices | `packed_exact_index`, `compact_tbl24` | smaller copies of tables, beside `exact` and `direct_lpm` |
-//! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, a default action; writer's and readers' side |
-//! | tables | [`entry`], [`table`], [`view`] | entries with priorities, actions, sizes, a default action; the writer's and the readers' side |
+//! | machine code | [`search`] | what machine code needs to look keys up itself |
+//! | tables | [`entry`], [`table`], [`view`] | entries, actions, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`lock_stripes`], [`counter`], [`meter`] | arrays that packets change |
 //! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of v1model and PSA |

@@ -1,34 +1,35 @@
-//! Several writes of the control plane in one go, at once for packets or one after the other.
+//! Several writes of the control plane together, either at once for packets or one after another.
 //!
-//! Workers never wait for a writer, and a writer may change much. What packets meet meanwhile:
+//! Workers never wait for a writer, and a writer may change much. Packets meanwhile see:
 //!
 //! | call | a packet sees | costs |
 //! |---|---|---|
-//! | any write of [`Pipeline`] | it or not: of an entry the old or the new form, never a part | the entry |
+//! | any write of [`Pipeline`] | all of it or nothing: the old or the new form of an entry | the entry |
 //! | [`Pipeline::batch`] | some of the writes and not yet the others, in their order | the entries |
-//! | [`Pipeline::atomically`] | all of the writes or none, whether it looks at one table or at several | a copy of every table that is touched |
+//! | [`Pipeline::atomically`] | all of the writes or none, across tables, too | a copy of each table that is written |
 //!
-//! *A packet* here is a packet between two queues: what a worker takes at the beginning of a burst holds for ingress, or
-//! for egress, of all packets of that burst. A packet that waits in a queue meanwhile may go through ingress before an
-//! atomic batch and through egress after it, as in a switch of silicon.
+//! *A packet* here is a packet between two queues: what a worker reads at the beginning of a burst holds for ingress,
+//! or for egress, of all packets of the burst. A packet that waits in a queue meanwhile may pass ingress before an
+//! atomic batch and egress after it, as in a switch of silicon.
 //!
-//! When a call has returned, every burst that begins later sees what it wrote. When [`Pipeline::atomically`] fails,
+//! After a call has returned, every burst that begins later sees what it wrote. If [`Pipeline::atomically`] fails,
 //! nothing has changed, neither for packets nor for the control plane.
 //!
-//! # How
+//! # Implementation
 //!
-//! A [`Batch`] holds the lock of the control plane. In the first two cases it writes into the tables that workers read,
-//! entry by entry: `forebay_tables` publishes each with one store. An atomic batch writes into clones and publishes them all
-//! with one store, that of the snapshot; the tables that they replace are freed when no burst uses them any more.
+//! A [`Batch`] holds the lock of the control plane. In the first two cases it writes into the tables that workers
+//! read, entry by entry: `forebay_tables` publishes each with one store. An atomic batch writes into clones, and
+//! publishes all of them with one store, that of the snapshot. The tables that they replace are freed when no burst
+//! uses them any more.
 //!
-//! Entries name members of profiles, which are in the snapshot. So that no packet meets an entry whose member it does not
-//! know, a write to a profile waits until all bursts that began before have ended.
+//! Entries name members of profiles, which are in the snapshot. A packet must never find an entry whose member it does
+//! not know. So a write to a profile waits until all bursts that began before it have ended.
 //!
 //! # Not part of a batch
 //!
-//! Registers, counters and meters are changed at once: they are words that packets share. The direct counter and meter of an entry
-//! that is inserted begin anew; when an atomic batch deletes an entry and inserts another in its place, packets that hit
-//! the old one while the batch is being published may be counted for the new one.
+//! Registers, counters and meters are changed at once, because they are words that packets share. The direct counter
+//! and meter of a new entry are reset. If an atomic batch deletes an entry and inserts another one in its slot,
+//! packets that hit the old entry while the batch is being published may be counted for the new one.
 
 use crate::control::learning::{EntryKey, Hold};
 use crate::error::ControlError;
@@ -38,18 +39,18 @@ use forebay_ir::TableId;
 use forebay_tables::{EntryId, NewEntry, Table, TableError};
 use std::sync::{Arc, MutexGuard};
 
-/// Writes to the tables and all else that is the control plane's, under one lock; see the [module](self).
+/// Writes to tables and all other data of the control plane, under one lock; see the [module](self).
 #[derive(Debug)]
 pub struct Batch<'a> {
     pub(super) pipeline: &'a Pipeline,
     control: MutexGuard<'a, Control>,
-    /// Where an atomic batch writes.
+    /// The data to which an atomic batch writes.
     draft: Option<Draft>,
-    /// What entries held that the batch has removed.
+    /// What removed entries held.
     pub(super) released: Vec<Hold>,
 }
 
-/// What an atomic batch will put in place of what packets see.
+/// The data that an atomic batch will publish.
 #[derive(Debug)]
 struct Draft {
     snapshot: Arc<Snapshot>,
@@ -57,15 +58,15 @@ struct Draft {
     tables: Vec<Option<Table>>,
     /// See [`Control::state_bytes`].
     state_bytes: u64,
-    /// Slots that held another entry before the batch: their direct objects, and the time of the last hit, begin anew when it is
-    /// published.
+    /// Slots that held another entry before the batch, with the new time of the last hit. Their direct objects and
+    /// that time are reset when the batch is published.
     reused_slots: Vec<(TableId, usize, u64)>,
-    /// Entries that the batch has removed, one of each pair, and the dates of those that it has added.
+    /// Entries that the batch has removed (one of each pair), and the dates of the entries that it has added.
     removed: Vec<EntryKey>,
     dates: Vec<Date>,
 }
 
-/// An entry that becomes idle, its time-out, and from when that counts.
+/// An entry that may become idle, its time-out, and the beginning of that time.
 #[derive(Clone, Copy, Debug)]
 struct Date {
     entry: EntryKey,
@@ -74,7 +75,7 @@ struct Date {
 }
 
 impl Pipeline {
-    /// Several writes without another writer between them. Packets may see some before others, and what was written
+    /// Makes several writes without another writer between them. Packets may see some before others. What was written
     /// before an error stays.
     pub fn batch<R>(&self, writes: impl FnOnce(&mut Batch<'_>) -> R) -> R {
         let mut batch = Batch::of(self, self.control());
@@ -83,19 +84,20 @@ impl Pipeline {
         result
     }
 
-    /// The same for a worker that has pinned the tables, which must not wait for another writer, nor in `writes`. What entries held that
-    /// were removed is for the caller to give back when it has unpinned. Nothing when there is another writer.
+    /// Does the same for a worker that has pinned the tables and so must not wait for another writer; `writes` must
+    /// not wait either. The caller must give back what removed entries held, after it has unpinned. `None` if there is
+    /// another writer.
     pub(super) fn batch_beside_pin<R>(&self, writes: impl FnOnce(&mut Batch<'_>) -> R) -> Option<(R, Vec<Hold>)> {
         let mut batch = Batch::of(self, self.try_control()?);
         let result = writes(&mut batch);
         Some((result, std::mem::take(&mut batch.released)))
     }
 
-    /// Several writes that packets see all at once, or not at all when `writes` fails. Costs a copy of every table
-    /// that is written; for one write, any call is atomic without a copy.
+    /// Makes several writes that packets see all at once, or not at all if `writes` fails. This costs a copy of every
+    /// table that is written. A single write is always atomic and needs no copy.
     ///
     /// # Errors
-    /// Those of `writes`.
+    /// The errors of `writes`.
     pub fn atomically<R, E>(&self, writes: impl FnOnce(&mut Batch<'_>) -> Result<R, E>) -> Result<R, E> {
         let control = self.control();
         let draft = Draft {
@@ -119,7 +121,7 @@ impl Pipeline {
 }
 
 impl<'a> Batch<'a> {
-    /// One that is not atomic.
+    /// A batch that is not atomic.
     fn of(pipeline: &'a Pipeline, control: MutexGuard<'a, Control>) -> Batch<'a> {
         Batch {
             pipeline,
@@ -131,12 +133,12 @@ impl<'a> Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// The control plane's side as it is without the batch, if that is atomic.
+    /// The control plane's data. For an atomic batch, this is the data without the batch.
     pub(super) fn control_mut(&mut self) -> &mut Control {
         &mut self.control
     }
 
-    /// Notes when an entry may expire, once packets see it.
+    /// Records when an entry may expire, from the time when packets see it.
     pub(super) fn note_date(&mut self, entry: EntryKey, timeout_ns: u64, from_ns: u64) {
         let date = Date {
             entry,
@@ -162,24 +164,24 @@ impl Batch<'_> {
         self.watch(entry, timeout_ns, from_ns);
     }
 
-    /// An entry as the book knows it.
+    /// The key of an entry in the [`Book`](super::learning::Book).
     pub(super) fn entry_key(&self, table: TableId, id: EntryId) -> Option<EntryKey> {
         let slot = self.table(table).get(id)?.slot() as u32;
         Some(EntryKey { table, slot, id })
     }
 
-    /// Whether an entry is still there.
+    /// Whether an entry still exists.
     pub(super) fn holds(&self, entry: EntryKey) -> bool {
         let present = self.table(entry.table).in_slot(entry.slot);
         present.is_some_and(|present| present.id() == entry.id)
     }
 
-    /// The entry that goes with this one.
+    /// The entry that ends together with this one.
     pub(super) fn partner(&self, entry: EntryKey) -> Option<EntryKey> {
         self.control.book.partner(entry)
     }
 
-    /// Notes that an entry is gone. Returns its partner, which is to go with it.
+    /// Records that an entry was removed. Returns its partner, which must be removed, too.
     pub(super) fn note_removed(&mut self, entry: EntryKey) -> Option<EntryKey> {
         let partner = self.partner(entry);
         match &mut self.draft {
@@ -204,13 +206,13 @@ impl Batch<'_> {
         touched.unwrap_or(&self.control.tables[id.index()])
     }
 
-    /// A table to write to.
+    /// A table, to be written to.
     pub(super) fn table_mut(&mut self, id: TableId) -> &mut Table {
         let present = &mut self.control.tables[id.index()];
         match &mut self.draft {
             None => present,
             Some(draft) => draft.tables[id.index()].get_or_insert_with(|| {
-                // Slots that are free then are those that no packet counts for.
+                // Afterwards, packets no longer count for slots that are free.
                 self.pipeline.readers.synchronize();
                 present.clone()
             }),
@@ -225,7 +227,7 @@ impl Batch<'_> {
         }
     }
 
-    /// The snapshot, for changes that no packet needs to see.
+    /// The snapshot, for changes that packets need not see.
     pub(super) fn unpublished(&mut self) -> &mut Snapshot {
         match &mut self.draft {
             None => Arc::make_mut(&mut self.control.snapshot),
@@ -233,7 +235,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Changes the snapshot, and lets packets see it unless the batch is atomic.
+    /// Changes the snapshot, and publishes it unless the batch is atomic.
     pub(super) fn change<R>(&mut self, change: impl FnOnce(&mut Snapshot) -> R) -> R {
         let result = change(self.unpublished());
         if self.draft.is_none() {
@@ -242,7 +244,7 @@ impl Batch<'_> {
         result
     }
 
-    /// Adds an entry whose direct objects begin anew. `from_ns`: as the time of its last hit.
+    /// Adds an entry, and resets its direct objects. `from_ns` is the initial time of its last hit.
     pub(super) fn insert(&mut self, id: TableId, new: NewEntry, from_ns: u64) -> Result<EntryId, TableError> {
         let pipeline = self.pipeline;
         if self.draft.is_none() {
@@ -260,10 +262,10 @@ impl Batch<'_> {
         Ok(entry)
     }
 
-    /// Makes sure that there is memory for another entry.
+    /// Reserves memory for another entry.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no more memory.
     pub(super) fn claim_entry(&mut self, id: TableId) -> Result<(), ControlError> {
         let pipeline = self.pipeline;
         let needed = self.state_bytes_mut().saturating_add(pipeline.entry_bytes[id.index()]);
@@ -279,7 +281,7 @@ impl Batch<'_> {
         }
     }
 
-    /// An entry that was claimed is not there any more.
+    /// Releases the memory of an entry that was reserved with [`Batch::claim_entry`].
     pub(super) fn disclaim_entry(&mut self, id: TableId) {
         let bytes = self.pipeline.entry_bytes[id.index()];
         let state_bytes = self.state_bytes_mut();

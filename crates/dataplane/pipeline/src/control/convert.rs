@@ -1,5 +1,5 @@
-//! Between the control plane's words and those of `forebay-tables`: values are fitted to their fields, numbers of
-//! fields and parameters become names in errors.
+//! Conversions between the control plane's types and those of `forebay-tables`: values are fitted to their fields, and
+//! numbers of fields and parameters become names in errors.
 
 use crate::control::names::resolve;
 use crate::control::{Entry, EntryAction};
@@ -11,12 +11,12 @@ use forebay_tables::{
     ActionCall, ActionError, ActionId, GroupId, Implementation, KeyError, KeyMatch, MemberId, ProfileError, TableError,
 };
 
-/// Key fields that entries match: all but selectors.
+/// The key fields that entries match: all except selectors.
 pub(crate) fn matched_fields(table: &Table) -> impl Iterator<Item = &TableKey> {
     table.keys.iter().filter(|key| key.match_kind != MatchKind::Selector)
 }
 
-/// A number in the width of its field.
+/// A value in the width of its field.
 pub(crate) fn fit(name: &str, field: &str, value: &Bits, width: u32) -> Result<Bits, ControlError> {
     let fitted = value.zext(width);
     if fitted.zext(value.width().max(width)) != value.zext(value.width().max(width)) {
@@ -47,7 +47,7 @@ pub(crate) fn key_from_control(table: &Table, matches: &[EntryMatch]) -> Result<
         .collect()
 }
 
-/// One condition, its values in the width of the field.
+/// One condition, with its values in the width of the field.
 pub(crate) fn condition(name: &str, field: &str, width: u32, given: &EntryMatch) -> Result<KeyMatch, ControlError> {
     let fit = |value: &Bits| fit(name, field, value, width);
     Ok(match given {
@@ -68,7 +68,7 @@ pub(crate) fn condition(name: &str, field: &str, width: u32, given: &EntryMatch)
     })
 }
 
-/// The condition in the control plane's words; `width` is the field's.
+/// A condition, converted for the control plane; `width` is the field's.
 pub(crate) fn condition_to_control(condition: &KeyMatch, width: u32) -> EntryMatch {
     match condition {
         KeyMatch::Exact(value) => EntryMatch::Exact(value.clone()),
@@ -99,7 +99,7 @@ pub(crate) fn priority(table: &Table, given: i64) -> Result<i32, ControlError> {
     })
 }
 
-/// A call that stands in the program.
+/// A call that is part of the program.
 pub(crate) fn call_of_program(table: &Table, call: &forebay_ir::ActionCall) -> ActionCall {
     let action = table.actions[call.action as usize].action;
     ActionCall::new(ActionId(action.0), call.args.clone())
@@ -169,7 +169,7 @@ pub(crate) fn entry_to_control(program: &Program, table: &Table, entry: &forebay
     }
 }
 
-/// Says with names what `forebay-tables` says with numbers.
+/// Converts an error of `forebay-tables`, which has numbers, to one with names.
 pub(crate) fn table_error(program: &Program, table: &Table, error: TableError) -> ControlError {
     let name = table.name.clone();
     match error {
@@ -295,7 +295,7 @@ pub(crate) fn action_error(program: &Program, table: &Table, error: ActionError)
     }
 }
 
-/// The same for action profiles.
+/// Converts an error of an action profile.
 pub(crate) fn profile_error(name: &str, error: ProfileError) -> ControlError {
     let name = name.to_string();
     let member = |id: MemberId| format!("member {id}");

@@ -32,7 +32,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Sets the rates of an entry's direct meter; without rates it is always green.
+    /// Sets the rates of an entry's direct meter; without rates it always returns green.
     pub fn configure_direct_meter(
         &self,
         table: &str,
@@ -57,7 +57,7 @@ impl Pipeline {
         Ok(self.stateful.meters[meter.index()].config(slot).map(rates_from_tables))
     }
 
-    /// What belongs to the entry of this slot alone begins anew; `from_ns`: as the time of its last hit.
+    /// Resets what belongs only to the entry of this slot. `from_ns` is the initial time of its last hit.
     pub(super) fn reset_direct_objects(&self, table: TableId, slot: usize, from_ns: u64) {
         self.stateful.begin_time(table, slot, from_ns);
         let slot = slot as u64;

@@ -1,9 +1,9 @@
-//! The control plane's side of a loaded program: everything is written and read by P4 names.
+//! The control plane's access to a loaded program: everything is written and read by P4 names.
 //!
 //! A name may be shortened to any suffix that begins after a dot and is not ambiguous, as on BMv2's command line
 //! (`ipv4_lpm` for `MyIngress.ipv4_lpm`). Values may have any width as long as the number fits.
 //!
-//! What packets see while something is written, and how several writes become one, says [`batch`].
+//! [`batch`] says what packets see while something is written, and how several writes become one.
 
 mod batch;
 pub(crate) mod convert;
@@ -26,9 +26,10 @@ pub use records::{IdleTime, Record};
 /// A table entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// One for each key field that is not of kind `selector`, in order.
+    /// One match for each key field that is not of kind `selector`, in order.
     pub matches: Vec<EntryMatch>,
-    /// The larger wins; without meaning, and read back as 0, in tables whose fields are all exact or lpm.
+    /// The larger priority wins. It has no meaning, and is read back as 0, in tables whose fields are all exact or
+    /// lpm.
     pub priority: i64,
     /// What it invokes.
     pub action: EntryAction,
@@ -41,7 +42,7 @@ pub enum EntryAction {
     Call {
         /// Name of the action.
         action: String,
-        /// One for each parameter.
+        /// One argument for each parameter.
         args: Vec<Bits>,
     },
     /// A member of the table's action profile.
@@ -84,18 +85,18 @@ pub struct CrcParameters {
     pub final_xor: u64,
     /// Whether the bits of each byte are taken from the least significant.
     pub reflect_input: bool,
-    /// Whether the result's bits are reversed.
+    /// Whether the bits of the result are reversed.
     pub reflect_output: bool,
 }
 
-/// What a table needs of memory.
+/// The memory that a table needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableMemory {
-    /// Name of the table.
+    /// The name of the table.
     pub table: String,
     /// Entries that it holds.
     pub entries: usize,
-    /// Bytes that lookups read: what finds entries, and their records. What the control plane keeps of each entry to
-    /// name it comes on top.
+    /// Bytes that look-ups read: the index and the records. What the control plane keeps about each entry is not
+    /// included.
     pub bytes: usize,
 }

@@ -1,8 +1,9 @@
-//! From control-plane names to objects.
+//! Resolves control-plane names to objects.
 
 use crate::error::{ControlError, ObjectKind};
 
-/// The index of the object that `name` means: its full name, or a suffix after a dot that only one object has.
+/// The index of the object that `name` denotes. The name is complete, or is a suffix after a dot that only one object
+/// has.
 pub(crate) fn resolve<'a, I>(kind: ObjectKind, name: &str, names: I) -> Result<usize, ControlError>
 where
     I: Iterator<Item = &'a str> + Clone,
@@ -23,7 +24,7 @@ where
             name: name.to_string(),
             known: names.map(str::to_string).collect(),
         }),
-        // Instances of one action have one name: the first stands for all.
+        // Instances of one action have the same name: the first stands for all.
         [(index, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => Ok(*index),
         several => Err(ControlError::Ambiguous {
             kind,

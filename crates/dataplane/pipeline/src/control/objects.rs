@@ -12,12 +12,12 @@ use forebay_tables::{ColorCounts, CounterValue, MeterConfig, MeterError, Registe
 use std::sync::Arc;
 
 impl Pipeline {
-    /// The register array that a name means.
+    /// The register array that a name denotes.
     pub fn register(&self, name: &str) -> Result<&Register, ControlError> {
         Ok(&self.program.registers[self.register_index(name)?])
     }
 
-    /// The counter array or direct counter that a name means.
+    /// The counter array or direct counter that a name denotes.
     pub fn counter(&self, name: &str) -> Result<&Counter, ControlError> {
         Ok(&self.program.counters[self.counter_id(name)?])
     }
@@ -49,7 +49,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Sets all elements to their value at the start.
+    /// Sets all elements to their initial value.
     pub fn reset_register(&self, register: &str) -> Result<(), ControlError> {
         let id = self.register_index(register)?;
         let declared = &self.program.registers[id];
@@ -71,7 +71,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Sets a meter's rates; without rates it is always green.
+    /// Sets a meter's rates; without rates it always returns green.
     pub fn configure_meter(&self, meter: &str, index: u64, rates: Option<MeterRates>) -> Result<(), ControlError> {
         let id = self.meter_index(meter, index)?;
         let configured = self.stateful.meters[id].configure(index, rates.map(rates_to_tables));
@@ -97,10 +97,10 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Changes the parameters of a hash with `crc16_custom` or `crc32_custom` ([`forebay_ir::Program::calculations`]).
+    /// Sets the parameters of a hash with `crc16_custom` or `crc32_custom` ([`forebay_ir::Program::calculations`]).
     ///
     /// # Errors
-    /// When the program has no such hash, or a parameter has more bits than the CRC.
+    /// If the program has no such hash, or a parameter has more bits than the CRC.
     pub fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), ControlError> {
         let calculations = &self.program.calculations;
         let names = calculations.iter().map(|calculation| calculation.name.as_str());

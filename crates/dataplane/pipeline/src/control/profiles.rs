@@ -11,7 +11,7 @@ use forebay_tables::{ActionCall, ActionProfile, GroupId, MemberId, ProfileError}
 use std::sync::Arc;
 
 impl Pipeline {
-    /// The action profile that a name means.
+    /// The action profile that a name denotes.
     pub fn action_profile(&self, name: &str) -> Result<&forebay_ir::ActionProfile, ControlError> {
         Ok(&self.program.action_profiles[self.profile_id(name)?.index()])
     }
@@ -141,7 +141,7 @@ impl Batch<'_> {
         self.change_profile(profile, |profile| profile.delete_group(GroupId(group)))
     }
 
-    /// The call of a member: by the list of actions of the first table that uses the profile.
+    /// The call of a member, checked against the actions of the first table that uses the profile.
     fn member_call(&self, profile: &str, action: &str, args: &[Bits]) -> Result<ActionCall, ControlError> {
         let id = self.pipeline.profile_id(profile)?;
         let program = &self.pipeline.program;

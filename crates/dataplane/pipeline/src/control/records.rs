@@ -1,6 +1,7 @@
-//! Table entries with all that a controller may ask of them: idle time-outs, direct counters and meters, an identity.
+//! Table entries with everything that a controller may ask about them: idle time-outs, direct counters and meters, an
+//! identity.
 //!
-//! What [`crate::Entry`] says of an entry is what the data plane does. A [`Record`] adds what it remembers of it.
+//! [`crate::Entry`] describes what an entry does. A [`Record`] adds what the data plane stores about it.
 
 use crate::control::convert;
 use crate::control::learning::EntryKey;
@@ -11,27 +12,27 @@ use forebay_ir::{EntryMatch, TableId};
 use forebay_jit::default_slot;
 use forebay_tables::{ColorCounts, CounterValue, EntryId, NewEntry};
 
-/// A table entry and what the data plane remembers of it.
+/// A table entry, and what the data plane stores about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Never used twice in a table, and larger for entries that were added later.
+    /// The entry's id. Ids are never reused in a table, and later entries have larger ids.
     pub id: u64,
-    /// The element of the table's direct counter and meter that is the entry's.
+    /// The index of the entry's element in the table's direct counter and meter.
     pub slot: u64,
     /// What it matches and does.
     pub entry: Entry,
-    /// Whether the program forbids changing it.
+    /// Whether the program forbids changing the entry.
     pub is_const: bool,
-    /// When it is idle, and since when no packet has hit it.
+    /// The entry's idle time-out, and the time of its last hit.
     pub idle: IdleTime,
 }
 
-/// How long an entry may go without a packet. Times are nanoseconds since the switch started.
+/// How long an entry may be without a packet. Times are nanoseconds since the switch started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleTime {
     /// Time without a packet after which the entry is idle; 0 for never.
     pub timeout_ns: u64,
-    /// When the last packet hit it, or when it was added.
+    /// The time at which the last packet hit the entry, or at which it was added.
     pub last_hit_ns: u64,
 }
 
@@ -43,16 +44,16 @@ impl Pipeline {
         entries.map(|entry| self.record_of(table, entry)).collect()
     }
 
-    /// The entry with that match and priority.
+    /// The entry with this match and priority.
     ///
     /// # Errors
-    /// When there is none, or the match does not fit the table.
+    /// If there is none, or the match does not fit the table.
     pub fn record(&self, table: TableId, matches: &[EntryMatch], priority: i64) -> Result<Record, ControlError> {
         let entry = self.find(&self.control().tables[table.index()], table, matches, priority)?;
         Ok(self.record_of(table, &entry))
     }
 
-    /// How many entries a table has.
+    /// The number of entries of a table.
     pub fn entry_count(&self, table: TableId) -> usize {
         self.control().tables[table.index()].len()
     }
@@ -64,13 +65,13 @@ impl Pipeline {
         Some(self.record_of(table, entry))
     }
 
-    /// When an entry is idle, by its [`Record::id`].
+    /// The idle time of an entry, by its [`Record::id`].
     pub fn idle_time(&self, table: TableId, id: u64) -> Option<IdleTime> {
         let control = self.control();
         Some(self.idle_time_of(table, control.tables[table.index()].get(EntryId(id))?))
     }
 
-    /// Each entry that may become idle, by its [`Record::id`].
+    /// The idle time of each entry that may become idle, by [`Record::id`].
     pub fn idle_times(&self, table: TableId) -> Vec<(u64, IdleTime)> {
         let control = self.control();
         let entries = control.tables[table.index()].entries();
@@ -78,12 +79,12 @@ impl Pipeline {
         times.filter(|(_, idle)| idle.timeout_ns > 0).collect()
     }
 
-    /// The element of a table's direct counter and meter that is the default entry's: it counts and meters misses.
+    /// The default entry's element of a table's direct counter and meter, which counts and meters misses.
     pub fn default_slot(&self, table: TableId) -> u64 {
         default_slot(&self.program.tables[table.index()])
     }
 
-    /// The direct counter of the entry with this [`Record::slot`]; none when the table has none.
+    /// The direct counter of the entry with this [`Record::slot`]; `None` when the table has none.
     pub fn direct_counter_at(&self, table: TableId, slot: u64) -> Option<CounterValue> {
         let counter = self.program.tables[table.index()].direct_counter?;
         Some(self.stateful.counters[counter.index()].read(slot))
@@ -103,10 +104,10 @@ impl Pipeline {
         Some(super::objects::rates_from_tables(config))
     }
 
-    /// Sets the rates of an entry's direct meter; without rates it is always green.
+    /// Sets the rates of an entry's direct meter; without rates it always returns green.
     ///
     /// # Errors
-    /// When the committed rate is above the peak rate.
+    /// If the committed rate is above the peak rate.
     pub fn set_direct_meter_at(
         &self,
         table: TableId,
@@ -122,7 +123,7 @@ impl Pipeline {
         configured.map_err(|error| super::objects::meter_error(name, slot, error))
     }
 
-    /// What the direct meter of an entry has counted of each colour; none when the table has no meter.
+    /// What the direct meter of an entry has counted of each colour; `None` when the table has no meter.
     pub fn direct_meter_counts_at(&self, table: TableId, slot: u64) -> Option<ColorCounts> {
         let direct = self.program.tables[table.index()].direct_meter?;
         self.stateful.meters[direct.meter.index()].counts(slot)
@@ -171,8 +172,8 @@ impl Batch<'_> {
         Ok((inserted.0, slot))
     }
 
-    /// Changes the action and the idle time-out of the entry with the same match and priority. The time since its last
-    /// packet begins anew when the time-out changes.
+    /// Changes the action and the idle time-out of the entry with the same match and priority. If the time-out
+    /// changes, the time without a packet starts again.
     ///
     /// # Errors
     /// As [`Pipeline::modify_entry`].
@@ -200,7 +201,7 @@ impl Batch<'_> {
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
     }
 
-    /// Whether another entry goes when this one is deleted, by its [`Record::id`].
+    /// Whether another entry is deleted together with this one, which is given by its [`Record::id`].
     pub fn has_partner(&self, table: TableId, id: u64) -> bool {
         let entry = self.entry_key(table, EntryId(id));
         entry.is_some_and(|entry| self.partner(entry).is_some())
@@ -211,10 +212,10 @@ impl Batch<'_> {
         self.pipeline.default_slot(table)
     }
 
-    /// The entry with that match and priority, with what the batch has written so far.
+    /// The entry with this match and priority, with what the batch has written so far.
     ///
     /// # Errors
-    /// When there is none, or the match does not fit the table.
+    /// If there is none, or the match does not fit the table.
     pub fn record(&self, table: TableId, matches: &[EntryMatch], priority: i64) -> Result<Record, ControlError> {
         let entry = self.pipeline.find(self.table(table), table, matches, priority)?;
         Ok(self.pipeline.record_of(table, &entry))

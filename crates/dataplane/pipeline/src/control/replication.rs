@@ -9,7 +9,7 @@ use forebay_ir::Architecture;
 use std::sync::Arc;
 
 impl Pipeline {
-    /// Adds or replaces a multicast group. Group 0 cannot be: in `standard_metadata.mcast_grp` it means none.
+    /// Adds or replaces a multicast group. Group 0 is not allowed: in `standard_metadata.mcast_grp` it means no group.
     pub fn set_multicast_group(&self, group: u16, replicas: &[Replica]) -> Result<(), ControlError> {
         self.batch(|batch| batch.set_multicast_group(group, replicas))
     }
@@ -69,7 +69,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Whether copies may have these ports.
+    /// Checks whether copies may have these ports.
     fn check_ports(&self, replicas: &[Replica]) -> Result<(), ControlError> {
         let is_psa = self.pipeline.program.architecture == Architecture::Psa;
         if !is_psa && replicas.iter().any(|replica| replica.egress_port == RECIRCULATION_PORT) {

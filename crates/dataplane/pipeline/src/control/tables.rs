@@ -22,12 +22,12 @@ impl Pipeline {
         self.batch(|batch| batch.modify_entry(table, entry))
     }
 
-    /// Removes the entry with that match and priority.
+    /// Removes the entry with this match and priority.
     pub fn delete_entry(&self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(), ControlError> {
         self.batch(|batch| batch.delete_entry(table, matches, priority))
     }
 
-    /// Removes all entries of a table but those that are constant.
+    /// Removes all entries of a table except constant ones.
     pub fn clear_entries(&self, table: &str) -> Result<(), ControlError> {
         self.batch(|batch| batch.clear_entries(table))
     }
@@ -53,7 +53,7 @@ impl Pipeline {
             .collect())
     }
 
-    /// The entry that a key with these values, one for each key field, would hit now. Nothing is counted.
+    /// The entry that a key with these values, one for each key field, would hit now. This counts nothing.
     pub fn entry_matching(&self, table: TableId, key: &[Bits]) -> Option<Entry> {
         let declared = &self.program.tables[table.index()];
         let control = self.control();
@@ -61,7 +61,7 @@ impl Pipeline {
         Some(convert::entry_to_control(&self.program, declared, hit))
     }
 
-    /// The present default action.
+    /// The current default action.
     pub fn default_action(&self, table: &str) -> Result<EntryAction, ControlError> {
         let id = self.table_id(table)?;
         Ok(convert::call_to_control(
@@ -70,7 +70,7 @@ impl Pipeline {
         ))
     }
 
-    /// What every table needs of memory, in the order of the program.
+    /// The memory that each table needs, in the order of the program.
     pub fn table_memory(&self) -> Vec<TableMemory> {
         let control = self.control();
         let tables = self.program.tables.iter().zip(&control.tables);
@@ -125,7 +125,7 @@ impl Batch<'_> {
         self.add(id, new, 0).map(drop)
     }
 
-    /// Adds an entry at this time, and notes what it uses.
+    /// Adds an entry at this time, and records what it uses.
     pub(super) fn add(&mut self, id: TableId, new: NewEntry, now_ns: u64) -> Result<EntryId, ControlError> {
         let declared = &self.pipeline.program.tables[id.index()];
         let timeout_ns = new.idle_timeout_ns;
@@ -192,7 +192,7 @@ impl Batch<'_> {
         let changeable = self.table(id).entries().filter(|entry| !entry.is_const());
         let entries: Vec<_> = changeable.map(|entry| entry.id()).collect();
         for entry in entries {
-            // The other entry of its pair may have taken it along.
+            // It may have been removed together with its partner.
             if self.table(id).get(entry).is_some() {
                 self.remove(id, entry)?;
             }
@@ -217,7 +217,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Removes an entry, the other one of its pair, and what they hold.
+    /// Removes an entry, its partner, and what they hold.
     pub(super) fn remove(&mut self, id: TableId, entry: EntryId) -> Result<(), ControlError> {
         let slot = self.remove_alone((id, entry))?;
         let removed = EntryKey {
@@ -233,7 +233,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Removes an entry and nothing with it; gives its slot.
+    /// Removes only this entry, and returns its slot.
     pub(super) fn remove_alone(&mut self, (id, entry): (TableId, EntryId)) -> Result<u32, ControlError> {
         let declared = &self.pipeline.program.tables[id.index()];
         let removed = self
@@ -245,7 +245,7 @@ impl Batch<'_> {
         Ok(removed.slot() as u32)
     }
 
-    /// Notes in the table's profile that an entry uses a member or group.
+    /// Records in the table's profile that an entry uses a member or group.
     pub(super) fn acquire(&mut self, table: TableId, action: ActionRef<'_>) -> Result<(), ControlError> {
         let Some(profile) = self.pipeline.profile_of(table, action) else {
             return Ok(());

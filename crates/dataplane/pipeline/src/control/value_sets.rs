@@ -9,7 +9,7 @@ use forebay_ir::EntryMatch;
 use std::sync::Arc;
 
 impl Pipeline {
-    /// Replaces the elements of a parser value set; each has one match per component.
+    /// Replaces the elements of a parser value set. Each element has one match per component.
     pub fn set_value_set(&self, set: &str, elements: &[Vec<EntryMatch>]) -> Result<(), ControlError> {
         self.batch(|batch| batch.set_value_set(set, elements))
     }

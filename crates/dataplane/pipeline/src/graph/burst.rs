@@ -1,8 +1,8 @@
-//! Bursts through a compiled graph, each packet in its own buffer, past queues in which nobody waits.
+//! Bursts through a compiled graph, each packet in its own buffer and past empty queues.
 //!
-//! Packets go one after the other to their ends. One that needs more than its buffer, since it is copied, cloned, queued,
-//! goes round again or has something for the control plane, stops where it does; it gets a place of its own and goes on
-//! from there ([`Continued`]) before the next one.
+//! Packets are processed one after another, each to its end. A packet stops if it needs more than its buffer: if it is
+//! copied, cloned, queued or goes round again, or has something for the control plane. It is then moved to memory of
+//! its own, and continues from there ([`Continued`]) before the next packet begins.
 
 use super::compiled::stop_of;
 use super::{Outcome, Told, Way};
@@ -19,7 +19,7 @@ use forebay_jit::Seed;
 use forebay_jit::graph::{FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
 use forebay_packet::Packet;
 
-/// A packet of a burst that has stopped, and what is known of it.
+/// A packet of a burst that has stopped, and what is known about it.
 #[derive(Debug)]
 pub(crate) struct Continued {
     packet: Box<Contents>,
@@ -30,19 +30,19 @@ pub(crate) struct Continued {
 }
 
 impl Continued {
-    /// When it arrived.
+    /// The packet's arrival time.
     pub(crate) fn timestamp_us(&self) -> u64 {
         self.packet.arguments.timestamp_us
     }
 
-    /// Its port, behind a queue.
+    /// The packet's port, if it is after a queue.
     pub(crate) fn egress_port(&self) -> Option<u32> {
         self.egress.map(|_| self.packet.egress_port)
     }
 }
 
 impl Worker {
-    /// As [`Worker::pass`], in general code.
+    /// Does the same as [`Worker::pass`], in general code.
     pub(crate) fn pass_in_general(
         &mut self,
         packets: &mut [Packet],
@@ -56,7 +56,7 @@ impl Worker {
         leaving
     }
 
-    /// The same, without the count of packets by their ways.
+    /// Does this without counting the packets by their paths.
     pub(crate) fn pass_uncounted(
         &mut self,
         packets: &mut [Packet],
@@ -118,8 +118,8 @@ struct GraphBurst<'w, 'a> {
 }
 
 impl GraphBurst<'_, '_> {
-    /// Takes packets through the graph: up to the last one, or to one that goes on by itself, which is
-    /// [`Passage::GoesOn`] then.
+    /// Takes packets through the graph: either all of them, or up to a packet that continues on its own, whose verdict
+    /// is [`Passage::GoesOn`].
     fn pass(
         self,
         packets: &mut [Packet],
@@ -210,7 +210,7 @@ impl GraphBurst<'_, '_> {
     }
 }
 
-/// What the switch says of packets that arrive.
+/// Sets the switch's arguments for arriving packets.
 fn say_arrival(pass: &mut GraphPass<'_>, arrival: Arrival) {
     pass.pass_queues(Some(arrival.last_queue.into()));
     pass.say(Argument::IngressPort, arrival.ingress_port.into());
@@ -227,7 +227,7 @@ fn say_arrival(pass: &mut GraphPass<'_>, arrival: Arrival) {
     pass.keep(&[]);
 }
 
-/// Takes a packet to where it stops.
+/// Takes a packet through the graph until it stops.
 #[inline]
 fn enter(
     pass: &mut GraphPass<'_>,
@@ -255,18 +255,18 @@ fn enter(
     };
     pass.begin();
     pass.say(Argument::ParserError, 0);
-    // SAFETY: the frame and the room before it are the packet's own.
+    // SAFETY: the frame and the room before it belong to the packet.
     let stop = unsafe { pass.run(entrance, input, state) };
     let (start_now, length) = pass.frame();
     packet.place_data(headroom + start_now.addr() - start.addr(), length);
     stop
 }
 
-/// What has become of a packet; nothing when it goes on.
+/// The verdict on a packet; `None` when it continues on its own.
 #[inline]
 fn passage(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<Passage> {
     match stop {
-        // What it has taken for entries of tables is given back.
+        // What the packet took for table entries must be given back.
         GraphStop::StepLimit | GraphStop::AssertFailed if pass.requests().has_digests() => None,
         GraphStop::End(block) => match &graph.block(block).end {
             End::Finish(Finish::Transmit { .. }) => Some(Passage::Transmit(pass.end_values()[0] as u32)),
@@ -282,7 +282,7 @@ fn passage(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<P
     }
 }
 
-/// One more packet has passed its queue.
+/// Counts a packet that has passed a queue.
 #[inline]
 fn note_queue(passed_queues: &mut Vec<PassedQueue>, pass: &GraphPass<'_>) {
     let (port, class) = (pass.said(Argument::EgressPort) as u32, pass.said(Argument::Class) as u8);
@@ -297,7 +297,7 @@ fn note_queue(passed_queues: &mut Vec<PassedQueue>, pass: &GraphPass<'_>) {
     }
 }
 
-/// One more packet of which this has become; runs before `first` are others'.
+/// Adds a packet with this verdict. Runs before `first` belong to other calls.
 #[inline]
 fn note(passed: &mut Vec<Passed>, first: usize, passage: Passage) {
     match passed[first..].last_mut() {
@@ -307,7 +307,7 @@ fn note(passed: &mut Vec<Passed>, first: usize, passage: Passage) {
 }
 
 impl WorkerScratch {
-    /// Has a packet go on that has stopped; says what was decided of it, on the side of the queue where it is.
+    /// Continues a packet that has stopped. Reports the decisions about it, for the side of the queue on which it is.
     pub(crate) fn continue_packet<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
@@ -338,7 +338,7 @@ impl WorkerScratch {
         };
         let mut walk = self.walk(burst, &mut sink, tracer);
         let (stop, behind) = stop_of(walk.graph, stop);
-        // At an end the packet does not go on.
+        // At an end the packet does not continue.
         let way = behind.map_or(Way::Entry(Entry::Arrival), Way::Place);
         walk.go_on_from(packet, &mut told, stop, way);
     }

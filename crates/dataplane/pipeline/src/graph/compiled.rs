@@ -1,4 +1,4 @@
-//! The graph as machine code ([`forebay_jit::graph`]), for a packet that has a place of its own in memory.
+//! The graph as machine code ([`forebay_jit::graph`]), for a packet in memory of its own.
 
 use super::{Stop, Told, Walk, Way, limit};
 use crate::outcome::DropReason;
@@ -9,7 +9,7 @@ use forebay_ir::pipeline::{Argument, Graph};
 use forebay_jit::graph::{At, FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
 
 impl<'a, T: Tracer> Walk<'_, 'a, T> {
-    /// As [`Walk::advance`], in one call.
+    /// Does the same as [`Walk::advance`], in one call.
     pub(super) fn advance_compiled(
         &mut self,
         site: GraphSite<'a>,
@@ -30,14 +30,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             Way::Entry(entry) => site.code.entry(entry),
             Way::Place(at) => site.code.place(at),
         };
-        // Later places of the same entry may give back values, too.
+        // Later positions after the same entry may also restore values.
         pass.keep(&packet.preserved.0);
         let frame = match &packet.shared {
             None => {
                 let (start, length, floor) = packet.bytes.in_place();
                 FrameInPlace { start, length, floor }
             }
-            // Nobody writes to what others have too.
+            // A shared frame must not be written to.
             Some(shared) => FrameInPlace {
                 start: shared.as_ptr().cast_mut(),
                 length: shared.len(),
@@ -55,7 +55,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             seed: 0,
         };
         let state = packet.state.as_mut().expect("packets in the graph have a state");
-        // SAFETY: the frame is the packet's own, with the room before it, or nothing is put before it.
+        // SAFETY: the frame and the room before it belong to the packet; or the frame is shared, and its floor forbids
+        // changes.
         let stop = unsafe { pass.run(entrance, input, state) };
         let (start, length) = pass.frame();
         told.parser_error = pass.said(Argument::ParserError) as u32;
@@ -72,7 +73,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 }
 
-/// What to do at a stop, and where the packet goes on behind it if it is an operation.
+/// The stop for the caller, and the position at which the packet continues after it, if it is an operation.
 pub(super) fn stop_of(graph: &Graph, stop: GraphStop) -> (Stop<'_>, Option<At>) {
     match stop {
         GraphStop::Op(At { block, op }) => (Stop::Op(&graph.block(block).ops[op]), Some(At { block, op: op + 1 })),
@@ -82,7 +83,7 @@ pub(super) fn stop_of(graph: &Graph, stop: GraphStop) -> (Stop<'_>, Option<At>) 
     }
 }
 
-/// Says what is known of a packet.
+/// Sets the arguments of a packet.
 fn say(pass: &mut GraphPass<'_>, packet: &Contents, told: &Told<'_>) {
     let egress = told.egress.unwrap_or_default();
     let (number, session) = told.session.map(|(number, session, _)| (number, session)).unzip();

@@ -1,4 +1,4 @@
-//! The graph with the interpreter: the specification of what machine code does.
+//! The graph with the interpreter, which specifies what machine code does.
 
 use super::{Stop, Told, Walk, Way, limit};
 use crate::objects::View;
@@ -13,7 +13,7 @@ use forebay_ir::{BlockId, BodyId, BodyKind};
 use forebay_jit::graph::At;
 
 impl<'a, T: Tracer> Walk<'_, 'a, T> {
-    /// As [`Walk::advance`], with the interpreter.
+    /// Does the same as [`Walk::advance`], with the interpreter.
     pub(super) fn advance_interpreted(
         &mut self,
         packet: &mut Contents,
@@ -119,14 +119,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
 }
 
 impl Burst<'_> {
-    /// How a body ended: with a parser's error, if with one.
+    /// The parser's error with which a body ended, if any; or the reason for which the packet is dropped.
     fn ended(self, body: BodyId, ended: Ended) -> Result<Option<u32>, DropReason> {
         let program = &self.pipeline.program;
         let is_parser = program.bodies[body.index()].kind == BodyKind::Parser;
         match ended {
             Ended::Returned | Ended::Exited => Ok(None),
             Ended::Rejected(error) => Ok(Some(error)),
-            // P4_16 §13.8: a parser that does not come to an end in time.
+            // P4_16 §13.8: a parser that takes too long.
             Ended::StepLimit if is_parser => {
                 let timeout = program.error("ParserTimeout");
                 timeout.map_or(Err(DropReason::StepLimit), |error| Ok(Some(error)))
@@ -137,7 +137,7 @@ impl Burst<'_> {
     }
 }
 
-/// What a packet says of itself to bodies and glue.
+/// The facts about a packet that bodies and glue use.
 struct Facts {
     ingress_port: u32,
     egress_port: u32,
@@ -145,7 +145,7 @@ struct Facts {
     time_us: u64,
 }
 
-/// The input of bodies but for the frame, which is borrowed only while they run.
+/// The input of bodies except for the frame, which is borrowed only while a body runs.
 #[derive(Clone, Copy)]
 struct PassInput {
     cursor: usize,
@@ -201,7 +201,7 @@ fn argument_value<T: Tracer>(
     }
 }
 
-/// The block after an end that only chooses; none of other ends.
+/// The next block, for an end that only chooses one; `None` for other ends.
 fn chosen(end: &End, state: &State) -> Option<BlockId> {
     match end {
         End::Jump(next) => Some(*next),

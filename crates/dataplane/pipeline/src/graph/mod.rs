@@ -1,13 +1,14 @@
 //! Follows the graph of a program's architecture ([`forebay_ir::pipeline`]) with a packet.
 //!
-//! Glue and bodies run in the engine that the pipeline was loaded with, up to where more than the packet itself is concerned.
-//! Whatever the architecture is, packets enter at the same two places, from a port or a loop ([`Walk::arrive`]) and from a queue
-//! ([`Walk::leave_queue`]), and end as [`Outcome`]s, which the callers turn into decisions for the switch.
+//! Glue and bodies run in the engine with which the pipeline was loaded, until an operation affects more than the
+//! packet itself. Whatever the architecture is, packets enter at the same two points: from a port or a loop
+//! ([`Walk::arrive`]), and from a queue ([`Walk::leave_queue`]). They end as [`Outcome`]s, which the callers convert
+//! to decisions for the switch.
 //!
 //! # Order
 //!
-//! A mirrored packet goes its way, up to its queue, before the packet that it was made from goes on. Requests and what a
-//! deparser emitted belong to one packet; they are put aside meanwhile.
+//! A mirrored packet is processed, up to its queue, before the packet from which it was made continues. Requests and
+//! the deparser's output belong to one packet, so those of the original are set aside meanwhile.
 
 mod burst;
 mod compiled;
@@ -28,32 +29,32 @@ use forebay_ir::{BlockId, Expr, SlotId};
 use forebay_jit::graph::At;
 pub(crate) use outcome::Outcome;
 
-/// What is known of a packet besides its contents while it follows the graph.
+/// What is known about a packet, apart from its contents, while it follows the graph.
 #[derive(Clone, Copy)]
 struct Told<'a> {
-    /// Behind a queue.
+    /// Set after a queue.
     egress: Option<EgressArguments>,
     replica: Option<Replica>,
-    /// Its number, the session, and those of its ports that are meant.
+    /// The number of the clone session, the session, and those of its ports that are used.
     session: Option<(u32, &'a CloneSession, &'a [Replica])>,
-    /// What it is called when it goes to a queue.
+    /// The instance type with which it goes to a queue.
     instance_type: InstanceType,
-    /// With which the last parser ended.
+    /// The error with which the last parser ended.
     parser_error: u32,
-    /// The numbers of `random`.
+    /// The state of the generator for `random`.
     random: Random,
-    /// What the end is about at which machine code has stopped: see [`forebay_jit::graph::GraphPass::end_values`].
+    /// The values of the end at which machine code stopped: see [`forebay_jit::graph::GraphPass::end_values`].
     end_values: Option<[u64; 3]>,
 }
 
 impl Told<'_> {
-    /// When this side of the queue has begun.
+    /// The time at which processing on this side of the queue began.
     fn time_us(&self, packet: &Contents) -> u64 {
         self.egress
             .map_or(packet.arguments.timestamp_us, |arguments| arguments.timestamp_us)
     }
 
-    /// What the present end is about, which the interpreter has not computed yet.
+    /// The values of the current end. The interpreter computes them here.
     fn numbers<const COUNT: usize>(&self, state: &State, exprs: [&Expr; COUNT]) -> [u64; COUNT] {
         match self.end_values {
             Some(values) => std::array::from_fn(|index| values[index]),
@@ -62,24 +63,24 @@ impl Told<'_> {
     }
 }
 
-/// The way of a packet, and of those that are made from it, through the graph.
+/// Takes a packet, and packets made from it, through the graph.
 pub(crate) struct Walk<'w, 'a, T> {
     pub(crate) scratch: &'w mut WorkerScratch,
     pub(crate) burst: Burst<'a>,
     pub(crate) graph: &'a Graph,
-    /// Is told what becomes of packets.
+    /// Receives the outcomes of packets.
     pub(crate) sink: &'w mut dyn FnMut(Outcome),
     pub(crate) tracer: &'w mut T,
 }
 
-/// Where a packet goes on.
+/// The point at which a packet continues.
 #[derive(Clone, Copy)]
 enum Way {
     Entry(Entry),
     Place(At),
 }
 
-/// Why bodies and glue cannot go on without the packet itself.
+/// Why bodies and glue stop: the caller must act on the packet as a whole.
 enum Stop<'a> {
     Op(&'a GlueOp),
     End(&'a End),
@@ -87,7 +88,7 @@ enum Stop<'a> {
 }
 
 impl<'a, T: Tracer> Walk<'_, 'a, T> {
-    /// A packet from a port, or one that was resubmitted or recirculated.
+    /// Processes a packet from a port, or one that was resubmitted or recirculated.
     pub(crate) fn arrive(mut self, packet: IngressPacket) {
         let mut packet = packet.0;
         let entry = match packet.instance_type {
@@ -110,8 +111,9 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.follow(packet, told, entry);
     }
 
-    /// The way of a clone that the fast path has noted of a packet to one of the ports of its session. It keeps these values. The frame is
-    /// as received, or what the parser has left of it, of a clone that begins in egress with headers.
+    /// Processes a clone that the fast path has noted, for one of the ports of its session. `preserved` are the values
+    /// that it keeps. The frame is as received; for a clone that begins in egress with headers, it is what the parser
+    /// left.
     pub(crate) fn clone_noted(
         mut self,
         frame: IngressPacket,
@@ -149,7 +151,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.follow_mirrored(clone, (entry, preserved), (number, session, replicas), &told);
     }
 
-    /// The state of a clone from egress.
+    /// Gives a clone from egress its state.
     fn give_headers(&mut self, clone: &mut Contents, from: FromEgress<'_>) {
         let pipeline = self.burst.pipeline;
         self.scratch.pool.renew_state(clone, &pipeline.storage.zero);
@@ -166,7 +168,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         }
     }
 
-    /// A session of the replication engine; without one, the loss is counted.
+    /// A session of the replication engine. Without one, the loss is counted.
     fn session(&mut self, number: u32) -> Option<&'a CloneSession> {
         let session = self.burst.view.snapshot.replication.clone_sessions.get(&number);
         match session {
@@ -182,7 +184,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         session
     }
 
-    /// A packet from a queue.
+    /// Processes a packet from a queue.
     pub(crate) fn leave_queue(mut self, packet: QueuedPacket, arguments: EgressArguments) {
         let entry = Entry::Dequeued(packet.resume);
         let told = Told {
@@ -197,7 +199,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.follow(packet.0, told, entry);
     }
 
-    /// Slots that are all 0. Machine code makes them so.
+    /// Gives the packet a state with all slots 0. With machine code, the code clears them.
     fn give_state(&mut self, packet: &mut Contents) {
         let zero = &self.burst.pipeline.storage.zero;
         match self.burst.graph_site::<T>() {
@@ -212,13 +214,13 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.scratch.scratch.buffers.output.clear();
         let mut way = Way::Entry(entry);
         match self.advance(&mut packet, &mut told, &mut way) {
-            // Nearly always: what is left is the end.
+            // The usual case: only the end is left.
             Stop::End(end) if !matches!(end, End::Replicate { .. }) => self.leave(packet, &told, end),
             stop => self.go_on_from(packet, &mut told, stop, way),
         }
     }
 
-    /// From a stop to the packet's end. `way` is where it goes on behind the stop.
+    /// Continues from a stop to the packet's end. `way` is the point at which the packet continues after the stop.
     #[inline(never)]
     fn go_on_from(&mut self, mut packet: Box<Contents>, told: &mut Told<'a>, mut stop: Stop<'a>, mut way: Way) {
         loop {
@@ -244,7 +246,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         }
     }
 
-    /// Runs bodies and glue up to what needs the whole packet.
+    /// Runs bodies and glue until an operation needs the whole packet.
     fn advance(&mut self, packet: &mut Contents, told: &mut Told<'a>, way: &mut Way) -> Stop<'a> {
         match self.burst.graph_site::<T>() {
             Some(site) => self.advance_compiled(site, packet, told, way),
@@ -252,7 +254,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         }
     }
 
-    /// An operation on the packet as a whole.
+    /// Executes an operation on the packet as a whole.
     fn with_packet(&mut self, op: &GlueOp, packet: &mut Contents, told: &Told<'a>) -> Result<(), DropReason> {
         match op {
             GlueOp::Commit => {
@@ -274,7 +276,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             .take_digests(self.burst, |message| sink(Outcome::Digest(message)));
     }
 
-    /// What was emitted and what the parser left become the frame.
+    /// Makes the emitted bytes, followed by what the parser left, the frame.
     fn reframe(&mut self, truncate: Option<&Expr>, packet: &mut Contents) -> Result<(), DropReason> {
         let limit = truncate.map(|limit| eval(limit, packet.state(), &[]).to_u64());
         packet.truncate_to = limit.and_then(|limit| limit.checked_sub(1)).map(|bytes| bytes as u32);
@@ -291,13 +293,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         Ok(())
     }
 
-    /// What was emitted, and the part of the frame that the parser left: in the frame's own buffer when nobody shares it.
+    /// Puts the emitted bytes in front of the part that the parser left, in the frame's own buffer unless it is
+    /// shared.
     fn put_together(&mut self, packet: &mut Contents) {
         let output = &mut self.scratch.scratch.buffers.output;
         let pool = &mut self.scratch.pool;
         let payload_bit = packet.payload_bit;
         if packet.shared.is_none() && (output.len_bits() | payload_bit).is_multiple_of(8) {
-            // What will be cut off need not be moved.
+            // Bytes that will be truncated need not be moved.
             let limit = packet.truncate_to.map_or(usize::MAX, |limit| limit as usize);
             let kept = limit.saturating_sub(output.len_bits() / 8);
             packet.bytes.truncate(kept.saturating_add(payload_bit / 8));
@@ -329,7 +332,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.scratch.scratch.buffers.output = output;
     }
 
-    /// Requests and output of the packet that others go before.
+    /// Sets aside the requests and the output of a packet, because others are processed first.
     fn put_aside(&mut self) -> (Requests, BitBuffer) {
         let scratch = &mut self.scratch.scratch;
         (
@@ -338,7 +341,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         )
     }
 
-    /// The copies of a mirrored packet.
+    /// Processes the copies of a mirrored packet.
     fn follow_mirrored(
         &mut self,
         mut clone: Box<Contents>,
@@ -361,7 +364,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.follow(clone, told, to);
     }
 
-    /// What a mirrored packet begins with.
+    /// The initial contents of a mirrored packet.
     fn copy(&mut self, frame: MirrorFrame, packet: &mut Contents) -> Box<Contents> {
         if frame == MirrorFrame::WithState {
             return self.scratch.pool.copy_of(packet);
@@ -376,8 +379,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         clone
     }
 
-    /// Sends a copy to each member, the packet itself as the last. Without members, the packet comes back with the block
-    /// where it goes on, if there is one.
+    /// Sends a copy to each member; the packet itself goes to the last one. Without members, returns the packet and
+    /// the block at which it continues, if there is one.
     fn replicate(
         &mut self,
         mut packet: Box<Contents>,
@@ -427,7 +430,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         }
     }
 
-    /// The packet leaves the graph.
+    /// Handles the end of a packet's path through the graph.
     fn leave(&mut self, mut packet: Box<Contents>, told: &Told<'a>, end: &End) {
         match end {
             End::Suspend {
@@ -517,7 +520,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         (self.sink)(Outcome::Recirculate(IngressPacket(packet)));
     }
 
-    /// Gives the packet a frame that no copy shares.
+    /// Gives the packet a frame that is not shared.
     fn own_frame(&mut self, packet: &mut Contents) {
         if let Some(shared) = packet.shared.take() {
             packet.bytes = self.scratch.pool.buffer();
@@ -535,12 +538,12 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 }
 
-/// A limit as a number: bytes and 1, or 0 for none.
+/// A limit as a number: bytes plus 1, or 0 for no limit.
 fn limit(bytes: Option<u32>) -> u64 {
     bytes.map_or(0, |bytes| u64::from(bytes) + 1)
 }
 
-/// The values of slots, for the slots of a new packet.
+/// The values of slots, assigned to the slots of a new packet.
 fn taken(state: &State, pairs: &[(SlotId, SlotId)]) -> Preserved {
     match pairs {
         [] => Preserved::default(),
@@ -548,7 +551,7 @@ fn taken(state: &State, pairs: &[(SlotId, SlotId)]) -> Preserved {
     }
 }
 
-/// The parser's error if there was one, or another reason.
+/// A drop for the parser's error, if there was one, or for another reason.
 fn drop_reason(error: u64, otherwise: Said) -> DropReason {
     match (error as u16, otherwise) {
         (0, Said::Ingress) => DropReason::IngressDrop,

@@ -1,10 +1,10 @@
-//! What becomes of packets, as decisions for the switch.
+//! The outcomes of packets, as decisions for the switch.
 
 use crate::frame_buffer::FrameBuffer;
 use crate::outcome::{DigestMessage, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{IngressPacket, QueuedPacket};
 
-/// What becomes of a packet, on either side of the queues.
+/// The outcome of a packet, on either side of the queues.
 pub(crate) enum Outcome {
     Enqueue(QueuedPacket),
     Digest(DigestMessage),

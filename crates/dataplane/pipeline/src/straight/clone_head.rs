@@ -1,4 +1,4 @@
-//! What stands before the frames of clones that the fast path has noted: see [`super::clones`].
+//! The header before the frames of clones that the fast path has noted: see [`super::clones`].
 
 use crate::layout::field_list;
 use crate::replication::{CloneSession, Replica};
@@ -7,7 +7,7 @@ use forebay_exec::Preserve;
 use forebay_ir::{Header, Program, SlotId};
 use forebay_jit::route::Route;
 
-/// The fields before what is kept, with their widths.
+/// The fields before the kept values, with their widths.
 pub(super) const FIELDS: [(&str, u32); 6] = [
     ("port", 32),
     ("length", 32),
@@ -17,25 +17,25 @@ pub(super) const FIELDS: [(&str, u32); 6] = [
     ("class", 8),
 ];
 
-/// What stands before the frame of a clone.
+/// The header before the frame of a clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
-    /// The slots that clones may keep, with their widths. Each has whole bytes.
+    /// The slots that clones may keep, with their widths. Each takes whole bytes.
     kept: Vec<(SlotId, u32)>,
 }
 
-/// What a clone from egress begins with.
+/// The initial data of a clone from egress.
 pub(crate) struct FromEgress<'a> {
-    /// How long its packet was behind egress, in bytes, and as it came.
+    /// The length of its packet in bytes: after egress, and as received.
     pub(crate) lengths: [u32; 2],
     /// Its headers.
     pub(crate) headers: Vec<(SlotId, Bits)>,
-    /// What the parser has left.
+    /// What the parser left.
     pub(crate) payload: &'a [u8],
 }
 
 impl Head {
-    /// Bytes of [`FIELDS`]; what the fast path notes stands behind them.
+    /// Bytes of [`FIELDS`]. What the fast path has noted follows them.
     pub(crate) const FIXED_BYTES: usize = 16;
 
     pub(crate) fn of(program: &Program, route: &Route) -> Head {
@@ -49,13 +49,13 @@ impl Head {
         self.kept.iter().map(|(_, width)| bytes(*width)).sum()
     }
 
-    /// Its length.
+    /// The length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         Self::FIXED_BYTES + self.kept_bytes()
     }
 
-    /// Writes it and the frame of a clone for one of a session's ports. `noted` is what the fast path has noted of it: all that
-    /// clones may keep, and the frame, or what stands in its place of a clone from egress.
+    /// Writes the header and the frame of a clone for one of a session's ports. `noted` is what the fast path has
+    /// noted: everything that clones may keep, and the frame, or for a clone from egress its replacement.
     pub(crate) fn write(
         &self,
         program: &Program,
@@ -81,7 +81,7 @@ impl Head {
         }
     }
 
-    /// What a clone keeps; 0 of what it does not.
+    /// The values that a clone keeps; values that it does not keep are 0.
     pub(crate) fn kept_by(&self, packet: &[u8]) -> Vec<(SlotId, Bits)> {
         let mut rest = &packet[Self::FIXED_BYTES..];
         let mut value = |width: u32| {
@@ -92,7 +92,7 @@ impl Head {
         self.kept.iter().map(|(slot, width)| (*slot, value(*width))).collect()
     }
 
-    /// What a clone from egress begins with.
+    /// The initial data of a clone from egress.
     pub(crate) fn beginning<'a>(&self, program: &Program, packet: &'a [u8]) -> FromEgress<'a> {
         let noted = &packet[self.bytes()..];
         let mut place = 0;

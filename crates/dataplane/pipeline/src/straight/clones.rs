@@ -1,4 +1,4 @@
-//! The way of clones of a v1model program, as one straight way for specialised code.
+//! The path of clones of a v1model program, as a straight path for specialised code.
 //!
 //! ```text
 //!  packet               parser ─► verify ─► ingress ─► decide ─► egress ─► compute ─► deparser
@@ -6,12 +6,14 @@
 //!  clone from egress    head, headers ────► begin ───► decide ─► egress ─► compute ─► deparser
 //! ```
 //!
-//! What is known of a clone stands in a header before the frame that entered ingress ([`Head`](super::clone_head::Head)): where its session sends
-//! it, and the metadata that it keeps. The parser extracts this header first, and no deparser emits it. *Begin* does what the
-//! graph of the architecture does with a clone: it forgets metadata, gives back what is kept, and says what is new.
+//! What is known about a clone is in a header before the frame that entered ingress
+//! ([`Head`](super::clone_head::Head)): where its session sends it, and the metadata that it keeps. The parser
+//! extracts this header first, and no deparser emits it. *Begin* does what the architecture's graph does with a clone:
+//! it resets metadata, restores what is kept, and sets what is new.
 //!
-//! The headers of a clone from egress, as they are there, stand before what the parser has left of the frame. A second header before
-//! them says which they are: there is a way through the parser for each set of headers that may be [valid together](validities).
+//! For a clone from egress, the headers that are valid there come before what the parser left of the frame. A second
+//! header before them says which headers these are: there is a path through the parser for each set of headers that
+//! may be [valid together](validities).
 
 use super::clone_head::FIELDS;
 use super::validities::{self, Valid, Validities};
@@ -26,7 +28,7 @@ use forebay_ir::{
 use forebay_jit::route::{DropWhen, Route, Source};
 use std::collections::BTreeSet;
 
-/// Whether all that can be seen of a clone from egress, besides what it keeps, are the headers that are valid there and what is behind
+/// Whether a clone from egress shows, besides what it keeps, only the headers that are valid there and the bytes after
 /// those that the parser has extracted, in whole bytes.
 pub(crate) fn may_begin_in_egress(program: &Program, route: &Route) -> bool {
     let is_plain = |header: &Header| {
@@ -53,7 +55,7 @@ fn validities_behind_egress(program: &Program, route: &Route) -> Option<Validiti
     validities::behind(program, &bodies, &[route.compute_checksum, route.deparser])
 }
 
-/// The way of clones, if there is code for them.
+/// The path of clones, if there can be specialised code for it.
 pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Option<Straight> {
     let parser = &program.bodies[route.parser.index()];
     let parsing = || parser.blocks.iter().flat_map(|block| &block.statements);
@@ -67,7 +69,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         let kind = program.slot(*slot).kind;
         matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
     };
-    // Fields that the parser extracts anew are not what a clone keeps.
+    // Fields that the parser extracts again must not be kept by a clone.
     if !route.preserved.iter().flatten().all(is_forgotten) {
         return None;
     }
@@ -138,7 +140,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     Some(Straight { program: made, route })
 }
 
-/// As packets have it, but for what they are, and how long.
+/// The values that packets get before egress, without their instance type and length.
 fn before_egress(route: &Route, layout: &Layout) -> Vec<(SlotId, Source)> {
     let slots = &layout.slots;
     let told = route.before_egress.iter().copied();
@@ -146,7 +148,7 @@ fn before_egress(route: &Route, layout: &Layout) -> Vec<(SlotId, Source)> {
         .collect()
 }
 
-/// Egress without what it does only with other packets than clones from egress, if it asks for that.
+/// Egress specialised for clones from egress, if it tests for them. `None` if egress writes the instance type.
 fn egress_of_clones(program: &Program, layout: &Layout, egress: BodyId) -> Option<Vec<Block>> {
     let instance_type = layout.slots.instance_type?;
     let mut special = program.clone();
@@ -207,7 +209,7 @@ fn new_header(program: &mut Program, name: &str, fields: &[(String, u32)]) -> (H
     (id, slots)
 }
 
-/// The first header, and its fields in their order.
+/// The first header, and its fields in order.
 fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
     let mut fields: Vec<(String, u32)> = FIELDS.iter().map(|(name, width)| (name.to_string(), *width)).collect();
     let kept = route.preserved.iter().flatten().zip(0..);
@@ -215,13 +217,13 @@ fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
     new_header(program, "clone", &fields)
 }
 
-/// What the parser finds of a clone.
+/// What the parser finds out about a clone.
 #[derive(Clone, Copy)]
 struct Told {
     port: SlotId,
-    /// Its length behind the queue.
+    /// The length after the queue.
     length: SlotId,
-    /// The length that is counted.
+    /// The length that counters count.
     received: SlotId,
 }
 
@@ -234,8 +236,8 @@ struct ParserOfClones<'a> {
 }
 
 impl ParserOfClones<'_> {
-    /// Its blocks, of clones from ingress with those of the program's parser, and of clones from egress with the headers that may be
-    /// valid together; with the header that says which are.
+    /// The parser's blocks: for clones from ingress with those of the program's parser, and for clones from egress
+    /// with the headers that may be valid together. Also returns the header that says which headers are valid.
     fn blocks(
         mut self,
         (head, fields): (HeaderId, &[SlotId]),
@@ -267,7 +269,7 @@ impl ParserOfClones<'_> {
         BlockId(self.blocks.len() as u32)
     }
 
-    /// Where a clone is told what it is, and these lengths.
+    /// Ends a path: sets the clone's instance type and these lengths.
     fn end(&mut self, what: InstanceType, lengths: [SlotId; 2]) {
         let width = |slot: SlotId| self.program.slot(slot).width;
         let what = self
@@ -282,7 +284,7 @@ impl ParserOfClones<'_> {
         self.blocks.push(block(statements, Terminator::Return));
     }
 
-    /// The headers of clones from egress.
+    /// Parses the headers of clones from egress.
     fn of_egress(&mut self, sets: &BTreeSet<Valid>) -> (BlockId, HeaderId) {
         let headers: Vec<HeaderId> = (0..self.program.headers.len() as u32 - 1).map(HeaderId).collect();
         let words: Vec<&[HeaderId]> = headers.chunks(64).collect();
@@ -329,7 +331,7 @@ fn extract(header: HeaderId) -> Statement {
     })
 }
 
-/// What stands in place of ingress.
+/// The body in place of ingress.
 struct Begin<'a> {
     program: &'a Program,
     layout: &'a Layout,

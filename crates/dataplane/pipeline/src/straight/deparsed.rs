@@ -1,4 +1,4 @@
-//! Deparsers as the list of headers that they emit, and what else they do.
+//! Splits deparsers into the list of headers that they emit, and everything else that they do.
 
 use super::Refusal;
 use forebay_ir::{Block, Body, HeaderId, Op, Program, SlotId, Terminator};
@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 pub(super) struct Deparsed {
     /// The headers that it emits if they are valid, in order.
     pub(super) emitted: Vec<HeaderId>,
-    /// Everything else that it does.
+    /// Everything else that the deparser does.
     pub(super) blocks: Vec<Block>,
 }
 
 impl Deparsed {
-    /// A deparser that emits the same headers on all its ways, and then changes them no more.
+    /// A deparser that emits the same headers on all its paths, and does not change them afterwards.
     pub(super) fn of(program: &Program, body: &Body) -> Result<Deparsed, Refusal> {
         let order = order(body)?;
         let mut emitted = Vec::new();
@@ -53,7 +53,7 @@ impl Deparsed {
     }
 }
 
-/// The blocks, each before those that follow it.
+/// The blocks in topological order.
 fn order(body: &Body) -> Result<Vec<usize>, Refusal> {
     let mut finished = Vec::new();
     let mut seen = vec![false; body.blocks.len()];
@@ -82,7 +82,7 @@ fn order(body: &Body) -> Result<Vec<usize>, Refusal> {
     Ok(finished)
 }
 
-/// Whether every way through a body without loops comes to a block: none leads past it to an end.
+/// Whether every path through a body without loops reaches a block.
 fn is_on_all_ways(body: &Body, wanted: usize) -> bool {
     let mut seen = vec![false; body.blocks.len()];
     let mut pending = vec![0];

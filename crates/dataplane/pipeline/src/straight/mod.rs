@@ -1,19 +1,19 @@
-//! Programs whose frame is put together and parsed again between ingress and egress, as one straight way for specialised code.
+//! Straightens programs whose frame is put together and parsed again between ingress and egress, for specialised code.
 //!
 //! ```text
 //!  PSA    parser ─► ingress ─► deparser ─► frame ─► queue ─► parser ─► egress ─► deparser ─► frame
 //!  here   parser ─► ingress ─► hand over ────────► decide ──────────► egress ─► end ──────► emit
 //! ```
 //!
-//! [`forebay_jit::route`] knows one parser, one deparser and controls between them. What the first deparser of a PSA program
-//! emits and the second parser extracts becomes assignments from headers to headers here ([`reparse`]): *hand over* is the
-//! first deparser without its emitting, and the second parser over the headers that were emitted. *End* is the second
-//! deparser without its emitting, *emit* what both emitted: the headers that egress emits, then those of ingress that its
-//! parser has left in the frame.
+//! [`forebay_jit::route`] supports one parser, one deparser and controls between them. Here, what the first deparser
+//! of a PSA program emits and the second parser extracts becomes assignments between headers ([`reparse`]). *Hand
+//! over* is the first deparser without its emits, and the second parser over the headers that were emitted. *End* is
+//! the second deparser without its emits. *Emit* emits what both emitted: first the headers that egress emits, then
+//! those of ingress that its parser left in the frame.
 //!
-//! The program that is made has all of the original's tables, actions and objects under their numbers, and further bodies
-//! and slots. It does to a packet what the graph of the architecture does to one that arrives at a port, meets no queue and
-//! is neither cloned nor sent back; other packets bail out, to general code.
+//! The resulting program has all of the original's tables, actions and objects with the same numbers, and further
+//! bodies and slots. It does to a packet what the architecture's graph does to a packet that arrives at a port, finds
+//! its queue empty, and is neither cloned nor sent back. Other packets bail out to general code.
 
 pub(crate) mod clone_head;
 pub(crate) mod clones;
@@ -37,7 +37,7 @@ pub(crate) struct Straight {
     pub(crate) route: Route,
 }
 
-/// Why a program has no straight way.
+/// Why a program has no straight path.
 pub(crate) struct Refusal {
     location: Location,
     text: String,
@@ -51,7 +51,7 @@ impl Refusal {
         }
     }
 
-    /// As users are told of it.
+    /// The obstacle that users are told about.
     pub(crate) fn obstacle(self) -> Obstacle {
         Obstacle {
             kind: ObstacleKind::Architecture,
@@ -62,10 +62,10 @@ impl Refusal {
     }
 }
 
-/// The straight way through a program for another architecture than v1model, whose programs have it as they are.
+/// The straight path through a program. Not for v1model, whose programs are straight already.
 ///
 /// # Panics
-/// When the architecture is v1model.
+/// If the architecture is v1model.
 pub(crate) fn straight(program: &Program) -> Result<Straight, Refusal> {
     match program.architecture {
         Architecture::V1Model => unreachable!("v1model has one parser and one deparser"),
@@ -74,7 +74,7 @@ pub(crate) fn straight(program: &Program) -> Result<Straight, Refusal> {
     }
 }
 
-/// The port by which packets leave specialised code that are to go round again, if the program has such a port.
+/// The port by which packets that go round again leave specialised code, if the program has such a port.
 pub(crate) fn loop_port(program: &Program) -> Option<u32> {
     match program.architecture {
         Architecture::Psa => psa::loop_port(program),
@@ -82,13 +82,13 @@ pub(crate) fn loop_port(program: &Program) -> Option<u32> {
     }
 }
 
-/// A slot of the architecture that every program has.
+/// A slot of the architecture that every program must have.
 fn intrinsic(program: &Program, name: &str) -> Result<SlotId, Refusal> {
     let slot = program.intrinsic.get(name).copied();
     slot.ok_or_else(|| Refusal::new(Location::default(), format!("has no `{name}`")))
 }
 
-/// A further slot of the architecture, which is 0 when a packet arrives.
+/// A new slot of the architecture, which is 0 when a packet arrives.
 fn new_slot(program: &mut Program, name: &str, width: u32) -> SlotId {
     let id = SlotId(program.slots.len() as u32);
     program.slots.push(Slot {
@@ -125,7 +125,7 @@ fn assign(slot: SlotId, value: Expr) -> Statement {
     Statement::new(Op::Assign { slot, value })
 }
 
-/// Appends blocks whose ids are relative to them; those that end the body lead to `behind`, which is not relative.
+/// Appends blocks whose ids are relative to them. Blocks that end the body lead to `behind`, which is an absolute id.
 fn append(blocks: &mut Vec<Block>, more: Vec<Block>, behind: BlockId) {
     let first = blocks.len() as u32;
     for mut block in more {

@@ -1,4 +1,4 @@
-//! The straight way of a PNA program: its one deparser is behind the decision what becomes of the packet.
+//! The straight path of a PNA program. Its single deparser comes after the decision where the packet goes.
 
 use super::deparsed::Deparsed;
 use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
@@ -80,7 +80,7 @@ fn stage(program: &Program, role: Role) -> &Body {
     program.stage(role).expect("the graph runs it")
 }
 
-/// What a block is told of the packet, in the fields that the program's version of PNA has.
+/// The slots that are set before a block, if the program's version of PNA has them.
 #[derive(Clone, Copy)]
 struct Told {
     direction: Option<SlotId>,
@@ -102,7 +102,7 @@ fn mirror(program: &Program, index: u32) -> Option<SlotId> {
     program.intrinsic.get(&format!("pna.mirror_{index}")).copied()
 }
 
-/// The controls in one body, each with its direction before it.
+/// The controls in one body. Before each one, its direction is set.
 fn controls(program: &Program, told: &[Told]) -> Vec<forebay_ir::Block> {
     let mut blocks = Vec::new();
     for (role, told) in [Role::PreControl, Role::MainControl].into_iter().zip(told) {
@@ -126,7 +126,7 @@ fn direction(program: &Program, told: Told) -> Option<Statement> {
     Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
-/// The deparser without its emitting, and whether the packet goes round again.
+/// The deparser without its emits, and the decision whether the packet goes round again.
 fn hand_over(
     program: &Program,
     fate: SlotId,
@@ -156,7 +156,7 @@ fn hand_over(
     blocks
 }
 
-/// Whether a packet may get the fate of going round again.
+/// Whether a packet's fate may be to go round again.
 fn may_recirculate(program: &Program, fate: SlotId) -> bool {
     let round = Bits::new(program.slot(fate).width, pna::FATE_RECIRCULATE.into());
     let asks = |op: &Op| match op {
@@ -174,7 +174,7 @@ fn may_recirculate(program: &Program, fate: SlotId) -> bool {
     statements.any(|statement| asks(&statement.op))
 }
 
-/// The parser is told of the direction before anything can be computed.
+/// The direction would have to be known in the parser, before anything can be computed.
 fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<(), Refusal> {
     let parser = stage(program, Role::MainParser);
     let mut reads = false;
@@ -196,7 +196,7 @@ fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<()
     }
 }
 
-/// `exit` in an action of the first control ends that one alone.
+/// `exit` in an action of the first control ends only that control.
 fn refuse_exits_before_main(program: &Program) -> Result<(), Refusal> {
     let pre = program.stages[&Role::PreControl];
     let actions = with_actions(program, &[Role::PreControl])

@@ -1,4 +1,4 @@
-//! The straight way of a PSA program.
+//! The straight path of a PSA program.
 
 use super::deparsed::Deparsed;
 use super::reparse::Reparse;
@@ -116,7 +116,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     Ok(Straight { program: made, route })
 }
 
-/// The port by which packets leave that go round again, unless they take values along.
+/// The port by which packets that go round again leave, unless they keep values.
 pub(super) fn loop_port(program: &Program) -> Option<u32> {
     let port = *program
         .intrinsic
@@ -125,7 +125,8 @@ pub(super) fn loop_port(program: &Program) -> Option<u32> {
     (!keeps_metadata(program)).then(|| port.to_u64() as u32)
 }
 
-/// Whether packets that recirculate take values along. Other packets go round after they have left by the port for that.
+/// Whether packets that recirculate keep values. Other packets go round after they have left by the port for
+/// recirculation.
 fn keeps_metadata(program: &Program) -> bool {
     let kept = program.field_lists.get(&psa::RECIRCULATE);
     kept.is_some_and(|slots| !slots.is_empty())
@@ -139,7 +140,7 @@ fn is_set(slot: SlotId) -> DropWhen {
     DropWhen { slot, value: 1 }
 }
 
-/// What slots are told: before the parser, between ingress and egress of a packet, and of a copy.
+/// The sources of slots: before the parser, and between ingress and egress for a packet and for a copy.
 fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>; 3], Refusal> {
     let field = |name: &str| intrinsic(program, &format!("psa_{name}"));
     let (port, time) = (
@@ -166,7 +167,7 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
     Ok([before_parser, before_egress, before_copy])
 }
 
-/// What follows ingress: a packet that is dropped is nothing else; of others the frame is emitted and parsed.
+/// What follows ingress. A dropped packet is not cloned or copied. For other packets the frame is emitted and parsed.
 fn hand_over(
     program: &Program,
     fields: &Fields,
@@ -188,7 +189,7 @@ fn hand_over(
         false,
     );
     let class = assign(fields.egress_class, class);
-    // The constant has the bits that the program's type of ports has, as in the graph.
+    // The constant has as many bits as the program's type of ports, as in the graph.
     let port = build::constant(width(fields.egress_port), psa::PORT_RECIRCULATE.into());
     let is_port = recirculates.map(|_| build::equal(Expr::Slot(fields.egress_port), port));
     let loops_now = recirculates.map(|slot| assign(slot, build::boolean(true)));
@@ -219,11 +220,12 @@ fn hand_over(
     blocks
 }
 
-/// Slots with lengths in bytes: of the headers that the first deparser has emitted, and of the frame of which they are the front.
+/// Slots with lengths in bytes: of the headers that the first deparser emitted, and of the frame that begins with
+/// them.
 struct Lengths {
     emitted: SlotId,
     frame: SlotId,
-    /// Computes the former.
+    /// Computes `emitted`.
     emit: Statement,
 }
 

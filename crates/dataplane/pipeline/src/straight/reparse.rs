@@ -1,31 +1,31 @@
 //! A parser over the headers that a deparser has emitted, without the frame between them.
 //!
-//! The parser is followed with a position in the list of emitted headers. Where it extracts a header, the next one of the list
-//! that is valid gives its fields. A parser that would need something else, since it reads bits that are no whole header of the
-//! list, or goes on into the payload, or rejects, makes the packet bail out: `misses` becomes 1.
+//! The parser is followed with a position in the list of emitted headers. Where it extracts a header, the next valid
+//! header of the list provides the fields. The packet bails out (`misses` becomes 1) if the parser needs anything
+//! else: if it reads bits that are not a whole header of the list, continues into the payload, or rejects.
 
 use super::{Refusal, assign, block};
 use forebay_ir::{Block, BlockId, Body, Expr, Header, HeaderId, Op, Program, SlotId, Statement, Terminator, build};
 use std::collections::BTreeMap;
 
-/// More blocks are not made.
+/// The most blocks that are made.
 const BLOCKS_MAX: usize = 4096;
 
-/// What a parser becomes.
+/// The input for reparsing.
 pub(super) struct Reparse<'p> {
     pub(super) program: &'p Program,
     pub(super) parser: &'p Body,
-    /// The headers that are in the frame if they are valid, in order. Those that the parser takes become invalid.
+    /// The headers that are in the frame if they are valid, in order. Headers that the parser extracts become invalid.
     pub(super) emitted: &'p [HeaderId],
-    /// Becomes 1 when the packet has to bail out.
+    /// Set to 1 when the packet must bail out.
     pub(super) misses: SlotId,
 }
 
-/// Where the parser stands: before a statement of a block, and before a header of the list.
+/// The parser's position: before a statement of a block, and before a header of the list.
 type Place = (BlockId, usize, usize);
 
 impl Reparse<'_> {
-    /// The parser's blocks over the list; the first is the entry. Ends are returns.
+    /// The parser's blocks over the list. The first one is the entry, and the blocks that end the parser return.
     pub(super) fn blocks(&self) -> Result<Vec<Block>, Refusal> {
         let mut making = Making {
             reparse: self,
@@ -57,7 +57,7 @@ struct Making<'r, 'p> {
 }
 
 impl Making<'_, '_> {
-    /// The block for a place.
+    /// The block for a position.
     fn at(&mut self, place: Place) -> BlockId {
         if let Some(known) = self.made.get(&place) {
             return *known;
@@ -78,7 +78,7 @@ impl Making<'_, '_> {
         self.blocks[id.index()] = Some(block);
     }
 
-    /// Fills a block with what happens from a place on, up to where the position decides.
+    /// Fills a block with the operations from a position on, until the header list decides how to continue.
     fn make(&mut self, id: BlockId, (of, first, position): Place) {
         let origin = &self.reparse.parser.blocks[of.index()];
         let mut statements = Vec::new();
@@ -121,8 +121,8 @@ impl Making<'_, '_> {
         );
     }
 
-    /// The first of the blocks that try the headers from a position on for an operation that reads; each leads to the place
-    /// behind it.
+    /// Makes the blocks that try the headers from a position on for an operation that reads, and returns the first of
+    /// them. Each leads to the position after its header.
     fn take(&mut self, statement: &Statement, (of, behind, position): Place) -> BlockId {
         let Some(header) = self.reparse.emitted.get(position) else {
             return self.miss(statement);
@@ -140,7 +140,7 @@ impl Making<'_, '_> {
         id
     }
 
-    /// Has an operation read a header that is valid.
+    /// Makes an operation read a header that is valid.
     fn take_this(&mut self, statement: &Statement, from: HeaderId, (of, behind, position): Place) -> BlockId {
         let program = self.reparse.program;
         let source = &program.headers[from.index()];
@@ -173,7 +173,7 @@ impl Making<'_, '_> {
         id
     }
 
-    /// The packet bails out.
+    /// Makes the packet bail out.
     fn miss(&mut self, statement: &Statement) -> BlockId {
         let id = self.reserve();
         let misses = Statement {
@@ -199,7 +199,7 @@ fn width(program: &Program, header: &Header) -> Option<u64> {
         .sum()
 }
 
-/// A header gets the bits of another one, if they have the same number of them.
+/// Assigns the bits of one header to another, if both have the same number of bits.
 fn extracted(program: &Program, from: &Header, to: &Header) -> Option<Vec<Statement>> {
     if width(program, from)? != width(program, to)? {
         return None;
@@ -215,12 +215,12 @@ fn extracted(program: &Program, from: &Header, to: &Header) -> Option<Vec<Statem
     Some(statements)
 }
 
-/// The first bits of a header, if it has so many.
+/// The first `count` bits of a header, if it has that many.
 fn first_bits(program: &Program, from: &Header, count: u32) -> Option<Expr> {
     (width(program, from)? >= count.into()).then(|| bits(program, from, 0, count))?
 }
 
-/// So many bits of a header, from a place on: the slices of its fields.
+/// `count` bits of a header from bit `first` on, as slices of its fields.
 fn bits(program: &Program, header: &Header, first: u64, count: u32) -> Option<Expr> {
     let (mut at, mut value) = (0, None);
     let end = first + u64::from(count);
@@ -228,7 +228,7 @@ fn bits(program: &Program, header: &Header, first: u64, count: u32) -> Option<Ex
         let width = u64::from(program.slot(field.slot).width);
         let (from, to) = (first.max(at), end.min(at + width));
         if from < to {
-            // Bit 0 of a value is its last one on the wire.
+            // Bit 0 of a value is the last bit on the wire.
             let (high, low) = (at + width - 1 - from, at + width - to);
             let slice = build::slice(Expr::Slot(field.slot), width as u32, high as u32, low as u32);
             value = Some(match value {

@@ -1,4 +1,4 @@
-//! What the blocks of a PSA program before its queue do, and those behind it.
+//! What the blocks of a PSA program do before its queue, and what they do after it.
 
 use super::psa::{Fields, stage};
 use super::{Refusal, assign, intrinsic, with_actions};
@@ -8,7 +8,7 @@ use forebay_ir::{
 };
 use std::collections::BTreeSet;
 
-/// What the blocks before the queue do, and those behind it.
+/// What the blocks before the queue do, and what those after it do.
 pub(super) struct Sides {
     read_behind: BTreeSet<SlotId>,
     written_before: BTreeSet<SlotId>,
@@ -36,7 +36,7 @@ impl Sides {
         }
     }
 
-    /// Slots that both sides have and that begin with 0 behind the queue, as assignments.
+    /// Assignments of 0 to slots that both sides use and that are not kept across the queue.
     pub(super) fn zeroed(&self, program: &Program, emitted: &[HeaderId]) -> Result<Vec<Statement>, Refusal> {
         let come_along = [psa::NORMAL, psa::CLONE_I2E, psa::CLONE_E2E];
         let come_along: BTreeSet<SlotId> = come_along
@@ -61,7 +61,7 @@ impl Sides {
         Ok(begins.into_iter().map(zero).collect())
     }
 
-    /// What only the graph does.
+    /// Refuses programs that use what only the graph does.
     pub(super) fn refuse_what_differs(&self, program: &Program, fields: &Fields) -> Result<(), Refusal> {
         let parser = stage(program, Role::EgressParser);
         let mut read_by_parser = BTreeSet::new();
@@ -99,7 +99,7 @@ impl Sides {
         Ok(())
     }
 
-    /// Where bytes are counted behind the queue, if they are.
+    /// The location at which bytes are counted after the queue, if they are.
     pub(super) fn counts_bytes(&self, program: &Program) -> Result<Option<Location>, Refusal> {
         let blocks = || {
             self.bodies_behind
@@ -122,7 +122,7 @@ impl Sides {
                 counting = counting.or(counts.then_some(block.location));
             }
         }
-        // A packet that bails out is taken back from counters by the length with which it came.
+        // A packet that bails out is taken back from counters by its length on arrival.
         let mut statements = blocks().flat_map(|block| &block.statements);
         let digest = statements.find(|statement| matches!(statement.op, Op::Digest { .. }));
         match (counting, digest) {
@@ -135,7 +135,7 @@ impl Sides {
     }
 }
 
-/// The slots that a body reads, with the keys of its tables and the headers that it emits.
+/// Adds the slots that a body reads, including keys of its tables and headers that it emits.
 fn read(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
     let of_header = |header: &HeaderId| program.headers[header.index()].slots();
     for block in &body.blocks {
@@ -156,7 +156,7 @@ fn read(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
     }
 }
 
-/// The slots that a body writes.
+/// Adds the slots that a body writes.
 fn written(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
     for block in &body.blocks {
         for statement in &block.statements {

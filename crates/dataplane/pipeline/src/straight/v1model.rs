@@ -1,4 +1,4 @@
-//! The route of a v1model program, which is straight as it is.
+//! The route of a v1model program, which needs no straightening.
 
 use super::clones;
 use crate::layout::{Layout, field_list};
@@ -97,7 +97,7 @@ fn preserved_by_clones(program: &Program) -> Vec<SlotId> {
     slots.into_iter().collect()
 }
 
-/// What differs for copies: their origin, and who they are.
+/// The values that differ for copies: their instance type, and their instance number.
 fn before_copy(layout: &Layout, before_egress: &[(SlotId, Source)]) -> Vec<(SlotId, Source)> {
     let slots = &layout.slots;
     let origin = Source::Number(InstanceType::Replicated as u64);
@@ -109,7 +109,7 @@ fn before_copy(layout: &Layout, before_egress: &[(SlotId, Source)]) -> Vec<(Slot
     before_egress.iter().map(of_copy).chain(instance).collect()
 }
 
-/// Whether anything but the parser adds headers, removes them or changes their lengths.
+/// Whether controls, not only the parser, add or remove headers, or change their lengths.
 fn changes_lengths(program: &Program) -> bool {
     let bodies = program
         .bodies

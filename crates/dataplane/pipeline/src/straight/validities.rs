@@ -1,6 +1,6 @@
-//! Which headers are valid together behind egress, and whether anything can be seen there of those that are not.
+//! Which headers may be valid together after egress, and whether the values of invalid headers can be observed there.
 //!
-//! A walk over the blocks of bodies with the headers that are valid there. Conditions decide as far as they are about validity.
+//! Walks the blocks of bodies with the sets of valid headers. Conditions on validity are decided where possible.
 
 use forebay_ir::{BinaryOp, BlockId, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, UnaryOp};
 use std::collections::BTreeSet;
@@ -8,29 +8,30 @@ use std::collections::BTreeSet;
 /// Headers that are valid together.
 pub(super) type Valid = BTreeSet<HeaderId>;
 
-/// Blocks, each with the headers that are valid at its beginning, that are looked at, at most.
+/// The most visits of a block with a set of headers.
 const VISITS_MAX: usize = 10_000;
 
-/// Sets of headers at most.
+/// The most sets of headers.
 const SETS_MAX: usize = 256;
 
-/// What is known of headers at a place.
+/// What is known about headers at a position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Headers {
     valid: Valid,
-    /// Those that are not, but have got values.
+    /// Invalid headers that have been given values.
     stale: Valid,
 }
 
-/// Behind bodies that are executed one after the other, of which the last is egress.
+/// The validities after bodies that are executed one after another, the last of which is egress.
 pub(super) struct Validities {
     /// The headers that may be valid together.
     pub(super) sets: BTreeSet<Valid>,
-    /// Whether egress or what follows it may read what invalid headers have got there, when it is executed for such packets again.
+    /// Whether egress or what follows it may read values of headers that were invalid after egress, if it is executed
+    /// again for such packets.
     pub(super) reads_stale: bool,
 }
 
-/// Finds them, for packets of which no header is valid before; nothing when there are too many ways.
+/// Finds the validities for packets that begin without valid headers; `None` when there are too many paths.
 pub(super) fn behind(program: &Program, bodies: &[BodyId], following: &[BodyId]) -> Option<Validities> {
     let egress = bodies.last().expect("egress is among them");
     let mut walk = Walk {
@@ -72,7 +73,7 @@ impl Walk<'_> {
         Some(&returned | &exited)
     }
 
-    /// Where a body returns, and where it exits.
+    /// The headers where a body returns, and where it exits.
     fn body(&mut self, body: BodyId, before: BTreeSet<Headers>) -> Option<[BTreeSet<Headers>; 2]> {
         let program = self.program;
         let blocks = &program.bodies[body.index()].blocks;
@@ -145,7 +146,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the operation sets its target, a validity bit.
+    /// Whether the operation sets its target, a validity bit, to 1.
     fn is_set(&self, op: &Op, headers: &Headers) -> bool {
         match op {
             Op::Assign { value, .. } => self.known(value, headers).unwrap_or(true),
@@ -153,7 +154,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The value of a bit, if it follows from validities.
+    /// The value of a bit, if the validities determine it.
     fn known(&self, expr: &Expr, headers: &Headers) -> Option<bool> {
         match expr {
             Expr::Const(value) => Some(!value.is_zero()),
@@ -180,7 +181,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes whether a value depends on what an invalid header has got.
+    /// Records whether a value depends on values of an invalid header.
     fn read(&mut self, expr: &Expr, headers: &Headers) {
         match expr {
             Expr::Slot(slot) => self.reads_stale |= self.is_stale(*slot, headers),

@@ -1,9 +1,9 @@
-//! What packets of the fast path ask of tables, pools and quotas: it is done before the next packet.
+//! Executes the requests of fast-path packets to tables, pools and quotas, before the next packet.
 //!
-//! The tables are pinned meanwhile. What has to wait for other readers or for another writer is left to the worker, which unpins for it;
-//! the burst ends there. It does so too when the tables are in another state than at its beginning, since what compiled code knows of them
-//! holds no more. An entry that is added to a table that learns is no such change, unless the table grows:
-//! [`forebay_tables::TableSpec::learns`].
+//! The tables stay pinned meanwhile. Requests that must wait for other readers or for another writer are left to the
+//! worker, which unpins for them; the burst ends there. The burst also ends when the state of the tables is no longer
+//! that of its beginning, because what compiled code knows about them is then invalid. Adding an entry to a table that
+//! learns does not change the state, unless the table grows: [`forebay_tables::TableSpec::learns`].
 
 use crate::control::learning::Learned;
 use crate::load::Pipeline;
@@ -17,13 +17,13 @@ pub(super) struct Asking<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) pin: &'a Pin<'a>,
     pub(super) now_ns: u64,
-    /// What is left to be done.
+    /// Requests that have not been executed yet.
     pub(super) learned: &'a mut Vec<Learned>,
     pub(super) digests: &'a mut Vec<DigestMessage>,
 }
 
 impl Asking<'_> {
-    /// Does what the last packet has asked for. Whether the next one may follow in this burst.
+    /// Executes the requests of the last packet. Returns whether the next packet may follow in this burst.
     pub(super) fn answer(&mut self, fast_path: &mut FastPath<'_>) -> bool {
         self.take_digests(fast_path);
         if self.learned.is_empty() {
@@ -33,7 +33,7 @@ impl Asking<'_> {
         self.pipeline.learn_beside_pin(self.learned, self.now_ns) && self.pin.is_current()
     }
 
-    /// Tells messages to tables from those to controllers.
+    /// Separates messages to tables from those to controllers.
     pub(super) fn take_digests(&mut self, fast_path: &mut FastPath<'_>) {
         for request in fast_path.digests() {
             if self.pipeline.program.is_for_table(request.digest) {

@@ -1,5 +1,6 @@
-//! Clones of packets on the fast path. Those of a burst are noted, and then go their own way together, in buffers of their own,
-//! along [specialised code](crate::straight::clones). Until that is compiled, or where it gives up, they take the slow path.
+//! Clones of packets on the fast path. The clones of a burst are noted, and are then processed together, in buffers of
+//! their own, by [specialised code](crate::straight::clones). Until that is compiled, or where it bails out, they take
+//! the slow path.
 
 use super::fast_path::{Arrival, Passage, finish};
 use super::frames::frames;
@@ -18,21 +19,21 @@ use forebay_jit::{BURST_MAX, FastPath, NotedClones, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// Clones that are made together at most, and packets beside them.
+/// The most clones that are made together, and the most packets beside them.
 const CLONES_MAX: usize = 1024;
 
-/// What became of a clone.
+/// The result for a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cloned {
-    /// The place of its packet in the burst.
+    /// The index of its packet in the burst.
     pub place: usize,
-    /// Whether it goes behind its packet, as clones from egress do; those from ingress go before it.
+    /// Whether it comes after its packet, like clones from egress; clones from ingress come before it.
     pub goes_behind: bool,
-    /// Where its session sends it.
+    /// The port to which its session sends it.
     pub port: u32,
-    /// Whether it leaves, was dropped, which is counted, or takes the slow path: see [`Session::clone`].
+    /// The verdict: it leaves, was dropped (and counted), or takes the slow path: see [`Session::clone`].
     pub passage: Passage,
-    /// Its session, and the place of the port there.
+    /// Its session, and the index of the port in the session.
     session: (u32, usize),
 }
 
@@ -41,9 +42,9 @@ pub struct Cloned {
 pub(super) struct Clones {
     pub(super) noted: NotedClones,
     made: Vec<Cloned>,
-    /// Their frames are its spares.
+    /// The frames of the clones are the spares of this burst.
     burst: Burst,
-    /// Of the code that takes them.
+    /// The memory of the code that processes them.
     memory: forebay_jit::Memory,
 }
 
@@ -58,13 +59,14 @@ impl Default for Clones {
     }
 }
 
-/// Packets that may be taken together when each may become so many copies, and have so many clones, and there is room for so many.
+/// The most packets to take together, if each may have this many copies and clones, and there is room for `room` of
+/// them.
 pub(super) fn packets_together(copies: usize, clones: usize, room: usize) -> usize {
     room.min(CLONES_MAX) / (copies.max(1) + clones)
 }
 
 impl Clones {
-    /// Has the clones that are noted go their way.
+    /// Processes the noted clones.
     pub(super) fn run(
         &mut self,
         code: &MachineCode,
@@ -100,7 +102,8 @@ impl Clones {
         while done < packets.len() {
             let behind = packets.len().min(done + BURST_MAX);
             let rest = &mut packets[done..behind];
-            // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
+            // SAFETY: every packet has its own buffer, with this much headroom, and its descriptor says where its
+            // frame is.
             let ran = unsafe { fast_path.run(frames(rest), arguments) };
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = fast_path.fate(index);
@@ -113,13 +116,13 @@ impl Clones {
             done += ran;
             let bailed_out = self.made[done - 1].passage == Passage::SlowPath;
             if bailed_out && code.first().is_some_and(ShortCode::has_clones_in_turn) {
-                // Those behind it take the slow path, too.
+                // Later clones take the slow path, too.
                 return;
             }
         }
     }
 
-    /// Puts their frames together, as they enter.
+    /// Builds the frames of the clones, as they enter.
     fn make(&mut self, code: &MachineCode, view: &View<'_>, clone_limit: u32, count_drop: &impl Fn(DropReason)) {
         self.made.clear();
         let head = code.head();
@@ -158,13 +161,13 @@ impl Clones {
 }
 
 impl Worker {
-    /// The clones of the packets that the last [`Worker::pass`] has taken, in the order of these.
+    /// The clones of the packets that the last [`Worker::pass`] has taken, in the order of these packets.
     #[inline]
     pub fn clones(&self) -> &[Cloned] {
         &self.clones.made
     }
 
-    /// The frames of clones from `start` to before `end`. They may be exchanged for others.
+    /// The frames of the clones from `start` up to but not including `end`. They may be exchanged for others.
     pub fn frames_of_clones(&mut self, start: usize, end: usize) -> &mut [Packet] {
         &mut self.clones.burst.spares_mut(end)[start..]
     }
@@ -176,15 +179,15 @@ impl Worker {
         (frames, &made[clones])
     }
 
-    /// Forgets them.
+    /// Forgets the clones.
     pub fn forget_clones(&mut self) {
         self.clones.made.clear();
     }
 }
 
 impl Session<'_> {
-    /// The way of a clone of the packet with this tag that takes the slow path, up to its queue; says what was decided of it. `frame` is
-    /// what [`Worker::frames_of_clones`] has of it.
+    /// Processes a clone that takes the slow path, for the packet with this tag, up to its queue. Reports the
+    /// decisions about it. `frame` is the clone's frame from [`Worker::frames_of_clones`].
     pub fn clone<T: Tracer>(
         &mut self,
         (clone, frame): (Cloned, &[u8]),

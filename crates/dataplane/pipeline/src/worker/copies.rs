@@ -1,4 +1,4 @@
-//! Copies that packets become on the fast path, in buffers of their own.
+//! Copies made of packets on the fast path, in buffers of their own.
 
 use super::frames::{all_fit, frames};
 use crate::outcome::DropReason;
@@ -6,42 +6,42 @@ use forebay_jit::{Memory, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// Copies that packets may become together at most.
+/// The most copies that are made together.
 const COPIES_MAX: usize = 1024;
 
-/// So many are made together when it is possible: their first lines are in the first-level cache then.
+/// The preferred number of copies made together: their first lines then fit into the first-level cache.
 const COPIES_NEAR: usize = 128;
 
-/// Packets that may be taken together when each may become so many copies and there is room for so many.
+/// The most packets to take together, if each may have this many copies, and there is room for `room` of them.
 pub(super) fn packets_together(members: usize, room: usize) -> usize {
     let most = room.min(COPIES_MAX).checked_div(members).unwrap_or(usize::MAX);
     let near = COPIES_NEAR.checked_div(members).unwrap_or(usize::MAX);
     most.min(near.max(1))
 }
 
-/// Copies that go the same way.
+/// Consecutive copies with the same destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// The first of them.
+    /// The first copy.
     pub start: u32,
-    /// Behind the last.
+    /// The index after the last copy.
     pub end: u32,
     /// The port of the group's members.
     pub port: u32,
-    /// Why they do not leave, if they do not. Not counted yet.
+    /// Why they do not leave, if they do not. The drop has not been counted yet.
     pub fate: Result<(), DropReason>,
 }
 
 /// Buffers for copies.
 #[derive(Debug)]
 pub(super) struct Copies {
-    /// They are its spares.
+    /// The buffers are the spares of this burst.
     burst: Burst,
-    /// How many have been made ready.
+    /// The number of buffers that are ready.
     ready: usize,
-    /// How many of them the last burst has used.
+    /// The number of buffers that the last burst has used.
     used: usize,
-    /// Bytes for which every other one has room.
+    /// Bytes for which every buffer that is ready has room.
     room: usize,
 }
 
@@ -57,10 +57,11 @@ impl Default for Copies {
 }
 
 impl Copies {
-    /// Makes so many buffers ready for copies of frames of at most so many bytes. Those of the last burst are used again.
+    /// Prepares buffers for `count` copies of frames of at most `frame_bytes` bytes. Those of the last burst are
+    /// reused.
     pub(super) fn prepare(&mut self, memory: &mut Memory, count: usize, frame_bytes: usize) {
         let room = ShortCode::copy_bytes(frame_bytes);
-        // Buffers of the last burst may be others now.
+        // Buffers of the last burst may have been exchanged.
         let mut stale = std::mem::take(&mut self.used);
         if room > self.room || count > self.ready {
             self.room = self.room.max(room);
@@ -68,16 +69,17 @@ impl Copies {
             stale = self.ready;
         }
         Packet::make_room_in_all(self.burst.spares_mut(stale), self.room);
-        // SAFETY: the packets are ours, stay where they are until the next call, and each has room for copies of the frames.
+        // SAFETY: `self` owns the packets, they stay in place until the next call, and each has room for copies of the
+        // frames.
         unsafe { memory.set_copies(frames(self.burst.spares_mut(count))) };
     }
 
-    /// Says that all copies before this one have been made.
+    /// Records that all copies before index `behind` have been made.
     pub(super) fn made(&mut self, behind: usize) {
         self.used = self.used.max(behind);
     }
 
-    /// The port by which all of the first `count` copies leave, if it is one.
+    /// The port by which all of the first `count` copies leave, if there is a single one.
     pub(super) fn one_port(&mut self, memory: &Memory, count: usize, length_max: usize) -> Option<u32> {
         let first = memory.copy(0);
         let is_one =
@@ -85,13 +87,13 @@ impl Copies {
         is_one.then_some(first.port)
     }
 
-    /// The first `count` copies, in a burst of their own.
+    /// Puts the first `count` copies into a burst of their own.
     pub(super) fn all_packets(&mut self, count: usize) -> &mut Burst {
         self.burst.fill_from_spares(count);
         &mut self.burst
     }
 
-    /// Takes those at the beginning of a range of copies that leave the same way, or one that does not leave.
+    /// Removes copies from the beginning of a range: those with the same destination, or one that does not leave.
     pub(super) fn next(&mut self, memory: &Memory, range: &mut Range<u32>, length_max: usize) -> Option<Copied> {
         if range.start >= range.end {
             return None;

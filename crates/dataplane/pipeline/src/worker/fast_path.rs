@@ -1,8 +1,8 @@
-//! Packets that are neither queued nor copied: the whole way at once, in compiled code.
+//! The fast path: ingress and egress in one step, in compiled code, for packets that are not queued.
 //!
-//! What [`Worker::ingress`] and [`Worker::egress`] do with a packet whose queue is empty when it comes, that has one fate
-//! and no clones, in one step, in the packet's own buffer. Where a packet does not fit this, nothing has happened to it
-//! yet and it goes through the two entry points. See [`forebay_jit::route`].
+//! This does what [`Worker::ingress`] and [`Worker::egress`] do with a packet that finds its queue empty and has no
+//! clones, in one step and in the packet's own buffer. A packet that does not fit this is left unchanged, and goes
+//! through the two entry points. See [`forebay_jit::route`].
 
 use super::asking::Asking;
 use super::clones;
@@ -22,51 +22,51 @@ use forebay_jit::{FastPath, Fate, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// What became of a packet on the fast path.
+/// The verdict on a packet on the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It is ready to leave by this port.
     Transmit(u32),
-    /// It is no more. Already counted.
+    /// It was dropped. Already counted.
     Drop(DropReason),
-    /// It has become copies, at least one: see [`Worker::next_copies`].
+    /// It was replicated, into at least one copy: see [`Worker::next_copies`].
     Copies {
-        /// The first of them.
+        /// The first copy.
         first: u32,
-        /// How many.
+        /// The number of copies.
         count: u32,
     },
-    /// It has become as many copies as every other packet that was taken together with it, and all of them leave by one port:
-    /// see [`Worker::all_copies`].
+    /// It was replicated into as many copies as every other packet of the call, and all copies leave by one port: see
+    /// [`Worker::all_copies`].
     CopiesTogether {
         /// The port.
         port: u32,
-        /// How many copies each packet has become.
+        /// The number of copies of each packet.
         each: u32,
     },
-    /// It goes on by itself, from where it is: see [`Worker::take_continued`].
+    /// It continues on its own, from where it stopped: see [`Worker::take_continued`].
     GoesOn,
-    /// It has not been touched, and goes through [`Worker::ingress`] and [`Worker::egress`].
+    /// It is unchanged, and must go through [`Worker::ingress`] and [`Worker::egress`].
     SlowPath,
 }
 
-/// Packets, one behind the other, of which the same became.
+/// Consecutive packets with the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// What.
+    /// The verdict.
     pub passage: Passage,
-    /// How many, at least one.
+    /// The number of packets, at least one.
     pub packets: usize,
 }
 
-/// Packets that have passed a queue in which nobody waited.
+/// Packets that have passed an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassedQueue {
     /// The port.
     pub port: u32,
-    /// Its queue.
+    /// The queue of the port.
     pub class: u8,
-    /// How many.
+    /// The number of packets.
     pub packets: u64,
 }
 
@@ -75,20 +75,20 @@ pub struct PassedQueue {
 pub struct Leaving {
     /// The port.
     pub port: u32,
-    /// How many, at least one.
+    /// The number of packets, at least one.
     pub packets: usize,
 }
 
-/// Packets that came from one port at one time.
+/// The arguments of packets that arrived at one port at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// `standard_metadata.ingress_port`.
     pub ingress_port: u32,
-    /// The time in microseconds, of arrival and of everything else.
+    /// The time in microseconds, used for arrival and for everything else.
     pub timestamp_us: u64,
-    /// The number of the last queue that every port has.
+    /// The number of the last queue of every port.
     pub last_queue: u32,
-    /// What the switch's random numbers begin with, and the number of the first packet: see [`Seed`].
+    /// The seed of the switch's random numbers; `first_packet` is the number of the first packet: see [`Seed`].
     pub random_seed: u64,
     /// See [`Arrival::random_seed`].
     pub first_packet: u64,
@@ -101,21 +101,22 @@ impl Worker {
         self.pipeline.has_fast_path()
     }
 
-    /// Whether packets may become copies on the fast path, or have clones there.
+    /// Whether packets may be replicated on the fast path, or have clones there.
     #[inline]
     pub fn makes_copies(&self) -> bool {
         let form = self.pipeline.first_form();
         form.is_some_and(|form| form.makes_copies() || form.notes_clones())
     }
 
-    /// Takes, of a range of the copies that the last [`Worker::pass`] has made, those at its beginning that go the same way.
+    /// Removes copies from the beginning of a range of those that the last [`Worker::pass`] has made: copies with the
+    /// same destination.
     pub fn next_copies(&mut self, range: &mut Range<u32>) -> Option<Copied> {
         let length_max = self.pipeline.options.packet_limit as usize;
         self.copies.next(&self.bench.scratch.memory, range, length_max)
     }
 
-    /// All copies that the last [`Worker::pass`] has made, when they leave [together](Passage::CopiesTogether). The burst is to be
-    /// empty afterwards; buffers may be exchanged for others.
+    /// All copies that the last [`Worker::pass`] has made, when they leave [together](Passage::CopiesTogether). The
+    /// caller must empty the burst; it may exchange buffers for others.
     pub fn all_copies(&mut self, count: usize) -> &mut Burst {
         self.copies.all_packets(count)
     }
@@ -132,24 +133,25 @@ impl Worker {
         self.passed_queues.drain(..)
     }
 
-    /// The last packet that the last [`Worker::pass`] has taken, if it [goes on](Passage::GoesOn) by itself.
+    /// The last packet that the last [`Worker::pass`] has taken, if it [continues](Passage::GoesOn) on its own.
     #[inline]
     pub fn take_continued(&mut self) -> Option<GoingOn> {
         self.continued.take().map(GoingOn)
     }
 
-    /// The copies from `start` to before `end`, which [`Worker::next_copies`] gave. They may be exchanged for others.
+    /// The copies from `start` up to but not including `end`, which [`Worker::next_copies`] returned. They may be
+    /// exchanged for others.
     pub fn copies(&mut self, start: u32, end: u32) -> &mut [Packet] {
         self.copies.packets(start, end)
     }
 
-    /// Takes packets the fast path and says in `passed`, which is empty before, what became of them. All of a burst go together;
-    /// or so many that the last one has to take the slow path before the next may follow; or so many that there are no more
-    /// than `room` copies and clones. [Clones](Worker::clones) go before or behind their packets. When the queues of the traffic manager are empty, this is the same as [`Worker::ingress`] and
-    /// [`Worker::egress`].
+    /// Takes packets through the fast path. Appends the verdicts to `passed`, which must be empty. With empty queues
+    /// in the traffic manager, the result is the same as that of [`Worker::ingress`] and [`Worker::egress`]. It takes
+    /// all packets of the burst, unless a packet must take the slow path before the next may follow, or there are more
+    /// than `room` copies and clones. [Clones](Worker::clones) come before or after their packets.
     ///
-    /// When packets are ready to leave by one port, and all others of the burst were dropped, that is the result: those that leave
-    /// are the first then, in order, and `passed` says what became of the others.
+    /// If some packets are ready to leave by one port, and all others were dropped, the result is [`Leaving`]: the
+    /// packets that leave are then the first of the burst, in order, and `passed` has the verdicts on the others.
     pub fn pass(
         &mut self,
         packets: &mut [Packet],
@@ -176,7 +178,7 @@ impl Worker {
         }
         let view = View::of_burst(&self.pipeline, &pin, self.bench.shard, &self.arrays);
         if forms.first.makes_copies() && self.pipeline.loop_port.is_none() && view.snapshot.replication.recirculates() {
-            // Copies may have to go round again, which specialised code cannot tell.
+            // Copies may have to go round again, which specialised code cannot detect.
             drop(view);
             end_burst(pin, self.stays_pinned);
             return self.pass_in_general(packets, arrival, passed);
@@ -289,7 +291,7 @@ impl Worker {
 }
 
 impl Worker {
-    /// Has the last packet that was taken, which has bailed out, go through general code.
+    /// Takes the last packet, which has bailed out, through general code.
     fn pass_bailed_out(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) {
         let has_general = self
             .pipeline
@@ -323,11 +325,11 @@ struct Pass<'a, 'b> {
     asking: Asking<'a>,
     rewritten: &'a mut BitBuffer,
     copies: &'a mut Copies,
-    /// Bytes of a packet at most.
+    /// The most bytes of a packet.
     length_max: usize,
     /// See [`Arrival::random_seed`].
     seed: (u64, u64),
-    /// See [`length_bits`], before anything was done with the packets.
+    /// See [`length_bits`]; computed before the packets were changed.
     bits: usize,
     passed: &'a mut Vec<Passed>,
     paths: &'a mut PathCounters,
@@ -335,7 +337,7 @@ struct Pass<'a, 'b> {
 }
 
 impl Pass<'_, '_> {
-    /// Packets that the program does not look at.
+    /// Processes packets that the program does not read.
     fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<Leaving> {
         let fate = self.fast_path.run_unseen(arguments);
         match fate {
@@ -348,13 +350,14 @@ impl Pass<'_, '_> {
         None
     }
 
-    /// All packets of a burst of `all`, or so many that the last one has to take the slow path, or waits for a table.
+    /// Processes the packets of a burst of `all`: all of them, or up to one that must take the slow path or wait for a
+    /// table.
     fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
         let headroom = self.fast_path.headroom();
         if headroom > 0 {
             Packet::make_headroom_in_all(packets, headroom);
         }
-        // Frames do not become longer but at their beginning.
+        // Frames can only grow at their beginning.
         let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
         let mut waits = false;
@@ -368,7 +371,8 @@ impl Pass<'_, '_> {
                 random_seed: Seed::of_packet(self.seed.0, self.seed.1.wrapping_add(done as u64)).value(),
                 ..arguments
             };
-            // SAFETY: every packet has its own buffer, with so much headroom, and tells where it is.
+            // SAFETY: every packet has its own buffer, with this much headroom, and its descriptor says where its
+            // frame is.
             let ran = unsafe { self.fast_path.run(frames(rest), arguments) };
             waits = self.fast_path.may_ask_table() && !self.asking.answer(self.fast_path);
             let is_cloned = self.fast_path.has_clones();
@@ -410,7 +414,8 @@ impl Pass<'_, '_> {
         None
     }
 
-    /// How many of the packets from `first` to before `behind`, one behind the other, are settled together, if all of them fit.
+    /// The number of consecutive packets from `first` up to but not including `behind` that are settled together, if
+    /// all of them fit.
     #[inline]
     fn alike(&self, first: usize, behind: usize, fit: bool) -> usize {
         match (behind - first, fit) {
@@ -420,8 +425,8 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Packets of which some leave by one port, and all others were dropped: has the former be the first ones. The first packets,
-    /// so many of them, are alike.
+    /// If some packets leave by one port and all others were dropped, moves those that leave to the front. The first
+    /// `alike` packets have the same fate.
     fn gather(&mut self, packets: &mut [Packet], alike: usize) -> Option<Leaving> {
         let departures = self.fast_path.departures(packets.len(), alike)?;
         for (place, now) in departures.places().enumerate() {
@@ -442,8 +447,8 @@ impl Pass<'_, '_> {
         })
     }
 
-    /// When all packets, of which there were `before` others, have become as many copies each, which leave by one port: that, and
-    /// how many.
+    /// If every packet was replicated into the same number of copies, and all copies leave by one port: the port and
+    /// that number. `before` packets came before these.
     fn copies_together(&mut self, before: usize, packets: usize) -> Option<(u32, u32)> {
         if before > 0 || packets == 0 || !self.fast_path.makes_copies() {
             return None;
@@ -456,8 +461,8 @@ impl Pass<'_, '_> {
         Some((port, each as u32))
     }
 
-    /// Brings a packet into its final form, and notes what became of it and of those behind it that have the same fate, so many
-    /// in all, which are in theirs.
+    /// Completes a packet, and records the verdict on it and on the following packets with the same fate, `packets` in
+    /// total. The following packets are complete already.
     #[inline]
     fn finish(&mut self, packet: &mut Packet, fate: Fate, packets: usize) {
         match fate {
@@ -481,23 +486,24 @@ impl Pipeline {
         code.is_some_and(|code| code.general_for_bursts().is_some())
     }
 
-    /// What keeps packets off the fast path; nothing when the engine has none. Limits of size are known when it is
-    /// [compiled](Pipeline::is_compiling).
+    /// What keeps packets off the fast path; empty when the engine has no fast path. Size limits are known only after
+    /// [compilation](Pipeline::is_compiling).
     pub fn obstacles(&self) -> Vec<Obstacle> {
         self.code.as_ref().map(MachineCode::obstacles).unwrap_or_default()
     }
 
-    /// Whether the fast path is still being compiled: until it is ready packets take the slow path.
+    /// Whether the fast path is still being compiled. Until it is ready, packets take the slow path.
     pub fn is_compiling(&self) -> bool {
         self.code.as_ref().is_some_and(MachineCode::is_compiling)
     }
 
-    /// The machine code of the fast path in the form that is compiled first, when it is ready: see [`ShortCode::machine_code`].
+    /// The machine code of the fast path in the variant that is compiled first, when it is ready: see
+    /// [`ShortCode::machine_code`].
     pub fn machine_code(&self) -> Option<&[u8]> {
         self.first_form().map(ShortCode::machine_code)
     }
 
-    /// Waits for everything that is being compiled: see [`crate::FastPath::BesidePackets`].
+    /// Waits until everything that is being compiled is ready: see [`crate::FastPath::BesidePackets`].
     pub fn finish_compiling(&self) {
         if let Some(code) = &self.code {
             code.finish();
@@ -511,7 +517,7 @@ impl Pipeline {
     }
 }
 
-/// Brings the packet into its final form.
+/// Completes a packet.
 #[inline]
 pub(super) fn finish(
     length_max: usize,
@@ -553,7 +559,7 @@ pub(super) fn finish(
     Passage::Transmit(port)
 }
 
-/// Puts the first bits of what the deparser emitted in place of what the parser took.
+/// Replaces what the parser took by the first bits of what the deparser emitted.
 fn rewrite(rewritten: &mut BitBuffer, packet: &mut Packet, parsed_bits: usize, emitted: &[u8], bits: usize) {
     if parsed_bits.is_multiple_of(8) && bits.is_multiple_of(8) {
         return packet.replace_front(parsed_bits / 8, &emitted[..bits / 8]);

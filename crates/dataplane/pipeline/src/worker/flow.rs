@@ -1,4 +1,4 @@
-//! To which flow a packet belongs, by fields of its headers: what spreads packets over workers.
+//! The flow to which a packet belongs, by fields of its headers. Packets are spread over workers by it.
 
 use super::Worker;
 use crate::control::names::resolve;
@@ -14,7 +14,7 @@ use forebay_jit::graph::{FrameInPlace, GraphCode, GraphPacket, GraphPass, GraphS
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Fields whose values make a flow; see [`Pipeline::flow_key`].
+/// Fields whose values identify a flow; see [`Pipeline::flow_key`].
 #[derive(Clone, Debug)]
 pub struct FlowKey {
     slots: Vec<SlotId>,
@@ -23,7 +23,7 @@ pub struct FlowKey {
 }
 
 impl PartialEq for FlowKey {
-    /// The same fields of the same program.
+    /// Whether both have the same fields of the same program.
     fn eq(&self, other: &FlowKey) -> bool {
         self.slots == other.slots
     }
@@ -32,11 +32,11 @@ impl PartialEq for FlowKey {
 impl Eq for FlowKey {}
 
 impl Pipeline {
-    /// Header fields by their names in the program: `hdr.ipv4.src_addr`, or a suffix of it that is not ambiguous. Also
-    /// `ingress_port` of the metadata that the first parser is given.
+    /// A key of header fields, given by their names in the program: `hdr.ipv4.src_addr`, or an unambiguous suffix of
+    /// it. Also `ingress_port` of the first parser's metadata.
     ///
     /// # Errors
-    /// When a name means nothing, or several fields.
+    /// If a name denotes no field, or several.
     pub fn flow_key<S: AsRef<str>>(&self, fields: &[S]) -> Result<FlowKey, ControlError> {
         let port = self.parser_port();
         let slots = (0..).map(SlotId).zip(&self.program.slots);
@@ -51,7 +51,7 @@ impl Pipeline {
         let slots: Vec<SlotId> = fields.iter().map(find).collect::<Result<_, _>>()?;
         let compile = || {
             let code = compile_graph(&self.program, &self.parser_alone(&slots), self.options.step_limit);
-            // The interpreter does the same.
+            // Without code, the interpreter does the same.
             code.ok().map(Arc::new)
         };
         let code = match self.options.engine {
@@ -61,7 +61,7 @@ impl Pipeline {
         Ok(FlowKey { slots, code })
     }
 
-    /// The graph of the program's first parser, behind which these slots are still wanted.
+    /// The graph of the program's first parser, after which only these slots are needed.
     fn parser_alone(&self, wanted: &[SlotId]) -> Graph {
         let block = |label: &str, ops, end| GlueBlock {
             label: label.to_string(),
@@ -98,7 +98,7 @@ impl Pipeline {
         self.program.stages[&parser]
     }
 
-    /// The port that the first parser is told of.
+    /// The slot with the port for the first parser.
     fn parser_port(&self) -> Option<SlotId> {
         let name = match self.program.architecture {
             Architecture::V1Model => "ingress_port",
@@ -110,8 +110,8 @@ impl Pipeline {
 }
 
 impl Worker {
-    /// A hash of the values that the fields of `key` have when the program's parser has read the frame. Nothing lasting is
-    /// changed.
+    /// A hash of the values that the fields of `key` have after the program's parser has read the frame. No lasting
+    /// state is changed.
     pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
         let pin = self.reader.pin_again();
         let pipeline = &*self.pipeline;
@@ -181,7 +181,7 @@ impl FirstParser<'_> {
             random: Random::new(0),
             seed: 0,
         };
-        // SAFETY: the graph changes no frame.
+        // SAFETY: the graph does not change the frame.
         unsafe { pass.run(site.code.entry(Entry::Arrival), packet, state) };
     }
 

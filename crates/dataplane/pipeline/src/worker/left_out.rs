@@ -1,16 +1,17 @@
-//! Which ways through the parser packets take that the fast path has been compiled without.
+//! Counts the packets on parser paths that are not covered by the compiled fast path.
 //!
-//! Of a program with many ways there are only as many in the fast path as its limits allow. Most traffic takes few of them: a worker
-//! counts, way by way, the packets that bail out for that reason, and asks for the ways that are in use. The fast path is then
-//! compiled with these first: see [`MachineCode`](crate::machine_code::MachineCode).
+//! For a program with many paths through its parser, the fast path covers only as many as its limits allow. Most
+//! traffic takes few of them. A worker counts, path by path, the packets that bail out for that reason, and requests
+//! the paths that are in use. The fast path is then compiled with these paths preferred: see
+//! [`MachineCode`](crate::machine_code::MachineCode).
 
 use forebay_jit::ShortCode;
 use forebay_jit::route::WayId;
 
-/// Packets that bail out before the ways that they take are asked for.
+/// Packets that bail out before their paths are requested.
 const ENOUGH: u64 = 128;
 
-/// A way is in use that one of so many of these packets takes.
+/// A path is in use if at least one in this many of these packets takes it.
 const PART: u64 = 32;
 
 /// See the [module](self).
@@ -18,13 +19,13 @@ const PART: u64 = 32;
 pub(super) struct LeftOut {
     /// The [number](ShortCode::number) of the code.
     code: u64,
-    /// By way that is left out of it: packets.
+    /// By path that is left out: the number of packets.
     packets: Vec<u64>,
     all: u64,
 }
 
 impl LeftOut {
-    /// A packet was on one of the ways that are left out.
+    /// Counts a packet on one of the paths that are left out.
     #[cold]
     pub(super) fn note(&mut self, code: &ShortCode, way: usize) {
         if self.code != code.number() || self.packets.len() != code.left_out().len() {
@@ -39,8 +40,8 @@ impl LeftOut {
         }
     }
 
-    /// The ways of this code that are in use, those that most packets take first, when enough packets have been counted: then counting
-    /// begins again.
+    /// The paths left out of this code that are in use, the most frequent first, once enough packets have been
+    /// counted. Counting then starts again.
     #[inline]
     pub(super) fn in_use(&mut self, code: &ShortCode) -> Option<Vec<WayId>> {
         if self.all < ENOUGH || self.code != code.number() {

@@ -1,8 +1,9 @@
-//! Workers, which take packets through a pipeline.
+//! Workers, which process packets with a pipeline.
 //!
-//! [`Worker::ingress`] is everything from the frame to the traffic manager, [`Worker::egress`] everything behind it: the slow path.
-//! [`Worker::pass`] is both for packets of a burst that meet nobody in a queue: the fast path, in specialised code (`fast_path.rs`)
-//! or in general code. They decide and count; queues, ports and time are the switch's.
+//! [`Worker::ingress`] is everything from the frame to the traffic manager, and [`Worker::egress`] everything after
+//! it: the slow path. [`Worker::pass`] does both for packets of a burst that find queues empty: the fast path, in
+//! specialised code (`fast_path.rs`) or in general code. Workers decide and count; queues, ports and time belong to
+//! the switch.
 
 mod asking;
 mod clones;
@@ -43,25 +44,25 @@ use std::sync::Arc;
 use steady::SteadyPorts;
 use usefulness::Usefulness;
 
-/// Runs packets through a shared pipeline. Each thread has its own, with its own buffers.
+/// Runs packets through a shared pipeline. Each thread has its own worker, with its own buffers.
 #[derive(Debug)]
 pub struct Worker {
     pub(crate) pipeline: Arc<Pipeline>,
-    /// Says when this worker reads tables.
+    /// Announces when this worker reads tables.
     pub(crate) reader: Reader,
     pub(crate) stays_pinned: bool,
-    /// Whether entries of tables expire.
+    /// Whether entries of any table expire.
     expires: bool,
-    /// Where compiled code counts, and finds registers.
+    /// The addresses of registers and counters, for compiled code.
     pub(crate) arrays: Arrays,
-    /// Where it searches tables.
+    /// The locations of tables, for compiled code.
     pub(crate) locations: Locations,
     pub(crate) bench: WorkerScratch,
-    /// What packets became on the fast path.
+    /// The copies made on the fast path.
     copies: Copies,
-    /// What they have sent there to the control plane.
+    /// The digests sent on the fast path.
     digests: Vec<DigestMessage>,
-    /// And what became of their clones.
+    /// The clones made on the fast path.
     clones: Clones,
     /// See [`Worker::take_continued`].
     pub(crate) continued: Option<Continued>,
@@ -73,38 +74,38 @@ pub struct Worker {
     pub(crate) paths: PathCounters,
 }
 
-/// What changes of a worker while a burst passes; the rest is lent to the burst.
+/// The parts of a worker that change during a burst; the burst borrows the others.
 #[derive(Debug)]
 pub(crate) struct WorkerScratch {
-    /// Where it counts.
+    /// The shard in which it counts.
     pub(crate) shard: usize,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
-    /// What packets of the burst ask of tables.
+    /// Requests of the burst's packets to tables.
     pub(crate) learned: Vec<Learned>,
     /// The time of the last packet of a session.
     now_ns: u64,
 }
 
-/// A packet that has come so far on the fast path and goes on by itself: see [`Session::go_on`].
+/// A packet that has stopped on the fast path and continues on its own: see [`Session::go_on`].
 #[derive(Debug)]
 pub struct GoingOn(Continued);
 
 impl GoingOn {
-    /// The port where its drops are booked, if it is behind a queue.
+    /// The port at which its drops are counted, if it is after a queue.
     pub fn egress_port(&self) -> Option<u32> {
         self.0.egress_port()
     }
 }
 
-/// A worker through which packets go one after the other: see [`Worker::session`].
+/// A worker that processes packets one after another: see [`Worker::session`].
 pub struct Session<'a> {
     bench: &'a mut WorkerScratch,
     burst: Burst<'a>,
 }
 
 impl Session<'_> {
-    /// Parser, checksum verification and ingress of a packet; says what was decided of it.
+    /// Takes a packet through parser, checksum verification and ingress. Reports the decisions about it.
     pub fn ingress<T: Tracer>(
         &mut self,
         packet: IngressPacket,
@@ -116,8 +117,8 @@ impl Session<'_> {
         self.burst.view.section.leave();
     }
 
-    /// The rest of the way of a packet that goes on by itself ([`Passage::GoesOn`]), up to a queue or its end; says what was decided of
-    /// it, on the side of the queue where it is.
+    /// Processes a packet that continues on its own ([`Passage::GoesOn`]), up to a queue or its end. Reports the
+    /// decisions about it, for the side of the queue on which it is.
     pub fn go_on<T: Tracer>(
         &mut self,
         packet: GoingOn,
@@ -131,7 +132,7 @@ impl Session<'_> {
         self.burst.view.section.leave();
     }
 
-    /// Egress, checksum computation and deparser of a packet; says what was decided of it.
+    /// Takes a packet through egress, checksum computation and deparser. Reports the decisions about it.
     pub fn egress<T: Tracer>(&mut self, packet: EgressPacket, mut decide: impl FnMut(EgressDecision), tracer: &mut T) {
         let EgressPacket { packet, arguments } = packet;
         self.bench.now_ns = arguments.timestamp_us * 1_000;
@@ -140,29 +141,29 @@ impl Session<'_> {
         self.burst.view.section.leave();
     }
 
-    /// Whether packets have asked tables for entries. They get them when the session ends.
+    /// Whether packets have requested table entries. These are added when the session ends.
     pub fn has_learned(&self) -> bool {
         !self.bench.learned.is_empty()
     }
 
-    /// As [`Worker::count_drop`].
+    /// See [`Worker::count_drop`].
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
         self.bench.count_drop(self.burst, reason);
     }
 
-    /// As [`Worker::discard`].
+    /// See [`Worker::discard`].
     pub fn discard(&mut self, packet: QueuedPacket) {
         self.bench.pool.recycle_packet(packet.0);
     }
 
-    /// As [`Worker::recycle`].
+    /// See [`Worker::recycle`].
     pub fn recycle(&mut self, buffer: FrameBuffer) {
         self.bench.pool.recycle(buffer);
     }
 }
 
-/// What is the same for all packets of a burst.
+/// What all packets of a burst share.
 #[derive(Clone, Copy)]
 pub(crate) struct Burst<'a> {
     pub(crate) pipeline: &'a Pipeline,
@@ -172,8 +173,7 @@ pub(crate) struct Burst<'a> {
 }
 
 impl<'a> Burst<'a> {
-    /// The compiled program, if it is to be executed: who traces wants to see every step, which only the interpreter takes one
-    /// by one.
+    /// The compiled program, if it is to be executed. A traced packet needs the interpreter, which reports every step.
     #[inline]
     pub(crate) fn graph_site<T: Tracer>(self) -> Option<GraphSite<'a>> {
         self.graph_site.filter(|_| !T::ON)
@@ -216,11 +216,11 @@ impl Worker {
         &self.pipeline
     }
 
-    /// Parser, checksum verification and ingress of a burst, in order. Takes all packets and appends decisions, those
-    /// of one packet together.
+    /// Takes a burst through parser, checksum verification and ingress, in order. Takes all packets and appends the
+    /// decisions; those about one packet are consecutive.
     ///
-    /// What the control plane has written when the burst begins is seen by all of its packets; what it writes meanwhile
-    /// may be seen by some: of a table entry the old or the new form, never a part.
+    /// All packets of the burst see what the control plane had written when the burst began. What it writes meanwhile
+    /// may be seen by some packets: of a table entry the old or the new form, never a mixture.
     pub fn ingress<T: Tracer>(
         &mut self,
         packets: &mut Vec<IngressPacket>,
@@ -231,8 +231,8 @@ impl Worker {
         self.ingress_each(packets.drain(..), decide, tracer);
     }
 
-    /// Has `run` take packets through both sides one after the other, in the order that it wants. What the control plane has written
-    /// before is seen by all of them, as in a burst.
+    /// Lets `run` take packets through both sides one after another, in any order. As in a burst, all of them see what
+    /// the control plane had written before.
     pub fn session<R>(&mut self, run: impl FnOnce(&mut Session<'_>) -> R) -> R {
         let Worker {
             pipeline,
@@ -257,7 +257,7 @@ impl Worker {
         result
     }
 
-    /// As [`Worker::ingress`]; is told the index of a packet with each decision about it.
+    /// Does the same as [`Worker::ingress`], and passes the packet's index with each decision.
     pub fn ingress_each<T: Tracer>(
         &mut self,
         packets: impl Iterator<Item = IngressPacket>,
@@ -277,7 +277,7 @@ impl Worker {
         self.learn(now_ns);
     }
 
-    /// Deletes entries that have expired, a bounded number of them. No table is pinned meanwhile.
+    /// Deletes expired entries, up to a limit. No table is pinned meanwhile.
     #[inline]
     pub fn expire(&mut self, now_ns: u64) {
         if self.expires && self.pipeline.learning.is_due(now_ns) {
@@ -286,7 +286,7 @@ impl Worker {
         }
     }
 
-    /// Does what packets of the burst asked of tables, when it has ended.
+    /// Executes the requests of a burst's packets to tables, after the burst.
     fn learn(&mut self, now_ns: u64) {
         if !self.bench.learned.is_empty() {
             self.rest();
@@ -294,8 +294,8 @@ impl Worker {
         }
     }
 
-    /// Egress, checksum computation and deparser of a burst, in order. Takes all packets and appends decisions, those
-    /// of one packet together.
+    /// Takes a burst through egress, checksum computation and deparser, in order. Takes all packets and appends the
+    /// decisions; those about one packet are consecutive.
     pub fn egress<T: Tracer>(
         &mut self,
         packets: &mut Vec<EgressPacket>,
@@ -315,7 +315,7 @@ impl Worker {
         self.learn(now_ns);
     }
 
-    /// Egress, checksum computation and deparser of one packet, as [`Worker::egress`].
+    /// Takes one packet through egress, checksum computation and deparser, like [`Worker::egress`].
     pub fn egress_of_one<T: Tracer>(
         &mut self,
         packet: QueuedPacket,
@@ -349,52 +349,52 @@ impl Worker {
         self.rest();
     }
 
-    /// Nobody has to wait for the worker until its next burst.
+    /// Unpins the tables, so that writers need not wait for this worker before its next burst.
     #[inline]
     pub fn rest(&mut self) {
         self.reader.unpin();
     }
 
-    /// Counts a drop: of this worker, or of the switch around it.
+    /// Counts a drop of this worker, or of the switch around it.
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
         self.pipeline.drops().count(self.bench.shard, reason);
     }
 
-    /// Counts packets that were not tried on the fast path. The others are counted by [`Worker::pass`].
+    /// Counts packets for which the fast path was not tried. [`Worker::pass`] counts the others.
     pub fn count_slow(&mut self, reason: SlowReason, packets: u64) {
         self.paths.count_slow(reason, packets);
         let generation = self.pipeline.code.as_ref().map_or(0, MachineCode::generation);
         self.usefulness.rest(packets, generation);
     }
 
-    /// Packets by the way that they took through this worker.
+    /// The packets of this worker, by the path that they took.
     pub fn paths(&self) -> PathCounters {
         let mut paths = self.paths;
         paths.flow_misses = self.bench.scratch.memory.flow_misses();
         paths
     }
 
-    /// An empty buffer for a packet's bytes; one that was given back, if there is one.
+    /// An empty buffer for a packet's bytes. A returned buffer is reused, if there is one.
     pub fn buffer(&mut self) -> FrameBuffer {
         self.bench.pool.buffer()
     }
 
-    /// A packet that arrived at a port, in memory that was given back, if there is some.
+    /// A packet that arrived at a port. Returned memory is reused, if there is any.
     pub fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
         self.bench.packet(bytes, arguments)
     }
 
-    /// Whether packets that leave the fast path by a port go round again: they do not leave the switch, but [begin
-    /// again](Worker::recirculated) with the frame that they are then.
+    /// Whether packets that leave the fast path by a port go round again. They do not leave the switch, but [begin
+    /// again](Worker::recirculated) with the frame that they then have.
     pub fn goes_round_by(&self, port: u32) -> bool {
         self.pipeline.loop_port == Some(port)
     }
 
-    /// A packet that goes round again with this frame, by a port of which [`Worker::goes_round_by`] says so.
+    /// A packet that goes round again with this frame, by a port for which [`Worker::goes_round_by`] is true.
     ///
     /// # Errors
-    /// When packets may not go round; the drop is counted.
+    /// If packets may not go round; the drop is counted.
     pub fn recirculated(
         &mut self,
         frame: &[u8],
@@ -415,7 +415,7 @@ impl Worker {
         Ok(packet)
     }
 
-    /// Gives back what a packet leaves that will not enter ingress, for later packets.
+    /// Returns the memory of a packet that will not enter ingress, for later packets.
     pub fn discard_arrived(&mut self, packet: IngressPacket) {
         self.bench.pool.recycle_packet(packet.0);
     }
@@ -427,18 +427,18 @@ impl Worker {
         bytes
     }
 
-    /// Gives back what a packet leaves that is dropped between ingress and egress, for later packets.
+    /// Returns the memory of a packet that is dropped between ingress and egress, for later packets.
     pub fn discard(&mut self, packet: QueuedPacket) {
         self.bench.pool.recycle_packet(packet.0);
     }
 
-    /// Gives a buffer back for later packets.
+    /// Returns a buffer, for later packets.
     pub fn recycle(&mut self, buffer: FrameBuffer) {
         self.bench.pool.recycle(buffer);
     }
 }
 
-/// The tables may stay pinned until the next burst.
+/// Ends a burst. The tables stay pinned until the next burst if `stays_pinned`.
 #[inline]
 pub(crate) fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
     match stays_pinned {
@@ -448,7 +448,7 @@ pub(crate) fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
 }
 
 impl WorkerScratch {
-    /// A packet from a port or a loop.
+    /// Processes a packet from a port or a loop.
     fn enter<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
@@ -460,7 +460,7 @@ impl WorkerScratch {
         self.walk(burst, &mut sink, tracer).arrive(packet);
     }
 
-    /// A packet from a queue.
+    /// Processes a packet from a queue.
     fn leave_queue<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
@@ -473,7 +473,7 @@ impl WorkerScratch {
         self.walk(burst, &mut sink, tracer).leave_queue(packet, *arguments);
     }
 
-    /// The way of a packet through the graph of the program's architecture; `sink` is told what becomes of it.
+    /// A walk of a packet through the graph of the program's architecture; `sink` receives its outcomes.
     pub(crate) fn walk<'w, 'a, T: Tracer>(
         &'w mut self,
         burst: Burst<'a>,
@@ -500,7 +500,7 @@ impl WorkerScratch {
         IngressPacket(packet)
     }
 
-    /// Behind a pass: what a packet that failed has taken for an entry returns.
+    /// After a pass: gives back what a failed packet has taken for an entry.
     #[inline]
     pub(crate) fn end_pass(&mut self, burst: Burst<'_>) {
         if !self.scratch.requests.digests.is_empty() {
@@ -520,7 +520,7 @@ impl WorkerScratch {
         self.learned.push(Learned::PacketEnds);
     }
 
-    /// Takes the messages of a packet: those for tables wait until no table is pinned, `send` gets the others.
+    /// Takes the digests of a packet. Those for tables are kept until no table is pinned; `send` gets the others.
     pub(crate) fn take_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
         let before = self.learned.len();
         for request in self.scratch.requests.digests.drain(..) {
@@ -546,14 +546,14 @@ impl WorkerScratch {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The pipeline may go with us, and its tables wait for their readers.
+        // The pipeline may be dropped together with this worker, and its tables wait for their readers.
         self.rest();
         self.pipeline.stateful.sections.leave();
         self.pipeline.stateful.give_shard(self.bench.shard);
     }
 }
 
-/// Reports a decision; the text is made only when somebody traces.
+/// Reports a verdict to the tracer. The text is made only when tracing is on.
 pub(crate) fn verdict<T: Tracer>(tracer: &mut T, text: impl FnOnce() -> String) {
     if T::ON {
         tracer.event(Event::Verdict { text: &text() });

@@ -1,17 +1,17 @@
-//! Ports all of whose packets go the same way, as long as the tables are the same.
+//! Ports whose packets all have the same verdict as long as the tables are unchanged.
 //!
-//! Where nothing becomes of a packet that depends on more than its port and the tables, what became of one is what will become of
-//! the next ones, and no code has to be executed to find that out.
+//! If the verdict on a packet depends only on its port and the tables, the verdict on one packet holds for the next
+//! ones, and no code needs to be executed for them.
 
 use forebay_tables::State;
 
-/// Ports with other remainders do not get into each other's way.
+/// The number of places. Ports with the same remainder share one.
 const PLACES: usize = 64;
 
-/// The ports by which packets leave, by those by which they come.
+/// The output ports of packets, by their input port.
 #[derive(Debug, Default)]
 pub(super) struct SteadyPorts {
-    /// Empty before there is one.
+    /// Empty until there is a port.
     places: Vec<Option<SteadyPort>>,
 }
 
@@ -23,14 +23,14 @@ struct SteadyPort {
 }
 
 impl SteadyPorts {
-    /// Where packets of a port leave that come while the tables are in this state, if that is known.
+    /// The output port of packets that arrive at a port while the tables are in this state, if it is known.
     #[inline]
     pub(super) fn way(&self, ingress_port: u32, state: Option<State>) -> Option<u32> {
         let known = (*self.places.get(ingress_port as usize % PLACES)?)?;
         (known.ingress_port == ingress_port && Some(known.state) == state).then_some(known.egress_port)
     }
 
-    /// Notes by which port they leave.
+    /// Stores the output port of a port's packets.
     pub(super) fn note(&mut self, ingress_port: u32, egress_port: u32, state: State) {
         self.places.resize(PLACES, None);
         self.places[ingress_port as usize % PLACES] = Some(SteadyPort {

@@ -1,12 +1,13 @@
-//! Whether the fast path pays: not when nearly all packets bail out of it.
+//! Decides whether trying the fast path pays off. It does not if nearly all packets bail out.
 //!
-//! A packet that bails out has been executed in vain up to there, and interrupts its burst. When seven of eight packets do so, the
-//! next ones are not tried; after a while some are again, since traffic may have changed.
+//! For a packet that bails out, the work up to there is wasted, and it interrupts its burst. When seven of eight
+//! packets bail out, the following packets do not try the fast path. After a while some try it again, since the
+//! traffic may have changed.
 
-/// Packets that are tried before it is decided.
+/// Packets that try it before each decision.
 const WINDOW: u64 = 4_096;
 
-/// Packets that are not tried then.
+/// Packets that then do not try it.
 const REST: u64 = 64 * WINDOW;
 
 /// See the [module](self).
@@ -14,20 +15,20 @@ const REST: u64 = 64 * WINDOW;
 pub(super) struct Usefulness {
     tried: u64,
     bailed_out: u64,
-    /// Packets that are not to be tried from now on.
+    /// The number of packets that are not to try it from now on.
     rests_for: u64,
-    /// Which one of the fast paths that were compiled has been tried.
+    /// The generation of the fast path that was tried.
     generation: usize,
 }
 
 impl Usefulness {
-    /// Whether packets shall be tried.
+    /// Whether packets should try it.
     #[inline]
     pub(super) fn pays(&self) -> bool {
         self.rests_for == 0
     }
 
-    /// Packets were tried, and some have bailed out.
+    /// Records that packets tried it, and how many of them bailed out.
     #[inline]
     pub(super) fn note(&mut self, tried: u64, bailed_out: u64) {
         self.tried += tried;
@@ -40,7 +41,7 @@ impl Usefulness {
         }
     }
 
-    /// Packets took the slow path without being tried. Another fast path is tried at once.
+    /// Records that packets took the slow path without trying. A new generation is tried at once.
     pub(super) fn rest(&mut self, packets: u64, generation: usize) {
         self.rests_for = match generation == self.generation {
             true => self.rests_for.saturating_sub(packets),

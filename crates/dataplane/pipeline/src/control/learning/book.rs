@@ -1,8 +1,9 @@
-//! The books of tables whose entries expire: when to look at which entry, and what ends with an entry.
+//! The dates of entries that expire: when to examine which entry, and what ends with it.
 //!
-//! Each entry that may expire has one *date*, in the bucket of a tick of about 17 ms. A hit of a packet moves no date: when
-//! the date comes, the entry's last hit says how it stands, and there is another date. So a packet costs nothing here, and a
-//! look costs as much as there are dates. A date that was replaced by an earlier one stays in its bucket and is skipped.
+//! Each entry that may expire has one *date*, in the bucket of a tick of about 17 ms. A packet's hit does not move the
+//! date. When the date comes, the time of the entry's last hit decides whether the entry expires or gets another date.
+//! So packets cost nothing here, and an examination costs as much as there are dates. If a date is replaced by an
+//! earlier one, the old one stays in its bucket and is skipped.
 
 use crate::control::Record;
 use crate::objects::Stateful;
@@ -15,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryKey {
     pub(crate) table: TableId,
-    /// By which the book finds it.
+    /// The slot, by which the book finds the entry.
     pub(crate) slot: u32,
-    /// Which of the slot's entries it is.
+    /// The id, which distinguishes the slot's successive entries.
     pub(crate) id: EntryId,
 }
 
@@ -31,10 +32,10 @@ const WIDTH: u32 = 32;
 const LAST: u64 = 1;
 const TAKEN: u64 = 2;
 
-/// Expired entries that wait for a controller to be told.
+/// The most expired entries that wait to be reported to a controller.
 const EXPIRED_MAX: usize = 65_536;
 
-/// Something that an entry holds and that returns with its end.
+/// Something that an entry holds, and that is given back when the entry ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// A number of a pool.
@@ -62,10 +63,10 @@ pub(super) struct Tie {
     pub(super) held: Vec<Hold>,
 }
 
-/// What is known of the entry of a slot.
+/// What is known about the entry of a slot.
 #[derive(Debug)]
 struct Known {
-    /// None when nothing is known.
+    /// `None` when nothing is known.
     entry: Option<EntryId>,
     /// The tick of its date; [`NEVER`] without one.
     tick: u64,
@@ -90,14 +91,14 @@ pub(crate) struct Book {
     /// By table and slot.
     known: Vec<Vec<Known>>,
     buckets: BTreeMap<u64, Vec<EntryKey>>,
-    /// Tables of which controllers hear when entries expire.
+    /// Tables whose expired entries are reported to controllers.
     pub(super) told: BTreeSet<TableId>,
-    /// Entries that have expired, until a controller is told.
+    /// Entries that have expired, until they are reported.
     pub(super) expired: VecDeque<(TableId, Record)>,
 }
 
 impl Book {
-    /// Gives an entry a date, unless it has an earlier one; when to look for it.
+    /// Gives an entry a date, unless it has an earlier one. Returns the time at which to examine it.
     pub(super) fn watch(&mut self, entry: EntryKey, at_ns: u64) -> u64 {
         let tick = (at_ns >> TICK_BITS) + 1;
         let known = self.of(entry);
@@ -114,7 +115,7 @@ impl Book {
         self.buckets.entry(tick).or_default()
     }
 
-    /// An entry whose date has come. It has none any more.
+    /// Removes and returns an entry whose date has come.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<EntryKey> {
         loop {
             let mut first = self.buckets.first_entry()?;
@@ -135,7 +136,7 @@ impl Book {
         }
     }
 
-    /// When the next date comes.
+    /// The time of the next date.
     pub(super) fn next_ns(&self) -> Option<u64> {
         let (tick, _) = self.buckets.first_key_value()?;
         Some(tick << TICK_BITS)
@@ -148,7 +149,7 @@ impl Book {
         self.of(entry).tie = tie;
     }
 
-    /// What is known of an entry, nothing so far perhaps.
+    /// What is known about an entry, possibly nothing yet.
     fn of(&mut self, entry: EntryKey) -> &mut Known {
         let (table, slot) = (entry.table.index(), entry.slot as usize);
         if self.known.len() <= table {
@@ -175,7 +176,7 @@ impl Book {
         Some(std::mem::replace(known, Known::of(None)))
     }
 
-    /// Keeps entries that have expired, as far as there is room.
+    /// Keeps expired entries, as far as there is room.
     pub(super) fn tell(&mut self, records: Vec<(TableId, Record)>) {
         let room = EXPIRED_MAX.saturating_sub(self.expired.len());
         self.expired.extend(records.into_iter().take(room));
@@ -187,7 +188,7 @@ impl Book {
         known.tie.partner.filter(|_| known.entry == Some(entry.id))
     }
 
-    /// Forgets an entry and its partner; what they held is appended.
+    /// Forgets an entry and its partner. Appends to `held` what they held.
     pub(crate) fn forget(&mut self, entry: EntryKey, held: &mut Vec<Hold>) {
         let Some(known) = self.take(entry) else { return };
         held.extend(known.tie.held);
@@ -214,7 +215,7 @@ impl Stateful {
         }
     }
 
-    /// Behind the last free number of a pool.
+    /// Appends a number to the free numbers of a pool.
     fn give_number(&self, readers: &Domain, (ring, counts): (RegisterId, RegisterId), number: u32) {
         let ring = &self.registers[ring.index()];
         let first = std::iter::once(0);

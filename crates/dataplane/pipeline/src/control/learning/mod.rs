@@ -1,14 +1,15 @@
 //! Entries that the data plane adds to tables, and how they expire.
 //!
-//! A packet asks for an entry with a message ([`Recipient`]). The worker writes as a controller does, under the same lock, before the next
-//! packet, which finds the entry; controllers see it, too. On the slow path the message is kept until the session has ended and no table is
-//! pinned. On the fast path the worker stays pinned, for the next packet of the burst, and writes only what waits for nothing
-//! ([`Pipeline::learn_beside_pin`]).
+//! A packet requests an entry with a message ([`Recipient`]). The worker then writes as a controller does, under the
+//! same lock, and before the next packet, which finds the entry; controllers see the entry, too. On the slow path the
+//! message is kept until the session has ended and no table is pinned. On the fast path the worker stays pinned for
+//! the next packet of the burst, and makes only writes that need not wait ([`Pipeline::learn_beside_pin`]).
 //!
-//! An entry that no packet has hit for its time is deleted, whichever side has added it. The two entries of a pair stay as
-//! long as packets hit one of them, and the end of one, for whatever reason, is that of the other. What a packet has taken of
-//! a pool or a quota belongs to the entry that it added, and returns with its end; when there is no such entry, because the
-//! packet added none or the table did not take it, it returns at once. [`Book`] has both the times and the ties.
+//! An entry that no packet has hit for its time-out is deleted, whether the data plane or a controller added it. The
+//! two entries of a pair stay as long as packets hit one of them. When one of them ends, for any reason, the other one
+//! ends, too. What a packet has taken from a pool or a quota belongs to the entry that the packet added, and is given
+//! back when that entry ends. Without such an entry, because the packet added none or the table refused it, it is
+//! given back at once. [`Book`] has both the dates and these ties.
 
 mod book;
 
@@ -22,31 +23,31 @@ use forebay_ir::{Program, Recipient, TableId};
 use forebay_tables::{ActionCall, ActionId, KeyMatch, TableError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Seconds of the expiry profiles by number, for tables that do not say it.
+/// Seconds of the expiry profiles by number, for tables that do not specify them.
 const PROFILE_SECONDS: [u64; 8] = [10, 30, 60, 120, 300, 43_200, 120, 120];
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Entries that are looked at in one go; the others wait for the next poll.
+/// The most entries that are examined at once; the others wait for the next poll.
 const LOOKS_MAX: usize = 256;
 
-/// What packets of a session ask of tables, in order.
+/// What the packets of a session request from tables, in order.
 #[derive(Debug)]
 pub(crate) enum Learned {
     /// A message to a table, a pool or a quota.
     Request(DigestRequest),
-    /// What a packet has taken and belongs to no entry.
+    /// Something that a packet has taken and that belongs to no entry.
     Taken(Hold),
-    /// The requests that follow are another packet's.
+    /// The following requests belong to another packet.
     PacketEnds,
 }
 
-/// What learning has done since the program was loaded.
+/// Counts of learning since the program was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LearningCounters {
     /// Entries that packets have added; a pair counts as two.
     pub added: u64,
-    /// Entries, or pairs, that were there already.
+    /// Requested entries, or pairs, that existed already.
     pub known: u64,
     /// Entries, or pairs, for which there was no room.
     pub refused: u64,
@@ -54,10 +55,10 @@ pub struct LearningCounters {
     pub expired: u64,
 }
 
-/// Which tables packets add entries to or that delete idle ones, and what is known of them without a lock.
+/// Which tables learn entries from packets or delete idle ones, and what is known about them without a lock.
 #[derive(Debug)]
 pub(crate) struct Learning {
-    /// By table: nanoseconds of its expiry profiles; none when idle entries stay.
+    /// By table: the times of its expiry profiles in nanoseconds; `None` when idle entries stay.
     profiles: Vec<Option<Box<[u64]>>>,
     /// Before this time no entry expires.
     next_ns: AtomicU64,
@@ -117,7 +118,7 @@ impl Learning {
         self.next_ns.load(Ordering::Relaxed) <= now_ns
     }
 
-    /// Whether the caller is the one that looks for expired entries now.
+    /// Whether the caller is to look for expired entries now; only one caller at a time is.
     fn begin_look(&self, now_ns: u64) -> bool {
         let due_ns = self.next_ns.load(Ordering::Relaxed);
         due_ns <= now_ns
@@ -139,7 +140,7 @@ fn count(counter: &AtomicU64, more: u64) {
 }
 
 impl Pipeline {
-    /// What learning has done since the program was loaded.
+    /// Counts of learning since the program was loaded.
     pub fn learning_counters(&self) -> LearningCounters {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         LearningCounters {
@@ -150,13 +151,14 @@ impl Pipeline {
         }
     }
 
-    /// Does what packets asked of tables. An entry that exists, or that the table has no room for, is counted and has no effect.
+    /// Does what packets requested from tables. If an entry exists already, or the table has no room, the request is
+    /// counted and has no effect.
     pub(crate) fn learn(&self, learned: impl Iterator<Item = Learned>, now_ns: u64) {
         self.batch(|batch| batch.learn_all(learned, now_ns));
     }
 
-    /// The same for a worker that has pinned the tables, as far as nothing has to be waited for. Whether nothing is left to be done, which it
-    /// has to do when it has unpinned.
+    /// Does the same for a worker that has pinned the tables, as far as that needs no waiting. Returns whether
+    /// everything is done. The worker must do the rest after it has unpinned.
     pub(crate) fn learn_beside_pin(&self, learned: &mut Vec<Learned>, now_ns: u64) -> bool {
         let done = self.batch_beside_pin(|batch| {
             let entries = 2 * learned.len();
@@ -170,33 +172,34 @@ impl Pipeline {
         learned.is_empty()
     }
 
-    /// Deletes entries that no packet has hit for their time, a bounded number of them.
+    /// Deletes entries that no packet has hit for their time-out, up to a limit.
     pub(crate) fn expire(&self, now_ns: u64) {
         if self.learning.begin_look(now_ns) {
             self.batch(|batch| batch.expire(now_ns));
         }
     }
 
-    /// Deletes all entries that no packet has hit for their time. Workers do so too, a part in each poll; the caller must not
-    /// hold a pin.
+    /// Deletes all entries that no packet has hit for their time-out. Workers also do this, a part in each poll. The
+    /// caller must not hold a pin.
     pub fn expire_at(&self, now_ns: u64) {
         while self.learning.is_due(now_ns) {
             self.expire(now_ns);
         }
     }
 
-    /// From now on entries of these tables that expire are kept for [`Pipeline::take_expired`].
+    /// From now on, keeps expired entries of these tables for [`Pipeline::take_expired`].
     pub fn tell_expired(&self, tables: impl IntoIterator<Item = TableId>) {
         let is_told = |table: &TableId| self.learning.deletes_idle(*table);
         self.control().book.told = tables.into_iter().filter(is_told).collect();
     }
 
-    /// Whether any expired entries are told.
+    /// Whether expired entries of any table are kept.
     pub fn tells_expired(&self) -> bool {
         !self.control().book.told.is_empty()
     }
 
-    /// Entries that have expired since the last call, at most so many, in order. What is not taken in time is lost.
+    /// The first `count` entries that have expired since the last call, in order. Entries that are not taken in time
+    /// are lost.
     pub fn take_expired(&self, count: usize) -> Vec<(TableId, Record)> {
         let mut control = self.control();
         let expired = &mut control.book.expired;
@@ -205,7 +208,7 @@ impl Pipeline {
     }
 }
 
-/// An entry that a packet asks for.
+/// An entry that a packet requests.
 struct Asked<'v> {
     table: TableId,
     key: &'v [Bits],
@@ -213,7 +216,7 @@ struct Asked<'v> {
     timeout_ns: u64,
 }
 
-/// Why a table has not taken an entry.
+/// Why a table refused an entry.
 enum Refusal {
     Exists,
     NoRoom,
@@ -232,7 +235,7 @@ impl Batch<'_> {
         self.give_back(&mut held);
     }
 
-    /// Whether something, among so many entries, may wait until readers have unpinned.
+    /// Whether a request, among `entries` entries, may have to wait until readers have unpinned.
     fn would_wait(&self, learned: &Learned, entries: usize) -> bool {
         let Learned::Request(request) = learned else {
             return false;
@@ -290,7 +293,8 @@ impl Batch<'_> {
         }
     }
 
-    /// An entry from the values of a message, and the values that follow. The profile is the last of them unless it is given.
+    /// An entry from the values of a message, and the remaining values. The profile is the last value unless it is
+    /// given.
     fn asked<'v>(
         &self,
         (table, action): (TableId, u32),
@@ -362,7 +366,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Counts what became of entries, and ties what the packet holds to them.
+    /// Counts the result of a request for entries, and ties what the packet holds to the new entries.
     fn conclude(&mut self, added: Result<(EntryKey, Option<EntryKey>), Refusal>, held: &mut Vec<Hold>) {
         let learning = &self.pipeline.learning;
         match added {
@@ -383,7 +387,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Gives the entry with this key, and its partner, another time, which begins now.
+    /// Gives the entry with this key, and its partner, another time-out, which starts now.
     fn change_timeout(&mut self, table: TableId, values: &[Bits], now_ns: u64) {
         let Some((profile, key)) = values.split_last() else {
             return;
@@ -411,13 +415,13 @@ impl Batch<'_> {
         }
         let found = self.table(entry.table).in_slot(entry.slot);
         if found.is_some_and(|found| found.idle_timeout_ns() != timeout_ns) {
-            // A constant entry keeps its time.
+            // A constant entry keeps its time-out.
             let _ = self.table_mut(entry.table).set_timeout(entry.id, timeout_ns);
             self.note_date(entry, timeout_ns, now_ns);
         }
     }
 
-    /// Notes when an entry may expire.
+    /// Records when an entry may expire.
     pub(crate) fn watch(&mut self, entry: EntryKey, timeout_ns: u64, from_ns: u64) {
         if timeout_ns > 0 && self.pipeline.learning.deletes_idle(entry.table) {
             let at_ns = from_ns.saturating_add(timeout_ns);
@@ -452,7 +456,7 @@ impl Batch<'_> {
         }
     }
 
-    /// An entry about to expire, if a controller hears of it.
+    /// An entry that is about to expire, if its expiry is reported to a controller.
     fn record_to_tell(&mut self, entry: EntryKey) -> Option<(TableId, Record)> {
         let table = entry.table;
         if !self.control_mut().book.told.contains(&table) || !self.holds(entry) {
@@ -462,7 +466,7 @@ impl Batch<'_> {
         Some((table, self.pipeline.record_of(table, entry)))
     }
 
-    /// When an entry expires, and its partner with it; none when it does not, or is gone.
+    /// The time at which an entry expires, together with its partner; `None` when it does not expire, or is gone.
     fn end_of(&mut self, entry: EntryKey) -> Option<u64> {
         let partner = self.control_mut().book.partner(entry);
         let end = |entry: EntryKey| {
@@ -483,7 +487,7 @@ impl Batch<'_> {
     }
 }
 
-/// The first value of a message about something taken, if it was.
+/// The first value of a message about something taken, if it was taken.
 fn taken(values: &[Bits]) -> Option<u32> {
     match values {
         [value, is_taken] => (!is_taken.is_zero()).then(|| value.to_u64() as u32),
