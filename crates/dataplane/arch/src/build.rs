@@ -1,4 +1,4 @@
-//! Building graphs: blocks by label, slots by name, short forms for expressions.
+//! Builds graphs: blocks by label, slots by name, short forms for expressions.
 
 use crate::BuildError;
 use forebay_bits::Bits;
@@ -6,7 +6,7 @@ use forebay_ir::pipeline::{Argument, End, Entry, EntryInfo, GlueBlock, GlueOp, G
 use forebay_ir::{BinaryOp, BlockId, BodyId, Expr, Location, Program, Role, Slot, SlotId, SlotKind, build};
 use std::collections::HashMap;
 
-/// A graph being built. Blocks may be named before they are defined; they keep the order of their definitions.
+/// A graph under construction. Blocks may be named before they are defined; they keep the order of their definitions.
 pub(crate) struct Builder<'a> {
     pub(crate) program: &'a mut Program,
     entries: Vec<(Entry, BlockId, Vec<SlotId>)>,
@@ -24,7 +24,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A slot of the graph.
+    /// Adds a slot of the graph.
     pub(crate) fn slot(&mut self, name: &str, width: u32) -> SlotId {
         self.program.slots.push(Slot {
             name: format!("request.{name}"),
@@ -61,13 +61,13 @@ impl<'a> Builder<'a> {
         self.program.slot(slot).width
     }
 
-    /// The block with this label, defined now or later.
+    /// The block with this label, which may be defined later.
     pub(crate) fn to(&mut self, label: &str) -> BlockId {
         let next = BlockId(self.labels.len() as u32);
         *self.labels.entry(label.to_string()).or_insert(next)
     }
 
-    /// Packets enter there, some slots with the values that come with them.
+    /// Adds an entry of the graph at a block. The slots in `preserved` keep the values that come with packets.
     pub(crate) fn enter(&mut self, entry: Entry, label: &str, preserved: Vec<SlotId>) {
         let block = self.to(label);
         self.entries.push((entry, block, preserved));
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
     /// The graph, its blocks numbered as they were defined.
     ///
     /// # Panics
-    /// When a block was named and not defined.
+    /// If a block was named but not defined.
     pub(crate) fn finish(self) -> Graph {
         let places: HashMap<BlockId, BlockId> = (0..)
             .zip(&self.blocks)
@@ -157,7 +157,7 @@ pub(crate) fn number(width: u32, value: u64) -> Expr {
     build::constant(width, value.into())
 }
 
-/// A slot's value in another width: zeros in front, or the low bits.
+/// A slot's value in another width: zero-extended, or truncated to the low bits.
 pub(crate) fn resized(program: &Program, from: SlotId, width: u32) -> Expr {
     build::resize(Expr::Slot(from), program.slot(from).width, width, false)
 }
@@ -176,7 +176,7 @@ pub(crate) fn is_set(program: &Program, of: SlotId) -> Expr {
     }
 }
 
-/// The least of two limits, which are 0 when there is none.
+/// The smaller of two limits, where 0 means no limit.
 pub(crate) fn least(left: SlotId, right: SlotId, width: u32) -> Expr {
     let zero = || number(width, 0);
     let smaller = build::mux(
@@ -188,7 +188,7 @@ pub(crate) fn least(left: SlotId, right: SlotId, width: u32) -> Expr {
     build::mux(build::equal(slot(right), zero()), slot(left), without_left)
 }
 
-/// Slots that keep their places.
+/// Slots that are copied to themselves.
 pub(crate) fn same(slots: Vec<SlotId>) -> Pairs {
     slots.into_iter().map(|slot| (slot, slot)).collect()
 }

@@ -1,16 +1,16 @@
 //! Architectures: what happens to a packet around the bodies of a program.
 //!
-//! [`attach`] makes the [graph](forebay_ir::pipeline) of a program's architecture: which bodies run in which order, what
-//! they are told of the packet, when it is cloned, queued, resubmitted, recirculated, dropped or transmitted. Executors
-//! follow the graph and know no architecture.
+//! [`attach`] makes the [graph](forebay_ir::pipeline) of a program's architecture: which bodies run in which order,
+//! which arguments they get, and when a packet is cloned, queued, resubmitted, recirculated, dropped or transmitted.
+//! Executors follow the graph and do not depend on the architecture.
 //!
 //! | file | architecture | with the meaning of |
-//! |---|---|---|
+//! | file | architecture | as specified by |
 //! | `v1model.rs` | `v1model.p4` | BMv2's simple_switch |
 //! | `psa.rs` | `psa.p4` | the specification of the Portable Switch Architecture |
 //! | `pna.rs` | `pna.p4` | the specification of the Portable NIC Architecture |
 //!
-//! A builder leaves out what no body asks for: a program without `clone` has no clone entry.
+//! A builder leaves out what no body uses: a program without `clone` has no clone entry.
 
 #![forbid(unsafe_code)]
 
@@ -22,12 +22,12 @@ pub mod v1model;
 use forebay_ir::{Architecture, Program};
 use std::fmt;
 
-/// What a program lacks that its architecture cannot do without.
+/// A part that the architecture requires and the program lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildError {
-    /// No body plays this role.
+    /// No body has this role.
     MissingBlock(String),
-    /// There is no such field of intrinsic metadata.
+    /// This field of intrinsic metadata is missing.
     MissingIntrinsic(String),
 }
 
@@ -42,10 +42,10 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// Gives a program the graph of its architecture, unless it has one, and the slots that the graph needs.
+/// Gives a program the graph of its architecture, unless it already has one, and the slots that the graph needs.
 ///
 /// # Errors
-/// When the program lacks a block or a field of intrinsic metadata that the architecture needs.
+/// If the program lacks a block or a field of intrinsic metadata that the architecture requires.
 pub fn attach(program: &mut Program) -> Result<(), BuildError> {
     if program.graph.is_some() {
         return Ok(());

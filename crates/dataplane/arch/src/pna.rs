@@ -1,4 +1,4 @@
-//! The Portable NIC Architecture, with the meaning of its specification.
+//! The Portable NIC Architecture, according to its specification.
 //!
 //! ```text
 //!  frame ─► MainParser ─► PreControl ─► MainControl ─► MainDeparser ─► reframe ─► mirror slots ─► drop? recirculate? send
@@ -7,14 +7,15 @@
 //!              └── recirculate: the new frame, one pass more ◄──────────┴──────────────────────────────┘  └─► port
 //! ```
 //!
-//! Ports below [`PNA_FIRST_HOST_PORT`] lead to the network, the others to the host: that is a packet's direction. Between
-//! the queue and the port nothing happens.
+//! Ports below [`PNA_FIRST_HOST_PORT`] lead to the network, and the others to the host; this is a packet's direction.
+//! Nothing happens between the queue and the port.
 //!
-//! A program has the fields of intrinsic metadata that its version of PNA has: `direction`, `pass` and `loopback` or
-//! `recirculated`.
+//! Which fields of intrinsic metadata a program has depends on its version of PNA: `direction`, `pass`, and `loopback`
+//! or `recirculated`.
 //!
-//! What `send_to_port`, `drop_packet`, `recirculate` and `mirror_packet` ask for is in slots of intrinsic metadata with
-//! `pna.` in front, which lowering assigns; the last call wins. A packet for which none of them was called is dropped.
+//! The requests of `send_to_port`, `drop_packet`, `recirculate` and `mirror_packet` are in slots of intrinsic metadata
+//! whose names begin with `pna.`, which lowering assigns; the last call wins. A packet for which none of them was
+//! called is dropped.
 
 use crate::BuildError;
 use crate::build::{Builder, is_set, number, resized, set, slot, take};
@@ -24,13 +25,13 @@ use forebay_ir::pipeline::{
 };
 use forebay_ir::{BinaryOp, Expr, PNA_FIRST_HOST_PORT, Program, Role, SlotId, build};
 
-/// Mirror slots of a packet.
+/// The number of a packet's mirror slots.
 pub const MIRROR_SLOTS: u32 = 4;
 
-/// `pna.fate` of a packet that is sent; 0 is one that is dropped.
+/// The value of `pna.fate` for a packet that is sent; 0 stands for a drop.
 const FATE_SEND: u64 = 1;
 
-/// `pna.fate` of a packet that goes round again.
+/// The value of `pna.fate` for a packet that goes round again.
 pub const FATE_RECIRCULATE: u64 = 2;
 
 /// Slots of the graph.
@@ -73,13 +74,13 @@ impl Pna<'_> {
         self.builder.intrinsic(&format!("pna_{block}_metadata.{name}"))
     }
 
-    /// A field gets a value that is computed for its width, if the program has the field.
+    /// Sets a field to a value computed for its width, if the program has the field.
     fn set_field(&self, block: &str, name: &str, value: impl FnOnce(u32) -> Expr) -> Option<GlueOp> {
         let field = self.builder.optional(&format!("pna_{block}_metadata.{name}"))?;
         Some(set(field, value(self.builder.width(field))))
     }
 
-    /// What every block is told: direction, pass and port.
+    /// Sets what every block is told: direction, pass and port.
     fn tell(&self, block: &str) -> Vec<GlueOp> {
         let Requests { input_port, pass, .. } = self.requests;
         let first_host_port = number(32, PNA_FIRST_HOST_PORT.into());
@@ -135,7 +136,7 @@ impl Pna<'_> {
         Ok(())
     }
 
-    /// The mirror slots that the program fills.
+    /// Adds the blocks for the mirror slots that the program uses.
     fn mirrors(&mut self) -> Result<(), BuildError> {
         let first = [GlueOp::Commit, GlueOp::Reframe { truncate: None }];
         let end = self.builder.jump("slot_0");

@@ -1,4 +1,4 @@
-//! The Portable Switch Architecture, with the meaning of its specification.
+//! The Portable Switch Architecture, according to its specification.
 //!
 //! ```text
 //!  frame ─► IngressParser ─► Ingress ─► IngressDeparser ─► clone? ─► drop? ─► resubmit? ─► reframe ─► multicast? ─► unicast
@@ -11,14 +11,14 @@
 //!                            └─► port
 //! ```
 //!
-//! A queue holds frames: egress begins with a parser, and nothing but the metadata that the specification names comes
-//! along. A packet that is dropped is not deparsed, unless a clone of it needs the metadata that the deparser computes or the deparser does
-//! more than put a frame together.
+//! A queue holds frames: egress begins with a parser, and only the metadata that the specification names is kept. A
+//! dropped packet is not deparsed, unless one of its clones needs metadata that the deparser computes, or the deparser
+//! has other effects than putting a frame together.
 //!
 //! # Field lists
 //!
-//! Lowering stores what a deparser writes for a later parser in one place for both; its slots are the field lists
-//! [`NORMAL`], [`RESUBMIT`], [`RECIRCULATE`], [`CLONE_I2E`] and [`CLONE_E2E`].
+//! Lowering stores what a deparser writes for a later parser in the same slots for both. These slots are the field
+//! lists [`NORMAL`], [`RESUBMIT`], [`RECIRCULATE`], [`CLONE_I2E`] and [`CLONE_E2E`].
 
 use crate::BuildError;
 use crate::build::{Builder, is_set, number, resized, same, set, slot, take};
@@ -61,7 +61,7 @@ mod path {
     pub(super) const RECIRCULATE: u64 = 6;
 }
 
-/// Slots of the graph. All but the limit stay with a packet in its queue.
+/// Slots of the graph. All except the limit stay with a packet in its queue.
 struct Requests {
     path: SlotId,
     class: SlotId,
@@ -112,14 +112,14 @@ impl Psa<'_> {
         Ok(set(field, number(self.builder.width(field), value)))
     }
 
-    /// A field gets the value of a slot, in its own width.
+    /// Sets a field to the value of a slot, in the field's width.
     fn copy(&self, block: &str, name: &str, from: SlotId) -> Result<GlueOp, BuildError> {
         let field = self.field(block, name)?;
         let value = resized(self.builder.program, from, self.builder.width(field));
         Ok(set(field, value))
     }
 
-    /// Whether a block does what is seen besides the frame that it puts together: digests, registers, counters.
+    /// Whether a block has visible effects other than the frame that it puts together: digests, registers, counters.
     fn has_effects(&self, role: Role) -> bool {
         let program = &*self.builder.program;
         let body = program.stages.get(&role).map(|body| &program.bodies[body.index()]);
@@ -156,7 +156,8 @@ impl Psa<'_> {
                 Entry::Recirculated => {
                     Some(self.give("ingress_parser_input", "ingress_port", PORT_RECIRCULATE.into())?)
                 }
-                // It comes along: that of a packet that was recirculated before is the port of recirculation (§6.1).
+                // The port is preserved. For a packet that was recirculated before, it is the port of recirculation
+                // (§6.1).
                 Entry::Resubmitted => {
                     preserved.push(self.field("ingress_parser_input", "ingress_port")?);
                     None
@@ -190,14 +191,14 @@ impl Psa<'_> {
         Ok(())
     }
 
-    /// Clone, drop, resubmit, in this order, and the frame of a packet that goes on.
+    /// Adds the end of ingress: clone, drop and resubmit, in this order, and the frame of a packet that continues.
     fn end_ingress(&mut self) -> Result<(), BuildError> {
         let (clone, drop) = (
             self.field("ingress_output", "clone")?,
             self.field("ingress_output", "drop")?,
         );
         let end = match self.has_effects(Role::IngressDeparser) {
-            // A packet that is dropped sends its digest all the same: nothing in the specification leaves the deparser out.
+            // A dropped packet still sends its digest, because the specification does not exempt the deparser.
             true => self.builder.jump("deparse"),
             false => {
                 let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
@@ -292,14 +293,14 @@ impl Psa<'_> {
         Ok(())
     }
 
-    /// A class of service; one that there is not is 0 (§6.2).
+    /// A class of service; an unsupported class becomes 0 (§6.2).
     fn supported(&self, class_of_service: SlotId) -> Expr {
         let class = resized(self.builder.program, class_of_service, 8);
         let is_supported = build::binary(BinaryOp::Lt, class.clone(), number(8, CLASSES));
         build::mux(is_supported, class, number(8, 0))
     }
 
-    /// What the egress parser is given: `packet_path` says which of it means something.
+    /// The input of the egress parser. `packet_path` tells which parts of it are meaningful.
     fn of_egress(&self) -> Vec<SlotId> {
         [NORMAL, CLONE_I2E, CLONE_E2E]
             .into_iter()
@@ -307,7 +308,7 @@ impl Psa<'_> {
             .collect()
     }
 
-    /// Clones are frames, which their session may cut and gives its class of service.
+    /// Adds the entries of clones. A clone is a frame; its session may truncate it, and gives it its class of service.
     fn clones(&mut self) {
         let clones = [
             (Entry::CloneIngress, "cloned_i2e", path::CLONE_I2E, CLONE_I2E),
@@ -364,7 +365,7 @@ impl Psa<'_> {
         Ok(())
     }
 
-    /// The frame, clone, drop, recirculate, in this order.
+    /// Adds the end of egress: the frame, clone, drop and recirculate, in this order.
     fn end_egress(&mut self) -> Result<(), BuildError> {
         let (clone, drop) = (
             self.field("egress_output", "clone")?,

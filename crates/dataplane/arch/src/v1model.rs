@@ -1,4 +1,4 @@
-//! v1model with the meaning of BMv2's simple_switch.
+//! v1model, with the behaviour of BMv2's simple_switch.
 //!
 //! ```text
 //!              ┌────────────── resubmit: the frame as it came ──────────────┐
@@ -12,32 +12,33 @@
 //!              └── recirculate: the new frame ◄── deparser ◄── compute checksum ◄── drop? ◄── clones ◄── egress
 //! ```
 //!
-//! `packet_length` is the length that the frame would have if it were deparsed: that of the received frame, less the
-//! headers that were valid behind the parser, and the headers that are valid now.
+//! `packet_length` is the length that the frame would have if it were deparsed: the length of the received frame,
+//! minus the headers that were valid after the parser, plus the headers that are valid now.
 //!
 //! # Order
 //!
-//! After ingress, as in simple_switch: clone, digests, then the first that applies of resubmit, multicast
-//! (`mcast_grp` is not 0), drop (`egress_spec` is [`DROP_PORT`]), unicast. After egress: clone, then the first that
-//! applies of drop, recirculate, transmit. Ingress may ask for recirculation, too: it is done after egress, with the field list
-//! of the last call, and not for replicas. A parser error drops nothing: ingress runs and reads `parser_error`.
+//! After ingress, as in simple_switch: clone, digests, then the first that applies of resubmit, multicast (`mcast_grp`
+//! is not 0), drop (`egress_spec` is [`DROP_PORT`]), unicast. After egress: clone, then the first that applies of
+//! drop, recirculate, transmit. Ingress may also request recirculation: it takes place after egress, with the field
+//! list of the last call, and not for replicas. A parser error does not drop the packet: ingress runs, and can read
+//! `parser_error`.
 //!
 //! # What a copy contains
 //!
 //! | copy | headers | metadata | payload |
 //! |---|---|---|---|
 //! | multicast replica | as ingress left them | as ingress left it, `egress_rid` of the member | same |
-//! | clone from ingress | parsed again from the frame that entered ingress | zero, but for the field list | same |
-//! | clone from egress | as egress left them | zero, but for the field list | same |
-//! | resubmitted | parsed again from the same frame | zero, but for the field list and the switch's arguments | same |
+//! | clone from ingress | parsed again from the frame that entered ingress | zero, except for the field list | same |
+//! | clone from egress | as egress left them | zero, except for the field list | same |
+//! | resubmitted | parsed again from the same frame | zero, except for the field list and the arguments | same |
 //! | recirculated | parsed again from the deparsed frame | the same | same |
 //!
 //! # Where simple_switch and its documentation differ
 //!
-//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, though v1model says that
-//! resubmission changes nothing but `instance_type`. Here they stay. It also forgets `truncate` in replicas and recirculated
-//! packets; here the limit holds wherever the packet is deparsed. `docs/simple-switch-behaviour.md` has every behaviour with
-//! its test.
+//! simple_switch loses `ingress_port` and the timestamp of resubmitted and recirculated packets, although v1model says
+//! that resubmission changes only `instance_type`. Here they are kept. simple_switch also forgets `truncate` for
+//! replicas and recirculated packets; here the limit applies wherever the packet is deparsed.
+//! `docs/simple-switch-behaviour.md` lists every behaviour with its test.
 
 use crate::BuildError;
 use crate::build::{Builder, is_set, least, number, resized, same, set, slot, sum_less, take};
@@ -47,10 +48,10 @@ use forebay_ir::pipeline::{
 use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, SlotKind, build};
 use std::collections::BTreeSet;
 
-/// `egress_spec` of a packet that is to be dropped.
+/// The value of `egress_spec` that drops a packet.
 pub const DROP_PORT: u32 = 511;
 
-/// Width of limits: bytes and 1, 0 for none.
+/// Width of limits. A limit is a number of bytes plus 1; 0 stands for no limit.
 const LIMIT_WIDTH: u32 = 33;
 
 /// `instance_type`, with the numbers of simple_switch.
@@ -79,11 +80,11 @@ struct Requests {
     clone: SlotId,
     session: SlotId,
     again: SlotId,
-    /// The recirculation that ingress has asked for.
+    /// The recirculation that ingress has requested.
     recirculate: SlotId,
 }
 
-/// What the bodies of a program ask for.
+/// What the bodies of a program request.
 struct Wishes {
     clone: bool,
     resubmit: bool,
@@ -141,7 +142,7 @@ pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
     Ok(v1model.builder.finish())
 }
 
-/// The slots of a program's graph in which packets take their length along to egress, and the bytes of headers in it.
+/// The slots of a program's graph with a packet's length for egress, and with the bytes of headers in it.
 pub fn lengths_of_clones(program: &Program) -> Option<[SlotId; 2]> {
     let slot = |wanted: &str| {
         let mut slots = program.slots.iter();
@@ -253,7 +254,7 @@ impl V1model<'_> {
         self.after_ingress()
     }
 
-    /// A block that makes the clone that bodies asked for, if they did, and goes on at `…_cloned`.
+    /// Adds a block that makes the clone that bodies requested, if any. It continues at `…_cloned`.
     fn mirrors(&mut self, label: &str, mut ops: Vec<GlueOp>, (side, frame, to): (&str, MirrorFrame, Entry)) {
         let next = format!("{side}_cloned");
         if !self.wishes.clone {
@@ -276,8 +277,8 @@ impl V1model<'_> {
         self.builder.block(label, ops, end);
     }
 
-    /// Chooses by a request: `none` when nothing was asked for, a block for each field list that it may name, which
-    /// `define` makes, and one for no list.
+    /// Branches on a request: to `none` when nothing was requested, to a block (made by `define`) for each field list
+    /// that the request may name, and to one for no list.
     fn by_list(
         &mut self,
         request: SlotId,
@@ -391,9 +392,9 @@ impl V1model<'_> {
         build::equal(resized(self.builder.program, spec, 32), number(32, DROP_PORT.into()))
     }
 
-    /// A clone from ingress is the frame that entered ingress, parsed again. The parser sees of the metadata only
-    /// `ingress_port`, and what it wrote to metadata is forgotten. A clone from egress has the headers as egress left
-    /// them.
+    /// Adds the entries of clones. A clone from ingress is the frame that entered ingress, parsed again. The parser
+    /// sees only `ingress_port` of the metadata, and what it writes to metadata is discarded. A clone from egress has
+    /// the headers as egress left them.
     fn clones(&mut self) -> Result<(), BuildError> {
         if !self.wishes.clone {
             return Ok(());
@@ -415,7 +416,7 @@ impl V1model<'_> {
         Ok(())
     }
 
-    /// Copies of a packet that ingress wants to have recirculated are not.
+    /// Cancels the recirculation that ingress requested, for copies of the packet.
     fn forget_recirculation(&self) -> Option<GlueOp> {
         let slot = self.requests.recirculate;
         let nothing = || set(slot, number(self.builder.width(slot), 0));
@@ -507,7 +508,8 @@ impl V1model<'_> {
         Ok(())
     }
 
-    /// What the queue says. `egress_spec` becomes a value other than the drop port: what ingress wrote there has served.
+    /// Sets the arguments of the queue. `egress_spec` gets a value other than the drop port, because what ingress
+    /// wrote there has been used.
     fn before_egress(&self) -> Result<Vec<GlueOp>, BuildError> {
         let Requests {
             time,
@@ -545,7 +547,7 @@ impl V1model<'_> {
     }
 }
 
-/// A length, but at most what a limit leaves of it.
+/// A length, reduced to a limit if there is one.
 fn shortened(length: SlotId, limit: SlotId) -> Expr {
     let bytes = build::binary(BinaryOp::Sub, slot(limit), number(LIMIT_WIDTH, 1));
     let bytes = Expr::Truncate(32, Box::new(bytes));

@@ -1,4 +1,4 @@
-//! The graphs of small programs, as text. `BLESS=1 cargo test -p forebay-arch` writes what is new.
+//! The graphs of small programs, as text. `BLESS=1 cargo test -p forebay-arch` updates them.
 
 use forebay_driver::{Options, compile};
 use forebay_ir::{Program, text, verify};

@@ -1,7 +1,7 @@
-//! How fast an executor is on a router: source MAC, longest prefix, next hop, TTL, header checksum.
+//! The speed of an executor on a router: source MAC, longest prefix, next hop, TTL, header checksum.
 //!
-//! `cargo run --release -p forebay-pipeline --example l3fwd` prints packets per second on one core, packets in memory,
-//! bursts of 32.
+//! `cargo run --release -p forebay-pipeline --example l3fwd` prints packets per second on one core, with packets in
+//! memory and bursts of 32.
 
 use forebay_bits::Bits;
 use forebay_ir::{EntryMatch, text, verify};

@@ -1,4 +1,4 @@
-//! What a switch counts beyond what its ports count themselves.
+//! What a switch counts in addition to what its ports count.
 
 use crate::port_table::Sent;
 use forebay_packet::{PortCounters, PortState};
@@ -9,7 +9,7 @@ use forebay_pipeline::DropReason;
 pub(crate) struct Drops {
     /// By [`DropReason::index`].
     counts: Vec<u64>,
-    /// Parser errors of programs that ran before, by their labels: another program may number its errors otherwise.
+    /// Parser errors of earlier programs, by label, because each program numbers its errors differently.
     replaced: Vec<(String, u64)>,
 }
 
@@ -22,7 +22,7 @@ impl Drops {
         self.counts[index] += packets;
     }
 
-    /// These without packets of a reason that are counted elsewhere.
+    /// The drops without some packets, which are counted elsewhere.
     pub(crate) fn without(&self, reason: DropReason, packets: u64) -> Drops {
         let mut rest = self.clone();
         if let Some(count) = rest.counts.get_mut(reason.index()) {
@@ -31,7 +31,7 @@ impl Drops {
         rest
     }
 
-    /// The program with these errors runs no more: its parser errors are kept by name.
+    /// The program with these errors has been replaced: its parser errors are kept by name.
     pub(crate) fn program_replaced(&mut self, errors: &[String]) {
         let first_error = DropReason::FIXED.len().min(self.counts.len());
         for (index, count) in self.counts.drain(first_error..).enumerate() {
@@ -53,7 +53,7 @@ impl Drops {
     }
 }
 
-/// Adds packets to the count with this label, behind the others if there is none; nothing for no packets.
+/// Adds packets to the count with this label, which is appended if there is none. Does nothing for 0 packets.
 pub(crate) fn add_by_label(counts: &mut Vec<(String, u64)>, label: &str, packets: u64) {
     match counts.iter_mut().find(|(own, _)| own == label) {
         Some((_, count)) => *count += packets,
@@ -62,15 +62,15 @@ pub(crate) fn add_by_label(counts: &mut Vec<(String, u64)>, label: &str, packets
     }
 }
 
-/// The books of a switch, in packets. They always balance: see [`Counters::in_flight`].
+/// Accounting counters of a switch, in packets. They always balance: see [`Counters::in_flight`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that ports delivered.
     pub received: u64,
-    /// Packets that came into being inside: multicast replicas beyond the first, and clones.
+    /// Packets made in the switch: multicast replicas beyond the first, and clones.
     pub copies: u64,
-    /// Packets that ports accepted for sending. What goes to a loopback port is transmitted, and received
-    /// when it comes back.
+    /// Packets that ports accepted for sending. A packet sent to a loopback port counts as transmitted, and as
+    /// received when it comes back.
     pub transmitted: u64,
     /// Packets dropped for any reason.
     pub dropped: u64,
@@ -79,7 +79,7 @@ pub struct Counters {
 impl std::ops::Add for Counters {
     type Output = Counters;
 
-    /// The books of two workers together.
+    /// The sum for two workers.
     fn add(self, other: Counters) -> Counters {
         Counters {
             received: self.received + other.received,
@@ -91,16 +91,16 @@ impl std::ops::Add for Counters {
 }
 
 impl Counters {
-    /// What ports did with packets.
+    /// Counts what ports did with packets.
     pub(crate) fn count_sent(&mut self, sent: Sent) {
         self.transmitted += sent.accepted;
         self.dropped += sent.refused;
     }
 
-    /// Packets that are inside the switch now.
+    /// Packets that are in the switch now.
     ///
     /// # Panics
-    /// When more packets left than came: a mistake of ours.
+    /// If more packets left than came, which is a bug.
     pub fn in_flight(&self) -> u64 {
         let came = self.received + self.copies;
         came.checked_sub(self.transmitted + self.dropped)
@@ -108,24 +108,25 @@ impl Counters {
     }
 }
 
-/// A port as a user sees it.
+/// A port, as reported to users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortReport {
     /// Its P4 number.
     pub number: u32,
-    /// Its name: of an interface or a file.
+    /// Its name: that of an interface or a file.
     pub name: String,
     /// Whether it can carry packets.
     pub state: PortState,
-    /// What it carried and dropped itself.
+    /// What it has carried, and has dropped itself.
     pub counters: PortCounters,
-    /// What the pipeline and the traffic manager dropped: in ingress of the packets that came by this port, behind it of
-    /// those that were to leave by it; and what the port refused without a reason of its own in `counters`. By [`DropReason::label`].
+    /// Drops by the pipeline and the traffic manager, by [`DropReason::label`]: in ingress, of packets that arrived at
+    /// this port; after ingress, of packets that were to leave by it. Also packets that the port refused without a
+    /// reason in `counters`.
     pub drops: Vec<(String, u64)>,
 }
 
 impl PortReport {
-    /// Adds what another worker says of the same port: see [`crate::lanes()`].
+    /// Adds another worker's report of the same port: see [`crate::lanes()`].
     pub fn merge(&mut self, other: &PortReport) {
         if self.state == PortState::Up {
             self.state = other.state;

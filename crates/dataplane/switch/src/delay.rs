@@ -1,4 +1,4 @@
-//! Processing delay of packets, by samples: of every so many packets that leave by a port, one is timed.
+//! Processing delays of sampled packets: of every N packets that leave by a port, one is timed.
 //!
 //! ```text
 //!   a port delivers a burst ─► pipeline ─► (queue) ─► pipeline ─► ports are flushed
@@ -6,38 +6,38 @@
 //!     if a sample is due
 //! ```
 //!
-//! A delay begins when a port has delivered the packet's burst, and ends when the ports have sent what they were given. Packets of
-//! the slow path begin with the poll that brings them to ingress. That may be an earlier poll than the one in which they leave their
-//! queue; then the beginning is known to a microsecond, as their timestamps are. A packet that goes round again begins anew. Dropped
-//! packets are not timed.
+//! A delay begins when a port has delivered the packet's burst, and ends when the ports have sent what they were
+//! given. For packets of the slow path it begins with the poll that brings them to ingress. If they leave their queue
+//! in a later poll, the beginning is known to a microsecond, like their timestamps. For a packet that goes round
+//! again, the delay starts again. Dropped packets are not timed.
 //!
-//! Without a sample that is due, a burst costs a comparison and a subtraction. The sampled packets are the N-th, the 2N-th, … that
-//! leave, so all sizes of bursts and all ways have their share.
+//! When no sample is due, a burst costs a comparison and a subtraction. The sampled packets are the N-th, the 2N-th, …
+//! that leave, so all burst sizes and all paths are represented.
 
 use forebay_histogram::Histogram;
 
-/// Reads the clock whose times [`crate::Switch::poll`] is called with, in nanoseconds.
+/// Reads the clock that gives the times passed to [`crate::Switch::poll`], in nanoseconds.
 pub type DelayClock = Box<dyn Fn() -> u64 + Send>;
 
-/// Different beginnings that wait for the end of a poll; further packets are counted with the last one.
+/// The most different beginnings that wait for the end of a poll; further packets are counted with the last one.
 const WAITING_MAX: usize = 64;
 
 /// See the [module](self).
 pub(crate) struct Delays {
-    /// Of so many packets one is timed.
+    /// One of this many packets is timed.
     every: u64,
-    /// Packets up to the next one that is timed, that one included.
+    /// The number of packets up to and including the next one that is timed.
     until_next: u64,
-    /// Packets of the present burst that ports were given.
+    /// Packets of the current burst that were given to ports.
     handed_over: u64,
     clock: Option<DelayClock>,
-    /// When packets began that end with this poll, and how many.
+    /// The beginnings of delays that end with this poll, each with its number of packets.
     waiting: Vec<(u64, u64)>,
     delays: Histogram,
 }
 
 impl Default for Delays {
-    /// Nothing is timed.
+    /// Times no packets.
     fn default() -> Delays {
         Delays {
             every: u64::MAX,
@@ -51,7 +51,7 @@ impl Default for Delays {
 }
 
 impl Delays {
-    /// Of `every` packets, at least one, one is timed.
+    /// Times one of `every` packets; 0 counts as 1.
     pub(crate) fn new(every: u64, clock: DelayClock) -> Delays {
         Delays {
             every: every.max(1),
@@ -62,12 +62,12 @@ impl Delays {
         }
     }
 
-    /// The delays so far; none when nothing is timed.
+    /// The delays so far; `None` when nothing is timed.
     pub(crate) fn delays(&self) -> Option<&Histogram> {
         self.clock.as_ref().map(|_| &self.delays)
     }
 
-    /// The time, if one of `packets` that have just come may be timed.
+    /// The time, if one of `packets` that have just arrived may be timed.
     #[inline]
     pub(crate) fn arrival(&self, packets: u64) -> Option<u64> {
         if self.until_next > packets {
@@ -76,13 +76,13 @@ impl Delays {
         self.clock.as_ref().map(|clock| clock())
     }
 
-    /// A port is given packets of the present burst.
+    /// Counts packets of the current burst that were given to a port.
     #[inline]
     pub(crate) fn hand_over(&mut self, packets: u64) {
         self.handed_over += packets;
     }
 
-    /// All packets of the present burst that leave have been handed over; it began at this time.
+    /// Ends the current burst, which began at this time: all of its packets that leave have been given to ports.
     #[inline]
     pub(crate) fn burst_ends(&mut self, began_ns: Option<u64>) {
         let packets = std::mem::take(&mut self.handed_over);
@@ -98,7 +98,7 @@ impl Delays {
         }
     }
 
-    /// A packet of the slow path leaves.
+    /// Counts a packet of the slow path that leaves.
     #[inline]
     pub(crate) fn leaves(&mut self, began_ns: u64) {
         self.leave(Some(began_ns), 1);
@@ -107,7 +107,7 @@ impl Delays {
     #[cold]
     fn sample(&mut self, began_ns: Option<u64>, packets: u64) {
         let Some(began_ns) = began_ns else {
-            // More have left than came, copies: the next packet is timed.
+            // More packets left than arrived, because of copies: the next packet is timed.
             self.until_next = 1;
             return;
         };
@@ -121,7 +121,7 @@ impl Delays {
         }
     }
 
-    /// The ports have sent what they were given.
+    /// Ends a poll: the ports have sent what they were given.
     #[inline]
     pub(crate) fn poll_ends(&mut self) {
         if !self.waiting.is_empty() {
@@ -153,7 +153,7 @@ mod tests {
         )
     }
 
-    /// A burst that comes and leaves in 50 ns.
+    /// A burst that arrives and leaves within 50 ns.
     fn burst(delays: &mut Delays, time: &AtomicU64, packets: u64) {
         let began_ns = delays.arrival(packets);
         time.fetch_add(50, Ordering::Relaxed);

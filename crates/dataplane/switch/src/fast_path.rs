@@ -1,5 +1,5 @@
-//! The fast path through the switch: packets go from port to port in one step, in their own buffers; copies are made in buffers of
-//! the worker.
+//! The fast path through the switch: packets go from port to port in one step, in their own buffers. Copies are made
+//! in buffers of the worker.
 //!
 //! It is used only while no packet waits in the switch, so that packets stay in order. A packet that takes the slow path does so
 //! before the packets that arrived after it leave.
@@ -11,8 +11,8 @@ use forebay_pipeline::{Arrival, Cloned, DropReason, IngressArguments, Leaving, P
 use std::ops::Range;
 
 impl Switch {
-    /// Receives a burst from every port, or from the caller, and lets it take the fast path as far as possible. `room` is how many packets every
-    /// port accepts.
+    /// Receives a burst from every port, or from the caller, and lets it take the fast path as far as possible. `room`
+    /// is the number of packets that every port accepts.
     pub(crate) fn pass_through<T: Tracer>(
         &mut self,
         source: Source<'_>,
@@ -38,7 +38,7 @@ impl Switch {
         self.stages.received = Some(burst);
     }
 
-    /// Lets a burst that came by a port take the fast path; it is empty afterwards.
+    /// Lets a burst that arrived at a port take the fast path; the burst is empty afterwards.
     #[inline]
     fn pass_received<T: Tracer>(
         &mut self,
@@ -61,7 +61,8 @@ impl Switch {
         burst.clear();
     }
 
-    /// The room of the ports is not known when packets have been sent since.
+    /// Lets a burst take the fast path. `room` is `None` if packets have been sent since the room of the ports was
+    /// read.
     #[inline]
     fn pass_burst<T: Tracer>(
         &mut self,
@@ -106,7 +107,7 @@ impl Switch {
         if !self.is_empty() {
             return None;
         }
-        // For copies: what every port takes, and the queues would hold.
+        // For copies: what every port accepts and every queue could hold.
         let room = || {
             let of_ports = room.unwrap_or_else(|| self.ports.least_room());
             of_ports.min(self.queues.capacity_min())
@@ -158,8 +159,8 @@ impl Switch {
         }
     }
 
-    /// Acts on what became of clones, and of the packets before the last of theirs; returns the packets after them. A clone goes
-    /// before or behind its packet, unless no port can tell.
+    /// Acts on the verdicts on clones, and on the packets up to the last one with a clone. Returns the packets after
+    /// these. A clone comes before or after its packet, unless no port could see the difference.
     fn settle_clones<'p, T: Tracer>(
         &mut self,
         mut packets: &'p mut [Packet],
@@ -186,7 +187,7 @@ impl Switch {
         packets
     }
 
-    /// Acts on what became of the first `count` packets, and returns the packets after them.
+    /// Acts on the verdicts on the first `count` packets, and returns the packets after them.
     #[allow(clippy::too_many_arguments)]
     fn settle_first<'p, T: Tracer>(
         &mut self,
@@ -249,7 +250,7 @@ impl Switch {
         }
     }
 
-    /// Clones, out of a port. So many packets have got their tags.
+    /// Hands clones to a port. The first `done` packets of the burst already have their tags.
     fn hand_over_clones(
         &mut self,
         port: u32,
@@ -273,7 +274,7 @@ impl Switch {
         self.count_sent(sent);
     }
 
-    /// Acts on the verdicts of packets, and returns the packets after them, which have none yet.
+    /// Acts on the verdicts on packets, and returns the packets after them, which have no verdicts yet.
     fn settle_runs<'p, T: Tracer>(
         &mut self,
         mut packets: &'p mut [Packet],
@@ -291,7 +292,7 @@ impl Switch {
         packets
     }
 
-    /// Does with packets what became of all of them.
+    /// Acts on a verdict that all of the packets share.
     fn settle_run<T: Tracer>(
         &mut self,
         passage: Passage,
@@ -332,7 +333,7 @@ impl Switch {
             Passage::SlowPath => {
                 for packet in packets {
                     self.arrive(packet.data(), from, arrival.timestamp_us);
-                    // Counted as the others are, below.
+                    // The packet itself is counted below, like the others.
                     let (ingress, egress) = self.run_arrived(now_ns, tracer);
                     activity.ingress += ingress - 1;
                     activity.egress += egress + self.run_queues(now_ns, tracer);
@@ -342,7 +343,7 @@ impl Switch {
         activity.ingress += count;
     }
 
-    /// The copies of a packet, each out of its port; those that go the same way together.
+    /// Hands the copies of a packet to their ports; consecutive copies with the same destination together.
     fn hand_over_copies(&mut self, (first, count): (u32, u32), id: u64, from: u32, now_ns: u64) {
         let mut copies = first..first + count;
         while let Some(run) = self.worker.next_copies(&mut copies) {
@@ -398,7 +399,7 @@ impl Switch {
         }
     }
 
-    /// Out of one port, all of them.
+    /// Hands all packets of a burst to one port.
     fn hand_over_all(&mut self, port: u32, burst: &mut Burst, from: u32, now_ns: u64, activity: &mut Activity) {
         let count = burst.len() as u64;
         activity.ingress += count;
@@ -413,7 +414,7 @@ impl Switch {
         }
     }
 
-    /// Packets for a port that is not attached: they go round again, if that is what the port means, or are dropped.
+    /// Packets for a port that is not attached: they go round again, if the port stands for that, or are dropped.
     #[cold]
     fn leave_by_no_port(&mut self, port: u32, packets: &[Packet], (from, first_tag): (u32, u64), now_ns: u64) {
         for (packet, tag) in packets.iter().zip(first_tag..) {
@@ -424,7 +425,7 @@ impl Switch {
         }
     }
 
-    /// Back to ingress, in the next poll.
+    /// Sends a packet back to ingress, in the next poll.
     fn go_round(&mut self, frame: &[u8], from: u32, tag: u64, now_ns: u64) {
         let arguments = IngressArguments {
             ingress_port: from,
@@ -437,7 +438,7 @@ impl Switch {
         }
     }
 
-    /// Out of a port, without a copy.
+    /// Hands packets to a port, without copying them.
     fn hand_over(&mut self, port: u32, packets: &mut [Packet], from: u32, now_ns: u64) {
         let count = packets.len() as u64;
         let first_tag = self.take_tags(count);
@@ -452,7 +453,8 @@ impl Switch {
     }
 }
 
-/// The port by which all clones leave, if none of the packets does: then they need not go one before the other.
+/// The port by which all clones leave, if none of the packets leaves by it. Their order relative to the packets does
+/// not matter then.
 fn port_of_all(clones: &[Cloned], packets: &[Passed]) -> Option<u32> {
     let passage = clones.first()?.passage;
     let Passage::Transmit(port) = passage else { return None };

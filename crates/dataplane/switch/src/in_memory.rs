@@ -4,10 +4,10 @@
 //!  frames in order ─► burst ─► Switch ─► ports ─► Outgoing ─► the caller's memory, with port and origin
 //! ```
 //!
-//! For callers that have frames and want frames: no thread, no clock, no socket. Frames enter in the order in which they are
-//! given, whatever their ports are: those that arrive one after another by one port as bursts. A burst has left before the next one
-//! enters, and the packets that leave are given to the caller where they are; so a frame is copied twice, from the caller's memory and
-//! back. After the first bursts nothing is allocated for a packet.
+//! For callers that have frames and want frames: no thread, no clock, no socket. Frames enter in the given order,
+//! whatever their ports are. Consecutive frames that arrive at one port form bursts. A burst has left before the next
+//! one enters, and the caller gets the packets that leave without a copy. So a frame is copied twice: from the
+//! caller's memory, and back. After the first bursts, nothing is allocated for a packet.
 
 use crate::counters::add_by_label;
 use crate::switch::{Config, Settled, Switch};
@@ -16,29 +16,30 @@ use forebay_pipeline::{DigestMessage, Pipeline, Tracer};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Polls after which a packet that still moves is taken to move for ever.
+/// After this many polls, packets that still move are assumed to move for ever.
 const MAX_POLLS: u32 = 100_000;
 
-/// Frames one behind another in one buffer.
+/// Consecutive frames in one buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frames {
-    /// The bytes of all.
+    /// The bytes of all frames.
     pub data: Vec<u8>,
-    /// Frame `i` is `data[offsets[i]..offsets[i + 1]]`: one more than there are frames, as in Arrow's large binary arrays.
+    /// Frame `i` is `data[offsets[i]..offsets[i + 1]]`. There is one more offset than frames, as in Arrow's large
+    /// binary arrays.
     pub offsets: Vec<i64>,
-    /// The port by which each left.
+    /// The port by which each frame left.
     pub ports: Vec<u32>,
-    /// Which of the frames given it was made from, from 0.
+    /// For each frame, the index of the input frame from which it was made.
     pub origins: Vec<i64>,
 }
 
-/// Packets that have left a switch by a port together.
+/// Packets that have left a switch together by one port.
 pub struct Left<'a> {
     /// The port.
     pub port: u32,
     /// The packets, in order.
     pub packets: &'a [Packet],
-    /// The number of the first packet that was given.
+    /// The number of the first input packet.
     first: u64,
 }
 
@@ -72,17 +73,17 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// How many.
+    /// The number of frames.
     pub fn len(&self) -> usize {
         self.ports.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.ports.is_empty()
     }
 
-    /// The bytes of one.
+    /// The bytes of a frame.
     pub fn frame(&self, index: usize) -> &[u8] {
         &self.data[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
@@ -99,7 +100,7 @@ impl Frames {
 }
 
 impl Left<'_> {
-    /// Which of the frames given a packet was made from, from 0; negative for one that was given in an earlier call.
+    /// The index of the input frame from which a packet was made; negative for an input frame of an earlier call.
     #[inline]
     pub fn origin(&self, packet: &Packet) -> i64 {
         packet.id as i64 - self.first as i64
@@ -107,7 +108,7 @@ impl Left<'_> {
 }
 
 impl MemorySwitch {
-    /// A switch with these ports, which costs the less the fewer they are. What would leave by another port is dropped after
+    /// A switch with these ports. Fewer ports are cheaper. A packet that would leave by another port is dropped after
     /// egress as `no_such_port`.
     pub fn new(pipeline: Arc<Pipeline>, config: Config, ports: impl IntoIterator<Item = u32>) -> MemorySwitch {
         let outgoing = Outgoing::default();
@@ -124,12 +125,12 @@ impl MemorySwitch {
         }
     }
 
-    /// Lets frames arrive, each by its port, one after another at the same time, and returns what leaves until nothing moves any
-    /// more.
+    /// Lets frames arrive, each at its port, one after another at the same time. Returns what leaves until nothing
+    /// moves any more.
     ///
     /// # Errors
-    /// When packets go round without end, or a frame's port does not exist: the frames before it have gone through the switch.
-    /// What left is lost.
+    /// If packets go round without end, or if a frame's port does not exist. In the latter case the previous frames
+    /// have passed the switch. What left is lost.
     pub fn send<'f, T: Tracer>(
         &mut self,
         frames: impl IntoIterator<Item = (u32, &'f [u8])>,
@@ -141,10 +142,11 @@ impl MemorySwitch {
         Ok(left)
     }
 
-    /// The same for a caller that has memory for what leaves: `take` is given the packets of each burst.
+    /// Does the same for a caller that has its own memory for the output: `take` is called with the packets of each
+    /// burst.
     ///
     /// # Errors
-    /// As of [`MemorySwitch::send`]. What left before was given to `take`.
+    /// The errors of [`MemorySwitch::send`]. What left before was passed to `take`.
     pub fn send_to<'f, T: Tracer>(
         &mut self,
         frames: impl IntoIterator<Item = (u32, &'f [u8])>,
@@ -191,15 +193,15 @@ impl MemorySwitch {
         }
     }
 
-    /// Time passes without a packet.
+    /// Lets time pass without a packet.
     ///
     /// # Errors
-    /// When packets go round without end.
+    /// If packets go round without end.
     pub fn pass_time<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Result<(), SendError> {
         self.settle(now_ns, tracer)
     }
 
-    /// What was dropped, by reason: packets of every port, and copies and digests that were never made.
+    /// Drops by reason: of packets at every port, and of copies and digests that were never made.
     pub fn drops(&self) -> Vec<(String, u64)> {
         let mut all = Vec::new();
         for (reason, count) in self.switch.ports().into_iter().flat_map(|port| port.drops) {
@@ -215,7 +217,7 @@ impl MemorySwitch {
         all
     }
 
-    /// The switch, for its books.
+    /// The switch, for its counters.
     pub fn switch(&self) -> &Switch {
         &self.switch
     }
@@ -226,16 +228,16 @@ impl MemorySwitch {
     }
 }
 
-/// Bursts that are kept for what leaves next.
+/// The most empty bursts that are kept for reuse.
 const SPARES_MAX: usize = 16;
 
-/// What has left, shared by all ports. A switch has one thread; the lock is there because ports must be `Send`.
+/// What has left, shared by all ports. A switch has one thread; the lock is needed only because ports must be `Send`.
 #[derive(Clone, Default)]
 struct Outgoing(Arc<Mutex<Bursts>>);
 
 #[derive(Default)]
 struct Bursts {
-    /// With the ports by which they have left, in order.
+    /// Each burst with the port by which it left, in order.
     left: Vec<(u32, Burst)>,
     spares: Vec<Burst>,
 }
@@ -246,7 +248,7 @@ impl Outgoing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives what is there away; the packet with the number `first` is the origin 0.
+    /// Passes everything on, and empties the list. The packet with the number `first` has the origin 0.
     fn give(&self, first: u64, take: &mut impl FnMut(&Left<'_>)) {
         let mut bursts = self.lock();
         for (port, burst) in &bursts.left {
@@ -280,7 +282,7 @@ impl Bursts {
     }
 }
 
-/// A port that nothing comes from: frames arrive by [`Switch::poll_with`].
+/// A port that delivers no packets: frames arrive by [`Switch::poll_with`].
 struct OutgoingPort {
     number: u32,
     name: String,

@@ -1,8 +1,8 @@
-//! One set of ports for several workers.
+//! Shares one set of ports between several workers.
 //!
-//! Every port has a *keeper*, the one worker that calls it. Every worker has a switch of its own with a port for each
-//! number: the keeper a [`SteeringPort`] around the port itself, the others a [`RemotePort`] that reaches it through two
-//! [rings](crate::ring), one for each direction.
+//! Every port has a *keeper*, the single worker that calls it. Every worker has its own switch with a port for each
+//! number: the keeper has a [`SteeringPort`] around the port itself; the others have a [`RemotePort`] that reaches it
+//! through two [rings](crate::ring), one for each direction.
 //!
 //! ```text
 //!            worker 0                              worker 1
@@ -17,18 +17,19 @@
 //!      port
 //! ```
 //!
-//! What arrives is spread by a hash of its flow ([`crate::Spread`]). Rings keep the order, so packets of a flow that come
-//! by one port stay in order from port to port. Copies, resubmitted and recirculated packets stay with their worker.
+//! Arriving packets are spread by a hash of their flow ([`crate::Spread`]). Rings keep the order, so the packets of a
+//! flow that arrive at one port stay in order from port to port. Copies, resubmitted and recirculated packets stay
+//! with their worker.
 //!
-//! A port may also come divided, as a share for each worker: an interface with several receive queues, whose kernel or network card
-//! spreads flows. Each worker then has its share for itself ([`share`]), and no ring is between them.
+//! A port may also be divided into a share for each worker, for example an interface with several receive queues,
+//! whose kernel or network card spreads flows. Each worker then uses its share directly ([`share`]), without rings.
 //!
 //! # When something is full
-//! A keeper takes no more packets from its port than every ring of arrivals has places: the port's own queue fills and
-//! drops, under the port's names. A worker whose ring of departures is full leaves packets in the queues of its traffic manager
-//! ([`Port::room`]); these drop under `queue_full`. Nothing is dropped in between.
+//! A keeper takes no more packets from its port than the fullest ring of arrivals has room for. The port's own queue
+//! then fills and drops, and the port counts these drops. A worker whose ring of departures is full leaves packets in
+//! the queues of its traffic manager ([`Port::room`]), which drop under `queue_full`. Nothing is dropped in between.
 //!
-//! # When all is done
+//! # When everything is done
 //! See [`LaneStatus`].
 
 mod share;
@@ -40,14 +41,14 @@ use forebay_pipeline::Pipeline;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How ports are shared between workers.
+/// How workers share ports.
 #[derive(Clone, Debug)]
 pub struct LaneConfig {
-    /// Workers, at least one.
+    /// The number of workers, at least one.
     pub workers: usize,
-    /// What makes a flow.
+    /// What identifies a flow.
     pub spread: Spread,
-    /// Packets that may be under way between two workers, for each port and direction.
+    /// The most packets in transit between two workers, for each port and direction.
     pub ring_capacity: usize,
 }
 
@@ -65,12 +66,13 @@ impl Default for LaneConfig {
 pub struct Lane {
     /// The ports by their P4 numbers.
     pub ports: Vec<(u32, Box<dyn Port>)>,
-    /// Says when all workers have done everything.
+    /// Tells when all workers have done everything.
     pub status: LaneStatus,
 }
 
-/// Divides ports among workers: port `i` of the list is kept by worker `i` modulo their number. One lane for each worker;
-/// a single one has the ports themselves. A number that is there once for each worker is a port in shares, one for each.
+/// Divides ports among workers: port `i` of the list is kept by worker `i` modulo the number of workers. Returns one
+/// lane for each worker; a single worker gets the ports themselves. A port number that occurs once for each worker is
+/// a port in shares.
 pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config: &LaneConfig) -> Vec<Lane> {
     let workers = config.workers.max(1);
     let (divided, ports) = share::divided(ports, workers);
@@ -146,22 +148,22 @@ fn wires(workers: usize, capacity: usize) -> Vec<Wire> {
     (0..workers).map(wire).collect()
 }
 
-/// What all lanes know of each other.
+/// What all lanes share.
 struct Shared {
-    /// Set when ports shall deliver nothing more.
+    /// Set when ports must not deliver anything more.
     closing: AtomicBool,
-    /// By worker: nothing is inside its switch, and nothing can come but from other workers.
+    /// By worker: whether its switch is empty, and only other workers can give it packets.
     resting: Vec<AtomicBool>,
-    /// A worker has seen that all is done, and takes nothing more. Timers bring packets all the same.
+    /// Set when a worker has found that everything is done, and takes nothing more. Timers still deliver packets.
     done: AtomicBool,
     ports: Vec<PortShared>,
 }
 
-/// What all lanes know of a port.
+/// What all lanes share about a port.
 struct PortShared {
-    /// The port will deliver nothing more.
+    /// Whether the port has delivered its last packet.
     ended: AtomicBool,
-    /// The port is out of order, and its rings are not emptied any more.
+    /// Whether the port has failed, so that its rings are not emptied any more.
     failed: AtomicBool,
     arrivals: Vec<Progress<Packet>>,
     departures: Vec<Progress<Packet>>,
@@ -170,7 +172,7 @@ struct PortShared {
 impl Shared {
     fn new(workers: usize, wires: &[Vec<Wire>], are_timers: &[bool]) -> Shared {
         let port = |(wires, is_timer): (&Vec<Wire>, &bool)| PortShared {
-            // A timer has no end, so the switch does not wait for it.
+            // A timer never ends, so the switch does not wait for it.
             ended: AtomicBool::new(*is_timer),
             failed: AtomicBool::new(false),
             arrivals: wires.iter().map(|wire| wire.arrivals.0.progress()).collect(),
@@ -188,7 +190,7 @@ impl Shared {
         self.resting.iter().all(|resting| resting.load(Ordering::SeqCst))
     }
 
-    /// Packets that were ever under way between workers.
+    /// The number of packets ever handed from one worker to another.
     fn published(&self) -> usize {
         let rings = self
             .ports
@@ -205,10 +207,10 @@ impl Shared {
     }
 }
 
-/// Says when the workers of a set of lanes have done everything.
+/// Tells when the workers of a set of lanes have done everything.
 ///
-/// A worker [rests](LaneStatus::rest) when its poll was idle, nothing is inside its switch and none of its ports has
-/// anything to wait for. It is awake again before it takes a packet from a port or a ring.
+/// A worker [rests](LaneStatus::rest) when its poll was idle, its switch is empty and none of its ports waits for
+/// anything. It wakes before it takes a packet from a port or a ring.
 #[derive(Clone)]
 pub struct LaneStatus {
     worker: usize,
@@ -216,12 +218,12 @@ pub struct LaneStatus {
 }
 
 impl LaneStatus {
-    /// From now on no port that is shared delivers packets; what is inside comes out.
+    /// From now on, shared ports deliver no packets; what is in the switches still leaves.
     pub fn close(&self) {
         self.shared.closing.store(true, Ordering::SeqCst);
     }
 
-    /// Notes that this worker has nothing to do.
+    /// Records that this worker has nothing to do.
     pub fn rest(&self) {
         self.shared.resting[self.worker].store(true, Ordering::SeqCst);
     }
@@ -230,11 +232,12 @@ impl LaneStatus {
         self.shared.resting[self.worker].store(false, Ordering::SeqCst);
     }
 
-    /// Whether all workers rest and no packet is under way between them, so that none will ever have anything to do; or another
-    /// worker has found that, whatever timers have brought since.
+    /// Whether all workers rest and no packet is in transit between them, so that none of them will ever have anything
+    /// to do. Also true when another worker has found this, even if timers have delivered packets since.
     ///
-    /// Looks twice: a worker that took a packet from a ring before this looked into the ring was awake by then, or has
-    /// rested again and passed on what came of it before, which shows in the numbers of packets.
+    /// This looks twice. Consider a worker that took a packet from a ring before this function examined the ring. It
+    /// was awake by then, or it has rested again and has passed on the results before, which changes the numbers of
+    /// packets.
     pub fn all_done(&self) -> bool {
         let shared = &self.shared;
         if shared.done.load(Ordering::SeqCst) {
@@ -250,7 +253,7 @@ impl LaneStatus {
     }
 }
 
-/// Which port this is, and whose.
+/// The index of the port, and the worker's status.
 struct Place {
     index: usize,
     status: LaneStatus,
@@ -266,16 +269,16 @@ impl Place {
     }
 }
 
-/// A port for its keeper: takes what arrives for its own switch and hands the rest over, and sends what other workers
-/// have for it.
+/// A port for its keeper: delivers the keeper's share of what arrives, hands the rest to other workers, and sends what
+/// these have for it.
 struct SteeringPort {
     port: Box<dyn Port>,
     number: u32,
     classifier: Classifier,
-    /// By worker; none for the keeper itself.
+    /// By worker; `None` for the keeper itself.
     arrivals: Vec<Option<Producer<Packet>>>,
     departures: Vec<Consumer<Packet>>,
-    /// What has arrived and is not spread yet; what leaves for others.
+    /// What has arrived and is not yet spread; and what leaves for other workers.
     received: Burst,
     leaving: Burst,
     in_last_round: bool,
@@ -321,7 +324,7 @@ impl SteeringPort {
         Ok(())
     }
 
-    /// Gives every packet to its worker; the rings have room for all.
+    /// Gives every packet to its worker. The rings have room for all of them.
     fn spread(&mut self, burst: &mut Burst) {
         let workers = self.arrivals.len();
         for packet in self.received.iter_mut() {
@@ -420,7 +423,7 @@ impl Port for SteeringPort {
     }
 }
 
-/// A port for a worker that does not keep it. Its counters have only what is dropped here.
+/// A port for a worker that does not keep it. Its counters cover only what is dropped here.
 struct RemotePort {
     name: String,
     arrivals: Consumer<Packet>,

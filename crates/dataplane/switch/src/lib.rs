@@ -7,19 +7,20 @@
 //!              └─ loop: resubmitted, recirculated
 //! ```
 //!
-//! [`Switch::poll`] is the whole data path: it moves one burst through these stages and is called again and again.
-//! What a packet *means* (headers, tables, copies, drops by the program) is the pipeline's business; the switch decides
-//! only when, and where there is room: it owns the ports, the queues and the way back to ingress.
+//! [`Switch::poll`] is the whole data path: it moves one burst through these stages, and is called repeatedly. The
+//! pipeline determines what a packet *means* (headers, tables, copies, drops by the program). The switch decides only
+//! when packets move, and whether there is room: it owns the ports, the queues and the way back to ingress.
 //!
 //! # Invariants
-//! * No system call and no clock: time is an argument (for samples of delay, a function of the caller), ports are [`forebay_packet::Port`]s that the caller opened.
+//! * No system call and no clock: time is an argument (for delay samples, a function of the caller), and ports are
+//!   [`forebay_packet::Port`]s that the caller has opened.
 //! * Every queue is bounded; a full queue is a counted drop. A poll does a bounded amount of work.
 //! * Nothing is lost without a name: packets received and copies made are packets transmitted, dropped for a
 //!   [`forebay_pipeline::DropReason`], or still [in flight](Counters::in_flight).
 //!
 //! # Several workers
-//! A [`Switch`] is what one thread works with. Several threads share the [`forebay_pipeline::Pipeline`], whose tables
-//! they read without locks; each has a switch with the ports that [`lanes()`] gives it.
+//! A [`Switch`] belongs to one thread. Several threads share the [`forebay_pipeline::Pipeline`], whose tables they
+//! read without locks. Each has its own switch, with the ports that [`lanes()`] returns for it.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![deny(unsafe_code)]

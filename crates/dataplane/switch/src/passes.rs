@@ -1,4 +1,4 @@
-//! The slow path: packets one after the other through both sides of the pipeline.
+//! The slow path: packets pass both sides of the pipeline one after another.
 //!
 //! ```text
 //!  packet ─► ingress ─► queue empty, port has room? ── yes ─► egress ─► port     then the next packet
@@ -8,11 +8,12 @@
 //!
 //! # Order
 //!
-//! All that a packet does to registers, counters and meters, up to its end or its queue, comes before what the next packet of the
-//! worker does. It is the order of the fast path, of the interpreter and of machine code, so a program cannot tell them apart.
-//! A packet that finds its queue empty is not queued: egress sees depths of 0 and no time between the two. What the program makes of
-//! a packet follows it at once: copies and clones in the order in which the pipeline decides them, and resubmitted packets before
-//! the next one. Recirculated packets wait for the next poll.
+//! Everything that a packet does to registers, counters and meters, up to its end or its queue, happens before
+//! anything that the worker's next packet does. The order is that of the fast path, of the interpreter and of machine
+//! code, so a program cannot distinguish them. A packet that finds its queue empty is not queued: egress sees depths
+//! of 0, and no time in between. What the program makes of a packet follows it at once: copies and clones in the order
+//! in which the pipeline decides on them, and resubmitted packets before the next packet. Recirculated packets wait
+//! for the next poll.
 
 use crate::counters::Counters;
 use crate::delay::Delays;
@@ -25,7 +26,7 @@ use forebay_pipeline::{
 };
 use std::collections::VecDeque;
 
-/// What surrounds the worker while packets go through it.
+/// What surrounds the worker while packets pass through it.
 pub(crate) struct Around<'a> {
     pub(crate) config: &'a Config,
     pub(crate) ports: &'a mut PortTable,
@@ -37,7 +38,7 @@ pub(crate) struct Around<'a> {
     pub(crate) buffers: &'a mut Buffers,
     pub(crate) now_ns: u64,
     pub(crate) now_us: u64,
-    /// Packets that entered egress so far.
+    /// The number of packets that have entered egress so far.
     pub(crate) egress: u64,
 }
 
@@ -48,14 +49,14 @@ pub(crate) struct Digests {
     pub(crate) lost: u64,
 }
 
-/// Buffers, kept so that nothing is allocated for a packet.
+/// Buffers that are kept so that nothing is allocated for a packet.
 #[derive(Default)]
 pub(crate) struct Buffers {
-    /// Packets that go through ingress, in order.
+    /// Packets about to pass ingress, in order.
     pub(crate) entering: VecDeque<IngressPacket>,
-    /// Resubmitted ones, which go before them.
+    /// Resubmitted packets, which come before these.
     resubmitted: VecDeque<IngressPacket>,
-    /// Packets that go through egress at once.
+    /// Packets that pass egress at once.
     leaving: VecDeque<EgressPacket>,
     ingress: Vec<IngressDecision>,
     egress: Vec<EgressDecision>,
@@ -72,7 +73,7 @@ impl Buffers {
 }
 
 impl Digests {
-    /// One more, unless too many wait.
+    /// Adds a message, unless too many wait.
     pub(crate) fn push(&mut self, message: DigestMessage, config: &Config) {
         if self.waiting.len() < config.digest_capacity {
             self.waiting.push(message);
@@ -83,8 +84,8 @@ impl Digests {
 }
 
 impl Around<'_> {
-    /// Takes entering packets to their ends or their queues, up to one that asks tables for entries: the next one finds these in
-    /// the next session. Returns how many entered.
+    /// Takes entering packets to their ends or their queues. Stops after a packet that requests table entries: the
+    /// next packet finds these in the next session. Returns how many packets entered.
     pub(crate) fn enter_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) -> u64 {
         let mut entered = 0;
         while !session.has_learned() {
@@ -99,7 +100,7 @@ impl Around<'_> {
         entered
     }
 
-    /// Takes waiting packets from their queues through egress, as long as ports have room, at most as many as wait now.
+    /// Takes packets from their queues through egress, as long as ports have room; at most as many as are waiting now.
     pub(crate) fn serve_queues<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) {
         for _ in 0..self.queues.len() {
             let mut dequeued = std::mem::take(&mut self.buffers.dequeued);
@@ -127,7 +128,8 @@ impl Around<'_> {
         self.buffers.ingress = decisions;
     }
 
-    /// A clone of the packet with this tag, made on the fast path, that takes the slow path. Each of its fates is that of a copy.
+    /// Processes a clone of the packet with this tag that was made on the fast path and takes the slow path. Each of
+    /// its fates counts as that of a copy.
     pub(crate) fn clone<T: Tracer>(
         &mut self,
         session: &mut Session<'_>,
@@ -143,7 +145,7 @@ impl Around<'_> {
         self.buffers.ingress = decisions;
     }
 
-    /// A packet that came by a port and goes on by itself: see [`Session::go_on`].
+    /// Processes a packet that arrived at a port and continues on its own: see [`Session::go_on`].
     pub(crate) fn go_on<T: Tracer>(
         &mut self,
         session: &mut Session<'_>,
@@ -200,7 +202,7 @@ impl Around<'_> {
         }
     }
 
-    /// Takes packets through egress that need not wait, and those that come of them.
+    /// Takes packets that need not wait through egress, and the packets made from them.
     fn leave_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) {
         while let Some(mut packet) = self.buffers.leaving.pop_front() {
             self.egress += 1;
@@ -219,7 +221,7 @@ impl Around<'_> {
         }
     }
 
-    /// Behind the packet itself, which may have taken the last room of its port.
+    /// Enqueues clones after the packet itself, which may have taken the last room of its port.
     fn enqueue_clones(&mut self, session: &mut Session<'_>) {
         let mut clones = std::mem::take(&mut self.buffers.clones);
         clones.drain(..).for_each(|clone| self.enqueue(session, clone));
@@ -240,8 +242,8 @@ impl Around<'_> {
         }
     }
 
-    /// To egress at once, or into the queue of the packet's egress port, attached or not: egress runs for it either way, as in
-    /// simple_switch.
+    /// Sends a packet to egress at once, or puts it into the queue of its egress port. The port need not be attached:
+    /// egress runs in either case, as in simple_switch.
     fn enqueue(&mut self, session: &mut Session<'_>, mut packet: QueuedPacket) {
         let port = packet.egress_port;
         let to_same_port = |leaving: &&EgressPacket| leaving.packet.egress_port == port;
@@ -261,7 +263,7 @@ impl Around<'_> {
         }
     }
 
-    /// Out of port `to`; whether there is one. The drop is booked at `port` when `to` is not attached.
+    /// Sends a frame by port `to`. Returns whether that port exists. If not, the drop is counted at `port`.
     fn send(&mut self, session: &mut Session<'_>, to: u32, bytes: FrameBuffer, tag: u64, port: u32) -> bool {
         let sent = self.ports.send(to, &bytes, tag, self.now_ns);
         match sent {
@@ -272,7 +274,7 @@ impl Around<'_> {
         sent.is_some()
     }
 
-    /// When a packet with this ingress timestamp began, on the clock of polls.
+    /// The beginning of a packet with this ingress timestamp, in the clock of polls.
     fn began_ns(&self, began_us: u64) -> u64 {
         match began_us == self.now_us {
             true => self.now_ns,
@@ -280,7 +282,7 @@ impl Around<'_> {
         }
     }
 
-    /// Back to ingress.
+    /// Sends a packet back to ingress.
     fn go_round(&mut self, session: &mut Session<'_>, packet: IngressPacket) {
         if self.looping.len() >= self.config.loop_capacity {
             return self.drop_here(session, packet.arguments.ingress_port, DropReason::QueueFull);
@@ -292,7 +294,8 @@ impl Around<'_> {
         self.digests.push(message, self.config);
     }
 
-    /// The port whose row shows what is dropped of a packet: where it is to leave, or, when that is not attached, where it came from.
+    /// The port at which drops of a packet are counted: its egress port, or its ingress port if the former is not
+    /// attached.
     fn booking_port(&self, packet: &QueuedPacket) -> u32 {
         match self.ports.contains(packet.egress_port) {
             true => packet.egress_port,
@@ -300,7 +303,7 @@ impl Around<'_> {
         }
     }
 
-    /// A drop that the switch decides; the pipeline has counted its own.
+    /// Counts a drop that the switch decides. The pipeline has counted its own.
     fn drop_here(&mut self, session: &Session<'_>, port: u32, reason: DropReason) {
         session.count_drop(reason);
         self.book_drops(port, reason, 1);
@@ -316,7 +319,7 @@ impl Around<'_> {
         (0..sent.refused).for_each(|_| session.count_drop(DropReason::PortError));
     }
 
-    /// Every packet has one fate; each further one is that of a copy.
+    /// Counts copies: every packet has one fate, and each further one belongs to a copy.
     fn count_copies(&mut self, fates: usize) {
         self.counters.copies += (fates as u64).checked_sub(1).expect("every packet has a fate");
     }

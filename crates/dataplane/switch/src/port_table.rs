@@ -4,41 +4,41 @@ use crate::counters::{Drops, PortReport};
 use forebay_packet::{Burst, Packet, Port, PortError, PortState};
 use forebay_pipeline::DropReason;
 
-/// A port with the packets that wait to be handed to it.
+/// A port, with the packets that wait to be handed to it.
 struct PortSlot {
     number: u32,
     port: Box<dyn Port>,
     outgoing: Burst,
-    /// Whether packets get their tags for identities: see [`Port::reads_ids`].
+    /// Whether packets get their tags as ids: see [`Port::reads_ids`].
     reads_ids: bool,
     drops: Drops,
-    /// Set when the port reported that it is out of order; it is not asked for packets any more.
+    /// Set when the port has reported a failure. It is not polled any more.
     failed: bool,
-    /// Whether the port was gone when its presence was last asked for.
+    /// Whether the port was gone at the last check.
     was_gone: bool,
-    /// Set in the last round for ports that have nothing to say in it.
+    /// Set in the last round for ports that take no part in it.
     is_shut: bool,
 }
 
-/// A change of whether what a port stands on is there.
+/// A change in the presence of a port's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It has vanished; the port waits for it.
+    /// It has vanished; the port waits for it to return.
     Gone,
-    /// It is there again.
+    /// It is back.
     Back,
 }
 
-/// Ports in order of their numbers, which is also the order in which they are served.
+/// Ports ordered by number. They are served in this order.
 #[derive(Default)]
 pub(crate) struct PortTable {
     slots: Vec<PortSlot>,
-    /// Places in `slots` of the ports with low numbers, plus 1; 0 for none.
+    /// The indices in `slots` of the ports with low numbers, plus 1; 0 for no port.
     places: Vec<u16>,
     failures: Vec<(u32, PortError)>,
 }
 
-/// Ports with lower numbers are found by an array.
+/// Ports with numbers below this one are found through an array.
 pub(crate) const LOW_NUMBERS: u32 = 512;
 
 impl PortTable {
@@ -63,7 +63,7 @@ impl PortTable {
         }
     }
 
-    /// Where a port is in their order.
+    /// The index of a port in their order.
     #[inline]
     pub(crate) fn place(&self, number: u32) -> Option<usize> {
         match self.places.get(number as usize) {
@@ -82,18 +82,18 @@ impl PortTable {
         self.place(number).is_some()
     }
 
-    /// Packets that can be handed to a port so that it accepts them; a port that has failed takes, and drops, everything.
+    /// The number of packets that the port accepts. A failed port takes, and drops, everything.
     pub(crate) fn room(&self, number: u32) -> usize {
         self.place(number).map_or(usize::MAX, |place| self.slots[place].room())
     }
 
-    /// Packets that every port would accept.
+    /// The number of packets that every port accepts.
     #[inline]
     pub(crate) fn least_room(&self) -> usize {
         self.slots.iter().map(PortSlot::room).min().unwrap_or(usize::MAX)
     }
 
-    /// Asks every port for up to `max` packets and gives what came, with the port's number, to `take`. `burst` is empty
+    /// Polls every port for up to `max` packets, and passes them with the port's number to `take`. `burst` is empty
     /// before and after.
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
         for slot in self.slots.iter_mut().filter(|slot| !slot.failed && !slot.is_shut) {
@@ -107,19 +107,19 @@ impl PortTable {
         }
     }
 
-    /// Ports deliver what they keep for the end, and nothing else.
+    /// From now on, ports deliver only what they keep for the end.
     pub(crate) fn begin_last_round(&mut self) {
         for slot in &mut self.slots {
             slot.is_shut = !slot.port.begin_last_round();
         }
     }
 
-    /// How many ports there are.
+    /// The number of ports.
     pub(crate) fn count(&self) -> usize {
         self.slots.len()
     }
 
-    /// Asks the port at a place in their order for up to `max` packets; its number. `burst` is empty before.
+    /// Polls the port at an index for up to `max` packets, and returns the port's number. `burst` must be empty.
     pub(crate) fn receive_at(&mut self, place: usize, burst: &mut Burst, max: usize, now_ns: u64) -> u32 {
         let slot = &mut self.slots[place];
         if slot.failed || slot.is_shut {
@@ -137,7 +137,7 @@ impl PortTable {
         self.send_copies(number, burst, (first_tag, 1), now_ns)
     }
 
-    /// The same for a burst of copies: `each` consecutive copies of one packet get the same tag.
+    /// Does the same for a burst of copies: `each` consecutive copies of one packet get the same tag.
     pub(crate) fn send_copies(
         &mut self,
         number: u32,
@@ -156,8 +156,8 @@ impl PortTable {
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
     }
 
-    /// Queues packets with tags for the port at a place in their order, and leaves buffers for them that are not emptied. When
-    /// the port's burst is full that is sent before the next.
+    /// Queues packets with tags for the port at an index, and leaves buffers with unspecified contents in their place.
+    /// When the port's burst is full, it is sent first.
     #[inline]
     pub(crate) fn exchange_at(
         &mut self,
@@ -184,7 +184,8 @@ impl PortTable {
         sent
     }
 
-    /// Queues a frame for the port. When its burst is full that is sent first. `None` when there is no such port.
+    /// Queues a frame for the port. When the port's burst is full, it is sent first. `None` when there is no such
+    /// port.
     pub(crate) fn send(&mut self, number: u32, frame: &[u8], tag: u64, now_ns: u64) -> Option<Sent> {
         let place = self.place(number)?;
         let slot = &mut self.slots[place];
@@ -199,7 +200,7 @@ impl PortTable {
         Some(sent)
     }
 
-    /// Sends what is queued at all ports.
+    /// Sends what is queued, at all ports.
     pub(crate) fn flush(&mut self, now_ns: u64) -> Sent {
         let mut sent = Sent::default();
         for slot in &mut self.slots {
@@ -210,21 +211,22 @@ impl PortTable {
         sent
     }
 
-    /// Counts drops for a port; nothing happens when there is no such port.
+    /// Counts drops for a port; does nothing when there is no such port.
     pub(crate) fn count_drops(&mut self, number: u32, reason: DropReason, count: u64) {
         if let Some(slot) = self.slot_mut(number) {
             slot.drops.count(reason, count);
         }
     }
 
-    /// The program with these parser errors runs no more.
+    /// The program with these parser errors has been replaced.
     pub(crate) fn program_replaced(&mut self, errors: &[String]) {
         for slot in &mut self.slots {
             slot.drops.program_replaced(errors);
         }
     }
 
-    /// Tells of every port that has vanished or come back since the last call. A failed port is told of as a failure.
+    /// Reports every port that has vanished or come back since the last call. Failed ports are reported as failures
+    /// instead.
     pub(crate) fn presence_changes(&mut self, mut tell: impl FnMut(u32, &str, Presence)) {
         for slot in self.slots.iter_mut().filter(|slot| !slot.failed) {
             let is_gone = slot.port.state() == PortState::Gone;
@@ -249,7 +251,7 @@ impl PortTable {
         self.slots.iter().filter(|slot| !slot.failed).map(|slot| &*slot.port)
     }
 
-    /// Makes files complete. What cannot be is a failure of its port.
+    /// Completes files. A port that cannot has failed.
     pub(crate) fn flush_files(&mut self) {
         for slot in &mut self.slots {
             if let Err(error) = slot.port.flush() {
@@ -289,7 +291,7 @@ impl PortSlot {
         self.booked(offered, result, failures)
     }
 
-    /// The port is out of order; said once.
+    /// Marks the port as failed; reported once.
     #[cold]
     fn fail(&mut self, error: PortError, failures: &mut Vec<(u32, PortError)>) {
         if !std::mem::replace(&mut self.failed, true) {
@@ -333,7 +335,7 @@ impl PortSlot {
     }
 }
 
-/// What ports did with packets handed to them.
+/// What ports did with the packets handed to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// Accepted for sending.

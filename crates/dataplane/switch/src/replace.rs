@@ -1,18 +1,19 @@
-//! Another program in place of the present one, while the switch runs.
+//! Replaces the program while the switch runs.
 //!
-//! Packets that are inside belong to the program that they entered with: its headers and metadata are all that is left of
-//! them. So they leave first, under that program. What cannot leave soon, since a port has no room or a program sends it
-//! round and round, is dropped for [`DropReason::ProgramReplaced`]. Packets that wait in ports are not touched.
+//! Packets in the switch belong to the program with which they entered, because only its headers and metadata are left
+//! of them. So they leave first, under that program. Packets that cannot leave soon, because a port has no room or the
+//! program sends them round and round, are dropped for [`DropReason::ProgramReplaced`]. Packets that wait in ports are
+//! not affected.
 
 use crate::switch::Switch;
 use forebay_pipeline::{DropReason, NoTrace, Pipeline, Worker};
 use std::sync::Arc;
 
-/// Breaths that packets inside have to leave.
+/// The most polls in which packets in the switch may leave.
 const LAST_BREATHS: u32 = 256;
 
 impl Switch {
-    /// Runs another program from the next poll on. `now_ns` is as for [`Switch::poll`].
+    /// Runs another program from the next poll on. `now_ns` is that of [`Switch::poll`].
     pub fn replace_pipeline(&mut self, pipeline: Arc<Pipeline>, now_ns: u64) {
         for _ in 0..LAST_BREATHS {
             let (ingress, egress) = self.run_arrived(now_ns, &mut NoTrace);

@@ -8,17 +8,18 @@
 //!  └────┴────┴────┴────┴────┴────┴────┴────┴────┴────┘
 //! ```
 //!
-//! Each place always holds a value. The side that owns a place swaps its value with one of its own: the producer puts a packet in
-//! and gets an empty buffer, the consumer puts an empty buffer in and gets a packet. So buffers circulate, and nothing is
-//! allocated.
+//! Each place always holds a value. The side that owns a place swaps its value with one of its own: the producer puts
+//! in a packet and gets an empty buffer, and the consumer puts in an empty buffer and gets a packet. So buffers
+//! circulate, and nothing is allocated.
 //!
-//! A side tells the other of its progress once a burst ([`Producer::publish`], [`Consumer::release`]), with one store.
+//! Each side announces its progress once per burst ([`Producer::publish`], [`Consumer::release`]), with one store.
 //! Neither ever waits. `loom` checks this: `RUSTFLAGS="--cfg loom" cargo test -p forebay-switch --lib ring --release`.
 //!
 //! # Why this is sound
-//! `tail` is written by the producer alone and `head` by the consumer alone, each with release order after the last
-//! access to the places given away, and read by the other with acquire order before the first access to the places gained.
-//! Positions only grow, and `tail - head` is at most the capacity. So no place is ever accessed by both.
+//! Only the producer writes `tail`, and only the consumer writes `head`. Each writes with release order after the last
+//! access to the places that it gives away, and the other reads with acquire order before the first access to the
+//! places that it gains. Positions only grow, and `tail - head` is at most the capacity. So a place is never accessed
+//! by both sides.
 
 #![allow(unsafe_code)]
 
@@ -62,18 +63,18 @@ struct Shared<T> {
     tail: Position,
 }
 
-// SAFETY: see the module: a place is accessed by one side at a time, and values go from thread to thread.
+// SAFETY: see the module: only one side accesses a place at a time, and values may move between threads.
 unsafe impl<T: Send> Sync for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T> Shared<T> {
     /// # Safety
-    /// The caller is the side that owns the place.
+    /// The caller must be the side that owns the place.
     #[inline]
     unsafe fn swap(&self, position: usize, value: &mut T) {
         let place = &self.places[position & (self.places.len() - 1)];
-        // SAFETY: the other side does not access the place now.
+        // SAFETY: the other side does not access the place while this side owns it.
         place.with_mut(|place| unsafe { std::ptr::swap(place, value) });
     }
 }
@@ -103,14 +104,14 @@ pub(crate) fn ring<T>(capacity: usize, spare: impl FnMut() -> T) -> (Producer<T>
 /// The side that puts values in.
 pub(crate) struct Producer<T> {
     shared: Arc<Shared<T>>,
-    /// Where the next value goes; not published yet.
+    /// The position of the next value; not published yet.
     tail: usize,
-    /// The consumer's head when it was last looked at.
+    /// The consumer's head at the last check.
     head: usize,
 }
 
 impl<T> Producer<T> {
-    /// How many values can be put in now.
+    /// The number of values that can be put in now.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         self.places_behind(self.shared.head.0.load(Ordering::Acquire))
@@ -121,7 +122,7 @@ impl<T> Producer<T> {
         self.shared.places.len() - self.tail.wrapping_sub(head)
     }
 
-    /// Exchanges a value with that of the next place; false, and nothing happens, when there is none.
+    /// Exchanges a value with that of the next place. Returns false, and changes nothing, when there is none.
     #[inline]
     pub(crate) fn exchange(&mut self, value: &mut T) -> bool {
         if self.places_behind(self.head) == 0 {
@@ -130,19 +131,19 @@ impl<T> Producer<T> {
                 return false;
             }
         }
-        // SAFETY: the place is between tail and head, and so the producer's.
+        // SAFETY: the producer owns the places that are free, from tail on.
         unsafe { self.shared.swap(self.tail, value) };
         self.tail = self.tail.wrapping_add(1);
         true
     }
 
-    /// Lets the consumer have what was put in.
+    /// Publishes to the consumer what was put in.
     #[inline]
     pub(crate) fn publish(&mut self) {
         self.shared.tail.0.store(self.tail, Ordering::Release);
     }
 
-    /// For others to see how far both sides are.
+    /// A view of both sides' progress, for others.
     pub(crate) fn progress(&self) -> Progress<T> {
         Progress(Arc::clone(&self.shared))
     }
@@ -151,14 +152,14 @@ impl<T> Producer<T> {
 /// The side that takes values out.
 pub(crate) struct Consumer<T> {
     shared: Arc<Shared<T>>,
-    /// Where the next value comes from; not released yet.
+    /// The position of the next value to take; not released yet.
     head: usize,
-    /// The producer's tail when it was last looked at.
+    /// The producer's tail at the last check.
     tail: usize,
 }
 
 impl<T> Consumer<T> {
-    /// How many values can be taken now.
+    /// The number of values that can be taken now.
     #[inline]
     pub(crate) fn waiting(&mut self) -> usize {
         self.tail = self.shared.tail.0.load(Ordering::Acquire);
@@ -171,30 +172,31 @@ impl<T> Consumer<T> {
         self.shared.tail.0.load(Ordering::Acquire) == self.head
     }
 
-    /// Exchanges a spare with the next value; false, and nothing happens, when [`Consumer::waiting`] said that there is none.
+    /// Exchanges a spare with the next value. Returns false, and changes nothing, when [`Consumer::waiting`] has found
+    /// none.
     #[inline]
     pub(crate) fn exchange(&mut self, spare: &mut T) -> bool {
         if self.head == self.tail {
             return false;
         }
-        // SAFETY: the place is between head and tail, and so the consumer's.
+        // SAFETY: the consumer owns the places from head up to tail.
         unsafe { self.shared.swap(self.head, spare) };
         self.head = self.head.wrapping_add(1);
         true
     }
 
-    /// Lets the producer have the places of what was taken.
+    /// Releases the places of what was taken to the producer.
     #[inline]
     pub(crate) fn release(&mut self) {
         self.shared.head.0.store(self.head, Ordering::Release);
     }
 }
 
-/// How far both sides of a ring are, for a third.
+/// The progress of both sides of a ring, for a third party.
 pub(crate) struct Progress<T>(Arc<Shared<T>>);
 
 impl<T> Progress<T> {
-    /// Values that were ever put in and published.
+    /// The number of values ever published.
     pub(crate) fn published(&self) -> usize {
         self.0.tail.0.load(Ordering::SeqCst)
     }

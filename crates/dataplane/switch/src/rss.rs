@@ -1,24 +1,24 @@
-//! Which worker a packet belongs to: receive-side scaling.
+//! Receive-side scaling: which worker processes a packet.
 //!
-//! Packets of one flow go to one worker, so that they stay in order and meet the same state. What a flow is, is a choice:
-//! [`Spread::FiveTuple`], read from the raw frame by [`five_tuple_hash`], or fields that the program's parser knows
-//! ([`Spread::Fields`]).
+//! All packets of a flow go to one worker, so that they stay in order and meet the same state. What identifies a flow
+//! is configurable: [`Spread::FiveTuple`], read from the raw frame by [`five_tuple_hash`], or fields that the
+//! program's parser extracts ([`Spread::Fields`]).
 
 use forebay_pipeline::{FlowKey, Pipeline, Worker};
 use std::sync::Arc;
 
-/// What makes a flow.
+/// What identifies a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// Addresses, protocol and ports, in either direction: see [`five_tuple_hash`].
     #[default]
     FiveTuple,
-    /// Values of header fields of the program, whose parser runs once more for that. A field of a header that the packet
-    /// does not have counts as 0. Directions are told apart.
+    /// Values of header fields of the program, whose parser runs once more for this. A field of a header that the
+    /// packet does not have counts as 0. The two directions are different flows.
     Fields(FlowKey),
 }
 
-/// Computes hashes of flows, for the ports that one worker keeps.
+/// Computes hashes of flows, for the ports that a worker keeps.
 pub(crate) enum Classifier {
     FiveTuple,
     Fields(FlowKey, Box<Worker>),
@@ -32,7 +32,7 @@ impl Classifier {
         }
     }
 
-    /// Which of `workers` a frame that came from this port belongs to.
+    /// The worker, of `workers`, for a frame that arrived at this port.
     #[inline]
     pub(crate) fn worker(&mut self, frame: &[u8], ingress_port: u32, workers: usize) -> usize {
         let hash = match self {
@@ -49,15 +49,16 @@ const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86DD;
 const ETHERTYPE_VLAN: u16 = 0x8100;
 const ETHERTYPE_SERVICE_VLAN: u16 = 0x88A8;
-/// Protocols whose first four bytes are two ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
+/// Protocols whose header begins with two ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
-/// A hash of what says to which flow a frame belongs: for IPv4 and IPv6 both addresses, the protocol and, of TCP, UDP, SCTP,
-/// DCCP and UDP-Lite, both ports; for everything else both Ethernet addresses and the type.
+/// A hash of the fields that identify a frame's flow. For IPv4 and IPv6 these are both addresses, the protocol and,
+/// for TCP, UDP, SCTP, DCCP and UDP-Lite, both ports. For everything else they are both Ethernet addresses and the
+/// type.
 ///
-/// It is symmetric: a frame and the answer to it have the same hash. Up to two VLAN tags are passed over. Ports of
-/// fragments are left out, those of the first one too, so that all fragments of a packet go the same way; IPv6 extension
-/// headers are not followed. A frame that is cut off is hashed as far as it goes.
+/// It is symmetric: a frame and its answer have the same hash. Up to two VLAN tags are skipped. The ports of
+/// fragments, also of the first one, are not used, so that all fragments of a packet go the same way. IPv6 extension
+/// headers are not followed. A truncated frame is hashed as far as it goes.
 pub fn five_tuple_hash(frame: &[u8]) -> u64 {
     let (mut kind, mut offset) = (word16(frame, 12), ETHERNET_BYTES);
     for _ in 0..2 {
@@ -102,7 +103,7 @@ fn ipv6(packet: &[u8]) -> Option<u64> {
     Some(mix(addresses ^ ports(packet, 40, next_header) ^ u64::from(next_header)))
 }
 
-/// Both ports of a segment that begins there, in either order; 0 when it has none.
+/// Both ports of a segment at this offset, in either order; 0 when it has none.
 fn ports(packet: &[u8], offset: usize, protocol: u8) -> u64 {
     if !WITH_PORTS.contains(&protocol) || packet.len() < offset + 4 {
         return 0;
@@ -116,7 +117,7 @@ fn symmetric(a: u64, b: u64) -> u64 {
     mix(a).wrapping_add(mix(b))
 }
 
-/// Spreads the bits of a number over all others (the finaliser of SplitMix64).
+/// Spreads each bit of a number over all others (the finaliser of SplitMix64).
 fn mix(value: u64) -> u64 {
     let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -17,21 +17,21 @@ use std::sync::Arc;
 /// Sizes of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Packets that go through a stage together.
+    /// The most packets that pass a stage together.
     pub burst: usize,
-    /// Queues of every port, one for each priority from 0 on: one to [`QUEUES_MAX`].
+    /// Queues of every port, from 1 to [`QUEUES_MAX`]: one for each priority from 0 on.
     pub queues: usize,
-    /// How they are served.
+    /// How the queues are served.
     pub queue_service: [Service; QUEUES_MAX],
-    /// Packets that a queue holds.
+    /// The most packets in a queue.
     pub queue_capacity: usize,
-    /// Packets that may wait to enter ingress again: resubmitted or recirculated.
+    /// The most packets that wait to enter ingress again: resubmitted or recirculated.
     pub loop_capacity: usize,
-    /// Digests that may wait for [`Switch::take_digests`]; further ones are counted and lost.
+    /// The most digests that wait for [`Switch::take_digests`]; further ones are counted and lost.
     pub digest_capacity: usize,
-    /// Begins the sequence of random numbers that programs see.
+    /// The seed of the random numbers that programs see.
     pub random_seed: u64,
-    /// The time, in nanoseconds of the caller's clock, from which programs' timestamps count.
+    /// The time from which programs' timestamps count, in nanoseconds of the caller's clock.
     pub start_ns: u64,
 }
 
@@ -55,7 +55,7 @@ impl Default for Config {
 pub struct Activity {
     /// Packets that ports delivered.
     pub received: u64,
-    /// Packets that entered ingress: those received, and those that came around.
+    /// Packets that entered ingress: those received, and those that went round.
     pub ingress: u64,
     /// Packets that entered egress.
     pub egress: u64,
@@ -68,11 +68,11 @@ impl Activity {
     }
 }
 
-/// Where packets of a poll come from.
+/// The source of a poll's packets.
 pub(crate) enum Source<'a> {
-    /// Every port is asked for a burst.
+    /// Every port is polled for a burst.
     Ports,
-    /// The caller puts packets into a burst, which arrive by a port.
+    /// The caller puts packets into a burst. They arrive at one port.
     Caller {
         ingress_port: u32,
         fill: &'a mut dyn FnMut(&mut Burst),
@@ -84,7 +84,7 @@ pub(crate) enum Source<'a> {
 pub enum Settled {
     /// Nothing moves any more.
     Idle,
-    /// Packets still go round and round after that many polls.
+    /// Packets still go round after that many polls.
     Busy,
 }
 
@@ -95,25 +95,25 @@ pub struct Switch {
     pub(crate) config: Config,
     pub(crate) ports: PortTable,
     pub(crate) queues: TrafficManager,
-    /// Packets on their way back to ingress. They go before new ones, as in BMv2.
+    /// Packets on their way back to ingress. They come before new ones, as in BMv2.
     looping: VecDeque<IngressPacket>,
     /// Packets that ports delivered in this poll.
     arrived: VecDeque<IngressPacket>,
     pub(crate) digests: Digests,
     pub(crate) counters: Counters,
     pub(crate) delays: Delays,
-    /// Of programs that ran before.
+    /// Counters of earlier programs.
     pub(crate) paths_before: PathCounters,
     next_tag: u64,
     pub(crate) stages: Stages,
 }
 
-/// Buffers of the stages, kept so that nothing is allocated for a burst.
+/// Buffers of the stages, which are kept so that nothing is allocated for a burst.
 pub(crate) struct Stages {
     /// `None` while the fast path borrows it. Boxed: moving a burst that was just written stalls on store forwarding.
     pub(crate) received: Option<Box<Burst>>,
     pub(crate) passed: Vec<Passed>,
-    /// Of a copy that goes round again.
+    /// The frame of a copy that goes round again.
     pub(crate) frame: Vec<u8>,
     slow: Buffers,
 }
@@ -141,29 +141,29 @@ impl Switch {
         }
     }
 
-    /// Connects a port under its P4 number, in place of what was there. A port that gives back what it was sent
+    /// Attaches a port under its P4 number, and replaces any previous port. A port that delivers what it was sent
     /// ([`forebay_packet::MemoryPort::loopback`]) is a loopback port.
     pub fn attach(&mut self, number: u32, port: Box<dyn Port>) {
         self.ports.insert(number, port, self.config.burst);
         self.queues.add_port(number);
     }
 
-    /// Changes limits of queues. A packet that waits keeps its place.
+    /// Changes limits of queues. Waiting packets keep their places.
     pub fn change_queues(&mut self, change: QueueChange) {
         self.queues.change(change);
     }
 
     /// Moves a burst through the switch: receive, ingress, traffic manager, egress, transmit.
     ///
-    /// At most [`Config::burst`] packets from every port enter, one after the other, each to its end or its queue before the next. Of
-    /// those that wait in queues afterwards, as many leave them as their ports have room for. `now_ns` never goes back from call to
-    /// call.
+    /// At most [`Config::burst`] packets from every port enter, one after another, each to its end or its queue before
+    /// the next. Afterwards, as many packets leave their queues as their ports have room for. `now_ns` must not
+    /// decrease from call to call.
     pub fn poll<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> Activity {
         self.poll_source(Source::Ports, now_ns, tracer)
     }
 
-    /// Moves packets of the caller through the switch, as [`Switch::poll`] does with those of ports: `fill` puts them into an empty burst, and
-    /// they arrive by the port with this number. No port is asked for packets.
+    /// Moves packets of the caller through the switch, as [`Switch::poll`] does with packets of ports: `fill` puts
+    /// them into an empty burst, and they arrive at the port with this number. No port is polled.
     pub(crate) fn poll_with<T: Tracer>(
         &mut self,
         ingress_port: u32,
@@ -214,8 +214,9 @@ impl Switch {
         activity
     }
 
-    /// How many packets every port accepts, if packets that arrive now may take the fast path: no packet waits in the switch, none has
-    /// to wait for a queue's rate, and each port has room for all that may arrive. `None` otherwise.
+    /// The number of packets that every port accepts, if packets that arrive now may take the fast path: no packet
+    /// waits in the switch, no queue has a rate, and each port has room for everything that may arrive. `None`
+    /// otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
         if T::ON || !self.worker.has_fast_path() || !self.is_empty() || self.queues.has_rates() {
@@ -225,7 +226,7 @@ impl Switch {
         (room >= self.config.burst * self.ports.count()).then_some(room)
     }
 
-    /// Why packets that were received are not taken the fast path.
+    /// Why received packets do not take the fast path.
     fn reason_not_to_pass(&self) -> SlowReason {
         match self.worker.has_fast_path() {
             true => SlowReason::Queued,
@@ -234,7 +235,7 @@ impl Switch {
         }
     }
 
-    /// Packets that ports delivered, by the way that they took.
+    /// Packets that ports delivered, by the path that they took.
     pub fn paths(&self) -> PathCounters {
         let mut all = self.paths_before;
         all += self.worker.paths();
@@ -256,7 +257,8 @@ impl Switch {
         Settled::Busy
     }
 
-    /// From now on timers deliver their last round, and ports nothing that comes from outside: see [`Port::begin_last_round`].
+    /// From now on, timers deliver their last round, and ports deliver nothing from outside: see
+    /// [`Port::begin_last_round`].
     pub fn begin_last_round(&mut self) {
         self.ports.begin_last_round();
     }
@@ -266,23 +268,24 @@ impl Switch {
         self.worker.pipeline()
     }
 
-    /// The switch's books.
+    /// The accounting counters of the switch.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Times one of `every` packets that leave from now on, by the clock whose times [`Switch::poll`] is called with.
+    /// Times one of every `every` packets that leave from now on. `clock` must be the clock that gives the times for
+    /// [`Switch::poll`].
     pub fn sample_delays(&mut self, every: u64, clock: DelayClock) {
         self.delays = Delays::new(every, clock);
     }
 
-    /// How long sampled packets took from the port that delivered them to the one that sent them, in nanoseconds; none when packets are not
-    /// timed.
+    /// The times that sampled packets took from the port that delivered them to the port that sent them, in
+    /// nanoseconds; `None` when packets are not timed.
     pub fn delays(&self) -> Option<&Histogram> {
         self.delays.delays()
     }
 
-    /// The ports with what they carried and dropped, in order of their numbers.
+    /// The ports, with what they have carried and dropped, ordered by number.
     pub fn ports(&self) -> Vec<PortReport> {
         self.ports.reports(&self.worker.pipeline().program().errors)
     }
@@ -292,27 +295,28 @@ impl Switch {
         self.queues.reports()
     }
 
-    /// The ports that are in order, for waiting on them.
+    /// The ports that have not failed, for waiting on them.
     pub fn working_ports(&self) -> impl Iterator<Item = &dyn Port> {
         self.ports.working()
     }
 
-    /// Ports that reported since the last call that they are out of order.
+    /// Ports that have reported a failure since the last call.
     pub fn take_failures(&mut self) -> Vec<(u32, PortError)> {
         self.ports.take_failures()
     }
 
-    /// Tells of every port, by number and name, whose interface has vanished or come back since the last call.
+    /// Reports every port, by number and name, whose interface has vanished or come back since the last call.
     pub fn presence_changes(&mut self, tell: impl FnMut(u32, &str, Presence)) {
         self.ports.presence_changes(tell);
     }
 
-    /// Messages to the control plane since the last call, and how many more were lost since the switch was made.
+    /// The messages to the control plane since the last call, and the number of messages lost since the switch was
+    /// made.
     pub fn take_digests(&mut self) -> (Vec<DigestMessage>, u64) {
         (std::mem::take(&mut self.digests.waiting), self.digests.lost)
     }
 
-    /// Makes the files complete that ports write. A port that cannot has failed: see [`Switch::take_failures`].
+    /// Completes the files that ports write. A port that cannot has failed: see [`Switch::take_failures`].
     pub fn flush(&mut self) {
         self.ports.flush_files();
     }
@@ -348,31 +352,32 @@ impl Switch {
         self.counters.received - before
     }
 
-    /// A packet that came alone.
+    /// Adds a single packet that has arrived.
     pub(crate) fn arrive(&mut self, frame: &[u8], ingress_port: u32, timestamp_us: u64) {
         let packet = arriving(&mut self.worker, &mut self.next_tag, frame, ingress_port, timestamp_us);
         self.arrived.push_back(packet);
     }
 
-    /// The number that the next packet gets that enters.
+    /// The number of the next packet that enters.
     pub(crate) fn next_tag(&self) -> u64 {
         self.next_tag
     }
 
-    /// The number of the next packet that enters.
+    /// Reserves the number of the next packet that enters.
     pub(crate) fn take_tag(&mut self) -> u64 {
         self.take_tags(1)
     }
 
-    /// The first of so many tags in a row.
+    /// Reserves consecutive tags, and returns the first.
     pub(crate) fn take_tags(&mut self, count: u64) -> u64 {
         self.next_tag += count;
         self.next_tag - count
     }
 
-    /// Takes all packets that wait for ingress through it, and on as far as they come; how many entered ingress, and egress.
+    /// Takes all packets that wait for ingress through it, and on as far as they come. Returns how many entered
+    /// ingress, and egress.
     pub(crate) fn run_arrived<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
-        // What goes round from here on waits for the next poll.
+        // Packets that go round from here on wait for the next poll.
         let entering = &mut self.stages.slow.entering;
         entering.append(&mut self.looping);
         entering.append(&mut self.arrived);
@@ -389,7 +394,7 @@ impl Switch {
         }
     }
 
-    /// Takes packets from their queues through egress; how many.
+    /// Takes packets from their queues through egress, and returns how many.
     pub(crate) fn run_queues<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> u64 {
         if self.queues.len() == 0 {
             return 0;
@@ -399,8 +404,8 @@ impl Switch {
         around.egress
     }
 
-    /// Takes a clone of the packet with this tag, which came by a port, through egress, or into its queue; how many packets entered
-    /// egress.
+    /// Takes a clone of the packet with this tag, which arrived at port `from`, through egress or into its queue.
+    /// Returns how many packets entered egress.
     pub(crate) fn run_clone<T: Tracer>(
         &mut self,
         clone: (Cloned, &[u8]),
@@ -418,7 +423,8 @@ impl Switch {
         around.egress
     }
 
-    /// Takes a packet to its end or its queue that goes on by itself, and what comes of it; how many packets entered egress.
+    /// Takes a packet that continues on its own, and what is made from it, to its end or its queue. Returns how many
+    /// packets entered egress.
     pub(crate) fn run_going_on<T: Tracer>(
         &mut self,
         packet: GoingOn,
@@ -458,7 +464,7 @@ impl Switch {
         self.count_sent(sent);
     }
 
-    /// Drops what is inside, whatever it is.
+    /// Drops all packets in the switch.
     pub(crate) fn drop_all(&mut self, reason: DropReason) {
         let waiting: Vec<QueuedPacket> = self.queues.take_all().collect();
         for packet in waiting {
@@ -473,7 +479,7 @@ impl Switch {
         around.into_iter().for_each(|port| self.drop_here(port, reason));
     }
 
-    /// Has a packet begin again in the next poll.
+    /// Lets a packet enter ingress again in the next poll.
     pub(crate) fn loop_back(&mut self, packet: IngressPacket) {
         if self.looping.len() >= self.config.loop_capacity {
             let port = packet.arguments.ingress_port;
@@ -483,7 +489,7 @@ impl Switch {
         self.looping.push_back(packet);
     }
 
-    /// A drop that the switch decides; the pipeline has counted its own.
+    /// Counts a drop that the switch decides. The pipeline has counted its own.
     pub(crate) fn drop_here(&mut self, port: u32, reason: DropReason) {
         self.worker.count_drop(reason);
         self.book_drop(port, reason);
@@ -508,7 +514,8 @@ impl Switch {
     }
 }
 
-/// The port whose row shows what is dropped of a packet: where it is to leave, or, when that is not attached, where it came from.
+/// The port at which drops of a packet are counted: its egress port, or its ingress port if the former is not
+/// attached.
 #[inline]
 fn booking_port(ports: &PortTable, packet: &QueuedPacket) -> u32 {
     match ports.contains(packet.egress_port) {

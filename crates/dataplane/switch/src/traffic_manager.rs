@@ -1,74 +1,75 @@
-//! Queues between ingress and egress: for every port up to eight, one for each value of `standard_metadata.priority`.
+//! Queues between ingress and egress: up to eight for every port, one for each value of `standard_metadata.priority`.
 //!
-//! The queue of a packet is its priority, the larger the more urgent; what is larger than there are queues goes to the
-//! last. A queue that is full refuses the packet: tail drop, counted by queue.
+//! A packet's queue is its priority; larger ones are more urgent. A priority beyond the number of queues selects the
+//! last queue. A full queue refuses the packet: tail drop, counted by queue.
 //!
-//! # Which queue is next
-//! First those of [`Service::Strict`], the most urgent first, as in BMv2's simple_switch. When they are empty, those with
-//! a weight share the port by bytes in proportion to their weights: deficit weighted round robin (Shreedhar and Varghese,
-//! 1995). A queue whose turn it is gets `weight * QUANTUM_BYTES` more to send and sends as many of its packets as that
-//! pays for; what is left it keeps for its next turn, unless it is empty then.
+//! # Scheduling
+//! Queues with [`Service::Strict`] come first, the most urgent first, as in BMv2's simple_switch. When they are empty,
+//! queues with a weight share the port by bytes in proportion to their weights: deficit weighted round robin
+//! (Shreedhar and Varghese, 1995). In its turn, a queue gets `weight * QUANTUM_BYTES` more credit, and sends as many
+//! packets as its credit pays for. It keeps the rest for its next turn, unless it is then empty.
 //!
-//! A queue with a rate sends its packets at least so far apart, and lets others of its port go first in between: as BMv2's
-//! simple_switch (`QueueingLogicPriRL`), but that a queue which could not be served in time catches up.
+//! A queue with a rate sends its packets at least a minimum time apart, and lets other queues of its port send in
+//! between, as in BMv2's simple_switch (`QueueingLogicPriRL`). Unlike there, a queue that could not be served in time
+//! catches up.
 //!
-//! A port takes packets as long as it has [room](forebay_packet::Port::room), so queues fill only before ports that know how
-//! much they can take, and between polls. A port that is not attached has queues too, which empty at once: egress runs for its
-//! packets, which are dropped when they would leave.
+//! A port takes packets as long as it has [room](forebay_packet::Port::room). So queues fill only between polls, and
+//! at ports that report limited room. A port that is not attached also has queues, which empty at once: egress runs
+//! for its packets, which are dropped when they would leave.
 
 use crate::port_table::LOW_NUMBERS;
 use forebay_pipeline::{EgressArguments, EgressPacket, PassedQueue, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
-/// The most queues that a port has: `standard_metadata.priority` has three bits.
+/// The most queues of a port: `standard_metadata.priority` has three bits.
 pub const QUEUES_MAX: usize = 8;
 
-/// What a weight of 1 pays for in one turn: about a frame of Ethernet, so that a turn sends something.
+/// The credit of a weight of 1 in one turn: about an Ethernet frame, so that a turn sends something.
 const QUANTUM_BYTES: u64 = 1514;
 
 /// How a queue is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Service {
-    /// Before all queues with weights, and before strict ones of smaller priority.
+    /// Before all queues with weights, and before strict queues of smaller priority.
     #[default]
     Strict,
-    /// This share, at least 1, of what strict queues leave.
+    /// A share, at least 1, of what strict queues leave.
     Weight(u32),
 }
 
 /// What limits a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// Packets that it holds at most.
+    /// The most packets that it holds.
     Packets(usize),
-    /// Packets a second that it sends at most; none for as many as its port takes.
+    /// The most packets per second that it sends; `None` for no limit.
     PacketsPerSecond(Option<NonZeroU64>),
 }
 
-/// Another limit for some queues.
+/// A changed limit of some queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueChange {
-    /// The port; all ports, also those that are attached later, when it is not said.
+    /// The port; `None` for all ports, including those attached later.
     pub port: Option<u32>,
-    /// The queue, as the priority of its packets; all of a port when it is not said.
+    /// The queue, as the priority of its packets; `None` for all queues of a port.
     pub queue: Option<usize>,
     /// The limit.
     pub limit: QueueLimit,
 }
 
-/// A queue as a user sees it.
+/// A queue, as reported to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueReport {
     /// The port.
     pub port: u32,
-    /// The queue: the priority of its packets.
+    /// The queue, as the priority of its packets.
     pub queue: usize,
     /// Packets that wait in it now.
     pub depth: usize,
     /// Packets that it can hold.
     pub capacity: usize,
-    /// Packets a second that it sends at most, if it is limited.
+    /// The most packets per second that it sends, if it is limited.
     pub packets_per_second: Option<u64>,
     /// Packets that it has taken so far.
     pub enqueued: u64,
@@ -77,7 +78,7 @@ pub struct QueueReport {
 }
 
 impl QueueReport {
-    /// Adds what another worker says of its queue for the same port and priority: see [`crate::lanes()`].
+    /// Adds another worker's report of the queue for the same port and priority: see [`crate::lanes()`].
     pub fn merge(&mut self, other: &QueueReport) {
         self.depth += other.depth;
         self.capacity += other.capacity;
@@ -88,26 +89,26 @@ impl QueueReport {
     }
 }
 
-/// A packet and what the traffic manager will tell egress of its wait.
+/// A packet, and what egress is told about its wait.
 struct Waiting {
     packet: QueuedPacket,
     enqueued_us: u64,
-    /// Packets before it when it came.
+    /// The number of packets in the queue on its arrival.
     depth: u32,
 }
 
 struct Queue {
     waiting: VecDeque<Waiting>,
     settings: Settings,
-    /// Bytes that its turn still pays for.
+    /// The remaining credit in bytes.
     deficit: u64,
-    /// When its next packet may leave, in nanoseconds; counts when it has a rate.
+    /// The time at which its next packet may leave, in nanoseconds. Used only with a rate.
     free_ns: u64,
     enqueued: u64,
     dropped: u64,
 }
 
-/// What a user says of a queue.
+/// The user's settings of a queue.
 #[derive(Clone, Copy)]
 struct Settings {
     service: Service,
@@ -118,7 +119,7 @@ struct Settings {
 /// The queues of a port.
 struct PortQueues {
     queues: Vec<Queue>,
-    /// Whose turn it is among those with weights.
+    /// The queue with a weight whose turn it is.
     turn: usize,
     len: usize,
 }
@@ -126,20 +127,20 @@ struct PortQueues {
 /// All queues of a switch.
 pub(crate) struct TrafficManager {
     ports: BTreeMap<u32, PortQueues>,
-    /// Of the queues of a port that comes.
+    /// The settings of the queues of new ports.
     settings: Vec<Settings>,
-    /// That of the smallest queue.
+    /// The capacity of the smallest queue.
     capacity_min: usize,
-    /// Whether a queue has a rate.
+    /// Whether any queue has a rate.
     has_rates: bool,
     len: usize,
 }
 
-/// The port whose queues all ports share that are not attached and have high numbers.
+/// The number under which ports that are not attached and have high numbers share queues.
 const SHARED: u32 = u32::MAX;
 
 impl TrafficManager {
-    /// For each port a queue for each service (one to [`QUEUES_MAX`]), of `capacity` packets each.
+    /// Every port gets a queue for each service (one to [`QUEUES_MAX`]), with `capacity` packets each.
     pub(crate) fn new(services: &[Service], capacity: usize) -> TrafficManager {
         let count = services.len().clamp(1, QUEUES_MAX);
         let settings = |service| Settings {
@@ -157,7 +158,7 @@ impl TrafficManager {
         }
     }
 
-    /// Changes queues. What waits in one that is smaller now goes its way.
+    /// Changes queues. Packets in a queue that is made smaller still leave normally.
     pub(crate) fn change(&mut self, change: QueueChange) {
         match change.port {
             Some(port) => self.queues_of(port).change(change.queue, change.limit),
@@ -175,13 +176,13 @@ impl TrafficManager {
         self.has_rates = all().any(|settings| settings.rate.is_some());
     }
 
-    /// Whether a queue has a rate, so that packets may have to wait whatever room ports have.
+    /// Whether any queue has a rate, so that packets may have to wait even if ports have room.
     #[inline]
     pub(crate) fn has_rates(&self) -> bool {
         self.has_rates
     }
 
-    /// Packets that every queue can hold.
+    /// The number of packets that every queue can hold.
     pub(crate) fn capacity_min(&self) -> usize {
         self.capacity_min
     }
@@ -201,9 +202,9 @@ impl TrafficManager {
         self.ports.entry(port).or_insert_with(|| PortQueues::new(settings))
     }
 
-    /// Appends the packet to its port's queue of its priority, or gives it back when that is full. A port that is not attached
-    /// gets queues with its first packet, if its number is low; all others share queues, so that a program that names ports of
-    /// 32 bits cannot fill the memory.
+    /// Appends the packet to the queue of its priority at its port, or returns it when that queue is full. A port that
+    /// is not attached gets queues with its first packet if its number is low. All other unattached ports share
+    /// queues, so that a program with 32-bit port numbers cannot exhaust memory.
     pub(crate) fn enqueue(&mut self, mut packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
         let is_own = packet.egress_port < LOW_NUMBERS || self.ports.contains_key(&packet.egress_port);
         let number = if is_own { packet.egress_port } else { SHARED };
@@ -230,8 +231,8 @@ impl TrafficManager {
         Ok(())
     }
 
-    /// Whether a packet need not wait, since none does at its port, and its queue's rate allows it: then it has passed its queue,
-    /// which counts it.
+    /// Whether a packet need not wait, because no packet waits at its port and its queue's rate allows it. The packet
+    /// then counts as having passed its queue.
     pub(crate) fn pass(&mut self, packet: &mut QueuedPacket, now_us: u64) -> bool {
         let port = self.queues_of(packet.egress_port);
         let index = usize::from(packet.priority).min(port.queues.len() - 1);
@@ -253,7 +254,8 @@ impl TrafficManager {
         port.queues[index].enqueued += passed.packets;
     }
 
-    /// Moves up to `max` packets to the end of `burst`, port by port, of each no more than `room` says it can take, and rates allow.
+    /// Moves up to `max` packets to the end of `burst`, port by port: for each port at most as many as `room` returns
+    /// and rates allow.
     pub(crate) fn dequeue(
         &mut self,
         burst: &mut Vec<EgressPacket>,
@@ -305,7 +307,7 @@ impl TrafficManager {
     }
 }
 
-/// One of several, or all.
+/// One of several items, or all of them.
 fn chosen<T>(all: &mut [T], index: Option<usize>) -> impl Iterator<Item = &mut T> {
     let is_meant = move |place: usize| index.is_none_or(|index| index == place);
     let all = all.iter_mut().enumerate();
@@ -333,17 +335,17 @@ impl Queue {
         }
     }
 
-    /// Whether its rate lets a packet leave.
+    /// Whether the rate lets a packet leave now.
     fn is_free(&self, now_us: u64) -> bool {
         self.settings.rate.is_none() || self.free_ns <= now_us * 1_000
     }
 
-    /// Whether a packet waits that may leave.
+    /// Whether a packet waits that may leave now.
     fn is_ready(&self, now_us: u64) -> bool {
         !self.waiting.is_empty() && self.is_free(now_us)
     }
 
-    /// A packet leaves: the next one has to wait for its time.
+    /// Counts a departure: the next packet must wait for its time.
     fn count_departure(&mut self) {
         if let Some(rate) = self.settings.rate {
             self.free_ns += 1_000_000_000 / rate;
@@ -367,7 +369,7 @@ impl PortQueues {
         });
     }
 
-    /// The packet that goes next, if one waits that may.
+    /// The next packet, if one waits that may leave.
     fn next(&mut self, now_us: u64) -> Option<EgressPacket> {
         let index = self.next_queue(now_us)?;
         let queue = &mut self.queues[index];
@@ -385,7 +387,8 @@ impl PortQueues {
             .or_else(|| self.next_weighted_queue(now_us))
     }
 
-    /// Ends: every round gives each queue that has a packet to send more for it, and some packet is first to be paid for.
+    /// This terminates: in every round each queue with a waiting packet gets more credit, so eventually a packet is
+    /// paid for.
     fn next_weighted_queue(&mut self, now_us: u64) -> Option<usize> {
         let is_weighted = |queue: &Queue| queue.settings.service != Service::Strict;
         if !self

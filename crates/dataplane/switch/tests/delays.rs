@@ -6,7 +6,7 @@ use forebay_switch::{Config, Switch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// A port that takes a fixed time of the clock to send a burst, and has as much room as the test says.
+/// A port that takes a fixed time to send a burst, and has as much room as the test sets.
 struct SlowPort {
     clock: Arc<AtomicU64>,
     send_ns: u64,
@@ -95,7 +95,7 @@ impl Bench {
         self.switch.poll(now_ns, &mut NoTrace);
     }
 
-    /// How many delays there are, the shortest and the longest.
+    /// The number of delays, the shortest and the longest.
     fn delays(&self) -> (u64, u64, u64) {
         let delays = self.switch.delays().expect("packets are timed");
         (delays.count(), delays.min(), delays.max())
@@ -110,7 +110,7 @@ fn a_delay_lasts_until_the_port_has_sent() {
         (0..8).for_each(|_| bench.poll());
         let (count, shortest, longest) = bench.delays();
         assert_eq!(count, 10, "{fast_path:?}");
-        // Packets of the slow path begin with the poll.
+        // For packets of the slow path, the delay begins with the poll.
         assert!(
             shortest >= 700 && longest <= 1_400,
             "{fast_path:?}: {shortest} to {longest}"

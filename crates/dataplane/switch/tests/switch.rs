@@ -1,4 +1,4 @@
-//! The switch around a program whose packets say what shall happen to them (`operations.ir`).
+//! The switch around a program whose packets contain the operations to perform (`operations.ir`).
 
 use forebay_packet::{Burst, MemoryPort, Port, PortCounters, PortError, PortState};
 use forebay_pipeline::{CloneSession, DropReason, NoTrace, Options, Pipeline, Replica};
@@ -49,7 +49,7 @@ impl Bench {
         std::iter::from_fn(|| self.far_ends[port].extract()).collect()
     }
 
-    /// Drops of packets that existed; a clone or a digest that was refused never did.
+    /// Drops of packets that existed. A refused clone or digest never did.
     fn dropped_packets(&self) -> u64 {
         let never_made = [
             DropReason::NoCloneSession,
@@ -69,8 +69,8 @@ impl Bench {
     }
 }
 
-/// Group 1 has three copies, group 2 one to a port that does not exist; session 1 goes to port 2, session 2 is cut to
-/// three bytes and goes to two ports.
+/// Group 1 has three copies, group 2 one copy to a port that does not exist. Session 1 goes to port 2; session 2 is
+/// cut to three bytes and goes to two ports.
 fn configure_replication(pipeline: &Pipeline) {
     let replica = |egress_port, instance| Replica { egress_port, instance };
     pipeline
@@ -103,7 +103,7 @@ fn a_packet_goes_where_it_wants() {
     assert_eq!((ports[3].number, ports[3].state), (3, PortState::Up));
 }
 
-/// A change of many things at once waits for packets that are under way: here it does so on the switch's own thread.
+/// A change of many things at once waits for packets in transit: here it is made on the switch's own thread.
 #[test]
 fn nobody_waits_for_a_switch_that_stays_pinned_once_nothing_moves() {
     let mut bench = Bench::new(Config::default());
@@ -115,7 +115,7 @@ fn nobody_waits_for_a_switch_that_stays_pinned_once_nothing_moves() {
         let pipeline = Arc::clone(bench.switch.pipeline());
         let written = pipeline.atomically(|batch| batch.set_multicast_group(1, &[]));
         written.expect("a group");
-        // The program that is left goes, and its tables.
+        // The replaced program and its tables are dropped.
         if round == 1 {
             let next = Pipeline::load(pipeline.program().clone()).expect("it was loaded before");
             drop(pipeline);
@@ -226,7 +226,7 @@ fn sent_until(bench: &mut Bench, now_us: u64) -> Vec<u8> {
     bench.sent_by(1).iter().map(|frame| frame[1]).collect()
 }
 
-/// Ten packets a millisecond of the clock: the first leaves at once, and one more after each tenth of a millisecond.
+/// Ten packets per millisecond: the first leaves at once, and one more after each tenth of a millisecond.
 #[test]
 fn a_queue_with_a_rate_sends_its_packets_apart() {
     let mut bench = narrow(Config::default(), 100);
@@ -243,7 +243,7 @@ fn a_queue_with_a_rate_sends_its_packets_apart() {
     assert_eq!(sent, [1, 0, 1], "time without packets is not saved");
 }
 
-/// Queue 7 waits for its rate, so queue 0 goes in between.
+/// Queue 7 waits for its rate, so queue 0 sends in between.
 #[test]
 fn others_go_while_an_urgent_queue_waits_for_its_rate() {
     let mut bench = narrow(Config::default(), 100);
@@ -280,7 +280,7 @@ fn a_loopback_port_gives_back() {
     assert!(bench.switch.counters().received > 10);
 }
 
-/// Takes nothing, and says why of every second burst.
+/// A port that accepts nothing, and gives a reason for every second burst.
 struct Refusing {
     says_why: bool,
     counters: PortCounters,
@@ -387,8 +387,8 @@ fn all_sent(bench: &mut Bench) -> Vec<Vec<u8>> {
     }
 }
 
-/// Sends packets of these priorities and lengths to port 1, of which two do not wait, lets the others leave two by two, and lists
-/// the priorities in the order in which they left.
+/// Sends packets of these priorities and lengths to port 1, two of which need not wait. Then lets the others leave two
+/// by two, and returns the priorities in the order in which the packets left.
 fn order_of_leaving(config: Config, packets: impl Iterator<Item = (u8, usize)>) -> Vec<u8> {
     let mut bench = narrow(config, 2);
     for (priority, length) in packets {
@@ -443,10 +443,10 @@ fn weights_share_a_port_by_bytes() {
     config.queue_service[..2].copy_from_slice(&[Service::Weight(1), Service::Weight(3)]);
     let packets = (0..300).flat_map(|_| [(0, 1500), (1, 500)]).chain([(2, 60)]);
     let order = order_of_leaving(config, packets);
-    // Two left before the strict one came.
+    // Two packets left before the strict one arrived.
     assert_eq!(order.iter().position(|&priority| priority == 2), Some(2));
     assert_eq!(order.len(), 601);
-    // As long as both wait: of four times 1500 bytes, queue 0 has one packet and queue 1 nine.
+    // As long as both queues wait: of four times 1500 bytes, queue 0 sends one packet and queue 1 nine.
     let both = &order[3..332];
     let first = both.iter().filter(|&&priority| priority == 0).count();
     assert!((31..=35).contains(&first), "{first} of 329");
@@ -456,8 +456,8 @@ fn weights_share_a_port_by_bytes() {
 }
 
 proptest! {
-    /// Whatever comes, every packet is sent, dropped for a reason, or still inside, and the same packets give the same
-    /// result again.
+    /// Whatever arrives, every packet is sent, dropped for a reason, or still inside, and the same packets give the
+    /// same result again.
     #[test]
     fn nothing_is_lost_without_a_name(
         frames in proptest::collection::vec((0..PORTS as usize, proptest::collection::vec(0u8..12, 0..6)), 0..100),

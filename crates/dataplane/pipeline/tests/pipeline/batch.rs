@@ -1,4 +1,4 @@
-//! What packets meet while the control plane writes.
+//! What packets see while the control plane writes.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
@@ -42,7 +42,7 @@ fn stamp(batch: &mut Batch<'_>, value: u128) -> Result<(), ControlError> {
     batch.modify_member("I.ap", 1, "stamp", &[bits(8, value)])
 }
 
-/// Packets with the key 7 are marked and stamped with 0.
+/// Makes packets with the key 7 be marked and stamped with 0.
 fn prepare(pipeline: &Pipeline) {
     pipeline.insert_entry("I.t", &mark(7, 0)).unwrap();
     pipeline.insert_member("I.ap", 1, "stamp", &[bits(8, 0)]).unwrap();
@@ -59,7 +59,7 @@ fn sent(switch: &mut Switch) -> Vec<u8> {
     bytes
 }
 
-/// Packets of two workers never see one table's new entry and the other's old one.
+/// Packets of two workers never see one table's new entry together with the other's old one.
 fn all_or_nothing(engine: Engine) {
     let switch = two_tables(engine);
     let pipeline = &switch.pipeline;
@@ -127,7 +127,7 @@ fn an_atomic_batch_that_fails_changes_nothing() {
     assert_eq!(sent(&mut switch), [0, 0]);
 }
 
-/// What is deleted makes room, and the new entry's direct counter begins at 0 wherever it is.
+/// Deleted entries make room, and the new entry's direct counter begins at 0 in any slot.
 #[test]
 fn an_atomic_batch_may_replace_all_entries() {
     let mut switch = two_tables(Engine::Interpreter);
@@ -145,12 +145,12 @@ fn an_atomic_batch_may_replace_all_entries() {
     assert_eq!((counter(7), counter(8)), Default::default());
     assert_eq!(sent(&mut switch), [0, 3]);
     assert_eq!(counter(7), CounterValue { packets: 1, bytes: 2 });
-    // A slot that is free after the batch can be used.
+    // A slot that is free after the batch can be reused.
     pipeline.delete_entry("I.t", &key(8), 0).unwrap();
     pipeline.insert_entry("I.t", &mark(9, 3)).unwrap();
 }
 
-/// A plain batch keeps what it wrote before a mistake.
+/// A plain batch keeps what it wrote before an error.
 #[test]
 fn a_batch_goes_as_far_as_it_can() {
     let mut switch = two_tables(Engine::Interpreter);
@@ -163,7 +163,7 @@ fn a_batch_goes_as_far_as_it_can() {
     assert_eq!(sent(&mut switch), [5, 0]);
 }
 
-/// A writer that takes its time holds nobody up.
+/// A slow writer does not delay packets.
 #[test]
 fn packets_do_not_wait_for_a_writer() {
     let switch = two_tables(Engine::Interpreter);

@@ -1,16 +1,18 @@
-//! What becomes of the packets of a burst on the fast path.
+//! The verdicts on the packets of a burst on the fast path.
 
 use crate::common::Blocks;
 use forebay_packet::Packet;
 use forebay_pipeline::{Arrival, DropReason, Engine, FastPath, Leaving, Options, Passage, Passed};
 
-/// Packets with 1 leave by port 1, those with 2 by port 2, those with 3 are dropped in egress, all others in ingress.
+/// Packets with 1 leave by port 1, those with 2 by port 2. Those with 3 are dropped in egress, and all others in
+/// ingress.
 const INGRESS: &str = "branch h.a == 8w0x2, block1, block2\nblock1:\nsm.egress_spec = 9w0x2\nreturn\n\
     block2:\nbranch (h.a == 8w0x1) | (h.a == 8w0x3), block3, block4\nblock3:\nsm.egress_spec = 9w0x1\nreturn\n\
     block4:\nsm.egress_spec = 9w0x1ff\nreturn";
 const EGRESS: &str = "branch h.a == 8w0x3, block1, block2\nblock1:\nsm.egress_spec = 9w0x1ff\nreturn\nblock2:\nreturn";
 
-/// A burst of packets with these first bytes and their places behind them: what becomes of them, and where they are then.
+/// Takes a burst of packets with these first bytes, followed by their index. Returns the verdicts, and the order of
+/// the packets afterwards.
 fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<Passed>, Vec<u8>) {
     let blocks = Blocks {
         ingress: INGRESS,

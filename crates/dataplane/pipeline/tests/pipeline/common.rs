@@ -92,7 +92,7 @@ counter I.c packets_and_bytes size 4
 meter I.m packets size 4
 "#;
 
-/// The blocks of the six bodies; what is empty is a plain default.
+/// The blocks of the six bodies; an empty block is a plain default.
 #[derive(Clone, Copy, Default)]
 pub struct Blocks<'a> {
     pub more: &'a str,
@@ -187,7 +187,7 @@ impl Switch {
         decisions.into_iter().map(|Decided { decision, .. }| decision).collect()
     }
 
-    /// Takes a packet through ingress and everything enqueued through egress, and lists what left: port and bytes.
+    /// Takes a packet through ingress, and everything enqueued through egress. Returns what left: port and bytes.
     pub fn send(&mut self, bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let enqueued: Vec<QueuedPacket> = self.receive(bytes).into_iter().filter_map(enqueued).collect();
         let decisions = enqueued

@@ -1,4 +1,4 @@
-//! What the control plane writes is what packets meet, and mistakes are explained.
+//! Packets see what the control plane writes, and errors are explained.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
@@ -302,7 +302,7 @@ fn a_direct_meter_colours_hits() {
 #[test]
 fn registers_counters_and_meters() {
     let ingress = "h.a = register_read(I.r, h.a)[7:0]\nreturn";
-    // `register_read` gives 16 bits, so it goes through metadata.
+    // `register_read` returns 16 bits, so it goes through metadata.
     let ingress = ingress.replace("h.a = register_read(I.r, h.a)[7:0]", "kept = register_read(I.r, h.a)\ncount(I.c, h.a)\nkept = kept + 16w0x1\nregister_write(I.r, h.a, kept)\nlost = execute_meter(I.m, h.a)\nh.b = lost[7:0]");
     let mut switch = Blocks {
         ingress: &ingress,

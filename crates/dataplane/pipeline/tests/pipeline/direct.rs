@@ -1,4 +1,4 @@
-//! Counters and meters of entries and of the default entry: every way of running a program counts the same.
+//! Counters and meters of entries and of the default entry: every executor counts the same.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::{EntryMatch, TableId};
@@ -9,7 +9,7 @@ const TABLE: &str = "table I.t {\n key h.a: bit<8> exact = h.a\n action I.forwar
     size 2\n direct_counter I.dc\n direct_meter I.dm = lost\n}\ncounter I.dc packets_and_bytes direct\nmeter I.dm packets direct";
 const INGRESS: &str = "lost = 16w0x7\nsm.egress_spec = 9w0x1\napply I.t -> block1\nblock1:\nh.b = lost[7:0]\nreturn";
 
-/// How packets go through a program.
+/// How packets pass a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Interpreter,
@@ -36,7 +36,7 @@ fn switch(way: Way) -> Switch {
     blocks.load_with(options)
 }
 
-/// The second byte of the packet that leaves: the colour, 7 when no meter has given one.
+/// The second byte of the packet that leaves: the colour, or 7 when no meter has set one.
 fn colour(switch: &mut Switch, way: Way, first: u8) -> u8 {
     if way != Way::Short {
         return switch.send(&[first, 0])[0].1[1];

@@ -1,5 +1,5 @@
-//! Flows whose look-ups are cached, and writes of every kind to what they have found: packets that come after a write meet what the
-//! interpreter finds.
+//! Flows whose look-ups are cached, and all kinds of writes to what they have found: packets after a write see what
+//! the interpreter finds.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_bits::Bits;
@@ -21,7 +21,7 @@ const TABLES: &str = "action I.lead(next: bit<16>) = I.lead\nbody I.lead action 
 const INGRESS: &str = "sm.egress_spec = 9w0x1\napply I.x -> block1\nblock1:\napply I.t -> block2\nblock2:\napply I.u -> block3\n\
     block3:\napply I.s -> block4\nblock4:\nlost = register_read(I.r, 8w0x0)\napply I.w -> block5\nblock5:\nreturn";
 
-/// First bytes of frames: below this.
+/// The first bytes of frames are below this.
 const FLOWS: u64 = 8;
 
 fn switch(engine: Engine) -> Switch {
@@ -66,7 +66,7 @@ fn mark(number: u64) -> Bits {
     bits(8, (number & 0xff).into())
 }
 
-/// Writes something to a table, or to what stands behind its entries: what is written is the same whenever the number is.
+/// Writes to a table, or to an object that its entries refer to. The same number always gives the same write.
 fn write(batch: &mut Batch<'_>, number: u64) -> Result<(), ControlError> {
     let part = |shift: u32, count: u64| (number >> shift) % count;
     let (first, key, member) = (part(8, FLOWS), part(16, 5), part(24, 6) as u32);
@@ -106,7 +106,8 @@ fn write(batch: &mut Batch<'_>, number: u64) -> Result<(), ControlError> {
     }
 }
 
-/// One write, or several that packets see at once. Those that do not suit the tables are refused in both switches.
+/// Makes one write, or several that packets see at once. Writes that do not suit the tables are refused in both
+/// switches.
 fn write_both(switches: [&Switch; 2], random: &mut SplitMix64) {
     let kind = random.next_u64() % 8;
     let numbers: Vec<u64> = (0..3).map(|_| random.next_u64()).collect();
@@ -137,7 +138,7 @@ fn packets_after_a_write_meet_what_was_written() {
         let expected: Vec<_> = (0..FLOWS as u8)
             .flat_map(|first| interpreted.send(&[first, 0]))
             .collect();
-        // Flows find themselves again, each time in another order.
+        // Flows are found again, in another order each time.
         for round in 0..6 {
             let firsts: Vec<u8> = (0..FLOWS as u8).map(|first| first ^ round as u8).collect();
             let left = pass(&mut compiled.worker, &firsts);

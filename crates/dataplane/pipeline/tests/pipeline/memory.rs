@@ -1,4 +1,4 @@
-//! What a program's state may need of memory: refused before it is allocated, taken when it is used.
+//! The memory limit of a program's state: refused before allocation, taken on use.
 
 use crate::common::{Blocks, bits};
 use forebay_ir::{EntryMatch, text};
@@ -82,7 +82,7 @@ fn entries_count_as_they_come() {
     (0..count).for_each(|number| pipeline.insert_entry("I.t", &entry(number)).unwrap());
 }
 
-/// Bytes of this process that are in memory.
+/// Bytes of this process in resident memory.
 #[cfg(target_os = "linux")]
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();

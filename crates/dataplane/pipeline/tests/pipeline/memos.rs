@@ -1,5 +1,5 @@
-//! A table whose records say what the key of the next one is: machine code notes in them what it found there, and for flows what
-//! it found in both. Whatever is written to either table, packets meet what stands in both.
+//! A table whose records determine the key of the next table: machine code caches in them what it found there, and for
+//! flows what it found in both. Whatever is written to either table, packets see the current contents of both.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
@@ -64,7 +64,7 @@ fn forward(key: u16, port: u16, mark: u8) -> Entry {
     }
 }
 
-/// What stands in the tables.
+/// The contents of the tables.
 #[derive(Default)]
 struct Model {
     leads: HashMap<u8, u16>,
@@ -78,7 +78,7 @@ impl Model {
         (port.into(), mark)
     }
 
-    /// Writes something to both tables and here.
+    /// Makes a random write to both tables and to this model.
     fn write(&mut self, switch: &Switch, random: &mut SplitMix64) -> Result<(), ControlError> {
         let (pipeline, number) = (&switch.pipeline, random.next_u64());
         let (first, key) = ((number >> 8) as u8 % 8, (number >> 16) as u16 % 600);
@@ -94,7 +94,7 @@ impl Model {
                 pipeline.insert_entry("I.t", &lead(first, key))
             }
             3 if self.forwards.remove(&key).is_some() => pipeline.delete_entry("I.u", &forward(key, 0, 0).matches, 0),
-            // A table of its own is written, and takes the place of the present one.
+            // A clone of the table is written, and replaces the current one.
             4 if self.forwards.insert(key, (port, mark)).is_some() => {
                 pipeline.atomically(|batch| batch.modify_entry("I.u", &forward(key, port, mark)))
             }
@@ -107,7 +107,7 @@ impl Model {
     }
 }
 
-/// Makes the flow cache useless, until the worker does without it.
+/// Makes the flow cache useless, until the worker stops using it.
 fn tire(pipeline: &Pipeline, worker: &mut Worker) {
     for round in 0..600 {
         let written = match round % 2 {
@@ -124,21 +124,21 @@ fn packets_meet_what_stands_in_both_tables() {
     let (mut switch, mut model, mut random) = (switch(), Model::default(), SplitMix64::new(1));
     tire(&switch.pipeline, &mut switch.worker);
     for step in 0..6_000 {
-        // Half of the time with flow caches, which are of use at first.
+        // Half of the time with flow caches, which are useful at first.
         if step >= 3_000 && step % 200 == 0 {
             switch.worker = Worker::new(Arc::clone(&switch.pipeline));
         }
         model.write(&switch, &mut random).expect("the write suits the tables");
         let firsts: Vec<u8> = (0..12).map(|_| random.next_u64() as u8 % 9).collect();
         let expected: Vec<_> = firsts.iter().map(|first| model.outcome(*first)).collect();
-        // A second time by what was noted.
+        // The second time from the cache.
         for _ in 0..2 {
             assert_eq!(pass(&mut switch.worker, &firsts), expected, "step {step}: {firsts:?}");
         }
     }
 }
 
-/// What the entry of a key says, in both of its forms.
+/// The data of a key's entry, in each of its two forms.
 fn data(key: u16, form: u16) -> (u16, u8) {
     (1 + key % 200 * 2 + form, (key * 7 + form) as u8)
 }
@@ -153,7 +153,7 @@ fn no_flow_leads_to_what_never_stood_there() {
     nothing_is_found_that_never_stood_there(|_, _| ());
 }
 
-/// With workers that are prepared so.
+/// With workers that are prepared in this way.
 fn nothing_is_found_that_never_stood_there(prepare: impl Fn(&Pipeline, &mut Worker) + Sync) {
     let switch = switch();
     let mut workers = [0, 1].map(|_| Worker::new(Arc::clone(&switch.pipeline)));
@@ -166,7 +166,7 @@ fn nothing_is_found_that_never_stood_there(prepare: impl Fn(&Pipeline, &mut Work
         for (seed, mut worker) in (0..).zip(workers) {
             let done = &done;
             scope.spawn(move || {
-                // One of them has its tables pinned all the time.
+                // One of them keeps its tables pinned all the time.
                 worker.stay_pinned(seed == 1);
                 let mut random = SplitMix64::new(seed);
                 while !done.load(Ordering::Relaxed) {
@@ -199,7 +199,7 @@ fn nothing_is_found_that_never_stood_there(prepare: impl Fn(&Pipeline, &mut Work
                 _ if present.insert(key, form).is_none() => {
                     switch.pipeline.insert_entry("I.u", &forward(key, port, mark))
                 }
-                // A table of its own takes the place of the present one.
+                // A clone of the table replaces the current one.
                 _ if (number >> 48).is_multiple_of(32) => switch
                     .pipeline
                     .atomically(|batch| batch.modify_entry("I.u", &forward(key, port, mark))),

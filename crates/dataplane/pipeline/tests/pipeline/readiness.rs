@@ -1,4 +1,4 @@
-//! Packets that come before the fast path is compiled, and programs that never have one.
+//! Packets that arrive before the fast path is compiled, and programs that never have one.
 
 use crate::common::Blocks;
 use forebay_packet::Packet;

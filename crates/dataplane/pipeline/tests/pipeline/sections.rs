@@ -1,4 +1,4 @@
-//! What a packet reads and then writes is one step for packets of other workers.
+//! For packets of other workers, what a packet reads and then writes is one step.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::{EntryMatch, Op};
@@ -24,7 +24,7 @@ fn program(ingress: &str) -> Blocks<'_> {
     }
 }
 
-/// Sends packets with keys 0 and 1 in turn by every worker at the same time.
+/// Sends packets with keys 0 and 1 alternately through all workers at the same time.
 fn contend(ingress: &str, engine: Engine) -> Switch {
     let options = Options {
         engine,
@@ -63,7 +63,7 @@ fn registers(switch: &Switch, name: &str) -> [u64; 2] {
 /// Reads, adds and writes, in one block and in several.
 const COUNT: &str =
     "I.wide = register_read(I.w, h.a)\nI.wide = I.wide + 100w0x1\nregister_write(I.w, h.a, I.wide)\nreturn";
-/// The same with a lock in the element, in one block; some packets want an element that there is not.
+/// The same with a lock in the element, in one block. Some packets use an element that does not exist.
 const COUNT_BY_ELEMENT: &str = "I.time = register_read(I.times, h.a)\nI.time = I.time + 48w0x1\nregister_write(I.times, h.a, I.time)\njump block1\n\
     block1:\nI.index = h.a + 8w0x3\nI.narrow = register_read(I.n, I.index)\nI.narrow = I.narrow + 32w0x1\n\
     register_write(I.n, I.index, I.narrow)\nreturn";
@@ -108,7 +108,7 @@ fn nothing_is_lost_in_an_action() {
     }
 }
 
-/// The action's counter and another are always the same for who looks in a section.
+/// A reader in a section always sees the same value in the action's counter and in another one.
 #[test]
 fn an_action_in_a_marked_section_is_part_of_it() {
     let ingress = "enter_atomic(0)\napply I.t -> block1\nblock1:\nI.narrow = register_read(I.n, h.a)\n\
@@ -134,7 +134,7 @@ fn a_section_that_is_left_early_is_over() {
     }
 }
 
-/// The control plane adds while packets do.
+/// The control plane adds while packets add.
 #[test]
 fn the_control_plane_writes_between_sections() {
     let switch = program(COUNT).load();
@@ -149,7 +149,7 @@ fn the_control_plane_writes_between_sections() {
                 switch.receive(&[0, 0]);
             }
         });
-        // All bits of an element change at once: half of it would be neither.
+        // All bits of an element change at once, so a half-written value would be neither.
         for _ in 0..200 {
             pipeline.write_register("I.w", 0, &bits(100, u128::MAX >> 28)).unwrap();
             let seen = pipeline.read_register("I.w", 0).unwrap().to_u128();

@@ -1,4 +1,4 @@
-//! Programs that do not look at packets: where one of a port goes the next ones go, until something is written.
+//! Programs that do not read packets: all packets of a port have the same verdict until something is written.
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
@@ -31,7 +31,7 @@ fn switch(table: &str, ingress: &str) -> Switch {
     switch
 }
 
-/// Where so many packets leave that come by a port.
+/// The port by which packets leave that arrive at a port.
 fn pass(worker: &mut Worker, ingress_port: u32, timestamp_us: u64, packets: usize) -> Option<u32> {
     let mut packets = vec![Packet::from_bytes(&[1, 2, 3]); packets];
     let arrival = Arrival {
@@ -136,8 +136,8 @@ fn every_packet_is_counted() {
     );
 }
 
-/// Modifications of the entry while packets pass, by workers that stay pinned: whatever had been written when a burst began is
-/// met, or something that was written later.
+/// Modifies the entry while packets pass, with workers that stay pinned. Packets see what had been written when the
+/// burst began, or something written later.
 #[test]
 fn no_burst_goes_where_an_entry_led_before_it_was_modified() {
     const WRITES: u32 = 400;
@@ -162,7 +162,7 @@ fn no_burst_goes_where_an_entry_led_before_it_was_modified() {
         for write in 1..=WRITES {
             begun.store(write, Ordering::SeqCst);
             match write % 3 {
-                // Who writes so waits for all workers.
+                // This write waits for all workers.
                 0 => pipeline.atomically(|batch| batch.modify_entry("I.t", &entry(3, write))),
                 _ => pipeline.modify_entry("I.t", &entry(3, write)),
             }

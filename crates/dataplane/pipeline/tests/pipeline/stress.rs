@@ -1,8 +1,8 @@
 //! The control plane inserts, modifies and deletes entries of every kind while workers look them up.
 //!
-//! Every packet must meet the entry as it is before a write or as it is after it: keys that are never written always
-//! hit or always miss, whatever happens beside them, and a hit has the two halves of one entry's data. At the end the
-//! memory is that of the beginning.
+//! Every packet must see the entry as it was before a write or as it is after it: keys that are never written always
+//! hit or always miss, whatever else happens, and the two halves of a hit's data belong to one entry. The memory at
+//! the end is that of the beginning.
 //!
 //! `cargo test` makes some thousand writes of each kind. For a million:
 //!
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Whether each reader has its tables pinned all the time.
+/// By reader: whether it keeps its tables pinned all the time.
 const READERS: [bool; 2] = [false, true];
 /// Keys in the packets; a quarter always hits, a quarter never does.
 const KEYS: u64 = 4096;
-/// Entries that the table may hold.
+/// The most entries of the table.
 const SIZE: usize = 4096;
-/// Forms of an entry's data.
+/// The number of versions of an entry's data.
 const VERSIONS: u64 = 4;
 
 /// What a test of one match kind needs.
 struct Kind {
     name: &'static str,
-    /// The table's keys and what follows its list of actions.
+    /// The table's keys, and what follows its list of actions.
     keys: &'static str,
     rest: &'static str,
     /// The condition that only this key meets.
@@ -44,7 +44,7 @@ fn writes() -> u64 {
     given.map_or(8_000, |number| number.parse().expect("a number"))
 }
 
-/// Packets carry the key in `added.x`; what they hit says a port and a mark, both of which depend on key and version.
+/// Packets carry the key in `added.x`. A hit sets a port and a mark, both of which depend on key and version.
 fn switch(kind: &Kind, engine: Engine) -> Switch {
     let more = format!(
         "table I.t {{\n {}\n action I.forward\n action NoAction\n default NoAction()\n size {SIZE}\n {}",
@@ -74,7 +74,7 @@ fn data(key: u64, version: u64) -> Vec<forebay_bits::Bits> {
     vec![bits(9, port(key, version).into()), bits(8, mark(key, version).into())]
 }
 
-/// Versions of a key are members of the profile, and groups of one of them: numbers that all keys have of their own.
+/// Each version of a key is a member of the profile, and a group with one member; both have this number.
 fn member(key: u64, version: u64) -> u32 {
     (key % 100 * VERSIONS + version) as u32
 }
@@ -99,12 +99,12 @@ fn always_hits(key: u64) -> bool {
     key.is_multiple_of(4)
 }
 
-/// What a packet with this key may become, by the writes of this test.
+/// Checks the result for a packet with this key against the writes of this test.
 fn check(kind: &Kind, key: u64, port_seen: u32, mark_seen: u8) {
     let hit = port_seen != 0;
     let version = u64::from(port_seen).wrapping_sub(1) % VERSIONS;
     let is_whole = |version| u64::from(port_seen) == port(key, version);
-    // Entries of a profile share members, and so marks.
+    // Entries of a profile share members, and therefore marks.
     let marked = if kind.groups { key % 100 } else { key };
     let legal = match hit {
         true => {
@@ -142,12 +142,12 @@ fn read(kind: &Kind, pipeline: &Arc<Pipeline>, stays_pinned: bool, seed: u64, re
     }
 }
 
-/// Where a key is in the space of 64 bits: spread, so that prefixes and masks differ in many bits.
+/// The 64-bit address of a key, spread so that prefixes and masks differ in many bits.
 fn address(key: u64) -> u64 {
     key << 40 | (key & 0xFF) << 8 | 7
 }
 
-/// Inserts, modifies and deletes entries of odd keys, and deletes them all in the end.
+/// Inserts, modifies and deletes entries of odd keys, and finally deletes all of them.
 fn write(kind: &Kind, pipeline: &Pipeline, writes: u64, random: &mut SplitMix64) {
     let mut present = vec![false; KEYS as usize];
     for _ in 0..writes {
@@ -203,7 +203,7 @@ fn stress(kind: &Kind, engine: Engine) {
             let (reading, pipeline, seed) = (&reading, &pipeline, random.next_u64());
             scope.spawn(move || read(kind, pipeline, stays_pinned, seed, reading))
         });
-        // A busy machine may let them begin when all is written; one that has ended has failed.
+        // On a busy machine, readers may start only after everything is written. A reader that has ended has failed.
         while reading.packets.load(Ordering::Relaxed) == 0 && !readers.iter().any(|reader| reader.is_finished()) {
             std::thread::yield_now();
         }
@@ -220,7 +220,7 @@ fn stress(kind: &Kind, engine: Engine) {
         kind.name,
         reading.packets.load(Ordering::Relaxed),
     );
-    // Places for as many entries as the table may hold are kept, whatever the number of writes was.
+    // Memory for as many entries as the table may hold is kept, however many writes there were.
     assert!(sizes[2] <= sizes[0] + SIZE * 128, "memory is kept: {sizes:?}");
 }
 

@@ -1,11 +1,11 @@
-//! Ways through a parser that the fast path is compiled without at first: those that packets take are compiled.
+//! Paths through a parser that the fast path does not cover at first: those that packets take are compiled.
 
 use crate::common::{Blocks, Switch};
 use forebay_packet::Packet;
 use forebay_pipeline::{Arrival, DropReason, Engine, FastForm, FastPath, Options};
 use std::fmt::Write;
 
-/// A decision for each bit of the first byte: 256 ways.
+/// A decision for each bit of the first byte: 256 paths.
 fn switch() -> Switch {
     let mut parser = String::from("extract h\n");
     for bit in 0..8 {
@@ -31,14 +31,14 @@ fn compiled(blocks: Blocks<'_>) -> Switch {
     })
 }
 
-/// Whether a packet that begins like this goes through specialised code, and unchanged.
+/// Whether a packet with this first byte goes through specialised code, and unchanged.
 fn is_fast(switch: &mut Switch, first: u8) -> bool {
     let (is_fast, left) = pass(switch, &[first, 0]);
     assert_eq!(left, [first, 0], "the packet is not changed");
     is_fast
 }
 
-/// Sends a packet; whether it went through specialised code, and its bytes afterwards.
+/// Sends a packet. Returns whether it went through specialised code, and its bytes afterwards.
 fn pass(switch: &mut Switch, bytes: &[u8]) -> (bool, Vec<u8>) {
     let fast = |switch: &Switch| {
         let paths = switch.worker.paths();
@@ -64,7 +64,7 @@ fn ways_that_packets_take_are_compiled() {
     assert!(is_fast(&mut switch, 0), "there is room for others");
 }
 
-/// The parser rejects in two ways; ingress says so in the packet, and drops what begins with 3.
+/// The parser rejects in two ways. Ingress reports this in the packet, and drops what begins with 3.
 #[test]
 fn packets_that_are_rejected_have_their_ways() {
     let mut switch = compiled(Blocks {
@@ -86,7 +86,7 @@ fn packets_that_are_rejected_have_their_ways() {
     assert_eq!(pass(&mut switch, &[1, 9]), (true, vec![1, 0]));
 }
 
-/// Packets that end where the parser wants more of them go on with the headers that they have.
+/// Packets that end before the parser has read all headers continue with the headers that they have.
 #[test]
 fn packets_that_end_early_have_their_ways() {
     let mut switch = compiled(Blocks {

@@ -1,4 +1,4 @@
-//! Ports that come as a share for each worker.
+//! Ports that are divided into a share for each worker.
 
 use super::LaneStatus;
 use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness};
@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 /// A port under its P4 number.
 type Numbered = (u32, Box<dyn Port>);
 
-/// Tells ports of which there is a share for each of several workers from those of which there is one. Shares come with their worker,
-/// in the order of the list.
+/// Separates ports that have a share for each of several workers from the others. Shares come with their worker, in
+/// the order of the list.
 pub(super) fn divided(ports: Vec<Numbered>, workers: usize) -> (Vec<(usize, Numbered)>, Vec<Numbered>) {
     let count = |number| ports.iter().filter(|(other, _)| *other == number).count();
     let are_divided: Vec<bool> = ports
@@ -27,10 +27,10 @@ pub(super) fn divided(ports: Vec<Numbered>, workers: usize) -> (Vec<(usize, Numb
     (shares, whole)
 }
 
-/// The share of one worker in a port.
+/// The share of a port that belongs to one worker.
 pub(super) struct SharedPort {
     port: Box<dyn Port>,
-    /// The first share speaks for all where one is enough.
+    /// Whether this is the first share, which stands for all shares where one is enough.
     is_first: bool,
     status: LaneStatus,
 }
@@ -69,7 +69,7 @@ impl Port for SharedPort {
         self.port.counters()
     }
 
-    /// That an interface has vanished is said once for all shares.
+    /// A vanished interface is reported once for all shares.
     fn state(&self) -> PortState {
         match self.port.state() {
             PortState::Gone if !self.is_first => PortState::Down,
