@@ -1,8 +1,8 @@
 //! Actions as tables invoke them.
 //!
-//! Action data are parameters of the IR action; directional parameters are bound in the table's list of actions and
-//! disappear. So an action has one instance in the IR for each control instance, and one more for each table that binds
-//! arguments.
+//! Action data are parameters of the IR action. Directional parameters are bound in the table's list of actions and
+//! disappear. So an action has one instance in the IR for each control instance, and one more for each table that
+//! binds arguments.
 
 use crate::binding::{self, Actual};
 use crate::call;
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 
 /// The IR action for an entry of a table's list.
 pub fn for_table(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> ir::ActionId {
-    // What an action says of the table's entries is about one table.
+    // An action that changes the table's entries belongs to that table alone.
     let shared = listed.args.is_empty() && cx.learning.is_none();
     if shared && let Some(known) = control::instance(cx, owner).and_then(|it| it.actions.get(&listed.action).copied()) {
         return known;
@@ -35,7 +35,7 @@ pub fn for_table(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -
     id
 }
 
-/// The action that does nothing, for tables without a default action in programs that have no `NoAction`.
+/// The action that does nothing, for tables without a default action in programs without `NoAction`.
 pub fn do_nothing(cx: &mut Context) -> ir::ActionId {
     let interrupted = graph::begin(cx, "NoAction".to_string(), BodyKind::Action);
     let body = graph::end(cx, interrupted);
@@ -88,7 +88,7 @@ fn lower(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> ir::Ac
     add(cx, name, params, body)
 }
 
-/// A parameter that the control plane gives: it must fit one field of a table entry.
+/// A parameter whose value the control plane provides: it must fit one field of a table entry.
 fn data_param(cx: &mut Context, param: &hir::Param, params: &mut Vec<ir::ActionParam>) -> Value {
     let var = &cx.hir.vars[param.var.index()];
     let Some(Scalar { width, signed }) = types::scalar(cx, &var.ty) else {
@@ -106,8 +106,8 @@ fn data_param(cx: &mut Context, param: &hir::Param, params: &mut Vec<ir::ActionP
     Value::Scalar(Expr::Param { index, width })
 }
 
-/// In a control that is inlined into another one, an action cannot leave both at once without the copies that the
-/// application must make: it sets a flag of the control instead.
+/// How an action exits. An action of a control that is inlined into another one cannot leave both at once, because the
+/// application must first copy out. It sets a flag of the control instead.
 fn exit_mode(cx: &mut Context, owner: ObjectId, id: hir::ActionId) -> ExitMode {
     let is_top = control::instance(cx, owner).is_none_or(|instance| instance.is_top);
     if is_top || !may_exit(cx, id, &mut HashSet::new()) {

@@ -1,7 +1,7 @@
-//! Assignment of a value to a place, copies of whole headers and structs included.
+//! Assignment of a value to a place, including copies of whole headers and structs.
 //!
-//! All slots of one assignment change at once: `s = { s.b, s.a }` swaps. Where an expression reads a slot that an
-//! earlier one of the same assignment writes, the values are saved first.
+//! All slots of one assignment change at once: `s = { s.b, s.a }` swaps. If an expression reads a slot that the same
+//! assignment writes earlier, the values are saved first.
 
 use crate::build;
 use crate::context::Context;
@@ -76,7 +76,7 @@ fn write_components(storage: &Storage, value: &Value, writes: &mut Vec<(SlotId, 
     }
 }
 
-/// Assigning to a member of a union makes the others invalid, also when the value assigned is invalid (§8.21).
+/// Assigning to a member of a union makes the others invalid, even if the assigned value is invalid (§8.21).
 fn write_siblings(choice: &Choice, value: &Value, writes: &mut Vec<(SlotId, Expr)>) {
     if matches!(value, Value::Header { .. }) {
         writes.extend(choice.siblings.iter().map(|sibling| (*sibling, build::boolean(false))));

@@ -1,7 +1,7 @@
 //! Arguments and parameters (§6.8): copy-in, copy-out, and when no copy is needed.
 //!
-//! P4 defines calls by copying. A parameter can nevertheless *be* its argument's storage when nobody can tell the
-//! difference: the argument is a plain variable (not one of several, not a slice, not a member of a union), the callee
+//! P4 defines calls by copying. A parameter can nevertheless *be* its argument's storage if the difference cannot be
+//! observed: the argument is a plain variable (not one of several, not a slice, not a member of a union), the callee
 //! cannot reach that variable in another way, and it overlaps with no other argument that the call writes.
 //! Sub-controls that take all headers and metadata, as most do, then cost nothing.
 
@@ -28,22 +28,22 @@ pub enum Actual {
     Value(Value),
     /// A variable: for `out` and `inout`, or a value that need not be copied.
     Place(Place),
-    /// An `inout` argument that a later argument may change: its value was read in time.
+    /// An `inout` argument that a later argument may change, with the value that was read before.
     ReadPlace(Place, Value),
-    /// `_`, or left out.
+    /// `_`, or an omitted argument.
     Nothing,
 }
 
 /// How parameters may be bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// To the arguments themselves, where that cannot be told from a copy.
+    /// To the arguments themselves, where that cannot be distinguished from a copy.
     MayShare,
     /// Always to copies.
     Copy,
 }
 
-/// Parameters with their meaning, and what is to be copied back.
+/// Parameters with their meanings, and what must be copied back.
 #[derive(Debug, Default)]
 pub struct Bound {
     /// Meaning of each parameter.
@@ -95,8 +95,8 @@ fn default_argument(cx: &mut Context, param: &Param) -> Actual {
     }
 }
 
-/// Binds parameters to arguments and copies in. `previous` are the meanings that the parameters must keep (those of a
-/// control that was applied before).
+/// Binds parameters to arguments, and copies in. `previous` are the meanings that the parameters must keep: those of a
+/// control that was applied before.
 pub fn bind(
     cx: &mut Context,
     params: &[Param],
@@ -155,7 +155,7 @@ pub fn bind(
     bound
 }
 
-/// Makes the bindings those of now.
+/// Makes these bindings the current ones.
 pub fn install(cx: &mut Context, vars: &[(hir::VarId, Binding)]) {
     for (var, binding) in vars {
         cx.environment.bind(*var, binding.clone());
@@ -176,7 +176,8 @@ fn own_storage(cx: &mut Context, param: &Param, span: Span) -> Storage {
     storage::local(cx, &ty, &name, span)
 }
 
-/// What need not be stored: objects, strings, `int`s always; constants unless another application may give others.
+/// The value of an argument that need not be stored: objects, strings and `int`s always; constants unless another
+/// application may pass others.
 fn known_value(actual: &Actual, policy: Policy, earlier: Option<&Binding>) -> Option<Value> {
     let Actual::Value(value) = actual else { return None };
     match value {
@@ -222,7 +223,7 @@ impl Written {
         Written(written.collect())
     }
 
-    /// Whether an argument other than this one changes part of its storage, so that sharing it could be noticed.
+    /// Whether another argument changes a part of this one's storage, so that sharing it could be observed.
     fn by_others(&self, index: usize, storage: &Storage) -> bool {
         let slots = storage.slots();
         let mut others = self.0.iter().filter(|(other, _)| *other != index);

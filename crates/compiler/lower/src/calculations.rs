@@ -1,8 +1,9 @@
-//! Names of the hashes whose parameters the control plane may change.
+//! Names of the hashes whose parameters the control plane may set.
 //!
-//! BMv2 knows them by the names that p4c gives to calculations, and so do files of its commands (`set_crc32_parameters calc_0 ...`). p4c
-//! numbers all hashes and checksums: those in actions of tables, in the order of the program, before those in statements of the
-//! control itself, which it puts into actions of their own; those of ingress before those of egress; those of the checksum controls last.
+//! BMv2 uses the names that p4c gives to calculations, and so do files of BMv2's commands (`set_crc32_parameters
+//! calc_0 ...`). p4c numbers all hashes and checksums in this order: those in actions of tables, in program order,
+//! before those in statements of the control itself, which it moves into actions of their own; those of ingress before
+//! those of egress; those of the checksum controls last.
 
 use crate::context::Context;
 use forebay_ir::{
@@ -10,10 +11,10 @@ use forebay_ir::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The order in which p4c comes to the blocks of v1model; those of other architectures follow.
+/// The order in which p4c visits the blocks of v1model; those of other architectures follow.
 const FIRST: [Role; 4] = [Role::Ingress, Role::Egress, Role::ComputeChecksum, Role::VerifyChecksum];
 
-/// A calculation of its own for a place that computes a CRC with parameters. It has no name before [`name`] gives it one.
+/// Adds a calculation for an operation that computes a CRC with parameters. It gets its name from [`name`] later.
 pub fn add(cx: &mut Context, crc: CustomCrc) -> HashAlgorithm {
     let id = CalculationId(cx.program.calculations.len() as u32);
     let name = String::new();
@@ -21,7 +22,7 @@ pub fn add(cx: &mut Context, crc: CustomCrc) -> HashAlgorithm {
     HashAlgorithm::Custom(id)
 }
 
-/// Names the calculations of a program, in p4c's order. Those that nothing computes are taken away.
+/// Names the calculations of a program, in p4c's order, and removes those that are not computed.
 pub fn name(program: &mut Program) {
     if program.calculations.is_empty() {
         return;
@@ -87,7 +88,7 @@ fn bodies_in_order(program: &Program) -> Vec<BodyId> {
     order
 }
 
-/// The actions of the tables that a body applies, as they stand in the program.
+/// The actions of the tables that a body applies, in program order.
 fn actions_of(program: &Program, body: BodyId) -> Vec<BodyId> {
     let blocks = program.bodies[body.index()].blocks.iter();
     let tables = blocks.filter_map(|block| match &block.terminator {

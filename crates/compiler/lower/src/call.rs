@@ -1,4 +1,4 @@
-//! Calls: functions and actions are inlined, everything else goes to who knows it.
+//! Calls: functions and actions are inlined; other calls are passed to the modules for them.
 
 use crate::assign;
 use crate::binding::{self, Actual, Policy};
@@ -83,7 +83,7 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
     result.map_or(Value::Void, |storage| storage.read())
 }
 
-/// An action called like a function: all its parameters are arguments.
+/// A direct call of an action: all of its parameters are arguments.
 fn direct_action(cx: &mut Context, id: hir::ActionId, call: &Call, span: Span) {
     let action = &cx.hir.actions[id.index()];
     let (params, args) = call.in_written_order(&action.params);
@@ -108,7 +108,7 @@ pub fn inline_action(cx: &mut Context, id: hir::ActionId, params: &[hir::Param],
     inline(cx, bound, None, |cx| statement::block(cx, &action.body));
 }
 
-/// Constants and action data need no storage even where other arguments are copied.
+/// Separates constants and action data, which need no storage even where other arguments are copied.
 fn split_data(params: &[hir::Param], actuals: Vec<Actual>) -> (Vec<hir::Param>, Vec<Actual>, Vec<(hir::VarId, Value)>) {
     let mut kept = Vec::new();
     let mut stored = Vec::new();
@@ -192,7 +192,7 @@ fn value_is_valid(value: &Value) -> Expr {
     }
 }
 
-/// The validity bits of a place of a header or union, in place of it.
+/// The place of the validity bit of a header or union.
 fn validity(place: &Place) -> Place {
     let choices = place.choices.iter().map(|choice| {
         let storage = match &choice.storage {
@@ -222,8 +222,8 @@ fn validity(place: &Place) -> Place {
 
 /// `setValid()` and `setInvalid()`: both make the other members of the header's union invalid (§8.21).
 ///
-/// The fields of a header that becomes valid are zero. The specification leaves them open; BMv2 clears them, and what an
-/// earlier header held does not leak into the packet.
+/// The fields of a header that becomes valid are set to zero. The specification leaves them open; BMv2 clears them,
+/// and so earlier contents of the header do not leak into the packet.
 fn set_validity(cx: &mut Context, receiver: &hir::Expr, valid: bool) -> Value {
     let place = place::place(cx, receiver);
     if valid {
@@ -234,7 +234,7 @@ fn set_validity(cx: &mut Context, receiver: &hir::Expr, valid: bool) -> Value {
     Value::Void
 }
 
-/// Zero for every field of a header that is invalid now.
+/// Sets every field of a header that is invalid now to zero.
 fn clear_unless_valid(cx: &mut Context, place: &Place) {
     for choice in &place.choices {
         let Storage::Header { valid, .. } = &choice.storage else {

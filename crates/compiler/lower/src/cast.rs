@@ -48,7 +48,7 @@ fn as_integer(cx: &Context, expr: Expr, from: &Type) -> Value {
     }
 }
 
-/// A tuple or record as a value of another type with components: by name where both have names, else by position.
+/// A tuple or record as a value of another type with components: by name if both have names, otherwise by position.
 fn group(cx: &mut Context, values: Vec<Value>, from: &Type, to: &Type, span: Span) -> Value {
     let sources = component_types(cx, from);
     let targets = component_types(cx, to);
@@ -73,7 +73,7 @@ fn group(cx: &mut Context, values: Vec<Value>, from: &Type, to: &Type, span: Spa
     expression::shaped(cx, converted, to)
 }
 
-/// Names (empty where there are none) and types of the components of a resolved type.
+/// Names (empty for unnamed components) and types of the components of a resolved type.
 fn component_types(cx: &Context, ty: &Type) -> Vec<(String, Type)> {
     let unnamed = |ty: &Type| (String::new(), ty.clone());
     match ty {

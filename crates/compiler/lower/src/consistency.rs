@@ -1,6 +1,6 @@
-//! Checks on the finished program that no single declaration could make: objects that belong to one table only,
-//! actions that stand where their annotations allow it, entries that the constraints of their tables allow, selectors that
-//! tables share.
+//! Checks of the finished program that involve more than one declaration: objects that belong to a single table,
+//! actions that are used as their annotations allow, entries that satisfy the constraints of their tables, and
+//! selectors that tables share.
 
 use crate::constraint;
 use crate::context::Context;
@@ -10,7 +10,7 @@ use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use std::collections::{HashMap, HashSet};
 
-/// Reports what is wrong.
+/// Reports the violations.
 pub fn check(cx: &mut Context) {
     direct_objects_have_one_table(cx);
     if cx.program.architecture != ir::Architecture::V1Model {
@@ -43,7 +43,7 @@ fn direct_objects_have_one_table(cx: &mut Context) {
     }
 }
 
-/// The declarations of tables with the action selector that each has, if it has one.
+/// The declarations of tables, each with its action selector, if it has one.
 fn selectors<'a>(cx: &Context<'a>) -> Vec<(&'a hir::Table, Option<ir::ActionProfileId>)> {
     let hir = cx.hir;
     let tables = cx.program.tables.iter().zip(&cx.table_declarations);

@@ -1,7 +1,7 @@
-//! What stands in a program must satisfy the program's own constraints: entries the `@entry_restriction` of their table,
-//! action data the `@action_restriction` of the action.
+//! Checks entries and action data in the program against the program's own constraints: the `@entry_restriction` of
+//! their table, and the `@action_restriction` of the action.
 //!
-//! Mistakes in the constraints themselves are reported by [`mod@crate::p4info`], which knows the keys as controllers do.
+//! [`mod@crate::p4info`] reports mistakes in the constraints themselves, because it knows the keys as controllers do.
 
 use crate::context::Context;
 use forebay_check::hir;
@@ -17,7 +17,8 @@ pub const ENTRIES: &str = "entry_restriction";
 /// The annotation of actions.
 pub const DATA: &str = "action_restriction";
 
-/// The strings of an annotation's body, which together are the constraint; none when there is anything else.
+/// The strings of an annotation's body, which together are the constraint; `None` when the body contains anything
+/// else.
 pub fn strings(annotation: &Annotation) -> Option<&[AnnotationToken]> {
     match &annotation.body {
         AnnotationBody::Unstructured(tokens) if !tokens.is_empty() => {
@@ -92,7 +93,7 @@ fn forbidden_data(
     Some((action.name.clone(), violation))
 }
 
-/// The constraints of these annotations that have no mistake.
+/// The constraints in these annotations that have no mistakes.
 fn constraints(annotations: &[Annotation], name: &str, subject: Subject, keys: &[Key]) -> Vec<Constraint> {
     let written = annotations.iter().filter(|annotation| annotation.name.name == name);
     let texts = written.filter_map(|annotation| Some(joined(strings(annotation)?)));

@@ -1,4 +1,4 @@
-//! What lowering carries along: the program it reads, the program it writes, and the messages.
+//! The state of lowering: the program that is read, the program that is written, and the messages.
 
 use crate::environment::Environment;
 use crate::graph::BodyBuilder;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Context<'a> {
     /// The typed program.
     pub hir: &'a hir::Program,
-    /// Its sources, for lines and for the text of assertions.
+    /// Its sources, used for line numbers and for the text of assertions.
     pub sources: &'a SourceMap,
     /// The program being built.
     pub program: ir::Program,
@@ -26,7 +26,7 @@ pub struct Context<'a> {
     pub table_declarations: Vec<hir::TableId>,
     /// Where the objects of the control plane are declared, by kind and name.
     pub controllable: HashMap<(&'static str, String), Span>,
-    /// What variables, type variables and instances mean now.
+    /// The current meanings of variables, type variables and instances.
     pub environment: Environment,
     /// Every object of the instance tree.
     pub objects: Vec<Object>,
@@ -36,21 +36,21 @@ pub struct Context<'a> {
     pub control: Option<ObjectId>,
     /// The block of the architecture being lowered.
     pub role: Option<ir::Role>,
-    /// The table of which an action is being lowered, if the data plane may change the table's entries.
+    /// The table whose action is being lowered, if the data plane may change the table's entries.
     pub learning: Option<crate::externs::learning::Learning>,
     /// Pairs of entries whose second table may not be known yet.
     pub pending_pairs: Vec<crate::externs::learning::PendingPair>,
-    /// The place of the statement being lowered.
+    /// The location of the statement being lowered.
     pub location: ir::Location,
-    /// Operations and blocks built until now.
+    /// Operations and blocks built so far.
     pub operations: usize,
-    /// The library of the architecture, once an extern was compared with it.
+    /// The library of the architecture, after an extern has been compared with it.
     pub library: Option<crate::externs::signature::Library>,
     /// Nesting of expressions and statements.
     pub depth: usize,
     /// Nesting of inlined calls.
     pub inline_depth: usize,
-    /// Whether a limit was exceeded: everything returns as soon as it can.
+    /// Whether a limit was exceeded: then every function returns as soon as it can.
     pub aborted: bool,
     files: HashMap<Arc<str>, u32>,
     /// Number of each error of the typed program.
@@ -58,7 +58,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Before anything is lowered.
+    /// The state before anything is lowered.
     pub fn new(hir: &'a hir::Program, sources: &'a SourceMap) -> Context<'a> {
         let mut program = ir::Program::new(ir::Architecture::V1Model);
         let (names, errors) = number_errors(&hir.errors);
@@ -102,7 +102,7 @@ impl<'a> Context<'a> {
         self.diagnostics.push(Diagnostic::error(code, span, message));
     }
 
-    /// Reports an error after which there is no point in going on.
+    /// Reports an error after which lowering cannot continue.
     pub fn abort(&mut self, code: Code, span: Span, message: String) {
         if !self.aborted {
             self.diagnostics
@@ -111,7 +111,7 @@ impl<'a> Context<'a> {
         self.aborted = true;
     }
 
-    /// The place that a span stands for.
+    /// The source location of a span.
     pub fn locate(&mut self, span: Span) -> ir::Location {
         let Some((name, line)) = self.sources.line(span) else {
             return ir::Location::default();
@@ -145,8 +145,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Names of errors in order of their numbers, and the number of each. `NoError` is 0, also in a program that declares
-/// errors before it includes the core library.
+/// Names of errors in the order of their numbers, and the number of each declared error. `NoError` is 0, even if the
+/// program declares errors before it includes the core library.
 fn number_errors(declared: &[String]) -> (Vec<String>, Vec<u32>) {
     let mut names: Vec<String> = declared.iter().filter(|name| *name == NO_ERROR).cloned().collect();
     names.extend(declared.iter().filter(|name| *name != NO_ERROR).cloned());

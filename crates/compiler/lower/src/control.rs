@@ -13,7 +13,7 @@ use forebay_check::hir::{self, Call, ControlBody, Local};
 use forebay_ir::{Body, BodyKind};
 use forebay_syntax::source::Span;
 
-/// The instance that an object is; controls only come from where it was seen that it is one.
+/// The instance that an object is. Callers have already checked that it is a control.
 pub fn instance<'c>(cx: &'c mut Context, id: ObjectId) -> Option<&'c mut ControlInstance> {
     match &mut cx.objects[id.0] {
         Object::Control(instance) => Some(instance),
@@ -72,7 +72,7 @@ pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
     cx.body.enter_scope(outer_scope);
 }
 
-/// Gives the local variables storage and keeps it, and that of the parameters, with the instance.
+/// Gives the local variables storage, and stores their bindings and those of the parameters with the instance.
 fn remember(cx: &mut Context, id: ObjectId, params: &[(hir::VarId, Binding)], body: &ControlBody) {
     let mut vars = params.to_vec();
     for local in &body.locals {

@@ -1,4 +1,4 @@
-//! Direct counters and meters of PSA and PNA: they are used in actions of their table and nowhere else (PSA 1.2 §7.6.3, §7.7.1).
+//! Direct counters and meters of PSA and PNA may be used only in actions of their table (PSA 1.2 §7.6.3, §7.7.1).
 //! Elsewhere there is no entry that they could count or measure.
 
 use crate::context::Context;
@@ -18,7 +18,7 @@ struct Use<'a> {
     span: Span,
 }
 
-/// Reports calls outside of actions of the object's table. Actions that nothing invokes are passed over.
+/// Reports calls outside of actions of the object's table. Actions that are never invoked are ignored.
 pub fn check(cx: &mut Context) {
     if cx.program.architecture == Architecture::V1Model {
         return;
@@ -85,7 +85,7 @@ fn with_callees(hir: &hir::Program, mut pending: Vec<ActionId>) -> BTreeSet<Acti
     found
 }
 
-/// Whether an action is one of the table that a direct object belongs to, or is called by one.
+/// Whether an action is one of the table to which a direct object belongs, or is called by one.
 fn belongs(hir: &hir::Program, object: InstanceId, action: ActionId) -> bool {
     owner(hir, object).is_some_and(|table| {
         let listed = hir.tables[table.index()].actions.iter().map(|listed| listed.action);

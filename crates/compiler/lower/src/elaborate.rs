@@ -1,7 +1,7 @@
 //! The instance tree.
 //!
-//! An instance is evaluated once, with the values of its constructor arguments; what it declares inside becomes its
-//! children. This happens before anything is lowered, so that it is known how often each control is applied.
+//! An instance is evaluated once, with the values of its constructor arguments; the instances declared in it become
+//! its children. This happens before lowering, so that it is known how many times each control is applied.
 
 use crate::context::Context;
 use crate::environment::Binding;
@@ -29,7 +29,7 @@ pub fn top_level(cx: &mut Context) {
     }
 }
 
-/// At the top level, parsers and controls are known to the control plane by their type's name.
+/// The control-plane name of a top-level instance: parsers and controls are known by their type's name.
 fn top_level_name(cx: &Context, declaration: &hir::Instance) -> String {
     match &declaration.ty {
         Type::Control(id, _) => cx.hir.controls[id.index()].name.clone(),
@@ -48,7 +48,7 @@ fn declared(cx: &mut Context, id: hir::InstanceId, scope: &str) -> Option<Object
     Some(object)
 }
 
-/// Elaborates an instance without a declaration: an argument of a constructor (named after the parameter, or at the top
+/// Elaborates an instance without a declaration: a constructor argument (named after the parameter, or at the top
 /// level after its type) or the value of a table property.
 pub fn anonymous(cx: &mut Context, declaration: &hir::Instance, scope: &str, name: &str) -> Option<ObjectId> {
     let path = if scope.is_empty() && !is_extern(&declaration.ty) {
@@ -121,7 +121,7 @@ fn arguments(cx: &mut Context, declaration: &hir::Instance, params: &[Param], pa
     values
 }
 
-/// The scope of an instance: its type and constructor arguments, which are bound on the way.
+/// The scope of an instance: its type and constructor arguments. They are bound while it is made.
 fn scope(
     cx: &mut Context,
     path: String,
@@ -143,7 +143,7 @@ fn scope(
     scope
 }
 
-/// Makes a scope's bindings those of now.
+/// Makes a scope's bindings the current ones.
 pub fn install(cx: &mut Context, scope: &Scope) {
     for (var, ty) in &scope.types {
         cx.environment.bind_type(*var, ty.clone());
@@ -261,7 +261,8 @@ fn child(cx: &mut Context, id: hir::InstanceId, scope: &mut Scope) {
     }
 }
 
-/// Counts where controls are applied: one that is applied at several places cannot share the storage of its arguments.
+/// Counts the applications of controls: a control that is applied several times cannot share the storage of its
+/// arguments.
 fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
     let mut receivers = Vec::new();
     walk::statements(statements, &mut |node| {
@@ -291,8 +292,8 @@ fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
     }
 }
 
-/// Elaborates the instance that is the value of a table property. It has the name that the property's `@name` says, without
-/// the control's in front, or else that of the table.
+/// Elaborates the instance that is the value of a table property. Its name is the property's `@name` without the
+/// control's name in front, or else the table's name.
 pub fn property(
     cx: &mut Context,
     declaration: &hir::Instance,

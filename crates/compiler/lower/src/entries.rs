@@ -1,8 +1,8 @@
 //! Entries in the program (§14.2.1.4).
 //!
-//! Priorities of the IR are those of P4Runtime: positive, the larger wins. Programs may count in the other direction
-//! (`largest_priority_wins = false`, or the older annotation `@priority`), or leave priorities to the order of the entries,
-//! of which the first wins.
+//! Priorities of the IR are those of P4Runtime: positive, and the larger wins. Programs may count in the other
+//! direction (`largest_priority_wins = false`, or the older annotation `@priority`), or leave priorities to the order
+//! of the entries, in which the first wins.
 
 use crate::context::Context;
 use crate::expression;
@@ -48,7 +48,7 @@ pub fn lower(
     entries
 }
 
-/// A priority for each entry, the larger wins; zeros for tables in which the matches themselves decide.
+/// A priority for each entry, where the larger wins; zeros for tables in which the matches decide.
 fn priorities(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKey]) -> Vec<i64> {
     let count = table.entries.len();
     let decides = |key: &ir::TableKey| {
@@ -83,7 +83,7 @@ fn priorities(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKey]) -> Ve
     if largest_wins { values } else { reversed(values) }
 }
 
-/// `@priority(n)`, or the place in the list; the smaller wins.
+/// `@priority(n)`, or the position in the list; the smaller wins.
 fn annotated_priorities(table: &hir::Table) -> Vec<i64> {
     let entries = table.entries.iter().enumerate();
     let priority = |(index, entry): (usize, &hir::TableEntry)| {
@@ -93,7 +93,7 @@ fn annotated_priorities(table: &hir::Table) -> Vec<i64> {
     entries.map(priority).collect()
 }
 
-/// `priority = n`, or the distance from the entry before.
+/// `priority = n`, or a fixed distance from the previous entry.
 fn written_priorities(cx: &mut Context, table: &hir::Table, largest_wins: bool, delta: i64) -> Vec<i64> {
     let mut values = Vec::new();
     let mut last = 1;
@@ -203,7 +203,7 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
     }
 }
 
-/// A keyset as value and mask, the value zero where the mask is; none for a range.
+/// A keyset as value and mask, where the value is zero wherever the mask is; `None` for a range.
 fn masked(cx: &mut Context, keyset: &hir::KeySet, width: u32) -> Option<(Bits, Bits)> {
     match keyset {
         hir::KeySet::Any => Some((Bits::zero(width), Bits::zero(width))),
@@ -216,7 +216,7 @@ fn masked(cx: &mut Context, keyset: &hir::KeySet, width: u32) -> Option<(Bits, B
     }
 }
 
-/// The number of leading ones, if nothing but zeros follows them.
+/// The number of leading ones, if only zeros follow them.
 fn prefix_length(mask: &Bits) -> Option<u32> {
     let width = mask.width();
     let length = (0..width).rev().take_while(|bit| mask.bit(*bit)).count() as u32;

@@ -1,4 +1,4 @@
-//! What the names of the source mean at the place that is being lowered; see the [crate documentation](crate).
+//! The meanings of source names at the point that is being lowered; see the [crate documentation](crate).
 
 use crate::object::ObjectId;
 use crate::storage::Storage;
@@ -7,12 +7,12 @@ use forebay_check::hir::{self, InstanceId, TypeVarId, VarId};
 use forebay_ir as ir;
 use std::collections::HashMap;
 
-/// What a variable means.
+/// The meaning of a variable.
 #[derive(Clone, Debug)]
 pub enum Binding {
     /// It is stored.
     Storage(Storage),
-    /// It is known, or a pure expression that nothing changes while the variable lives.
+    /// It is known, or is a pure expression whose value does not change while the variable lives.
     Value(Value),
 }
 

@@ -1,7 +1,7 @@
 //! Expressions.
 //!
-//! An expression becomes a [`Value`]: pure IR expressions. Calls inside it are hoisted: they are appended to the current
-//! block in order of evaluation (left to right), and what was evaluated before a call with effects is saved first.
+//! An expression becomes a [`Value`] of pure IR expressions. Calls in it are hoisted: they are appended to the current
+//! block in the order of evaluation (left to right), and what was evaluated before a call with effects is saved first.
 
 use crate::build;
 use crate::call;
@@ -109,14 +109,14 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
         }
         ExprKind::TableHit(apply) => Value::Scalar(table::apply_for_hit(cx, apply)),
         ExprKind::TableMiss(apply) => Value::Scalar(build::not(table::apply_for_hit(cx, apply))),
-        // `this` only stands in methods of externs that cannot be executed.
+        // `this` only occurs in methods of externs that cannot be executed.
         ExprKind::StackNext(_) | ExprKind::StackLast(_) | ExprKind::This => unknown(cx, expr),
         ExprKind::Table(_) | ExprKind::ValueSet(_) | ExprKind::Invalid => Value::Void,
     }
 }
 
-/// Evaluates an expression of a scalar type. `int` values, which stand where any width would do, get 32 bits or as
-/// many more as they need.
+/// Evaluates an expression of a scalar type. `int` values, which may occur where any width is allowed, get 32 bits, or
+/// more if they need them.
 pub fn scalar(cx: &mut Context, expr: &hir::Expr) -> Expr {
     match expression(cx, expr) {
         Value::Scalar(expr) => expr,
@@ -133,7 +133,8 @@ pub fn scalar(cx: &mut Context, expr: &hir::Expr) -> Expr {
     }
 }
 
-/// Reports that an expression has several values, or none of a fixed width, where one number or truth value is needed.
+/// Reports that an expression has several values, or none of a fixed width, where a single number or truth value is
+/// needed.
 pub fn not_scalar(cx: &mut Context, ty: &Type, span: Span) {
     let ty = types::resolve(cx, ty);
     let message = format!("a number or truth value is needed here, not `{}`", cx.hir.display(&ty));
@@ -145,7 +146,7 @@ pub fn not_scalar(cx: &mut Context, ty: &Type, span: Span) {
     cx.diagnostics.push(diagnostic);
 }
 
-/// Evaluates several expressions from left to right; values are saved from the effects of those after them.
+/// Evaluates several expressions from left to right. Values are saved, so that later expressions cannot change them.
 pub fn in_order(cx: &mut Context, exprs: &[&hir::Expr]) -> Vec<Value> {
     let mut values = Vec::new();
     for (index, expr) in exprs.iter().enumerate() {
@@ -230,7 +231,7 @@ fn aggregate(cx: &mut Context, elements: &[hir::Expr], ty: &Type) -> Value {
     shaped(cx, values, ty)
 }
 
-/// An aggregate whose elements are evaluated in another order.
+/// An aggregate whose elements are evaluated in an order other than their own.
 fn reordered(cx: &mut Context, elements: &[hir::Expr], written: &[usize], ty: &Type) -> Value {
     let in_written_order: Vec<&hir::Expr> = written.iter().map(|index| &elements[*index]).collect();
     let values = in_order(cx, &in_written_order);
@@ -292,7 +293,7 @@ fn ternary(
     result.read()
 }
 
-/// Appends one of two alternatives, by a condition.
+/// Appends two alternatives, between which a condition decides.
 pub fn branches(cx: &mut Context, condition: Expr, mut side: impl FnMut(&mut Context, bool)) {
     let then_block = graph::new_block(cx);
     let else_block = graph::new_block(cx);
@@ -306,7 +307,7 @@ pub fn branches(cx: &mut Context, condition: Expr, mut side: impl FnMut(&mut Con
     graph::start(cx, after);
 }
 
-/// Whether evaluating an expression may do more than read: whether a call is in it that is not `isValid()`.
+/// Whether evaluating an expression may have effects: whether it contains a call other than `isValid()`.
 pub fn has_effects(expr: &hir::Expr) -> bool {
     match &expr.kind {
         ExprKind::Call(call) => match &call.callee {

@@ -1,7 +1,7 @@
 //! Building control-flow graphs.
 //!
-//! A [`BodyBuilder`] has a *current* block to which operations are appended, or none after a `return`, an `exit` or
-//! whatever else ends control flow: what follows then is unreachable and appended nowhere.
+//! A [`BodyBuilder`] has a *current* block, to which operations are appended. It has none after a `return`, an `exit`
+//! or anything else that ends control flow: what follows is then unreachable, and is not appended.
 
 use crate::assign;
 use crate::build;
@@ -20,11 +20,11 @@ pub struct BodyBuilder {
     current: Option<BlockId>,
     /// The calls being inlined, innermost last.
     pub calls: Vec<InlinedCall>,
-    /// Loops around the present place outside of any call.
+    /// Loops around the current position that are outside of any call.
     outer_loops: Vec<LoopTargets>,
     /// How an `exit` leaves.
     pub exit: ExitMode,
-    /// Blocks marked `@atomic` around the present place.
+    /// The number of `@atomic` blocks around the current position.
     pub atomic_depth: usize,
 }
 
@@ -33,20 +33,20 @@ pub struct BodyBuilder {
 pub enum ExitMode {
     /// With [`Terminator::Exit`].
     Plain,
-    /// An action of a control that was inlined with copies: it sets this slot and returns, and whoever applied the table
-    /// copies out before it exits.
+    /// By a flag: an action of a control that was inlined with copies sets this slot and returns. The application of
+    /// the table then copies out before it exits.
     Flag(SlotId),
 }
 
 /// A call that is being inlined.
 pub struct InlinedCall {
-    /// Where `return` goes.
+    /// The target of `return`.
     pub return_block: BlockId,
-    /// Where `return e` puts its value.
+    /// The storage for the value of `return e`.
     pub result: Option<Storage>,
     /// What is copied back at the end: target and storage of the parameter.
     pub copy_outs: Vec<(Place, Storage)>,
-    /// Loops around the present place inside the call.
+    /// Loops around the current position that are inside the call.
     pub loops: Vec<LoopTargets>,
 }
 
@@ -82,7 +82,7 @@ impl BodyBuilder {
         &self.scope
     }
 
-    /// Changes the prefix of the names of variables and returns the one before.
+    /// Sets the prefix of the names of variables, and returns the previous one.
     pub fn enter_scope(&mut self, scope: String) -> String {
         std::mem::replace(&mut self.scope, scope)
     }
@@ -117,7 +117,7 @@ pub fn begin(cx: &mut Context, name: String, kind: BodyKind) -> BodyBuilder {
     std::mem::replace(&mut cx.body, BodyBuilder::new(name, kind))
 }
 
-/// Ends the current body and goes on with the one that was interrupted.
+/// Ends the current body, and continues with the one that was interrupted.
 pub fn end(cx: &mut Context, interrupted: BodyBuilder) -> Body {
     terminate(cx, Terminator::Return);
     let builder = std::mem::replace(&mut cx.body, interrupted);
@@ -130,7 +130,7 @@ pub fn end(cx: &mut Context, interrupted: BodyBuilder) -> Body {
     body
 }
 
-/// Whether anything appended now can be reached.
+/// Whether operations appended now are reachable.
 pub fn is_reachable(cx: &Context) -> bool {
     cx.body.current.is_some()
 }
@@ -153,7 +153,7 @@ pub fn assign(cx: &mut Context, slot: SlotId, value: Expr) {
     }
 }
 
-/// A new block, not yet reached from anywhere.
+/// A new block without predecessors.
 pub fn new_block(cx: &mut Context) -> BlockId {
     cx.operations += 1;
     cx.body.add_block(None, cx.location)
@@ -170,12 +170,12 @@ pub fn start(cx: &mut Context, block: BlockId) {
     cx.body.current = Some(block);
 }
 
-/// Takes the current block away, to append to others before [`resume`].
+/// Removes the current block, so that others can be appended to before [`resume`].
 pub fn suspend(cx: &mut Context) -> Option<BlockId> {
     cx.body.current.take()
 }
 
-/// Goes on where [`suspend`] left.
+/// Continues with the block from [`suspend`].
 pub fn resume(cx: &mut Context, current: Option<BlockId>) {
     cx.body.current = current;
 }
@@ -188,12 +188,12 @@ pub fn terminate(cx: &mut Context, terminator: Terminator) {
     block.location = cx.location;
 }
 
-/// Goes on there.
+/// Jumps to a block.
 pub fn jump(cx: &mut Context, block: BlockId) {
     terminate(cx, Terminator::Jump(block));
 }
 
-/// Goes on here or there.
+/// Branches on a condition.
 pub fn branch(cx: &mut Context, condition: Expr, then_block: BlockId, else_block: BlockId) {
     match build::as_bool(&condition) {
         Some(true) => jump(cx, then_block),
@@ -209,7 +209,7 @@ pub fn branch(cx: &mut Context, condition: Expr, then_block: BlockId, else_block
     }
 }
 
-/// Appends `then` only for packets for which the condition holds.
+/// Appends `then` only for packets that meet the condition.
 pub fn when(cx: &mut Context, condition: Expr, then: impl FnOnce(&mut Context)) {
     let then_block = new_block(cx);
     let after = new_block(cx);
@@ -220,7 +220,7 @@ pub fn when(cx: &mut Context, condition: Expr, then: impl FnOnce(&mut Context)) 
     start(cx, after);
 }
 
-/// Saves a value in temporaries, so that it stays what it is whatever is assigned later. Constants stay as they are.
+/// Saves a value in temporaries, so that later assignments do not change it. Constants stay as they are.
 pub fn save(cx: &mut Context, value: Value) -> Value {
     value.map(&mut |expr| save_expr(cx, expr))
 }

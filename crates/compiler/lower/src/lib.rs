@@ -1,6 +1,6 @@
 //! Elaboration: from the typed program of the checker to the [IR](forebay_ir).
 //!
-//! Everything that P4 has and the IR has not disappears here:
+//! Features of P4 that the IR does not have are removed here:
 //!
 //! * **instances**: [`elaborate`] walks the tree of instances from `main`, evaluates constructor arguments, gives every
 //!   object its control-plane name ([`names`]);
@@ -9,20 +9,22 @@
 //! * **calls**: [`call`] inlines functions, actions, sub-controls and sub-parsers with copy-in and copy-out;
 //! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them,
 //!   [`tidy`](forebay_ir::passes::tidy) cleans them up;
-//! * **architecture**: [`architecture`] knows the blocks of v1model and PSA, [`externs`] their extern functions and objects;
+//! * **architecture**: [`architecture`] has the blocks of v1model, PSA and PNA, [`externs`] their extern functions and
+//!   objects;
 //! * **control plane**: [`mod@p4info`] describes what a controller can see, from the typed program and not from the IR.
 //!
 //! # How variables are bound
 //!
-//! P4 has no recursion. So while a body is inlined, each variable of the source means one thing, and the
-//! [`environment`] is a plain vector from a variable to its meaning, overwritten whenever its declaration is
-//! inlined again. A control can own tables whose keys and actions read its variables, and those exist once for each
-//! *instance*: so the variables of an instance are bound once and remembered in it.
+//! P4 has no recursion. So while a body is inlined, each variable of the source has one meaning, and the
+//! [`environment`] is a plain vector from variables to meanings. A meaning is overwritten whenever its declaration is
+//! inlined again. A control can own tables whose keys and actions read its variables. These tables exist once for each
+//! *instance*, so the variables of an instance are bound once and their bindings are stored in it.
 //!
 //! # Failures
 //!
-//! What the program does wrong becomes a diagnostic, and lowering goes on with a zero in its place, to find
-//! more. Sizes that a program could choose without bound (slots, blocks, operations, depth of inlining) have [`limits`].
+//! Errors of the program become diagnostics. Lowering then continues with a zero in place of the value, to find
+//! further errors. Sizes that a program could choose without bound (slots, blocks, operations, depth of inlining) have
+//! [`limits`].
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
@@ -73,7 +75,7 @@ use forebay_p4info::model::P4Info;
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::SourceMap;
 
-/// Lowers a program without errors. The result is none exactly when the diagnostics have an error.
+/// Lowers a program without errors. The result is `None` if and only if the diagnostics contain an error.
 pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program>, Diagnostics) {
     let mut cx = context::Context::new(program, sources);
     architecture::lower_main(&mut cx);
@@ -93,18 +95,18 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
     (program, cx.diagnostics)
 }
 
-/// What a P4Runtime control plane sees of a program without errors, for any architecture. Not to be used when the
-/// diagnostics have an error: an `@id` that cannot be given, say.
+/// The P4Info of a program without errors, for any architecture. It must not be used if the diagnostics contain an
+/// error, for example an `@id` that cannot be assigned.
 pub fn p4info(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostics) {
     p4info::build(program, sources)
 }
 
-/// Warnings of what other targets would refuse in a program without errors.
+/// Warnings about what other targets would refuse in a program without errors.
 pub fn portability(program: &hir::Program) -> Diagnostics {
     portability::lints(program)
 }
 
-/// Whether `main` instantiates a package of an architecture that [`lower`] knows. A program without `main`, or for
+/// Whether `main` instantiates a package of an architecture that [`lower`] supports. A program without `main`, or for
 /// another architecture, can be checked but not executed.
 pub fn is_executable(program: &hir::Program) -> bool {
     architecture::main_package(program).is_some_and(|(name, _)| architecture::of_package(name).is_some())

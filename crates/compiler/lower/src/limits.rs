@@ -1,10 +1,10 @@
-//! Bounds on what a program can make lowering build. Real programs stay far below them.
+//! Limits on the size of lowered programs. Real programs stay far below them.
 
 use crate::context::Context;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
-/// The cause that all messages about limits share: a program that is too large is said to be so once.
+/// The cause that all messages about limits share, so that a program that is too large is reported once.
 pub const TOO_LARGE: &str = "the program is too large";
 
 /// Slots of a program.
@@ -22,16 +22,16 @@ pub const MAX_INLINE_DEPTH: usize = 100;
 /// Objects of the instance tree.
 pub const MAX_OBJECTS: usize = 50_000;
 
-/// Elements among which an index that is not constant may choose, nested indices multiplied.
+/// Elements among which an index that is not constant may choose; for nested indices, the product.
 pub const MAX_CHOICES: usize = 4_096;
 
-/// Cases that one case of a select may become.
+/// Cases into which one case of a select may be split.
 pub const MAX_ALTERNATIVES: usize = 1_024;
 
 /// Widest value in bits.
 pub const MAX_WIDTH: u32 = forebay_ir::verify::MAX_WIDTH;
 
-/// Expressions deeper than this are cut up with temporaries, so that whoever recurses over them needs no care.
+/// Deeper expressions are split with temporaries, so that recursion over expressions is safe.
 pub const MAX_EXPRESSION_DEPTH: usize = 48;
 
 /// Entries of a table, members of an action profile, elements of a value set.
@@ -40,7 +40,7 @@ pub const MAX_SIZE: u64 = 1 << 32;
 /// Bytes that the elements of a register, counter or meter may take.
 pub const MAX_ARRAY_BYTES: u64 = 1 << 30;
 
-/// Whether lowering should go on. Reports the first excess at `span`.
+/// Whether lowering should continue. Reports the first excess at `span`.
 pub fn check_size(cx: &mut Context, span: Span) -> bool {
     if cx.aborted {
         return false;
@@ -65,7 +65,7 @@ pub fn check_size(cx: &mut Context, span: Span) -> bool {
     true
 }
 
-/// Runs `inner` one level deeper; none, with a message, when that would be too deep.
+/// Runs `inner` one level deeper. Returns `None`, with a message, if that would be too deep.
 pub fn deeper<T>(cx: &mut Context, span: Span, inner: impl FnOnce(&mut Context) -> T) -> Option<T> {
     if cx.aborted {
         return None;
@@ -84,7 +84,7 @@ pub fn deeper<T>(cx: &mut Context, span: Span, inner: impl FnOnce(&mut Context) 
     Some(result)
 }
 
-/// Runs `inner`, the inlining of a call; none, with a message, when too many calls are inlined in one another.
+/// Runs `inner`, the inlining of a call. Returns `None`, with a message, if calls are nested too deeply.
 pub fn inlined<T>(cx: &mut Context, span: Span, inner: impl FnOnce(&mut Context) -> T) -> Option<T> {
     if cx.aborted {
         return None;

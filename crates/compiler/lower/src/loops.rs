@@ -34,7 +34,7 @@ pub fn general(cx: &mut Context, init: &[Statement], condition: &hir::Expr, upda
 
 /// `for (variable in low .. high) body`: both bounds are evaluated once, both are inside.
 ///
-/// The round after the last is never computed, since it may not be representable.
+/// The value after the last round is never computed, since it may not be representable.
 pub fn range(cx: &mut Context, variable: hir::VarId, low: &hir::Expr, high: &hir::Expr, body: &Block) {
     let storage = statement::declare(cx, variable);
     let signed = types::is_signed(cx, &cx.hir.vars[variable.index()].ty);
@@ -131,7 +131,7 @@ pub fn collection(cx: &mut Context, variable: hir::VarId, collection: &hir::Expr
     graph::start(cx, targets.break_block);
 }
 
-/// The elements in storage of their own.
+/// Copies the elements to storage of their own.
 fn copy_elements(cx: &mut Context, value: Value, element_type: &Type, variable: hir::VarId) -> Place {
     let span = hir_span(cx, variable);
     let mut parts = Vec::new();

@@ -1,7 +1,8 @@
-//! Names that the control plane sees.
+//! Control-plane names.
 //!
-//! A table `t` of the control `MyIngress` is `MyIngress.t`; of its sub-control instance `sub`, `MyIngress.sub.t`. What is
-//! declared at the top level has its plain name. `@name("x")` replaces the last part, `@name(".x")` all of it.
+//! A table `t` of the control `MyIngress` is `MyIngress.t`; one of its sub-control instance `sub` is
+//! `MyIngress.sub.t`. Top-level declarations have their plain names. `@name("x")` replaces the last part,
+//! `@name(".x")` the whole name.
 
 use crate::context::Context;
 use forebay_check::annotations;
@@ -30,7 +31,8 @@ pub fn join(scope: &str, name: &str) -> String {
     }
 }
 
-/// Notes the name of an object of the control plane; an error when another of its kind has it. `kind` is in the plural.
+/// Records the name of a control-plane object; an error when another object of its kind has it. `kind` is in the
+/// plural.
 pub fn declare(cx: &mut Context, kind: &'static str, name: &str, span: Span) {
     let Some(earlier) = cx.controllable.insert((kind, name.to_string()), span) else {
         return;

@@ -35,7 +35,7 @@ pub enum Object {
     Checksum16,
     /// `Hash` and the type of its results.
     Hash(ir::HashAlgorithm, Type),
-    /// `Checksum`, the type of its results, and the slot of what it is now.
+    /// `Checksum`, the type of its results, and the slot with its current value.
     Checksum(ir::HashAlgorithm, Type, ir::SlotId),
     /// `InternetChecksum`: the slot of its sum.
     InternetChecksum(ir::SlotId),
@@ -50,7 +50,7 @@ pub enum Object {
     },
     /// `Digest`
     Digest(ir::DigestId),
-    /// `NumberPool`: its free numbers, their counts, and what a packet says that takes one.
+    /// `NumberPool`: its free numbers, their counts, and the message of a packet that takes one.
     NumberPool {
         /// Ring.
         ring: ir::RegisterId,
@@ -59,33 +59,33 @@ pub enum Object {
         /// Message.
         digest: ir::DigestId,
     },
-    /// `Quota`: the shares that are taken, and what a packet says that takes one.
+    /// `Quota`: the shares that are taken, and the message of a packet that takes one.
     Quota {
         /// Shares.
         taken: ir::RegisterId,
         /// Message.
         digest: ir::DigestId,
     },
-    /// A part of the switch that programs only name.
+    /// A part of the switch that programs can only name.
     Engine,
     /// The packet a parser reads.
     PacketIn,
     /// The packet a deparser writes.
     PacketOut,
-    /// An extern object that the target gives to a block; its methods are reported where they are called.
+    /// An extern object that the target passes to a block. Calls of its methods are reported.
     OfTarget,
-    /// An extern that this architecture does not have; reported where it was made.
+    /// An extern that this architecture does not have. Its instantiation was reported.
     Unsupported,
 }
 
-/// What an instance of a parser or control binds: installed whenever it is applied.
+/// The bindings of a parser or control instance. They are installed whenever it is applied.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Name, the prefix of everything inside.
     pub path: String,
     /// Type parameters.
     pub types: Vec<(TypeVarId, Type)>,
-    /// Constructor parameters; for a control, after its first application, parameters and local variables too.
+    /// Constructor parameters; for a control, after its first application, also parameters and local variables.
     pub vars: Vec<(VarId, Binding)>,
     /// Local instances.
     pub instances: Vec<(InstanceId, ObjectId)>,
@@ -98,9 +98,9 @@ pub struct ControlInstance {
     pub control: ControlId,
     /// Its bindings.
     pub scope: Scope,
-    /// At how many places of the elaborated program it is applied.
+    /// The number of its applications in the elaborated program.
     pub apply_sites: usize,
-    /// Whether it was applied before, so that its parameters and variables have their storage.
+    /// Whether it has been applied, so that its parameters and variables have storage.
     pub is_bound: bool,
     /// Whether it is a block of the architecture, whose actions can leave it with a plain exit.
     pub is_top: bool,

@@ -48,7 +48,7 @@ pub fn binary(cx: &mut Context, op: BinaryOp, left: &hir::Expr, right: &hir::Exp
     apply(cx, op, left, right, signed, span)
 }
 
-/// The operator on values; `signed` says how the left operand is read.
+/// Applies the operator to values; `signed` says how the left operand is interpreted.
 pub fn apply(cx: &mut Context, op: BinaryOp, left: Value, right: Value, signed: bool, span: Span) -> Value {
     match op {
         BinaryOp::Eq => Value::Scalar(compare::equal(&left, &right)),
@@ -60,7 +60,7 @@ pub fn apply(cx: &mut Context, op: BinaryOp, left: Value, right: Value, signed: 
                 let amount = Expr::Const(Bits::from_bigint(width, &amount));
                 Value::Scalar(scalars(op, left, amount, signed))
             }
-            // A value of fixed width cast to `int`: arithmetic on it is modulo 2^W of the width it had.
+            // A value of fixed width that was cast to `int`: arithmetic on it is modulo 2^W of its original width.
             (Value::Scalar(left), Value::Integer(right)) => {
                 let right = Expr::Const(Bits::from_bigint(left.width(&cx.program), &right));
                 Value::Scalar(scalars(op, left, right, signed))
@@ -107,7 +107,7 @@ fn scalars(op: BinaryOp, left: Expr, right: Expr, signed: bool) -> Expr {
     build::binary(op, left, right)
 }
 
-/// Operators on compile-time integers that depend on constructor parameters; all others are folded by the checker.
+/// Operators on compile-time integers that depend on constructor parameters. The checker has folded all others.
 fn integers(cx: &mut Context, op: BinaryOp, left: BigInt, right: BigInt, span: Span) -> Value {
     let shift = right.to_u64().filter(|amount| *amount <= MAX_INTEGER_SHIFT);
     let number = match op {
@@ -133,7 +133,7 @@ fn integers(cx: &mut Context, op: BinaryOp, left: BigInt, right: BigInt, span: S
     Value::Integer(number)
 }
 
-/// `&&` and `||`: the right operand is evaluated only if the left one leaves the result open (§8.5).
+/// `&&` and `||`: the right operand is evaluated only if the left one does not determine the result (§8.5).
 fn short_circuit(cx: &mut Context, is_and: bool, left: &hir::Expr, right: &hir::Expr) -> Expr {
     let left = expression::scalar(cx, left);
     if let Some(known) = build::as_bool(&left) {

@@ -50,7 +50,7 @@ pub fn lower_top(cx: &mut Context, id: ObjectId, params: Vec<Binding>) -> Option
     Some(graph::end(cx, interrupted))
 }
 
-/// Inlines the application of a sub-parser. When it rejects, so does the parser around it.
+/// Inlines the application of a sub-parser. If it rejects, the parser around it rejects, too.
 pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
     let Some(instance) = instance(cx, id) else { return };
     let parser = &cx.hir.parsers[instance.parser.index()];
@@ -72,7 +72,7 @@ pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
     cx.body.enter_scope(outer_scope);
 }
 
-/// Appends the local declarations and all states; the current block goes on to the start state.
+/// Appends the local declarations and all states; the current block continues at the start state.
 fn states(cx: &mut Context, body: &ParserBody, prefix: &str, accept: BlockId) {
     for local in &body.locals {
         if let Local::Var(var, value) = local {

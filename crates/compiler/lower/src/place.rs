@@ -1,7 +1,7 @@
 //! L-values: what can be assigned to, passed as `out`, or extracted into.
 //!
-//! An index that is not constant makes a place one of several; which one it is, is said by conditions of which at most
-//! one holds. Reading such a place selects among the elements, writing it assigns every element its old or the new value.
+//! An index that is not constant makes a place one of several choices. Guards determine the choice; at most one guard
+//! holds. Reading such a place selects among the elements; writing it assigns every element its old or the new value.
 
 use crate::build;
 use crate::context::Context;
@@ -22,16 +22,16 @@ use num_traits::ToPrimitive;
 /// An l-value.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// What it may be.
+    /// The alternatives.
     pub choices: Vec<Choice>,
-    /// The part of a scalar that is meant.
+    /// The bits of a scalar, if it is not all of them.
     pub part: Option<Part>,
 }
 
 /// One of the storages that a place may be.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// When it is this one; none if it always is.
+    /// The condition under which it is this one; `None` if it always is.
     pub guard: Option<Expr>,
     /// The storage.
     pub storage: Storage,
@@ -53,7 +53,7 @@ pub enum Part {
     Moving {
         /// Lowest.
         low: Expr,
-        /// How many.
+        /// The number of bits.
         width: u32,
     },
 }
@@ -71,7 +71,7 @@ impl Place {
         }
     }
 
-    /// The storage, if there is only one and all of it is meant, and assigning to it changes nothing else.
+    /// The storage, if there is only one, all of it is meant, and assigning to it changes nothing else.
     pub fn as_storage(&self) -> Option<&Storage> {
         match (self.choices.as_slice(), &self.part) {
             (
@@ -178,7 +178,7 @@ pub fn is_stored(cx: &Context, expr: &hir::Expr) -> bool {
     }
 }
 
-/// The place that an expression denotes. Indices are evaluated, and saved where a later assignment could change them.
+/// The place that an expression denotes. Indices are evaluated, and saved if a later assignment could change them.
 pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
     match &expr.kind {
         ExprKind::Var(var) => match cx.environment.var(*var) {
@@ -261,7 +261,8 @@ fn element(cx: &mut Context, base: &hir::Expr, index: &hir::Expr) -> Place {
     }
 }
 
-/// The value now in a place of the given type. An index out of range reads the last element: any value would do (§8.19).
+/// The current value of a place of the given type. An index out of range reads the last element, because any value is
+/// allowed (§8.19).
 pub fn read(cx: &mut Context, place: &Place, ty: &Type) -> Value {
     let Some((last, others)) = place.choices.split_last() else {
         let ty = crate::types::resolve(cx, ty);
@@ -280,7 +281,7 @@ pub fn read(cx: &mut Context, place: &Place, ty: &Type) -> Value {
     }
 }
 
-/// More alternatives than this are not chained but arranged as a tree, so that expressions stay shallow.
+/// More alternatives than this are not chained but form a tree, so that expressions stay shallow.
 const LONGEST_CHAIN: usize = 16;
 
 /// The first candidate whose guard holds, or `otherwise`.

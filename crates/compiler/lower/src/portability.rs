@@ -1,7 +1,8 @@
-//! What other targets of the same program refuse.
+//! Lints for what other targets of the same program refuse.
 //!
-//! The list is what p4c's back ends report: for BMv2 (`p4c-bm2-ss`, and what simple_switch stops at), and for Tofino, whose
-//! match-action stages compute with less. It looks at the typed program as it is written, used or not.
+//! The list is what p4c's back ends report: for BMv2 (`p4c-bm2-ss`, and what makes simple_switch stop), and for
+//! Tofino, whose match-action stages support fewer operations. It examines the typed program as written, whether used
+//! or not.
 
 use crate::walk::{self, Node};
 use forebay_check::hir::{
@@ -35,7 +36,7 @@ struct Lints<'a> {
     found: Diagnostics,
 }
 
-/// Warns of what is not portable.
+/// Warns about what is not portable.
 pub fn lints(program: &Program) -> Diagnostics {
     let mut lints = Lints {
         program,
@@ -206,7 +207,7 @@ impl<'a> Lints<'a> {
         }
     }
 
-    /// The bits that a call of `emit` puts into the packet at most.
+    /// The most bits that a call of `emit` adds to the packet.
     fn emitted_bits(&self, call: &Call) -> u64 {
         let Callee::Method {
             extern_type, method, ..

@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 /// The keys of a select, flattened: the columns that every case fills.
 struct Columns {
     keys: Vec<Expr>,
-    /// For each key of the source: its first column, how many it has, whether it is signed.
+    /// For each key of the source: its first column, its number of columns, and whether it is signed.
     spans: Vec<(usize, usize, bool)>,
 }
 
@@ -112,8 +112,8 @@ fn columns(cx: &mut Context, keys: &[hir::Expr]) -> Columns {
     columns
 }
 
-/// What a keyset says of its key's columns: alternatives, of which each has a set for each column. A condition that no
-/// keyset of the IR can express is added to `conditions` instead.
+/// The alternatives of a keyset for its key's columns, each with a set for each column. A condition that no keyset of
+/// the IR can express is added to `conditions` instead.
 fn keyset_columns(
     cx: &mut Context,
     columns: &Columns,

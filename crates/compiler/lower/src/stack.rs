@@ -1,7 +1,7 @@
 //! Header stacks (§8.20, §13.9): `next`, `last`, `lastIndex`, `push_front`, `pop_front`.
 //!
-//! Each stack has a slot `nextIndex`. In a parser, `next` of a full stack and `last` of an empty one end the parser with
-//! `error.StackOutOfBounds`.
+//! Each stack has a slot `nextIndex`. In a parser, `next` of a full stack and `last` of an empty stack end the parser
+//! with `error.StackOutOfBounds`.
 
 use crate::assign;
 use crate::build;
@@ -17,7 +17,7 @@ use forebay_ir::{BinaryOp, BodyKind, Expr, Terminator};
 /// Width of `nextIndex` and of indices derived from it.
 const INDEX_WIDTH: u32 = 32;
 
-/// Their type.
+/// The type of indices.
 const INDEX: Scalar = Scalar {
     width: INDEX_WIDTH,
     signed: false,

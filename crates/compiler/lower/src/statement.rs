@@ -25,8 +25,8 @@ pub fn block(cx: &mut Context, block: &Block) {
     atomically(cx, &block.annotations, |cx| statements(cx, &block.statements));
 }
 
-/// Lowers what the annotations may say is one atomic section (P4_16 §18.4.1). A section inside another is part of it. Who
-/// leaves it early ends it when the body ends, or the next section begins.
+/// Lowers something that annotations may mark as an atomic section (P4_16 §18.4.1). A section within another one is
+/// part of it. A section that is left early ends when the body ends, or the next section begins.
 pub fn atomically(cx: &mut Context, annotations: &Annotations, inner: impl FnOnce(&mut Context)) {
     if !annotations::has(annotations, "atomic") {
         return inner(cx);
@@ -42,7 +42,7 @@ pub fn atomically(cx: &mut Context, annotations: &Annotations, inner: impl FnOnc
     }
 }
 
-/// Lowers statements in order; what cannot be reached is left out.
+/// Lowers statements in order; unreachable ones are left out.
 pub fn statements(cx: &mut Context, statements: &[Statement]) {
     for statement in statements {
         forebay_budget::check();
@@ -100,7 +100,7 @@ fn lower(cx: &mut Context, statement: &Statement) {
             body,
         } => loops::collection(cx, *variable, collection, body),
         StatementKind::Var(var, value) => variable(cx, *var, value.as_ref()),
-        // Elaborated with the parser or control around it.
+        // Already elaborated with the parser or control around it.
         StatementKind::Instance(_) => {}
     }
 }
@@ -139,8 +139,8 @@ fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place) {
     }
 }
 
-/// Operator and right operand of an assignment `target op= right`, which the checker has made `target = target op right`,
-/// when evaluating the target has effects, which must not happen twice.
+/// Operator and right operand of an assignment `target op= right`, which the checker has converted to `target = target
+/// op right`. Needed when evaluating the target has effects, which must not happen twice.
 fn compound<'e>(target: &hir::Expr, value: &'e hir::Expr) -> Option<(BinaryOp, &'e hir::Expr)> {
     match &value.kind {
         ExprKind::Binary(op, left, right) if left.span == target.span && expression::has_effects(target) => {
@@ -180,7 +180,7 @@ pub fn declare(cx: &mut Context, var: hir::VarId) -> storage::Storage {
     storage
 }
 
-/// What executing a declaration does.
+/// Appends the effects of executing a declaration.
 pub fn initialise(cx: &mut Context, storage: &storage::Storage, value: Option<&hir::Expr>) {
     match value {
         Some(value) => {

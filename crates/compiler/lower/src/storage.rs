@@ -91,7 +91,7 @@ impl Storage {
         }
     }
 
-    /// The slots that say what exists: validity bits, stacks' `nextIndex`, lengths of varbits outside headers.
+    /// The slots that determine what exists: validity bits, stacks' `nextIndex`, lengths of varbits outside headers.
     pub fn state_slots(&self) -> Vec<SlotId> {
         let mut slots = Vec::new();
         self.collect_state_slots(&mut slots);
@@ -108,7 +108,7 @@ impl Storage {
         self.components().iter().for_each(|part| part.collect_state_slots(into));
     }
 
-    /// The value now in the storage.
+    /// The current value of the storage.
     pub fn read(&self) -> Value {
         let all = |parts: &[Storage]| parts.iter().map(Storage::read).collect();
         match self {
@@ -222,7 +222,7 @@ impl Allocation {
             .collect()
     }
 
-    /// One slot; inside a header it is one of its fields.
+    /// Allocates one slot; inside a header it becomes one of the header's fields.
     fn field(&mut self, cx: &mut Context, scalar: Scalar, name: &str) -> SlotId {
         if scalar.width > limits::MAX_WIDTH {
             cx.error(
@@ -319,8 +319,8 @@ impl Allocation {
     }
 }
 
-/// Makes headers invalid and stacks empty, as a variable is when its declaration is executed (§8.18, §8.20): slots are
-/// zero when a packet enters, but a declaration in a loop, a state or an inlined call may be executed again.
+/// Makes headers invalid and stacks empty, as when a variable's declaration is executed (§8.18, §8.20). Slots are zero
+/// when a packet enters, but a declaration in a loop, a state or an inlined call may be executed again.
 pub fn reset(cx: &mut Context, storage: &Storage) {
     for slot in storage.state_slots() {
         let width = cx.program.slot(slot).width;

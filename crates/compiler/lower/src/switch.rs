@@ -52,7 +52,7 @@ pub fn on_value(cx: &mut Context, expr: &hir::Expr, cases: &[(Vec<Option<hir::Ex
     select(cx, key, labels);
 }
 
-/// Goes to the block whose labels have the key's value; the label none stands for all other values.
+/// Jumps to the block whose labels contain the key's value; the label `None` stands for all other values.
 fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) {
     let after = graph::new_block(cx);
     let targets: Vec<BlockId> = cases.iter().map(|_| graph::new_block(cx)).collect();

@@ -1,7 +1,7 @@
 //! Tables and their application.
 //!
-//! A table exists once for each instance of its control, made when it is first applied; tables that nothing applies
-//! disappear.
+//! A table exists once for each instance of its control, and is made when it is first applied. Tables that are never
+//! applied disappear.
 
 use crate::action;
 use crate::context::Context;
@@ -25,10 +25,10 @@ use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
-/// Size of a table that does not say it.
+/// The size of a table without a `size` property.
 const DEFAULT_SIZE: u64 = 1024;
 
-/// `t.apply()`; `hit` and `action_run` receive what became of it.
+/// `t.apply()`; `hit` and `action_run` receive the results.
 pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_run: Option<SlotId>) {
     let hir::ExprKind::Table(id) = table.kind else { return };
     let Some(owner) = cx.control.filter(|_| cx.body.kind() == BodyKind::Control) else {
@@ -44,7 +44,7 @@ pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_ru
     }
     let mut keys = evaluate_keys(cx, id);
     if entries_may_change(cx, id) {
-        // Actions name the entry by the key that was looked up.
+        // Actions identify the entry by the key that was looked up.
         keys.iter_mut().for_each(|key| key.is_computed = true);
     }
     let known = control::instance(cx, owner).and_then(|instance| instance.tables.get(&id).copied());
@@ -107,7 +107,7 @@ fn evaluate_keys(cx: &mut Context, id: hir::TableId) -> Vec<Key> {
     keys
 }
 
-/// Where a key is computed, the table reads a slot of its own: every application fills it.
+/// If a key is computed, the table reads a slot, which every application must set.
 fn assign_computed_keys(cx: &mut Context, table: ir::TableId, keys: Vec<Key>) {
     for (index, key) in keys.into_iter().enumerate() {
         let declared = cx.program.tables[table.index()]
@@ -138,7 +138,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     let default_action = default_action(cx, table, &mut actions);
     let entries = entries::lower(cx, table, &keys, &actions);
     let size = table.size.as_ref().map(|size| constant_size(cx, size));
-    // Programs write 0 for a table that is only there to be seen in a log; p4c takes it for no size.
+    // Programs write size 0 for a table that exists only to be logged; p4c treats it as no size.
     let size = size.filter(|size| *size > 0).unwrap_or(DEFAULT_SIZE);
     let id_in_program = ir::TableId(cx.program.tables.len() as u32);
     let mut lowered = ir::Table {
@@ -228,7 +228,7 @@ fn list_action(cx: &mut Context, owner: ObjectId, listed: &hir::TableAction) -> 
     }
 }
 
-/// The default action; `NoAction` where the program names none, added to the list if it is not in it (§14.2.1.3).
+/// The default action; `NoAction` if the program names none, which is added to the list if necessary (§14.2.1.3).
 fn default_action(cx: &mut Context, table: &hir::Table, actions: &mut Vec<ir::TableAction>) -> ir::ActionCall {
     if let Some(default) = &table.default_action {
         let args = action_data(cx, actions, default.action, &default.args);
@@ -264,7 +264,7 @@ fn default_action(cx: &mut Context, table: &hir::Table, actions: &mut Vec<ir::Ta
     }
 }
 
-/// What runs for empty groups of the table's selector, which there must be.
+/// The action for empty groups of the table's selector. The table must have a selector.
 fn empty_group_action(cx: &mut Context, table: &hir::Table, lowered: &ir::Table) -> Option<ir::ActionCall> {
     let written = table.empty_group_action.as_ref()?;
     let profile = lowered.implementation.map(|profile| profile.index());
@@ -355,7 +355,8 @@ pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
     }
 }
 
-/// Whether actions of a table may change its entries: it has one of the properties for that, which is not `false`.
+/// Whether actions of a table may change its entries: whether the table has one of the properties for that, and it is
+/// not `false`.
 fn entries_may_change(cx: &mut Context, id: hir::TableId) -> bool {
     let properties = &cx.hir.tables[id.index()].properties;
     properties
@@ -364,7 +365,7 @@ fn entries_may_change(cx: &mut Context, id: hir::TableId) -> bool {
         .any(|property| expression::expression(cx, &property.value) != Value::boolean(false))
 }
 
-/// Whether a property of a table is there with this truth value.
+/// Whether a property of a table exists and has this truth value.
 pub fn property_is(cx: &mut Context, id: hir::TableId, name: &str, expected: bool) -> bool {
     let properties = &cx.hir.tables[id.index()].properties;
     let property = properties.iter().find(|property| property.name == name);
@@ -376,7 +377,7 @@ fn adds_on_miss(cx: &mut Context, id: hir::TableId) -> bool {
     property_is(cx, id, learning::ADD_ON_MISS, true)
 }
 
-/// Whether idle entries of a table are deleted and not told to the control plane.
+/// Whether idle entries of a table are deleted instead of being reported to the control plane.
 fn deletes_idle(cx: &mut Context, id: hir::TableId) -> bool {
     let properties = &cx.hir.tables[id.index()].properties;
     properties.iter().any(|property| {
@@ -390,7 +391,7 @@ fn deletes_idle(cx: &mut Context, id: hir::TableId) -> bool {
     })
 }
 
-/// A table that the data plane adds entries to has exact keys.
+/// Checks that a table to which the data plane adds entries has exact keys.
 fn check_learning_keys(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKey]) {
     for (key, declared) in keys.iter().zip(&table.keys) {
         if key.match_kind != MatchKind::Exact {
@@ -404,7 +405,7 @@ fn check_learning_keys(cx: &mut Context, table: &hir::Table, keys: &[ir::TableKe
     }
 }
 
-/// What a property of a table says, by whatever name the architecture has for it.
+/// The meaning of a table property, which has different names in different architectures.
 #[derive(Clone, Copy, PartialEq)]
 enum Property {
     Implementation,
@@ -489,7 +490,7 @@ fn property_object(
     object
 }
 
-/// Reports a property whose value is not the one object that it takes.
+/// Reports a property whose value is not a single object of the required kind.
 fn wrong_object(cx: &mut Context, property: &hir::TableProperty, kind: Property) {
     let is_list = matches!(
         property.value.ty,

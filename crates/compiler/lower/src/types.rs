@@ -1,4 +1,4 @@
-//! Types during elaboration: type variables replaced, widths known.
+//! Types during elaboration: type variables are replaced, and widths are known.
 
 use crate::context::Context;
 use forebay_check::hir::{CompositeId, Type};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// The width of `error` values and of enums without representation.
 pub const NAME_WIDTH: u32 = 32;
 
-/// The type with its type variables replaced by what they stand for now.
+/// The type with its type variables replaced by their current meanings.
 pub fn resolve(cx: &Context, ty: &Type) -> Type {
     substitute(ty, &|var| cx.environment.type_var(var).cloned())
 }
@@ -51,7 +51,7 @@ pub struct Scalar {
     pub signed: bool,
 }
 
-/// Width and sign of a type that is stored in one slot; none for all others.
+/// Width and sign of a type that is stored in one slot; `None` for all others.
 pub fn scalar(cx: &Context, ty: &Type) -> Option<Scalar> {
     let unsigned = |width| Some(Scalar { width, signed: false });
     match ty {
@@ -77,7 +77,7 @@ pub fn is_signed(cx: &Context, ty: &Type) -> bool {
     scalar(cx, ty).is_some_and(|scalar| scalar.signed)
 }
 
-/// Names and types of a composite's fields, its type parameters replaced by `args`.
+/// Names and types of a composite's fields, with its type parameters replaced by `args`.
 pub fn fields(cx: &Context, id: CompositeId, args: &[Type]) -> Vec<(String, Type)> {
     let composite = &cx.hir.composites[id.index()];
     let meaning = |var| {
@@ -98,7 +98,7 @@ pub fn fields(cx: &Context, id: CompositeId, args: &[Type]) -> Vec<(String, Type
         .collect()
 }
 
-/// How many single values a value of a resolved type consists of.
+/// The number of scalars in a value of a resolved type.
 pub fn leaf_count(cx: &Context, ty: &Type) -> u64 {
     let sum = |count: u64, ty: &Type| count.saturating_add(leaf_count(cx, ty));
     match ty {
@@ -110,7 +110,7 @@ pub fn leaf_count(cx: &Context, ty: &Type) -> u64 {
     }
 }
 
-/// Which kind of composite a resolved type is.
+/// The kind of composite that a resolved type is.
 pub fn composite_kind(cx: &Context, ty: &Type) -> Option<CompositeKind> {
     match ty {
         Type::Composite(id, _) => Some(cx.hir.composites[id.index()].kind),

@@ -19,11 +19,11 @@ pub enum Value {
     Integer(BigInt),
     /// `string`
     Text(String),
-    /// `varbit`: the bits right-aligned, and how many there are (width 32).
+    /// `varbit`: the bits, right-aligned, and their number (width 32).
     Varbit {
         /// Bits.
         value: Expr,
-        /// How many.
+        /// The number of bits.
         length: Expr,
     },
     /// A header.
@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// The expression of a scalar; none for everything else.
+    /// The expression of a scalar; `None` for everything else.
     pub fn expr(self) -> Option<Expr> {
         match self {
             Value::Scalar(expr) => Some(expr),
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// Every leaf replaced. Validity bits and lengths are leaves as well.
+    /// The value with every leaf replaced. Validity bits and lengths are leaves, too.
     pub fn map(self, change: &mut dyn FnMut(Expr) -> Expr) -> Value {
         let all = |values: Vec<Value>, change: &mut dyn FnMut(Expr) -> Expr| {
             values.into_iter().map(|value| value.map(change)).collect::<Vec<_>>()
@@ -188,8 +188,8 @@ pub fn mux(condition: &Expr, then_value: Value, else_value: Value) -> Value {
     }
 }
 
-/// The default value of a resolved type: zero, false, invalid, `NoError`, the first member. A type that no program may
-/// store, being too large, has none: whoever stores the value reports that.
+/// The default value of a resolved type: zero, false, invalid, `NoError`, the first member. A type that is too large
+/// to store has none; code that stores the value reports that.
 pub fn zero(cx: &Context, ty: &Type) -> Value {
     if types::leaf_count(cx, ty) > limits::MAX_SLOTS as u64 {
         Value::Void
@@ -238,7 +238,7 @@ fn zero_of(cx: &Context, ty: &Type) -> Value {
     }
 }
 
-/// Whether the expression reads a slot for which `is_read` says yes.
+/// Whether the expression reads a slot for which `is_read` is true.
 pub fn reads(expr: &Expr, is_read: &dyn Fn(SlotId) -> bool) -> bool {
     match expr {
         Expr::Slot(slot) => is_read(*slot),

@@ -3,13 +3,13 @@
 use forebay_check::hir::{Argument, Block, Call, Callee, Expr, ExprKind, Statement, StatementKind};
 use forebay_syntax::source::Span;
 
-/// What is met on the way.
+/// What a walk visits.
 pub enum Node<'a> {
-    /// A statement, before what is in it.
+    /// A statement, before its contents.
     Statement(&'a Statement),
-    /// A call, before what is in it, and its place.
+    /// A call, before its contents, and its location.
     Call(&'a Call, Span),
-    /// An operator on two operands or an index, before what is in it.
+    /// An operator on two operands or an index, before its contents.
     Operation(&'a Expr),
 }
 

@@ -1,4 +1,4 @@
-//! Values as strings of bits: fields in order, the first one highest, as on the wire.
+//! Values as strings of bits: fields in order, with the first one in the highest bits, as on the wire.
 
 use crate::build;
 use crate::context::Context;
@@ -8,7 +8,7 @@ use crate::value::Value;
 use forebay_check::hir::Type;
 use forebay_ir::Expr;
 
-/// Bits of a value of a type; none for types without a fixed number.
+/// Bits of a value of a type; `None` for types without a fixed width.
 pub fn bit_width(cx: &Context, ty: &Type) -> Option<u64> {
     if let Some(scalar) = types::scalar(cx, ty) {
         return Some(u64::from(scalar.width));
@@ -24,7 +24,7 @@ pub fn bit_width(cx: &Context, ty: &Type) -> Option<u64> {
     }
 }
 
-/// The value of a type that has a fixed number of bits, from `whole`, which is `width` bits wide.
+/// The value of a type of fixed width from the bits of `whole`, which is `width` bits wide.
 pub fn from_bits(cx: &Context, ty: &Type, whole: &Expr, width: u32) -> Value {
     let mut rest = width;
     cut(cx, ty, whole, width, &mut rest)

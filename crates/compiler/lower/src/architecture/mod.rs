@@ -1,8 +1,8 @@
 //! The blocks of the architectures and what they share.
 //!
-//! An architecture passes headers and metadata from block to block. So the blocks share one storage for each of them, and
-//! the parameters of every block are bound to it. v1model is here, with what all architectures need; [`psa`] and
-//! [`pna`] are beside it.
+//! An architecture passes headers and metadata from block to block. So the blocks share one storage for each of them,
+//! to which the parameters of every block are bound. This module has v1model, and what all architectures need; [`psa`]
+//! and [`pna`] have the others.
 
 pub mod pna;
 mod psa;
@@ -95,7 +95,7 @@ pub fn lower_main(cx: &mut Context) {
     }
 }
 
-/// The parsers and controls that a package was instantiated with; none when the value is no package.
+/// The parsers and controls that a package was instantiated with; `None` when the value is not a package.
 fn package_args(cx: &Context, value: Option<&Value>) -> Option<Vec<ObjectId>> {
     let Some(Value::Object(id)) = value else { return None };
     let Object::Package(args) = cx.object(*id) else {
@@ -108,7 +108,7 @@ fn package_args(cx: &Context, value: Option<&Value>) -> Option<Vec<ObjectId>> {
     args.iter().map(block).collect()
 }
 
-/// The parameters of a parser or control, in whose scope names are resolved from here on.
+/// The parameters of a parser or control. From here on, names are resolved in its scope.
 fn params<'c>(cx: &mut Context<'c>, block: ObjectId) -> Option<&'c [hir::Param]> {
     let (params, scope) = match cx.object(block).clone() {
         Object::Parser(instance) => (&cx.hir.parsers[instance.parser.index()].params, instance.scope),
@@ -119,7 +119,7 @@ fn params<'c>(cx: &mut Context<'c>, block: ObjectId) -> Option<&'c [hir::Param]>
     Some(params)
 }
 
-/// Storage for a parameter of a block, under its name, with something in front if that is given.
+/// Storage for a parameter of a block, under its name, with a prefix if one is given.
 fn param_storage(
     cx: &mut Context,
     block: ObjectId,
@@ -137,8 +137,8 @@ fn param_storage(
     Some(storage::allocate(cx, &ty, &name, kind, var.span))
 }
 
-/// Storage for a parameter that is a struct of intrinsic metadata. Its fields are known by their names with the struct's
-/// in front.
+/// Storage for a parameter that is a struct of intrinsic metadata. The names of its fields have the struct's name as a
+/// prefix.
 fn name_intrinsics(cx: &mut Context, block: ObjectId, index: usize, name: &str) -> Option<Storage> {
     let param = params(cx, block)?.get(index)?;
     let var = &cx.hir.vars[param.var.index()];
@@ -153,7 +153,7 @@ fn name_intrinsics(cx: &mut Context, block: ObjectId, index: usize, name: &str) 
     Some(storage)
 }
 
-/// Lowers a block, whose parameters after the packet's, if it has one, are stored there.
+/// Lowers a block. Its parameters after the packet's, if it has one, are bound to `stored`.
 fn block_bodies(cx: &mut Context, role: Role, block: ObjectId, stored: &[&Storage]) -> Option<()> {
     let count = params(cx, block)?.len();
     let stored = stored.iter().map(|storage| Binding::Storage((*storage).clone()));
@@ -177,7 +177,7 @@ fn block_bodies(cx: &mut Context, role: Role, block: ObjectId, stored: &[&Storag
     (!cx.aborted).then_some(())
 }
 
-/// What the parameters after the first ones are bound to that are extern objects of the target. These are not executed.
+/// Bindings of further parameters that are extern objects of the target. These are not executed.
 fn further_objects(cx: &mut Context, block: ObjectId, first: usize) -> Vec<Binding> {
     let declared = params(cx, block).unwrap_or_default();
     let hir = cx.hir;
@@ -192,7 +192,7 @@ fn further_objects(cx: &mut Context, block: ObjectId, first: usize) -> Vec<Bindi
         .collect()
 }
 
-/// A block that a program may leave out: it does nothing.
+/// An empty body for a block that the program leaves out.
 fn empty_body(cx: &mut Context, role: Role) {
     let interrupted = graph::begin(cx, format!("{role:?}"), role.kind());
     let body = graph::end(cx, interrupted);
@@ -238,7 +238,7 @@ fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
 }
 
 impl Shared {
-    /// What is passed to a block of v1model after the packet, in order.
+    /// The storages for the parameters of a v1model block after the packet's, in order.
     fn of_block(&self, role: Role) -> Vec<&Storage> {
         match role {
             Role::VerifyChecksum | Role::ComputeChecksum => vec![&self.headers, &self.metadata],
@@ -252,7 +252,7 @@ fn packet(cx: &mut Context, object: Object) -> Binding {
     Binding::Value(Value::Object(cx.add_object(object)))
 }
 
-/// Allocates what the blocks share, with the types and names of the parser's parameters.
+/// Allocates the shared storages, with the types and names of the parser's parameters.
 fn share(cx: &mut Context, parser: ObjectId) -> Option<Shared> {
     let Object::Parser(instance) = cx.object(parser).clone() else {
         return None;
@@ -294,8 +294,8 @@ fn name_standard_metadata(cx: &mut Context, storage: &Storage, ty: &Type) {
     }
 }
 
-/// Collects the fields that `@field_list(i)` marks; a marked struct is all of its fields. `lists` are the lists that the
-/// struct around is in.
+/// Collects the fields that `@field_list(i)` marks; a marked struct stands for all of its fields. `lists` are the
+/// lists of the enclosing struct.
 fn field_lists(cx: &mut Context, storage: &Storage, ty: &Type, lists: &mut BTreeSet<u32>) {
     let Type::Composite(id, args) = ty else { return };
     let declared = &cx.hir.composites[id.index()].fields;

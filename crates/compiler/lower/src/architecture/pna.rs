@@ -38,7 +38,7 @@ pub fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
     }
 }
 
-/// A slot of intrinsic metadata that programs change by calling functions; made when it is used first.
+/// A slot of intrinsic metadata that programs change by calling functions. It is made on first use.
 pub fn request(cx: &mut Context, name: &str, width: u32) -> forebay_ir::SlotId {
     if let Some(slot) = cx.program.intrinsic.get(name) {
         return *slot;
@@ -69,7 +69,7 @@ fn lower(cx: &mut Context, parser: ObjectId, pre: Option<ObjectId>, main: Object
     block_bodies(cx, Role::MainDeparser, deparser, &[&hdr, &meta, &output])
 }
 
-/// What the parameters of the pre control are bound to.
+/// The storages for the parameters of the pre control.
 fn pre_storages(cx: &mut Context, pre: ObjectId, parser: ObjectId, [hdr, meta]: [&Storage; 2]) -> Option<Vec<Storage>> {
     Some(vec![
         shared(cx, (pre, 0), (parser, 1), hdr)?,
@@ -79,7 +79,7 @@ fn pre_storages(cx: &mut Context, pre: ObjectId, parser: ObjectId, [hdr, meta]: 
     ])
 }
 
-/// The storage of another block's parameter if the types are the same, and storage of its own otherwise.
+/// The storage of another block's parameter if the types are equal, and new storage otherwise.
 fn shared(
     cx: &mut Context,
     (block, index): (ObjectId, usize),

@@ -1,8 +1,8 @@
 //! PSA: the blocks of `PSA_Switch` and what they share.
 //!
-//! Headers and user metadata are shared by the blocks of each side; nothing of them crosses the queue. What a deparser
-//! writes for a later parser (`normal_meta`, `resubmit_meta`, ...) is stored once for both: its slots are the field lists
-//! that the architecture's graph preserves.
+//! The blocks of each side share headers and user metadata, which do not cross the queue. What a deparser writes for a
+//! later parser (`normal_meta`, `resubmit_meta`, ...) is stored once for both: its slots are the field lists that the
+//! architecture's graph preserves.
 
 use super::{block_bodies, name_intrinsics, package_args, param_storage};
 use crate::context::Context;
@@ -16,7 +16,7 @@ use forebay_syntax::source::Span;
 /// The package of PSA.
 pub const PACKAGE: &str = "PSA_Switch";
 
-/// Field lists, by what they are for; `forebay-arch` knows the same numbers.
+/// Numbers of field lists by purpose; `forebay-arch` has the same numbers.
 mod list {
     pub(super) const NORMAL: u32 = 0;
     pub(super) const RESUBMIT: u32 = 1;
@@ -111,7 +111,7 @@ fn intrinsic(cx: &mut Context, block: ObjectId, index: usize, name: &str) -> Opt
     name_intrinsics(cx, block, index, name)
 }
 
-/// Storage of what comes with a packet to a later parser.
+/// Storage for what a packet carries to a later parser.
 fn carried(cx: &mut Context, block: ObjectId, index: usize, list: u32) -> Option<Storage> {
     let storage = param_storage(cx, block, index, None, SlotKind::Metadata)?;
     cx.program.field_lists.insert(list, storage.slots());

@@ -12,8 +12,8 @@ use forebay_ir::{CustomCrc, DataItem, Expr, HashAlgorithm, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
-/// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`, with parameters of the
-/// control plane if it is a custom one.
+/// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`. A custom
+/// algorithm gets parameters that the control plane may set.
 pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
     match CustomCrc::from_name(&name.to_lowercase()) {
         Some(crc) => calculations::add(cx, crc),
@@ -21,7 +21,7 @@ pub fn algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
     }
 }
 
-/// The same where no parameters can be set: the custom CRCs are the plain ones.
+/// An algorithm whose parameters cannot be set: custom CRCs are the plain ones.
 pub fn fixed_algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorithm {
     if let Some(crc) = CustomCrc::from_name(&name.to_lowercase()) {
         return crc.plain();
@@ -139,7 +139,7 @@ pub fn checksum16(cx: &mut Context, args: &Args) -> Value {
     Value::Scalar(Expr::Slot(slot))
 }
 
-/// A value as what is hashed: its scalars and varbits in order, headers by their fields.
+/// A value as data to be hashed: its scalars and varbits in order, headers by their fields.
 pub fn data_items(cx: &mut Context, value: &Value) -> Vec<DataItem> {
     let mut items = Vec::new();
     collect(cx, value, &mut items);

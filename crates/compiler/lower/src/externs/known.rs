@@ -2,7 +2,7 @@
 
 use forebay_ir::Architecture;
 
-/// Extern functions that programs for an architecture can call.
+/// Extern functions that programs for an architecture may call.
 pub fn functions(architecture: Architecture) -> Vec<&'static str> {
     let own = match architecture {
         Architecture::V1Model => V1MODEL_FUNCTIONS,
@@ -12,7 +12,7 @@ pub fn functions(architecture: Architecture) -> Vec<&'static str> {
     [CORE_FUNCTIONS, own, LEARNING_FUNCTIONS].concat()
 }
 
-/// Extern objects that programs for an architecture can instantiate.
+/// Extern objects that programs for an architecture may instantiate.
 pub fn objects(architecture: Architecture) -> Vec<&'static str> {
     let own: &[&[&str]] = match architecture {
         Architecture::V1Model => &[V1MODEL_OBJECTS],
@@ -69,7 +69,7 @@ const PNA_FUNCTIONS: &[&str] = &[
     "update_expire_info",
 ];
 
-/// What forebay.p4 declares.
+/// The extern functions that forebay.p4 declares.
 const LEARNING_FUNCTIONS: &[&str] = &[
     "add_entry",
     "add_entry_pair",
@@ -106,5 +106,5 @@ const PORTABLE_OBJECTS: &[&str] = &[
 
 const PSA_OBJECTS: &[&str] = &["PacketReplicationEngine", "BufferingQueueingEngine"];
 
-/// What forebay.p4 declares.
+/// The extern objects that forebay.p4 declares.
 const LEARNING_OBJECTS: &[&str] = &["NumberPool", "Quota"];

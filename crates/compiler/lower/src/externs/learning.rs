@@ -1,8 +1,8 @@
-//! Entries that the data plane adds and changes: `add_entry`, `set_entry_expire_time`, `allocate_flow_id` of PNA and what
-//! it has like these, and `add_entry_pair` of forebay.p4.
+//! Entries that the data plane adds and changes: `add_entry`, `set_entry_expire_time`, `allocate_flow_id` and similar
+//! functions of PNA, and `add_entry_pair` of forebay.p4.
 //!
-//! An action says of its table's entries what a controller would: as a message ([`Recipient`]) with the key that was
-//! looked up, the action's data and the number of an expiry profile.
+//! An action describes an entry for its table in a message ([`Recipient`]): the key that was looked up, the action's
+//! data and the number of an expiry profile.
 
 use super::{Args, message};
 use crate::build;
@@ -24,13 +24,13 @@ use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
-/// The property of tables that the data plane adds entries to.
+/// The property of tables to which the data plane adds entries.
 pub const ADD_ON_MISS: &str = "add_on_miss";
 
 /// The property of tables whose entries are deleted when no packet has hit them for a time.
 const AUTO_DELETE: &str = "idle_timeout_with_auto_delete";
 
-/// Properties of tables of which actions may change entries.
+/// Properties of tables whose actions may change entries.
 pub const PROPERTIES: &[&str] = &[ADD_ON_MISS, "pna_idle_timeout", AUTO_DELETE];
 
 /// Width of an expiry profile's number.
@@ -45,7 +45,7 @@ const ADD_ENTRY_SUCCESS: u128 = 0;
 /// The result of `add_entry_if` when no entry is to be added.
 const ADD_ENTRY_NOT_DONE: u128 = 1;
 
-/// Seconds of the expiry profiles that a table's `@expire_seconds(...)` names.
+/// Seconds of the expiry profiles from a table's `@expire_seconds(...)`.
 pub fn expire_seconds(given: &[Annotation]) -> Vec<u64> {
     let annotation = annotations::find(given, "expire_seconds");
     let values = annotation.map(annotations::values).unwrap_or_default();
@@ -61,12 +61,12 @@ pub fn expire_seconds(given: &[Annotation]) -> Vec<u64> {
 pub struct Learning {
     declared: hir::TableId,
     table: ir::TableId,
-    /// Names and widths of the key fields, and where the key that was looked up is stored.
+    /// Names and widths of the key fields, and the expressions with the key that was looked up.
     keys: Vec<(String, u32, Expr)>,
 }
 
 impl Learning {
-    /// A table that will have this number.
+    /// The table that will have this number.
     pub fn new(declared: hir::TableId, table: ir::TableId, keys: &[ir::TableKey]) -> Learning {
         let key = |key: &ir::TableKey| (key.name.clone(), key.width, key.expr.clone());
         Learning {
@@ -77,7 +77,7 @@ impl Learning {
     }
 }
 
-/// A pair of entries whose second table was not lowered yet when the message was declared.
+/// A pair of entries whose second table had not been lowered when the message was declared.
 #[derive(Clone, Debug)]
 pub struct PendingPair {
     digest: DigestId,
@@ -88,8 +88,8 @@ pub struct PendingPair {
     span: Span,
 }
 
-/// `add_entry(action_name, action_params, expire_time_profile_id)`: true or `ADD_ENTRY_SUCCESS`, for the table decides
-/// later.
+/// `add_entry(action_name, action_params, expire_time_profile_id)`. The result is true or `ADD_ENTRY_SUCCESS`, because
+/// the table decides later.
 pub fn add_entry(cx: &mut Context, args: &Args, result: &Type, span: Span) -> Value {
     add(cx, "add_entry", args, 0, span);
     match types::resolve(cx, result) {
@@ -107,7 +107,7 @@ pub fn add_entry_if(cx: &mut Context, args: &Args, span: Span) -> Value {
     Value::Scalar(build::mux(condition, success, not_done))
 }
 
-/// Adds an entry with the action, the data and the profile in three arguments, the first of which has this index.
+/// Adds an entry. The action, the data and the profile are in three arguments, from index `first` on.
 fn add(cx: &mut Context, function: &str, args: &Args, first: usize, span: Span) {
     let Some(learning) = adding(cx, function, span) else {
         return;
@@ -123,7 +123,7 @@ fn add(cx: &mut Context, function: &str, args: &Args, first: usize, span: Span) 
 }
 
 /// `add_entry_pair(action_name, action_params, reverse_table, reverse_key, reverse_action_name, reverse_params,
-/// expire_time_profile_id)`: true, for the tables decide later.
+/// expire_time_profile_id)`. The result is true, because the tables decide later.
 pub fn add_entry_pair(cx: &mut Context, args: &Args, span: Span) -> Value {
     let done = Value::boolean(true);
     let Some(learning) = adding(cx, "add_entry_pair", span) else {
@@ -162,7 +162,7 @@ pub fn add_entry_pair(cx: &mut Context, args: &Args, span: Span) -> Value {
     done
 }
 
-/// Gives pairs of entries their second tables, when all tables are known.
+/// Sets the second tables of pairs of entries, after all tables are known.
 pub fn complete_pairs(cx: &mut Context) {
     for pair in std::mem::take(&mut cx.pending_pairs) {
         let declared = &cx.hir.tables[pair.reverse.index()];
@@ -183,7 +183,7 @@ pub fn complete_pairs(cx: &mut Context) {
     }
 }
 
-/// The table with add_on_miss of the present control that an argument names.
+/// The table with add_on_miss of the current control that an argument names.
 fn learning_table(cx: &mut Context, args: &Args, index: usize) -> Option<hir::TableId> {
     let Value::Text(name) = args.value(cx, index) else {
         return None;
@@ -243,8 +243,8 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
     Some((action as u32, data))
 }
 
-/// The values that an argument gives to an action: of a struct its members by the names of the parameters, as PNA 7.1 has it; of
-/// anything else all in their order.
+/// The values that an argument passes to an action: the members of a struct by the names of the parameters, as in PNA
+/// 7.1; otherwise all values in order.
 fn data_of(cx: &mut Context, args: &Args, index: usize, action: &str, params: &[&str]) -> Option<Vec<Expr>> {
     let value = args.value(cx, index);
     let ty = types::resolve(cx, &args.ty(index));
@@ -269,8 +269,8 @@ fn data_of(cx: &mut Context, args: &Args, index: usize, action: &str, params: &[
     Some(places.into_iter().flat_map(member).collect())
 }
 
-/// `update_expire_info(update_aging_info, update_expire_time, expire_time_profile_id)`: every hit restarts the timer, so
-/// only a change of the profile is something to do.
+/// `update_expire_info(update_aging_info, update_expire_time, expire_time_profile_id)`. Every hit restarts the timer,
+/// so only a change of the profile needs an operation.
 pub fn update_expire_info(cx: &mut Context, args: &Args, span: Span) {
     let (ages, changes) = (args.scalar(cx, 0), args.scalar(cx, 1));
     graph::when(cx, build::and(ages, changes), |cx| {
@@ -278,7 +278,7 @@ pub fn update_expire_info(cx: &mut Context, args: &Args, span: Span) {
     });
 }
 
-/// `set_entry_expire_time(expire_time_profile_id)`, with the profile in the argument of this index.
+/// `set_entry_expire_time(expire_time_profile_id)`; the profile is the argument with this index.
 pub fn set_entry_expire_time(cx: &mut Context, args: &Args, profile: usize, span: Span) {
     let function = "set_entry_expire_time";
     if let Some(learning) = learning(cx, function, span).filter(|it| may(cx, it, function, AUTO_DELETE, span)) {
@@ -292,7 +292,7 @@ fn adding(cx: &mut Context, function: &str, span: Span) -> Option<Learning> {
     learning(cx, function, span).filter(|learning| may(cx, learning, function, ADD_ON_MISS, span))
 }
 
-/// Whether a property does not forbid a function in actions of a table; an error where it is `false`.
+/// Whether a function may be used in actions of a table; an error if this property of the table is `false`.
 fn may(cx: &mut Context, learning: &Learning, function: &str, property: &str, span: Span) -> bool {
     let is_forbidden = table::property_is(cx, learning.declared, property, false);
     if is_forbidden && !cx.aborted {
@@ -303,7 +303,7 @@ fn may(cx: &mut Context, learning: &Learning, function: &str, property: &str, sp
     !is_forbidden
 }
 
-/// The table whose action is being lowered; an error where there is none whose entries actions may change.
+/// The table whose action is being lowered; an error if there is no such table, or actions may not change its entries.
 fn learning(cx: &mut Context, function: &str, span: Span) -> Option<Learning> {
     if cx.learning.is_none() && !cx.aborted {
         let message = format!("`{function}` cannot be called here: it is for actions of tables with `add_on_miss`");

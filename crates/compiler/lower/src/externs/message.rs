@@ -39,7 +39,7 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     graph::emit(cx, Op::Digest { digest, data });
 }
 
-/// Declares a digest with a name of its own; none when its data has no fields of fixed width.
+/// Declares a digest with its own name; `None` when its data has no fields of fixed width.
 pub fn declare_named(cx: &mut Context, name: String, ty: &Type) -> Option<DigestId> {
     let mut leaves = Vec::new();
     typed_leaves(cx, ty, String::new(), &mut leaves)?;
@@ -77,7 +77,7 @@ fn typed_leaves(cx: &Context, ty: &Type, name: String, leaves: &mut Vec<(String,
     }
 }
 
-/// A name for a digest whose data has a type without a name.
+/// A name for a digest whose data has an unnamed type.
 fn automatic_name(cx: &Context) -> String {
     let unnamed = cx
         .program
@@ -89,7 +89,7 @@ fn automatic_name(cx: &Context) -> String {
 
 const AUTOMATIC_PREFIX: &str = "digest_";
 
-/// The number of a digest, which is declared if it is not known.
+/// The number of a digest, which is declared if necessary.
 pub fn declare(cx: &mut Context, digest: Digest) -> DigestId {
     let known = cx.program.digests.iter().position(|known| *known == digest);
     let index = known.unwrap_or_else(|| {

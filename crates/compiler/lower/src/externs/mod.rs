@@ -1,9 +1,9 @@
 //! Extern functions and objects of the core library and of the architectures, recognised by their names.
 //!
 //! [`packet`]: `packet_in`, `packet_out`, `verify`. [`state`]: counters, meters, registers, action profiles.
-//! [`checksum`]: hashes and checksums. [`traffic`]: what asks the traffic manager for something.
-//! [`message`]: what people or the control plane are told. [`portable`]: what only PSA and PNA have. [`known`]: the names;
-//! [`signature`]: whether an extern that the program declares itself is the architecture's.
+//! [`checksum`]: hashes and checksums. [`traffic`]: requests to the traffic manager. [`message`]: messages to users
+//! and to the control plane. [`portable`]: externs that only PSA and PNA have. [`known`]: the names. [`signature`]:
+//! whether an extern that the program declares itself is the architecture's.
 
 mod checksum;
 mod known;
@@ -85,7 +85,7 @@ impl Args<'_> {
         }
     }
 
-    /// The place of an `out` or `inout` argument; none for `_`.
+    /// The place of an `out` or `inout` argument; `None` for `_`.
     pub fn place(&self, index: usize) -> Option<&Place> {
         match self.actuals.get(index) {
             Some(Actual::Place(place) | Actual::ReadPlace(place, _)) => Some(place),
@@ -106,12 +106,13 @@ impl Args<'_> {
         self.expr(index).map_or(Type::Unknown, |expr| expr.ty.clone())
     }
 
-    /// The place of an argument in the source.
+    /// The source location of an argument.
     pub fn span(&self, index: usize) -> Span {
         self.expr(index).map_or(Span::NONE, |expr| expr.span)
     }
 
-    /// The name of the enum member that an argument is, for enums of the architecture, whose members are known by name.
+    /// The name of the enum member that an argument is. For enums of the architecture, whose members are known by
+    /// name.
     pub fn member(&self, cx: &mut Context, index: usize) -> String {
         let value = self.value(cx, index);
         let ty = self
@@ -259,7 +260,7 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
             graph::when(cx, condition, |cx| learning::set_entry_expire_time(cx, &args, 1, span));
         }
         "update_expire_info" => learning::update_expire_info(cx, &args, span),
-        // Every hit begins the time again.
+        // Every hit restarts the timer.
         "restart_expire_timer" => {}
         "SelectByDirection" => return portable::select_by_direction(cx, &args),
         "recirculate" | "recirculate_preserving_field_list" => traffic::recirculate(cx, &args, &function.name),
@@ -277,7 +278,7 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
     Value::Void
 }
 
-/// In which bodies an extern function can be called.
+/// The kinds of bodies in which an extern function may be called.
 fn bodies_of(function: &str) -> &'static [BodyKind] {
     use BodyKind::*;
     match function {
@@ -362,7 +363,7 @@ pub fn method(
     dispatch(cx, id, &method.name, &args, span).unwrap_or_else(|| result_of(cx, &method.result))
 }
 
-/// Methods whose arguments need nothing special. None when the result is `void` or unknown.
+/// Methods whose arguments need no special treatment. `None` when the result is `void` or unknown.
 fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Span) -> Option<Value> {
     match (cx.object(id).clone(), method) {
         (Object::PacketIn, "advance") => packet::advance(cx, args),
@@ -382,7 +383,7 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
         (Object::DirectMeter(_, slot), "execute") => {
             return Some(portable::execute_direct_meter(cx, slot, args, args.count()));
         }
-        // The last argument is a length; the packet's own counts.
+        // The last argument is a length; the packet's own length counts.
         (Object::Meter(meter), "dpdk_execute") => {
             return Some(portable::execute_meter(cx, meter, args, args.count() - 1));
         }
@@ -408,7 +409,7 @@ fn dispatch(cx: &mut Context, id: ObjectId, method: &str, args: &Args, span: Spa
     None
 }
 
-/// Whether a call stands in a body of one of these kinds; an error otherwise.
+/// Whether a call is in a body of one of these kinds; an error otherwise.
 fn require_body(cx: &mut Context, kinds: &[BodyKind], what: &str, span: Span) -> bool {
     let fits = kinds.contains(&cx.body.kind());
     if !fits && !cx.aborted {
@@ -427,7 +428,7 @@ fn require_body(cx: &mut Context, kinds: &[BodyKind], what: &str, span: Span) ->
     fits
 }
 
-/// Lets an operation put its result of `width` bits where `place` is: straight there if it is one slot.
+/// Makes an operation put its result of `width` bits into `place`: directly if it is one slot.
 fn receive(cx: &mut Context, place: Option<&Place>, ty: &Type, op: impl FnOnce(SlotId) -> Op) {
     let width = types::scalar(cx, ty).map_or(32, |scalar| scalar.width);
     match place.and_then(Place::as_storage) {

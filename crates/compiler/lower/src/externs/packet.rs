@@ -44,7 +44,7 @@ pub fn extract(cx: &mut Context, params: &[Param], args: &[Argument], span: Span
     skip(cx, params, args, span);
 }
 
-/// `extract(_)`: the header is thrown away, but its bits are taken.
+/// `extract(_)`: the header's bits are read and discarded.
 fn skip(cx: &mut Context, params: &[Param], args: &[Argument], span: Span) {
     let varbit_bits = varbit_bits(cx, params, args);
     let Some(param) = params.first() else { return };
@@ -57,7 +57,7 @@ fn skip(cx: &mut Context, params: &[Param], args: &[Argument], span: Span) {
     }
 }
 
-/// Appends an extraction, which gives the length of a varbit field exactly if the header has one.
+/// Appends an extraction. It has the length of a varbit field if and only if the header has such a field.
 fn emit_extract(cx: &mut Context, header: HeaderId, varbit_bits: Option<Expr>, span: Span) {
     let has_varbit = cx.program.headers[header.index()]
         .fields
@@ -95,7 +95,7 @@ fn stack_of_next(cx: &mut Context, expr: &hir::Expr) -> Option<Place> {
     }
 }
 
-/// Extracts into whichever of the place's headers is meant.
+/// Extracts into the header that the place selects.
 fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, span: Span) {
     let after = graph::new_block(cx);
     for choice in &place.choices {

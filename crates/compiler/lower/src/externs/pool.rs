@@ -1,11 +1,12 @@
 //! `NumberPool` and `Quota` of forebay.p4: what packets take for the entries that they add.
 //!
-//! A pool is a ring of numbers in a register, so that every executor has it: element `i` is the number at place `i` less
-//! `i`, so zeros are the numbers in order. A second register has the first place, the last place, and how many numbers are
-//! taken. A quota is a register with the shares that are taken.
+//! A pool is a ring of numbers in a register, so that every executor supports it. Element `i` is the number at place
+//! `i` minus `i`, so that zeros stand for the numbers in order. A second register has the first place, the last place,
+//! and how many numbers are taken. A quota is a register with the numbers of shares taken.
 //!
-//! A message ([`Recipient::Number`], [`Recipient::Share`]) says what a packet has taken, for it to be given back when the
-//! packet's entry ends. It comes before the registers change: packets leave the fast path with it.
+//! A message ([`Recipient::Number`], [`Recipient::Share`]) records what a packet has taken, so that it is given back
+//! when the packet's entry ends. The message comes before the registers change, because packets leave the fast path at
+//! it.
 
 use super::Args;
 use super::message;
@@ -72,7 +73,7 @@ fn declare(cx: &mut Context, name: String, field: &str, to: Recipient) -> Digest
     message::declare(cx, digest)
 }
 
-/// `claim(number)`: whether there is a free number. It is the one that has been free for the longest time.
+/// `claim(number)`: whether there is a free number. The number is the one that has been free for the longest time.
 pub fn claim(cx: &mut Context, (ring, counts, digest): (RegisterId, RegisterId, DigestId), args: &Args) -> Value {
     let size = cx.program.registers[ring.index()].size;
     let is_free = section(cx, |cx| {
@@ -119,7 +120,7 @@ pub fn take(cx: &mut Context, (taken, digest): (RegisterId, DigestId), args: &Ar
     Value::Scalar(got)
 }
 
-/// Steps that no other packet comes between.
+/// Appends steps as one atomic section.
 fn section(cx: &mut Context, steps: impl FnOnce(&mut Context) -> Expr) -> Expr {
     let is_outside = cx.body.atomic_depth == 0;
     if is_outside {

@@ -1,5 +1,5 @@
-//! Extern objects and functions that PSA and PNA have and v1model has not: objects whose methods return values, checksums
-//! that are computed step by step.
+//! Extern objects and functions that only PSA and PNA have: objects whose methods return values, and checksums that
+//! are computed step by step.
 
 use super::state::{self, Made};
 use super::{Args, checksum};
@@ -17,7 +17,7 @@ use forebay_check::hir::{InstanceId, Type};
 use forebay_ir::{self as ir, BinaryOp, DataItem, Expr, HashAlgorithm, MeterId, Op, RegisterId, SlotId};
 use forebay_syntax::codes::lower as codes;
 
-/// Mirror slots of a packet of PNA.
+/// The number of mirror slots of a PNA packet.
 const MIRROR_SLOTS: u8 = 4;
 
 /// Width of a meter's result: an enum without representation.
@@ -30,7 +30,7 @@ pub fn hash(cx: &mut Context, made: &Made) -> Object {
     Object::Hash(algorithm, result_type(made))
 }
 
-/// `Checksum(algorithm)`: the checksum of what was added until now is kept in a slot.
+/// `Checksum(algorithm)`: a slot holds the checksum of the data added so far.
 pub fn checksum(cx: &mut Context, made: &Made) -> Object {
     let member = made.member(cx, 0);
     let algorithm = checksum::fixed_algorithm(cx, &member, made.span);
@@ -38,12 +38,12 @@ pub fn checksum(cx: &mut Context, made: &Made) -> Object {
     Object::Checksum(algorithm, result_type(made), sum)
 }
 
-/// How a checksum goes on from what it was.
+/// How a checksum is continued from its previous value.
 #[derive(Clone, Copy)]
 enum Running {
-    /// By a CRC that takes what it was as the beginning of its data.
+    /// By a CRC whose data begins with the previous value.
     Crc(HashAlgorithm, u32),
-    /// The sum of 16-bit words in ones' complement, of which the checksum is the complement.
+    /// The ones' complement sum of 16-bit words, whose complement is the checksum.
     Sum,
     /// 16-bit words XORed.
     Xor,
@@ -150,8 +150,8 @@ pub fn get_hash(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, args: &Ar
     Value::Scalar(Expr::Slot(slot))
 }
 
-/// Data with zeros in front, so that it ends with a whole byte: as BMv2's `psa_switch` does (`build_buffer` in its
-/// `psa_hash.cpp`), where v1model's `hash` has them behind. Values of a varbit field count as whole bytes.
+/// Data with zeros in front, so that it consists of whole bytes, as in BMv2's `psa_switch` (`build_buffer` in its
+/// `psa_hash.cpp`). v1model's `hash` has the zeros at the end. Values of a varbit field count as whole bytes.
 fn whole_bytes(cx: &Context, mut data: Vec<DataItem>) -> Vec<DataItem> {
     let bits: u32 = data
         .iter()
@@ -167,7 +167,7 @@ fn whole_bytes(cx: &Context, mut data: Vec<DataItem>) -> Vec<DataItem> {
     data
 }
 
-/// `update(data)` of a checksum. Data that does not end with a whole byte has zeros in front, as that of a [`hash`] has.
+/// `update(data)` of a checksum. Data that is not whole bytes gets zeros in front, like that of a [`hash`].
 pub fn update(cx: &mut Context, algorithm: HashAlgorithm, sum: SlotId, args: &Args) {
     let running = Running::of(algorithm);
     if matches!(running, Running::Sum) {
@@ -201,7 +201,7 @@ fn hash_into(cx: &mut Context, algorithm: HashAlgorithm, data: Vec<DataItem>, sl
     graph::emit(cx, op);
 }
 
-/// Puts data behind what a slot of 64 bits holds, whose first bits it loses.
+/// Appends data to the contents of a slot of 64 bits, whose first bits are lost.
 fn append(cx: &mut Context, slot: SlotId, data: Vec<DataItem>) {
     const WIDTH: u32 = 64;
     for item in data {
@@ -219,13 +219,14 @@ fn append(cx: &mut Context, slot: SlotId, data: Vec<DataItem>) {
     }
 }
 
-/// `clear()` of a checksum: what was added until now does not count.
+/// `clear()` of a checksum: discards the data added so far.
 pub fn clear(cx: &mut Context, sum: SlotId) {
     let width = cx.program.slot(sum).width;
     graph::assign(cx, sum, build::constant(width, 0));
 }
 
-/// Clears the checksums among the instances of a parser or control that begins: they are made whenever it is applied (PSA 1.2 §7.9).
+/// Clears the checksums among the instances of a parser or control that begins, because these instances are new for
+/// each application (PSA 1.2 §7.9).
 pub fn clear_checksums(cx: &mut Context, instances: &[(InstanceId, ObjectId)]) {
     for (_, id) in instances {
         if let Object::Checksum(_, _, sum) | Object::InternetChecksum(sum) = *cx.object(*id) {
@@ -245,7 +246,7 @@ pub fn get(cx: &mut Context, algorithm: HashAlgorithm, ty: &Type, sum: SlotId) -
     Value::Scalar(build::resize(all, running.width(), width, false))
 }
 
-/// Methods of `InternetChecksum`; none when there is no such method.
+/// Methods of `InternetChecksum`; `None` when there is no such method.
 pub fn internet_method(cx: &mut Context, sum: SlotId, method: &str, args: &Args) -> Option<Value> {
     let is = |value: Expr| Some(Value::Scalar(value));
     match method {
@@ -262,7 +263,7 @@ pub fn internet_method(cx: &mut Context, sum: SlotId, method: &str, args: &Args)
     Some(Value::Void)
 }
 
-/// Adds the 16-bit words of the data in ones' complement. To subtract is to add the complement of every word.
+/// Adds the 16-bit words of the data in ones' complement. Subtracting adds the complement of every word.
 fn accumulate(cx: &mut Context, sum: SlotId, args: &Args, inverted: bool) {
     let data = args.value(cx, 0);
     let mut data = checksum::data_items(cx, &data);
@@ -325,7 +326,7 @@ pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args, count: usize
     let index = args.scalar(cx, 0);
     let slot = storage::temporary(cx, COLOR_WIDTH);
     let before = (count > 1).then(|| number_of_color(args.scalar(cx, 1)));
-    // What it is when the index is outside the array.
+    // The result when the index is outside the array.
     graph::assign(cx, slot, before.clone().unwrap_or(build::constant(COLOR_WIDTH, 0)));
     graph::emit(
         cx,
@@ -339,8 +340,8 @@ pub fn execute_meter(cx: &mut Context, meter: MeterId, args: &Args, count: usize
     member_of_color(cx, slot, Expr::Slot(slot))
 }
 
-/// `execute()`, `execute(color)` of a direct meter, which its table has executed, as for a green packet. What is given is the worse of the
-/// two colours.
+/// `execute()`, `execute(color)` of a direct meter, which its table has already executed as for a green packet. The
+/// result is the worse of the two colours.
 pub fn execute_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args, count: usize) -> Value {
     let before = (count > 0).then(|| number_of_color(args.scalar(cx, 0)));
     let Some(slot) = slot else { return Value::Void };
@@ -352,14 +353,16 @@ pub fn execute_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args,
     member_of_color(cx, slot, result)
 }
 
-/// A member of `PSA_MeterColor_t` (0 red, 1 green, 2 yellow) as meters count colours: 0 green, 1 yellow, 2 red.
+/// Converts a member of `PSA_MeterColor_t` (0 red, 1 green, 2 yellow) to the numbers that meters use: 0 green, 1
+/// yellow, 2 red.
 fn number_of_color(member: Expr) -> Expr {
     let number = |value| build::constant(COLOR_WIDTH, value);
     let is_red = build::equal(member.clone(), number(0));
     build::mux(is_red, number(2), build::binary(BinaryOp::Sub, member, number(1)))
 }
 
-/// The way back for a meter's result. A meter that is not configured, as its slot says, gives green, whatever the packet had.
+/// Converts a meter's result back. If the slot says that the meter is not configured, the result is green, whatever
+/// colour the packet had.
 fn member_of_color(cx: &mut Context, slot: SlotId, result: Expr) -> Value {
     let number = |value| build::constant(COLOR_WIDTH, value);
     let is_unmetered = build::equal(Expr::Slot(slot), number(ir::UNMETERED.into()));
@@ -371,7 +374,8 @@ fn member_of_color(cx: &mut Context, slot: SlotId, result: Expr) -> Value {
     Value::Scalar(Expr::Slot(slot))
 }
 
-/// `psa_clone_i2e(istd)` and the like: which ways the packet takes, by the fields that say so. None for other functions.
+/// `psa_clone_i2e(istd)` and similar functions: which paths the packet takes, from the fields that determine it.
+/// `None` for other functions.
 pub fn way(cx: &mut Context, function: &str, args: &Args) -> Option<Value> {
     let way = match function {
         "psa_clone_i2e" | "psa_clone_e2e" => field(cx, args, 0, "clone")?,
@@ -412,7 +416,7 @@ fn read(cx: &mut Context, place: &Place, ty: &Type) -> Option<Expr> {
     place::read(cx, place, ty).expr()
 }
 
-/// What becomes of a packet of PNA, in the numbers of `pna.fate`.
+/// The fate of a PNA packet, with the numbers of `pna.fate`.
 #[derive(Clone, Copy)]
 pub enum Fate {
     /// It is dropped.
@@ -473,7 +477,8 @@ fn leads_to_network(cx: &mut Context, args: &Args) -> Expr {
     build::binary(BinaryOp::Lt, port, build::constant(32, ir::PNA_FIRST_HOST_PORT.into()))
 }
 
-/// `SelectByDirection(direction, of_network, of_host)`, or with whether the packet comes from the network in front.
+/// `SelectByDirection(direction, of_network, of_host)`, or a form that first has whether the packet comes from the
+/// network.
 pub fn select_by_direction(cx: &mut Context, args: &Args) -> Value {
     let first = args.scalar(cx, 0);
     let from_network = if types::resolve(cx, &args.ty(0)) == Type::Bool {

@@ -1,8 +1,9 @@
-//! Whether an extern is the one that executors have.
+//! Checks whether an extern is one that executors support.
 //!
-//! Names decide which extern a declaration means ([`super::known`]). An extern of the library's own files, such as
-//! `#include <v1model.p4>` finds them, has the signature that lowering expects. One that the program, or another copy of
-//! such a file, declares may have any: it is compared with the library's, which is parsed and checked at the first such use.
+//! Names determine which extern a declaration denotes ([`super::known`]). An extern of the library's own files, such
+//! as `#include <v1model.p4>` finds them, has the signature that lowering expects. An extern that the program, or
+//! another copy of such a file, declares may have any signature. It is compared with the library's, which is parsed
+//! and checked at the first such use.
 
 use crate::context::Context;
 use forebay_check::hir::{self, Param, Program, Type, TypeVarId};
@@ -14,7 +15,7 @@ use forebay_syntax::source::{MemorySources, Span};
 use forebay_syntax::{ParseOptions, parse_text};
 use std::collections::HashMap;
 
-/// The typed programs that are the library of an architecture: one for each version of its interface.
+/// The typed programs of an architecture's library: one for each version of its interface.
 pub type Library = Vec<Program>;
 
 /// An extern function, a method or a constructor.
@@ -25,12 +26,12 @@ pub struct Signature<'a> {
     type_params: &'a [TypeVarId],
     params: &'a [Param],
     result: &'a Type,
-    /// Place of the declaration's name; of an extern object's for what it has.
+    /// The location of the declaration's name; for methods and constructors, that of the extern object's name.
     span: Span,
 }
 
 impl<'a> Signature<'a> {
-    /// Of a method or constructor of an extern object.
+    /// The signature of a method or constructor of an extern object.
     pub fn of_method(owner: &'a hir::Extern, method: &'a hir::Method) -> Signature<'a> {
         Signature {
             owner: Some(owner),
@@ -42,7 +43,7 @@ impl<'a> Signature<'a> {
         }
     }
 
-    /// Of an extern function.
+    /// The signature of an extern function.
     pub fn of_function(function: &'a hir::Function) -> Signature<'a> {
         Signature {
             owner: None,
@@ -61,7 +62,7 @@ impl<'a> Signature<'a> {
         }
     }
 
-    /// As P4 declares it.
+    /// The signature in P4 syntax.
     fn text(&self, program: &Program) -> String {
         let type_params: Vec<&str> = self
             .type_params
@@ -92,7 +93,8 @@ fn text_of_param(program: &Program, param: &Param) -> String {
     format!("{direction}{} {}", program.display(&var.ty), var.name)
 }
 
-/// Whether an extern that is used at `span` is declared as in the library of the program's architecture; an error otherwise.
+/// Whether an extern that is used at `span` is declared as in the library of the program's architecture; an error
+/// otherwise.
 pub fn require(cx: &mut Context, used: Signature, span: Span) -> bool {
     if is_of_library(cx, used.span) {
         return true;
@@ -122,14 +124,14 @@ pub fn require(cx: &mut Context, used: Signature, span: Span) -> bool {
     false
 }
 
-/// Whether a place is in a file of the library that is part of the compiler.
+/// Whether a span is in a file of the compiler's own library.
 fn is_of_library(cx: &Context, span: Span) -> bool {
     cx.sources
         .file(span.file)
         .is_some_and(|file| file.name.starts_with('<'))
 }
 
-/// The library of an architecture: each version of its interface, with what forebay.p4 adds to it.
+/// The library of an architecture: each version of its interface, with the declarations of forebay.p4.
 fn read(architecture: Architecture) -> Library {
     let versions: &[(&str, &str)] = match architecture {
         Architecture::V1Model => &[
@@ -156,7 +158,7 @@ fn read_version(file: &str, define: &str) -> Program {
     program.expect("the library has no errors")
 }
 
-/// What a version of the library declares under the name, of the extern object of the same name for methods.
+/// The library's declarations of this name in one version; for methods, those of the extern object of the same name.
 fn of_name<'p>(program: &'p Program, used: &Signature) -> Vec<Signature<'p>> {
     let Some(owner) = used.owner else {
         return program
@@ -178,7 +180,7 @@ fn of_name<'p>(program: &'p Program, used: &Signature) -> Vec<Signature<'p>> {
         .collect()
 }
 
-/// A declaration beside one of the library's, whose type variables stand for types of the other.
+/// A declaration and one of the library's. Type variables of the library's stand for types of the other.
 struct Comparison<'a> {
     own: &'a Program,
     library: &'a Program,

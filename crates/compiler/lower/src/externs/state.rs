@@ -43,7 +43,7 @@ impl Made {
         self.args.get(index).and_then(Option::as_ref)
     }
 
-    /// The number of elements of an array whose elements take so many bytes.
+    /// The number of elements of an array whose elements take `element_bytes` bytes each.
     pub fn array_size(&self, cx: &mut Context, index: usize, element_bytes: u64) -> u64 {
         let size = self.size(cx, index);
         if size.saturating_mul(element_bytes) > limits::MAX_ARRAY_BYTES {
@@ -151,7 +151,7 @@ pub fn register(cx: &mut Context, made: Made) -> Object {
     Object::Register(id, element)
 }
 
-/// The value with which the elements of a register begin: 0 if none is given.
+/// The initial value of a register's elements: 0 if none is given.
 fn initial_value(cx: &mut Context, made: &Made, width: u32) -> Bits {
     let bits = match made.arg(1) {
         None => return Bits::zero(width),

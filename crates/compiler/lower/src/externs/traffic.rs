@@ -1,4 +1,4 @@
-//! What a program asks of the traffic manager, and `random`.
+//! Requests to the traffic manager, and `random`.
 
 use super::{Args, receive};
 use crate::build;
@@ -15,7 +15,8 @@ use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
-/// `mark_to_drop(standard_metadata)`: the drop port and no multicast group. Without an argument, of the packet at hand.
+/// `mark_to_drop(standard_metadata)`: sets the drop port and no multicast group. Without an argument, it concerns the
+/// current packet.
 pub fn mark_to_drop(cx: &mut Context, args: &Args) {
     let own = args.place(0).cloned();
     for (field, value) in [
@@ -112,7 +113,7 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
     anonymous_list(cx, slots, args, index)
 }
 
-/// Warns of a list that no field is in.
+/// Warns about a list without fields.
 fn warn_empty(cx: &mut Context, list: &Expr, span: Span) {
     let Expr::Const(number) = list else { return };
     let number = number.to_u64_saturating();
@@ -124,7 +125,8 @@ fn warn_empty(cx: &mut Context, list: &Expr, span: Span) {
     }
 }
 
-/// A field list for fields given in place: numbered from the top, where programs do not number theirs.
+/// A field list for fields that are given as arguments. It is numbered from the top, where programs do not number
+/// theirs.
 fn anonymous_list(cx: &mut Context, slots: Vec<SlotId>, args: &Args, index: usize) -> Option<Expr> {
     let lists = &mut cx.program.field_lists;
     let known = lists

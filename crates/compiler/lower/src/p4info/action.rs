@@ -10,7 +10,7 @@ use forebay_p4info::model::{Action, P4NamedType, Param};
 use forebay_syntax::ast::{Annotation, Direction};
 use forebay_syntax::source::Span;
 
-/// The message of an action; none when it is hidden.
+/// The message of an action; `None` when it is hidden.
 pub fn action(cx: &mut Context, used: &UsedAction) -> Option<Action> {
     if annotations::has(&used.action.annotations, "hidden") {
         return None;
@@ -30,13 +30,13 @@ pub fn action(cx: &mut Context, used: &UsedAction) -> Option<Action> {
     Some(Action { preamble, params })
 }
 
-/// The parameters that the control plane gives: those without a direction.
+/// The parameters without a direction, whose values the control plane provides.
 pub fn action_data<'a>(program: &'a hir::Program, action: &hir::Action) -> Vec<&'a Var> {
     let data = action.params.iter().filter(|param| param.direction == Direction::None);
     data.map(|param| &program.vars[param.var.index()]).collect()
 }
 
-/// Their numbers.
+/// The ids of these parameters.
 pub fn action_data_ids(cx: &mut Context, action: &hir::Action) -> Vec<u32> {
     let data = action_data(cx.program, action);
     let fields: Vec<(&[Annotation], Span)> = data.iter().map(|var| (var.annotations.as_slice(), var.span)).collect();

@@ -1,4 +1,4 @@
-//! Annotations, as P4Info has them: the text of most, structured ones as values, `@brief` and `@description` apart.
+//! Annotations in P4Info: most as text, structured ones as values; `@brief` and `@description` separately.
 
 use forebay_check::annotations::{self, Value};
 use forebay_p4info::model::{
@@ -11,7 +11,7 @@ use num_traits::ToPrimitive;
 /// Annotations that have a field of their own in P4Info.
 const OWN_FIELD: &[&str] = &["name", "id", "brief", "description"];
 
-/// Text and structured annotations, but for those named in `but` (structured ones are all there).
+/// Text and structured annotations, without the text annotations named in `but`.
 pub fn written(annotations: &[Annotation], but: &[&str]) -> (Vec<String>, Vec<StructuredAnnotation>) {
     let (mut texts, mut structured) = (Vec::new(), Vec::new());
     for annotation in annotations {
@@ -30,7 +30,7 @@ pub fn written(annotations: &[Annotation], but: &[&str]) -> (Vec<String>, Vec<St
     (texts, structured)
 }
 
-/// Fills in what a preamble says of annotations.
+/// Sets the fields of a preamble that come from annotations.
 pub fn annotate(preamble: &mut Preamble, annotations: &[Annotation], but: &[&str]) {
     (preamble.annotations, preamble.structured_annotations) = written(annotations, but);
     preamble.doc = documentation(annotations);
@@ -46,7 +46,7 @@ pub fn documentation(annotations: &[Annotation]) -> Option<Documentation> {
     })
 }
 
-/// Tokens, apart by blanks.
+/// Tokens, separated by blanks.
 fn text(tokens: &[AnnotationToken]) -> String {
     let texts: Vec<String> = tokens
         .iter()

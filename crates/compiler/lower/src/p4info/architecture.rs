@@ -1,4 +1,4 @@
-//! How an architecture names what P4Runtime knows.
+//! The names that an architecture uses for what P4Runtime supports.
 
 use crate::architecture::main_package;
 use forebay_check::hir;
@@ -6,10 +6,10 @@ use forebay_p4info::ids::SymbolKind;
 
 /// Names of extern types and table properties.
 pub struct Architecture {
-    /// In P4Info.
+    /// The name in P4Info.
     pub name: &'static str,
-    /// Extern types and what their instances are. Constructor parameters are found by name: `type` is the unit, one of
-    /// [`SIZES`] the number of elements.
+    /// Extern types, and the kinds of their instances. Constructor parameters are found by name: `type` is the unit,
+    /// one of [`SIZES`] the number of elements.
     externs: &'static [(&'static str, ExternKind)],
     /// Table property that names an action profile.
     pub implementation: &'static str,
@@ -17,13 +17,13 @@ pub struct Architecture {
     pub counter: &'static str,
     /// Table property that names a direct meter.
     pub meter: &'static str,
-    /// Table property that asks for idle time-outs, and the member of an enum that it must be, if it is no bool.
+    /// Table property for idle time-outs, and the enum member that requests them, if the property is not a bool.
     pub idle_timeout: (&'static str, Option<&'static str>),
     /// Extern function whose calls are digests.
     pub digest: Option<&'static str>,
 }
 
-/// What an extern object is to P4Runtime.
+/// The kind of an extern object in P4Runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExternKind {
     /// With the position of the type argument that is the index, if there is one.
@@ -109,7 +109,7 @@ const PNA: Architecture = Architecture {
 };
 
 impl Architecture {
-    /// The architecture of the package that `main` instantiates; v1model where it is none that is known.
+    /// The architecture of the package that `main` instantiates; v1model if it is unknown.
     pub fn of(program: &hir::Program) -> &'static Architecture {
         match main_package(program) {
             Some(("PSA_Switch", _)) => &PSA,
@@ -118,7 +118,7 @@ impl Architecture {
         }
     }
 
-    /// What instances of an extern type are, if P4Runtime knows them.
+    /// The kind of the instances of an extern type, if P4Runtime supports them.
     pub fn extern_kind(&self, type_name: &str) -> Option<ExternKind> {
         self.externs
             .iter()

@@ -1,7 +1,7 @@
-//! What of a program the control plane sees, each thing once, by its name.
+//! The parts of a program that the control plane sees, each once, by name.
 //!
-//! From `main` on, controls and parsers are followed where they are applied. A control shared by several instances is
-//! seen once for each, under their names.
+//! Starting at `main`, controls and parsers are followed where they are applied. A control that several instances
+//! share appears once for each of them, under their names.
 
 use super::architecture::{Architecture, ExternKind};
 use super::instance::{Instances, ObjectId, ObjectKind, Scope};
@@ -32,7 +32,7 @@ pub struct Catalog<'a> {
     pub tables: BTreeMap<String, UsedTable<'a>>,
     /// Actions that these tables list, or that the apply blocks around them call.
     pub actions: BTreeMap<String, UsedAction<'a>>,
-    /// Extern objects that P4Runtime knows.
+    /// Extern objects that P4Runtime supports.
     pub externs: BTreeMap<ObjectId, ExternKind>,
     /// Digests that extern functions send.
     pub digests: BTreeMap<String, Digest>,
@@ -48,7 +48,7 @@ pub struct UsedTable<'a> {
     pub name: String,
     /// Its declaration.
     pub table: &'a Table,
-    /// What names mean around it.
+    /// The meanings of names around it.
     pub scope: Rc<Scope>,
     /// Its actions, in order of its list.
     pub actions: Vec<ListedAction<'a>>,
@@ -64,7 +64,7 @@ pub struct UsedTable<'a> {
 pub struct ListedAction<'a> {
     /// Its control-plane name.
     pub name: String,
-    /// Where the list names it; none for the `NoAction` that a table without a default action gets (§14.2.1.3).
+    /// Its reference in the list; `None` for the `NoAction` that a table without a default action gets (§14.2.1.3).
     pub listed: Option<&'a TableAction>,
 }
 
@@ -74,9 +74,9 @@ pub struct UsedAction<'a> {
     pub name: String,
     /// Its declaration.
     pub action: &'a Action,
-    /// What names mean around it.
+    /// The meanings of names around it.
     pub scope: Rc<Scope>,
-    /// Whether a table lists it. If not, the program calls it, and there is no action data to give.
+    /// Whether a table lists it. If not, the program calls it directly, and it has no action data.
     pub is_listed: bool,
 }
 
@@ -94,12 +94,12 @@ pub struct UsedValueSet<'a> {
     pub name: String,
     /// Its declaration.
     pub value_set: &'a ValueSet,
-    /// What names mean around it.
+    /// The meanings of names around it.
     pub scope: Rc<Scope>,
 }
 
 impl<'a> Catalog<'a> {
-    /// Everything that gets an id. What is hidden is among it: it takes part in the choice of aliases.
+    /// Everything that gets an id. This includes what is hidden, because it takes part in the choice of aliases.
     pub fn numbered(&self) -> Vec<Numbered<'_>> {
         let mut all = Vec::new();
         let mut add = |kind, name, annotations, span| {
@@ -203,7 +203,7 @@ struct Collector<'a> {
     visited: BTreeSet<ObjectId>,
 }
 
-/// What a control's apply block, with the functions and actions that it calls, can do.
+/// The effects of a control's apply block, including the functions and actions that it calls.
 #[derive(Default)]
 struct Effects<'a> {
     tables: Vec<TableId>,
@@ -212,11 +212,11 @@ struct Effects<'a> {
     actions: BTreeSet<ActionId>,
     /// Actions that are called from the apply block itself.
     called: BTreeSet<ActionId>,
-    /// Bodies that are called and not yet walked over.
+    /// Bodies that are called and not yet visited.
     pending: Vec<Body<'a>>,
 }
 
-/// A body, and whether it is an apply block: an action that is called from another is part of that one.
+/// A body, and whether it is an apply block. An action that is called from another one is part of that action.
 type Body<'a> = (&'a [Statement], bool);
 
 impl<'a> Collector<'a> {
@@ -263,7 +263,7 @@ impl<'a> Collector<'a> {
             ..Effects::default()
         };
         self.follow(&scope, &mut effects);
-        // A key can apply a further table.
+        // A key can apply another table.
         let mut next = 0;
         while let Some(table) = effects.tables.get(next).copied() {
             next += 1;
@@ -316,7 +316,7 @@ impl<'a> Collector<'a> {
         effects.applied.into_iter().for_each(|object| self.instance(object));
     }
 
-    /// Walks over all pending bodies and those that they call.
+    /// Visits all pending bodies, and those that they call.
     fn follow(&mut self, scope: &Scope, effects: &mut Effects<'a>) {
         let program = self.program;
         let known = |condition: &Expr| match value::evaluate(program, scope, condition) {
@@ -366,7 +366,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// A digest is called after the type of its messages; one of a type without a name gets a number.
+    /// Adds a digest, which is named after the type of its messages; one with an unnamed type gets a number.
     fn digest(&mut self, call: &Call, scope: &Scope) {
         let Some(ty) = call.type_args.first().map(|ty| scope.types.apply(ty)) else {
             return;
@@ -430,8 +430,8 @@ impl<'a> Collector<'a> {
         name
     }
 
-    /// The extern object that a table property names. One that is made on the spot is named by the property's `@name`,
-    /// without the names of what is around it.
+    /// The extern object that a table property names. An object that is constructed in the property is named by the
+    /// property's `@name`, without the enclosing names.
     fn property(&mut self, table: &'a Table, table_name: &str, name: &str, scope: &Scope) -> Option<ObjectId> {
         let property = table.properties.iter().find(|property| property.name == name)?;
         let object = match &property.value.kind {

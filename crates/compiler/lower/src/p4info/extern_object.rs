@@ -61,7 +61,7 @@ fn size<T: TryFrom<i64> + Default>(cx: &Context, object: &ExternObject) -> T {
         .unwrap_or_default()
 }
 
-/// The name of the member of an enum that says what is counted, in small letters.
+/// The name of the enum member for what is counted, in lower case.
 fn unit(cx: &Context, object: &ExternObject) -> String {
     match object.arg(&["type"]) {
         Some(Value::Member(id, member)) => {
@@ -99,7 +99,7 @@ fn meter_spec(cx: &Context, catalog: &Catalog, id: ObjectId, object: &ExternObje
     MeterSpec { unit, meter_type }
 }
 
-/// The type of the index, if the architecture lets the program choose it and the program made it by `type`.
+/// The type of the index, if the architecture lets the program choose it and the program declared it with `type`.
 fn index_type(cx: &mut Context, object: &ExternObject, index: Option<usize>) -> Option<P4NamedType> {
     let ty = object.type_args.get(index?)?;
     types::describe(cx, ty);
@@ -139,7 +139,7 @@ fn register(
     }
 }
 
-/// The table that has a direct object, if one has; one that none has cannot be reached.
+/// The table that owns a direct object. Without an owner, the object cannot be reached.
 fn owner(cx: &Context, catalog: &Catalog, id: ObjectId) -> Option<u32> {
     let table = catalog
         .tables

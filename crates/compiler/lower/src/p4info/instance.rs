@@ -1,7 +1,7 @@
 //! The tree of instances.
 //!
-//! An instance is made once, with the values of its constructor arguments, and everything that it declares is made with
-//! it. Its name is the prefix of what is inside of it.
+//! An instance is made once, with the values of its constructor arguments, together with everything that it declares.
+//! Its name is the prefix of the names inside it.
 
 use super::value::{self, Value};
 use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS};
@@ -27,13 +27,13 @@ pub struct Object<'a> {
     pub name: String,
     /// Its annotations.
     pub annotations: &'a [Annotation],
-    /// What it is.
+    /// The kind of instance.
     pub kind: ObjectKind,
-    /// Its place.
+    /// Its source location.
     pub span: Span,
 }
 
-/// What an instance is.
+/// The kinds of instances.
 #[derive(Clone)]
 pub enum ObjectKind {
     /// An extern object.
@@ -57,7 +57,7 @@ pub struct ExternObject {
 }
 
 impl ExternObject {
-    /// The argument for the first of these parameters that there is.
+    /// The argument for the first of these parameters that exists.
     pub fn arg(&self, names: &[&str]) -> Option<&Value> {
         self.args
             .iter()
@@ -66,7 +66,7 @@ impl ExternObject {
     }
 }
 
-/// What names mean inside an instance.
+/// The meanings of names inside an instance.
 #[derive(Clone, Default)]
 pub struct Scope {
     /// Name of the instance, the prefix of everything inside.
@@ -108,7 +108,7 @@ pub struct Instances<'a> {
     objects: Vec<Object<'a>>,
     top: Rc<HashMap<InstanceId, ObjectId>>,
     depth: usize,
-    /// The first declaration that was one too many, if there is one.
+    /// The first declaration that exceeded the limits, if any.
     pub excess: Option<Span>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// At the top level, parsers and controls are known to the control plane by their type's name.
+    /// The control-plane name of a top-level instance: parsers and controls are known by their type's name.
     fn top_name(&self, declaration: &Instance) -> String {
         match &declaration.ty {
             Type::Control(id, _) => self.program.controls[id.index()].name.clone(),
@@ -168,7 +168,7 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// Makes an instance that has its name already; none when there are too many.
+    /// Makes an instance whose name is known; `None` when there are too many.
     pub fn make(&mut self, declaration: &'a Instance, outer: &Scope, name: String) -> Option<ObjectId> {
         if self.objects.len() >= MAX_OBJECTS || self.depth >= MAX_INLINE_DEPTH {
             self.excess.get_or_insert(declaration.span);
@@ -186,7 +186,7 @@ impl<'a> Instances<'a> {
         Some(ObjectId(self.objects.len() - 1))
     }
 
-    /// Makes the instance that is the value of a table property, whose annotations it has.
+    /// Makes the instance that is the value of a table property, and has the property's annotations.
     pub fn make_property(
         &mut self,
         declaration: &'a Instance,
@@ -252,7 +252,8 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// Constructor arguments. An instance made on the spot is named after the parameter or, at the top level, its type.
+    /// Constructor arguments. An instance constructed in an argument is named after the parameter or, at the top
+    /// level, after its type.
     fn arguments(&mut self, declaration: &'a Instance, params: &[Param], outer: &Scope, path: &str) -> Vec<Value> {
         let mut values = Vec::new();
         for (index, arg) in declaration.args.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! P4Info: what a P4Runtime control plane sees of a program.
+//! P4Info: the parts of a program that a P4Runtime control plane sees.
 //!
-//! It comes straight from the typed program, beside the IR and not through it: a program with externs that nothing
-//! here can execute still has a P4Info. What it says is meant to be equal to what p4c says of the same program, so
-//! that controllers written against p4c work unchanged; names are those that [lowering](crate) gives.
+//! It is built from the typed program, not from the IR: a program with externs that cannot be executed here still has
+//! a P4Info. It is meant to equal the P4Info that p4c generates for the same program, so that controllers written for
+//! p4c work unchanged. Names are those that [lowering](crate) gives.
 //!
 //! ```text
 //!             instances         catalog             symbols         messages
@@ -13,14 +13,14 @@
 //! * [`instance`] elaborates the tree of instances: scopes, constructor arguments ([`value`]), names.
 //! * [`catalog`] collects what the control plane sees: tables that are applied ([`usage`]), their actions, extern
 //!   objects, digests, value sets that are selected on, headers of packet-in and packet-out.
-//! * [`number`] gives all of it ids.
-//! * The others write one kind of message each.
+//! * [`number`] assigns the ids.
+//! * The other modules write one kind of message each.
 //!
 //! # What is left out
 //!
-//! Tables that nothing applies, actions that no applied table lists, controls that are not part of `main`; whatever is
-//! `@hidden`. Counters, meters, registers and action profiles that are declared stay even when nothing uses them, since
-//! they are state that a control plane can read; direct ones belong to a table and go with it.
+//! Tables that are not applied, actions that no applied table lists, controls that are not part of `main`, and
+//! everything that is `@hidden`. Declared counters, meters, registers and action profiles stay even when they are
+//! unused, since they are state that a control plane can read; direct ones belong to a table and are left out with it.
 
 mod action;
 mod annotation;
@@ -45,8 +45,8 @@ use forebay_p4info::model::{P4Info, P4TypeInfo};
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::SourceMap;
 
-/// The P4Info of a program without errors. Where the diagnostics have an error (an `@id` that cannot be given, say), the
-/// P4Info is not to be used.
+/// The P4Info of a program without errors. It must not be used if the diagnostics contain an error, for example an
+/// `@id` that cannot be assigned.
 pub fn build(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostics) {
     let architecture = Architecture::of(program);
     let mut diagnostics = Diagnostics::new();
@@ -86,13 +86,13 @@ pub fn build(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostic
     (info, cx.diagnostics)
 }
 
-/// What the writers of messages share.
+/// The state that the writers of messages share.
 struct Context<'a> {
     program: &'a hir::Program,
     sources: &'a SourceMap,
     architecture: &'static Architecture,
     symbols: Symbols,
-    /// The types that messages have named until now.
+    /// The types that messages have named so far.
     types: P4TypeInfo,
     diagnostics: Diagnostics,
 }

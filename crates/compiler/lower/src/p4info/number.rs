@@ -1,4 +1,4 @@
-//! Ids: of objects, by [`SymbolTable`], and of the fields inside them.
+//! Ids: of objects, through [`SymbolTable`], and of the fields inside them.
 
 use super::Context;
 use super::catalog::Catalog;
@@ -12,17 +12,18 @@ use num_traits::ToPrimitive;
 
 /// An object that gets an id.
 pub struct Numbered<'a> {
-    /// What it is.
+    /// The kind of object.
     pub kind: SymbolKind,
     /// Its control-plane name.
     pub name: &'a str,
-    /// Its annotations, `@id` perhaps among them.
+    /// Its annotations, possibly with an `@id`.
     pub annotations: &'a [Annotation],
-    /// Its place.
+    /// Its source location.
     pub span: Span,
 }
 
-/// Numbers everything in the catalog. An `@id` that cannot be given is an error, and the objects get others.
+/// Assigns an id to everything in the catalog. An `@id` that cannot be assigned is an error, and the object gets
+/// another id.
 pub fn symbols(catalog: &Catalog, diagnostics: &mut Diagnostics) -> Symbols {
     let numbered = catalog.numbered();
     let mut table = SymbolTable::new();
@@ -55,12 +56,12 @@ fn place(error: &IdError, numbered: &[Numbered]) -> Span {
     culprit.map_or(Span::NONE, |object| object.span)
 }
 
-/// The number that `@id` asks for.
+/// The number in `@id`.
 fn user_id(written: &[Annotation]) -> Option<u32> {
     annotations::int_arg(written, "id").and_then(|id| id.to_u32())
 }
 
-/// Numbers of match fields, parameters or fields of a packet header: those that `@id` asks for, and free ones.
+/// Ids of match fields, parameters or fields of a packet header: those from `@id`, and free ones.
 pub fn field_ids(cx: &mut Context, fields: &[(&[Annotation], Span)]) -> Vec<u32> {
     let wanted: Vec<Option<u32>> = fields.iter().map(|(written, _)| user_id(written)).collect();
     ids::field_ids(&wanted).unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! What the program's author says of it as a whole: annotations of `main`.
+//! What the author states about the program as a whole: annotations of `main`.
 
 use super::{Context, annotation};
 use forebay_check::annotations::{self, Value};
@@ -6,7 +6,7 @@ use forebay_p4info::model::{PkgInfo, PlatformProperties};
 use forebay_syntax::ast::Annotation;
 use num_traits::ToPrimitive;
 
-/// The message about the program; none without `main`.
+/// The message about the program; `None` without `main`.
 pub fn pkg_info(cx: &Context) -> Option<PkgInfo> {
     let main = &cx.program.instances[cx.program.main?.index()];
     let mut info = PkgInfo {
@@ -27,7 +27,7 @@ pub fn pkg_info(cx: &Context) -> Option<PkgInfo> {
     Some(info)
 }
 
-/// The pairs of all annotations of a name.
+/// The pairs of all annotations with a name.
 fn pairs(annotations: &[Annotation], name: &str) -> Vec<(String, Value)> {
     let named = annotations.iter().filter(|annotation| annotation.name.name == name);
     let pairs = named.flat_map(annotations::key_values);

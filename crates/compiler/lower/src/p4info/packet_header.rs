@@ -10,7 +10,7 @@ use forebay_p4info::model::{ControllerPacketMetadata, Metadata};
 use forebay_syntax::ast::Annotation;
 use forebay_syntax::source::Span;
 
-/// The message of a header type; none when it is hidden.
+/// The message of a header type; `None` when it is hidden.
 pub fn metadata(cx: &mut Context, header: &Composite) -> Option<ControllerPacketMetadata> {
     if annotations::has(&header.annotations, "hidden") {
         return None;

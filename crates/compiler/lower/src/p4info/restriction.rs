@@ -1,6 +1,7 @@
 //! `@entry_restriction` and `@action_restriction`: constraints that a controller's writes must satisfy.
 //!
-//! P4Info carries them as annotations. Here they are read once, so that a mistake is found where it stands.
+//! P4Info carries them as annotations. They are parsed here once, so that mistakes are reported at their source
+//! locations.
 
 use super::Context;
 use crate::constraint::{DATA, ENTRIES, joined, strings};
@@ -44,7 +45,7 @@ pub fn check_data(cx: &mut Context, annotations: &[Annotation], params: &[Param]
     check(cx, annotations, DATA, Subject::Action, &keys);
 }
 
-/// What a controller sees of a width in P4Info.
+/// The values of a field, from its width in P4Info.
 fn values(bitwidth: i32) -> Values {
     match u32::try_from(bitwidth) {
         Ok(0) | Err(_) => Values::Text,
@@ -71,7 +72,7 @@ fn diagnostic(mistake: Mistake, place: Span) -> Diagnostic {
     Diagnostic::warning(codes::INVALID_CONSTRAINT, place, mistake.message).options(mistake.options)
 }
 
-/// Where a piece of the joined strings stands in the source.
+/// The source span of a piece of the joined strings.
 fn place(sources: &SourceMap, strings: &[AnnotationToken], piece: &Range<usize>) -> Span {
     let mut start = 0;
     for (index, token) in strings.iter().enumerate() {
@@ -84,9 +85,9 @@ fn place(sources: &SourceMap, strings: &[AnnotationToken], piece: &Range<usize>)
     Span::NONE
 }
 
-/// A piece of one string; all of it where what stands in the source is not what was read. A string in which macros were
-/// replaced and directives carried out is as it is written up to the first of them, after the last, and in lines that only
-/// one line of the source is like.
+/// The span of a piece of one string; of the whole string if the source differs from what was read. If macros were
+/// replaced or directives executed in a string, its text matches the source up to the first of these, after the last,
+/// and in lines that match exactly one line of the source.
 fn inside(sources: &SourceMap, token: &AnnotationToken, start: usize, end: usize) -> Span {
     let written = sources.text(token.span);
     let written = written.strip_prefix('"').unwrap_or(written);
@@ -98,7 +99,7 @@ fn inside(sources: &SourceMap, token: &AnnotationToken, start: usize, end: usize
     Span::new(token.span.file, at(from), at(from + end.max(start) - start))
 }
 
-/// Where the piece of `read` from `start` to `end` is written.
+/// The position at which the piece of `read` from `start` to `end` is written.
 fn written_at(written: &str, read: &str, start: usize, end: usize) -> Option<usize> {
     let same = |(left, right): &(u8, u8)| left == right;
     let alike = written.bytes().zip(read.bytes()).take_while(same).count();

@@ -17,10 +17,10 @@ use forebay_p4info::model::{
 use forebay_syntax::ast::Annotation;
 use forebay_syntax::source::Span;
 
-/// Size of a table that does not say it.
+/// The size of a table without a `size` property.
 const DEFAULT_SIZE: i64 = 1024;
 
-/// The message of a table; none when it is hidden.
+/// The message of a table; `None` when it is hidden.
 pub fn table(cx: &mut Context, catalog: &Catalog, used: &UsedTable) -> Option<Table> {
     if annotations::has(&used.table.annotations, "hidden") {
         return None;
@@ -59,7 +59,7 @@ fn object_id(cx: &Context, catalog: &Catalog, id: ObjectId) -> u32 {
     cx.symbols.id(kind.symbol(), &catalog.instances.get(id).name)
 }
 
-/// The size; that of tables that do not say it also where it is 0.
+/// The size; the default also for tables with size 0.
 fn size(cx: &Context, used: &UsedTable) -> i64 {
     let written = used.table.size.as_ref();
     let written = written.and_then(|size| value::evaluate(cx.program, &used.scope, size).size(cx.program));
@@ -102,7 +102,7 @@ fn match_fields(cx: &mut Context, used: &UsedTable) -> Vec<MatchField> {
     matched
 }
 
-/// A match kind by name; none for a selector's fields, which the control plane does not see.
+/// A match kind by name; `None` for a selector's fields, which the control plane does not see.
 pub fn match_kind(name: &str) -> Option<Match> {
     Some(match name {
         "exact" => Match::MatchType(MatchType::Exact),
@@ -158,7 +158,7 @@ fn action_ref(cx: &Context, action: &ListedAction) -> ActionRef {
     }
 }
 
-/// The default action with its data: the one that the program names, or `NoAction`.
+/// The default action with its data: the one in the program, or `NoAction`.
 fn default_action(cx: &mut Context, used: &UsedTable) -> Option<TableActionCall> {
     let Some(default) = &used.table.default_action else {
         let no_action = used.actions.iter().find(|action| action.name == "NoAction")?;
@@ -181,7 +181,7 @@ fn default_action(cx: &mut Context, used: &UsedTable) -> Option<TableActionCall>
     Some(TableActionCall { action_id, arguments })
 }
 
-/// A value for an action's parameter; none for one that has no bits, such as a member of an enum without representation.
+/// A value for an action's parameter; `None` for one without bits, such as a member of an enum without representation.
 fn argument(cx: &Context, used: &UsedTable, arg: &hir::Expr, ty: &hir::Type) -> Option<Bytes> {
     let seen = types::control_plane_width(cx.program, ty);
     let stored = || size_in_bits(cx.program, ty).and_then(|size| u32::try_from(size.max).ok());

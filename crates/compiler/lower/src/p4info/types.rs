@@ -1,5 +1,5 @@
-//! Types: how messages refer to them, and [`P4TypeInfo`](forebay_p4info::model::P4TypeInfo), which describes each that
-//! has a name once.
+//! Types: how messages refer to them, and [`P4TypeInfo`](forebay_p4info::model::P4TypeInfo), which describes each
+//! named type once.
 
 use super::value::padded;
 use super::{Context, annotation};
@@ -19,10 +19,10 @@ use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use num_traits::ToPrimitive;
 
-/// The annotation that says what the control plane sees of a new type.
+/// The annotation that gives the control plane's representation of a new type.
 const TRANSLATION: &str = "p4runtime_translation";
 
-/// How deep structs may stand in one another.
+/// The deepest nesting of structs.
 const MAX_NESTING: usize = 100;
 
 /// The control-plane name of a composite.
@@ -45,8 +45,8 @@ pub fn named(program: &Program, ty: &Type) -> Option<String> {
     }
 }
 
-/// The name of a composite with its type arguments, as p4c makes it: `pair_bit8_bool` of `pair<bit<8>, bool>`. A `@name`
-/// stands alone.
+/// The name of a composite with its type arguments, in p4c's form: `pair_bit8_bool` for `pair<bit<8>, bool>`. A
+/// `@name` is used alone.
 fn instance_name(program: &Program, id: CompositeId, args: &[Type]) -> String {
     let declared = &program.composites[id.index()];
     let mut name = composite_name(declared).to_string();
@@ -72,7 +72,7 @@ fn new_type_name(program: &Program, id: NewTypeId) -> String {
     plain_name(&declared.name, &declared.annotations).to_string()
 }
 
-/// A reference to a type by name, if it was made by `type`: other types are described by their widths.
+/// A reference to a type by name, if it was declared with `type`: other types are described by their widths.
 pub fn new_type_reference(program: &Program, ty: &Type) -> Option<P4NamedType> {
     match ty {
         Type::NewType(id) => Some(P4NamedType {
@@ -82,7 +82,7 @@ pub fn new_type_reference(program: &Program, ty: &Type) -> Option<P4NamedType> {
     }
 }
 
-/// The width that the control plane sees: that of the translated type, 0 for strings and for what has no width.
+/// The width for the control plane: that of the translated type, 0 for strings and for types without a width.
 pub fn control_plane_width(program: &Program, ty: &Type) -> i32 {
     match translation(program, ty) {
         Some((_, Translated::Bits(width))) => width,
@@ -91,14 +91,14 @@ pub fn control_plane_width(program: &Program, ty: &Type) -> i32 {
     }
 }
 
-/// As the signed number of a message; widths and sizes beyond it do not exist.
+/// A width or size as a signed number of a message. Larger ones do not exist.
 fn narrow(number: u64) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// What the control plane sees of a translated type.
+/// The control plane's representation of a translated type.
 enum Translated {
-    /// So many bits.
+    /// A number of bits.
     Bits(i32),
     /// Text.
     String,
@@ -119,7 +119,8 @@ fn translation(program: &Program, ty: &Type) -> Option<(String, Translated)> {
     Some((uri, translated))
 }
 
-/// Describes the names in a type, and says how a message refers to it; none for a type that no message can have.
+/// Describes the named types within a type, and returns how a message refers to it; `None` for a type that messages
+/// cannot contain.
 pub fn describe(cx: &mut Context, ty: &Type) -> Option<P4DataTypeSpec> {
     data_type(cx, ty, 0).map(spec)
 }
@@ -171,7 +172,7 @@ fn tuple<'a>(cx: &mut Context, elements: impl Iterator<Item = &'a Type>, depth: 
     DataType::Tuple(P4TupleTypeSpec { members })
 }
 
-/// A string of bits; a type that is stored as bits but is not called so is seen as them.
+/// A string of bits, also for types that are represented as bits.
 fn bitstring(program: &Program, ty: &Type) -> P4BitstringLikeTypeSpec {
     let type_spec = match program.underlying(ty) {
         Type::Signed(width) => Bitstring::Int(P4IntTypeSpec {
@@ -363,7 +364,7 @@ pub struct HeaderField {
     pub annotations: Vec<Annotation>,
 }
 
-/// The fields of a header, with structs opened. The checker bounds how many there can be.
+/// The fields of a header, with structs expanded. The checker limits their number.
 pub fn header_fields(program: &Program, id: CompositeId, args: &[Type]) -> Vec<HeaderField> {
     let mut opened = Vec::new();
     let declared = program.composites[id.index()]

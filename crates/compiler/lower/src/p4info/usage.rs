@@ -1,7 +1,7 @@
-//! Which calls of a body can happen.
+//! Which calls of a body may be executed.
 //!
-//! What stands behind a condition that is known to be false does not happen, so a table that is applied only there has
-//! no place in P4Info. What stands behind `exit` and `return` counts, as it does for p4c.
+//! Code under a condition that is known to be false is not executed, so a table that is applied only there is not in
+//! P4Info. Code after `exit` and `return` counts, as in p4c.
 
 use crate::walk::{self, Node};
 use forebay_check::hir::{Block, Call, Expr, Statement, StatementKind};
@@ -9,7 +9,7 @@ use forebay_check::hir::{Block, Call, Expr, Statement, StatementKind};
 /// Whether a condition is known to be true or false.
 pub type Known<'k> = &'k dyn Fn(&Expr) -> Option<bool>;
 
-/// Calls `visit` with each call in some statements that can happen, in order.
+/// Calls `visit` with each call in some statements that may be executed, in order.
 pub fn calls<'a>(statements: &'a [Statement], known: Known, visit: &mut dyn FnMut(&'a Call)) {
     for statement in statements {
         inside(statement, known, visit);

@@ -1,6 +1,6 @@
-//! Compile-time values: what constructor arguments, sizes and action data are.
+//! Compile-time values: those of constructor arguments, sizes and action data.
 //!
-//! The checker has folded all that does not depend on constructor parameters; here these are known too.
+//! The checker has folded everything that does not depend on constructor parameters; here these are known, too.
 
 use super::instance::{ObjectId, Scope};
 use forebay_check::fold;
@@ -20,7 +20,7 @@ pub enum Value {
     Member(EnumId, usize),
     /// An instance.
     Object(ObjectId),
-    /// Anything else; no P4Info depends on it.
+    /// Anything else, on which P4Info never depends.
     Other,
 }
 
@@ -71,7 +71,7 @@ pub fn evaluate(program: &Program, scope: &Scope, expr: &Expr) -> Value {
     }
 }
 
-/// `&&`, `||` and the comparison of truth values; one side may decide alone.
+/// `&&`, `||` and the comparison of truth values; one operand may determine the result.
 fn logical(op: BinaryOp, left: Value, right: Value) -> Value {
     let constant = |value: &Value| match value {
         Value::Bool(value) => Some(*value),
@@ -89,7 +89,7 @@ fn logical(op: BinaryOp, left: Value, right: Value) -> Value {
 }
 
 impl Value {
-    /// The number that it is, or that a member of an enum stands for.
+    /// The number that it is, or that it stands for as a member of an enum.
     pub fn integer(&self, program: &Program) -> Option<BigInt> {
         match self {
             Value::Int(value) => Some(value.clone()),
@@ -98,12 +98,12 @@ impl Value {
         }
     }
 
-    /// A number of elements, as far as it fits.
+    /// A number of elements, if it fits.
     pub fn size<T: TryFrom<i64>>(&self, program: &Program) -> Option<T> {
         T::try_from(self.integer(program)?.to_i64()?).ok()
     }
 
-    /// As a control plane sends it: the most significant byte first, as many bytes as the width needs.
+    /// The bytes that a control plane sends: the most significant first, as many as the width needs.
     pub fn bytes(&self, program: &Program, width: u32) -> Option<Vec<u8>> {
         let number = match self {
             Value::Bool(value) => BigInt::from(u8::from(*value)),

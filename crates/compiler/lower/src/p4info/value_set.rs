@@ -52,7 +52,7 @@ fn exact(cx: &Context, id: u32, name: &str, ty: &Type) -> MatchField {
     }
 }
 
-/// The fields of a struct, matched as `@match(kind)` says.
+/// The fields of a struct, with the match kinds from `@match(kind)`.
 fn components(cx: &mut Context, element: &Composite, types: &[Type]) -> Vec<MatchField> {
     let fields: Vec<(&[Annotation], Span)> = element
         .fields

@@ -149,7 +149,7 @@ fn swapping_fields_saves_them_first() {
     assert!(saved >= 4, "two fields are saved, then written");
 }
 
-/// Of sections inside one another, the outer one remains; a sub-control may be one as a whole.
+/// Of nested sections, the outer one remains; a sub-control may be one as a whole.
 #[test]
 fn blocks_marked_atomic_are_sections() {
     let top = "@atomic control Inner(inout bit<8> x) { apply { @atomic { x = 1; } x = 2; } }";

@@ -1,4 +1,4 @@
-//! Small programs, and what lowering makes of them.
+//! Small programs, and the results of lowering.
 
 mod calls;
 mod limits;

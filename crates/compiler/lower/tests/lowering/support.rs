@@ -1,4 +1,4 @@
-//! Programs for tests: the blocks of v1model around what a test is about.
+//! Programs for tests: the blocks of v1model around the subject of a test.
 
 use forebay_check::hir;
 use forebay_ir::{Block, Body, Op, Program, Role, Statement, Terminator};
@@ -7,7 +7,7 @@ use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::{MemorySources, SourceMap};
 use forebay_syntax::{ParseOptions, parse_text};
 
-/// What a test writes itself.
+/// The parts that a test provides.
 #[derive(Default)]
 pub struct Parts<'a> {
     /// Declarations at the top level.
@@ -55,7 +55,7 @@ pub fn p4info(parts: &Parts) -> P4Info {
     checked(parts, forebay_lower::p4info)
 }
 
-/// What comes of a program that has no errors.
+/// The result for a program that has no errors.
 fn checked<T>(parts: &Parts, build: impl Fn(&hir::Program, &SourceMap) -> (T, Diagnostics)) -> T {
     let provider = MemorySources::new();
     let parsed = parse_text("test.p4", source(parts), &ParseOptions::new(&provider));
@@ -98,7 +98,7 @@ pub fn assigned<'p>(program: &'p Program, body: &Body) -> Vec<&'p str> {
     targets.collect()
 }
 
-/// How many blocks of a body end in a way.
+/// The number of a body's blocks whose terminator is of the wanted kind.
 pub fn count_terminators(body: &Body, wanted: impl Fn(&Terminator) -> bool) -> usize {
     body.blocks.iter().filter(|block| wanted(&block.terminator)).count()
 }
