@@ -9,15 +9,15 @@ use forebay_bits::Bits;
 /// A parser, a control, a deparser or an action: blocks, executed from block 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// Name for people: `MyParser`, `MyIngress`, `MyIngress.forward`.
+    /// Name for display: `MyParser`, `MyIngress`, `MyIngress.forward`.
     pub name: String,
-    /// What may stand in it.
+    /// Its kind, which determines what it may contain.
     pub kind: BodyKind,
     /// Blocks; the first is the entry.
     pub blocks: Vec<Block>,
 }
 
-/// What a body is, and so which operations it may contain (see [`crate::verify`]).
+/// The kind of a body, which determines the operations that it may contain (see [`crate::verify`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BodyKind {
     /// Reads a packet.
@@ -39,7 +39,7 @@ pub struct Block {
     pub statements: Vec<Statement>,
     /// What follows.
     pub terminator: Terminator,
-    /// Place of the terminator.
+    /// Source location of the terminator.
     pub location: Location,
 }
 
@@ -48,48 +48,49 @@ pub struct Block {
 pub struct Statement {
     /// The operation.
     pub op: Op,
-    /// Its place.
+    /// Its source location.
     pub location: Location,
 }
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Terminator {
-    /// Go on there.
+    /// Continue at a block.
     Jump(BlockId),
-    /// On a condition of width 1.
+    /// Branch on a condition of width 1.
     Branch {
         /// Condition.
         condition: Expr,
-        /// When 1.
+        /// Target if it is 1.
         then_block: BlockId,
-        /// When 0.
+        /// Target if it is 0.
         else_block: BlockId,
     },
-    /// The first case whose keysets all match the keys. In a parser `default` usually rejects with `NoMatch`.
+    /// Continue at the first case whose keysets all match the keys. In a parser `default` usually rejects with
+    /// `NoMatch`.
     Select {
         /// What is matched.
         keys: Vec<Expr>,
         /// In order; each has as many keysets as there are keys.
         cases: Vec<SelectCase>,
-        /// When none matches.
+        /// Target if no case matches.
         default: BlockId,
     },
-    /// Look the table's key up, execute the action found (or the default action), go on at `next`. When the action ends
-    /// with [`Terminator::Exit`], so does this body.
+    /// Look up the table's key, execute the action that was found (or the default action), and continue at `next`. If
+    /// the action ends with [`Terminator::Exit`], this body ends with it, too.
     Apply {
         /// Table.
         table: TableId,
-        /// Receives 1 on a hit, 0 on a miss (before the action executes).
+        /// Set to 1 on a hit, to 0 on a miss (before the action executes).
         hit: Option<SlotId>,
-        /// Receives the index into [`crate::Table::actions`] of the action that ran (width 32).
+        /// Set to the index into [`crate::Table::actions`] of the action that ran (width 32).
         action_run: Option<SlotId>,
-        /// After it.
+        /// The block after it.
         next: BlockId,
     },
     /// The body ends normally: a parser accepts.
     Return,
-    /// Ends the whole control that is executing (§12.5 `exit`).
+    /// Ends the whole control that is executing (`exit`, §12.5).
     Exit,
     /// Parser only: ends with this value of `error` (width 32).
     Reject(Expr),
@@ -98,9 +99,9 @@ pub enum Terminator {
 /// A case of [`Terminator::Select`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelectCase {
-    /// One for each key.
+    /// One keyset for each key.
     pub keysets: Vec<KeySet>,
-    /// Where to go.
+    /// The target.
     pub target: BlockId,
 }
 
@@ -134,12 +135,12 @@ pub enum KeySet {
         /// Mask.
         mask: Expr,
     },
-    /// Member of a value set, whose element begins with component `first` at this key: a value set over several keys
-    /// stands at each of them with `component` counting up; the case matches when one element matches all components.
+    /// Member of a value set. A value set over several keys appears at each of them, with `component` counting up. The
+    /// case matches when one element matches all components.
     ValueSet {
         /// Value set.
         set: ValueSetId,
-        /// Which component of the element this key is.
+        /// The index of this key's component in the element.
         component: u32,
     },
 }
@@ -153,7 +154,7 @@ pub enum DataItem {
     Varbit {
         /// Slot of the value.
         value: SlotId,
-        /// Slot of its present length in bits.
+        /// Slot of its current length in bits.
         length: SlotId,
     },
 }
@@ -168,29 +169,30 @@ pub enum Op {
         /// Value.
         value: Expr,
     },
-    /// Parser: take the header's fields from the packet, make it valid and move on. Ends the parser with
+    /// Parser: read the header's fields from the packet, make it valid and advance. Ends the parser with
     /// `PacketTooShort` when the packet has too few bits left (nothing is changed then).
     Extract {
         /// Header.
         header: HeaderId,
-        /// Number of bits of its varbit field, of which a header has at most one. Ends the parser with `HeaderTooShort`
-        /// when larger than its maximum, `ParserInvalidArgument` when not a multiple of 8.
+        /// Number of bits of its varbit field, of which a header has at most one. Ends the parser with
+        /// `HeaderTooShort` when it is larger than the field's maximum, and with `ParserInvalidArgument` when it is
+        /// not a multiple of 8.
         varbit_bits: Option<Expr>,
     },
-    /// Parser: skip bits. Ends the parser with `PacketTooShort` when there are fewer.
+    /// Parser: skip bits. Ends the parser with `PacketTooShort` when too few are left.
     Advance {
-        /// How many.
+        /// The number of bits.
         bits: Expr,
     },
-    /// Parser: read the next bits without moving on, as many as the slot is wide. Ends the parser with `PacketTooShort`
-    /// when there are fewer.
+    /// Parser: read the next bits without advancing, as many as the slot is wide. Ends the parser with
+    /// `PacketTooShort` when too few are left.
     Lookahead {
-        /// Receives them.
+        /// Set to these bits.
         slot: SlotId,
     },
     /// Parser: `packet_in.length()`, in bytes.
     PacketLength {
-        /// Receives it (width 32).
+        /// Set to the length (width 32).
         slot: SlotId,
     },
     /// Deparser: append the header if it is valid.
@@ -204,7 +206,7 @@ pub enum Op {
         register: RegisterId,
         /// Index.
         index: Expr,
-        /// Receives the element.
+        /// Set to the element.
         slot: SlotId,
     },
     /// `register.write`; nothing happens when the index is out of range.
@@ -229,10 +231,11 @@ pub enum Op {
         meter: MeterId,
         /// Index.
         index: Expr,
-        /// The colour that the packet has before: 0 green, 1 yellow, 2 (and more) red. It gets no better one, and takes no tokens of a
-        /// bucket that this colour does not stand for (RFC 2698, colour-aware). Without it every packet is green before.
+        /// The packet's colour before: 0 green, 1 yellow, 2 (and more) red. The new colour is no better, and no tokens
+        /// are taken from a bucket that this colour excludes (RFC 2698, colour-aware). Without it, every packet counts
+        /// as green before.
         before: Option<Expr>,
-        /// Receives the colour: 0 green, 1 yellow, 2 red, or [`crate::UNMETERED`].
+        /// Set to the colour: 0 green, 1 yellow, 2 red, or [`crate::UNMETERED`].
         slot: SlotId,
     },
     /// `hash`: `base + H(data) mod max` when `range` is given, `H(data)` reduced to the slot's width otherwise.
@@ -243,7 +246,7 @@ pub enum Op {
         data: Vec<DataItem>,
         /// Base and max, of any widths.
         range: Option<(Expr, Expr)>,
-        /// Receives the result.
+        /// Set to the result.
         slot: SlotId,
     },
     /// `verify_checksum[_with_payload]`: if `condition` and the checksum differs, sets `checksum_error`.
@@ -265,7 +268,7 @@ pub enum Op {
         condition: Expr,
         /// Data in order.
         data: Vec<DataItem>,
-        /// Receives the checksum.
+        /// Set to the checksum.
         slot: SlotId,
         /// Algorithm.
         algorithm: HashAlgorithm,
@@ -278,19 +281,19 @@ pub enum Op {
         low: Expr,
         /// High end.
         high: Expr,
-        /// Receives it.
+        /// Set to the number.
         slot: SlotId,
     },
-    /// `digest`: ask that the data be sent to the control plane.
+    /// `digest`: request that the data be sent to the control plane.
     Digest {
-        /// Which.
+        /// The digest.
         digest: DigestId,
         /// Values in order of [`crate::Digest::fields`].
         data: Vec<Expr>,
     },
     /// `clone`, `clone_preserving_field_list`.
     Clone {
-        /// From ingress or from egress.
+        /// Whether it is taken from ingress or from egress.
         kind: CloneKind,
         /// Clone session.
         session: Expr,
@@ -307,22 +310,22 @@ pub enum Op {
         /// Index into [`crate::Program::field_lists`] (width 8).
         field_list: Option<Expr>,
     },
-    /// `truncate`: at most so many bytes leave.
+    /// `truncate`: limits the number of bytes that leave.
     Truncate {
         /// Number of bytes.
         bytes: Expr,
     },
-    /// Begins an atomic section (P4_16 §18.4.1, `@atomic`): no other packet is in a section of the same lock and index
-    /// until this one ends. Sections do not nest: one that begins ends the one before.
+    /// Begins an atomic section (P4_16 §18.4.1, `@atomic`): no other packet is in a section with the same lock and
+    /// index until this one ends. Sections do not nest: a new section ends the previous one.
     EnterAtomic {
-        /// Which lock; in a program that is loaded, the [`RegisterId`] of one of the registers that it protects.
+        /// The lock. In a loaded program, it is the [`RegisterId`] of one of the registers that it protects.
         lock: u32,
-        /// Sections of one lock whose indices differ do not exclude each other. Without, they do.
+        /// Sections of one lock with different indices do not exclude each other. Without an index, they do.
         index: Option<Expr>,
     },
-    /// Ends the section, if there is one. The end of a body of the architecture does too.
+    /// Ends the section, if there is one. The end of a body of the architecture also ends it.
     LeaveAtomic,
-    /// `log_msg`: `{}` in the format are replaced by the arguments in order.
+    /// `log_msg`: each `{}` in the format is replaced by the next argument.
     LogMessage {
         /// Format.
         format: String,
@@ -336,7 +339,7 @@ pub enum Op {
         /// Text of the condition, for the report.
         text: String,
     },
-    /// `assume`: like [`Op::Assert`], said of the input.
+    /// `assume`: like [`Op::Assert`], for a condition on the input.
     Assume {
         /// Condition.
         condition: Expr,
@@ -345,7 +348,7 @@ pub enum Op {
     },
 }
 
-/// Which pipeline a clone is taken from.
+/// The pipeline from which a clone is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloneKind {
     /// `CloneType.I2E`
@@ -363,7 +366,7 @@ pub enum HashAlgorithm {
     Crc16,
     /// A CRC of [`Program::calculations`](crate::Program::calculations), whose parameters the control plane may change.
     Custom(CalculationId),
-    /// The target's choice.
+    /// An algorithm that the target chooses.
     Random,
     /// The data itself.
     Identity,
@@ -371,15 +374,16 @@ pub enum HashAlgorithm {
     Csum16,
     /// Exclusive or of 16-bit words.
     Xor16,
-    /// [`HashAlgorithm::Crc32`] of data that comes piece by piece: the first 32 bits are the check of what came before, 0 of nothing;
-    /// the result is that of all.
+    /// [`HashAlgorithm::Crc32`] of data that comes in pieces: the first 32 bits are the CRC of the previous pieces, or
+    /// 0 if there are none. The result is the CRC of all pieces.
     Crc32More,
-    /// The same of [`HashAlgorithm::Crc16`], with 16 bits.
+    /// The same for [`HashAlgorithm::Crc16`], with 16 bits.
     Crc16More,
 }
 
 impl HashAlgorithm {
-    /// The names of v1model's `HashAlgorithm`, but for the custom ones, and those of the algorithms that no program names.
+    /// The names in v1model's `HashAlgorithm`, except the custom ones, and names for algorithms that programs cannot
+    /// name.
     pub(crate) const NAMES: &'static [(HashAlgorithm, &'static str)] = &[
         (HashAlgorithm::Crc32, "crc32"),
         (HashAlgorithm::Crc16, "crc16"),
@@ -391,7 +395,8 @@ impl HashAlgorithm {
         (HashAlgorithm::Crc16More, "crc16_more"),
     ];
 
-    /// The algorithm that v1model gives this name. `crc16_custom` and `crc32_custom` are none before they are a calculation.
+    /// The algorithm with this name in v1model. `crc16_custom` and `crc32_custom` have none before they become a
+    /// calculation.
     pub fn from_name(name: &str) -> Option<HashAlgorithm> {
         let known = HashAlgorithm::NAMES.iter().find(|(_, known)| *known == name)?;
         Some(known.0).filter(|known| !matches!(known, HashAlgorithm::Crc32More | HashAlgorithm::Crc16More))

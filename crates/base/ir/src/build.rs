@@ -1,5 +1,5 @@
-//! Building IR expressions. Constants are folded on the way, and what is trivially equal to an operand becomes it, so that
-//! inlined calls with constant arguments leave no arithmetic behind.
+//! Builds IR expressions. Constants are folded, and expressions that trivially equal an operand are replaced by it, so
+//! that inlined calls with constant arguments leave no arithmetic behind.
 
 use crate::{BinaryOp, Expr, UnaryOp};
 use forebay_bits::Bits;
@@ -14,7 +14,7 @@ pub fn boolean(value: bool) -> Expr {
     Expr::Const(Bits::from_bool(value))
 }
 
-/// Whether the expression is the constant 1 or 0 of width 1; none when it is not constant.
+/// Whether the expression is the constant 1 or 0 of width 1; `None` when it is not constant.
 pub fn as_bool(expr: &Expr) -> Option<bool> {
     match expr {
         Expr::Const(bits) if bits.width() == 1 => Some(bits.bit(0)),
@@ -22,7 +22,7 @@ pub fn as_bool(expr: &Expr) -> Option<bool> {
     }
 }
 
-/// One operand.
+/// An expression with one operand.
 pub fn unary(op: UnaryOp, operand: Expr) -> Expr {
     match (op, operand) {
         (UnaryOp::Not, Expr::Const(bits)) => Expr::Const(bits.not()),
@@ -37,7 +37,7 @@ pub fn not(operand: Expr) -> Expr {
     unary(UnaryOp::Not, operand)
 }
 
-/// Two operands.
+/// An expression with two operands.
 pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     if let (Expr::Const(left), Expr::Const(right)) = (&left, &right) {
         return Expr::Const(op.apply(left, right));
@@ -115,7 +115,7 @@ pub fn concat(high: Expr, low: Expr) -> Expr {
     }
 }
 
-/// To another width: zeros or copies of the sign in front, or the lowest bits only.
+/// An operand in another width: zero-extended, sign-extended, or truncated to the lowest bits.
 pub fn resize(operand: Expr, from: u32, to: u32, signed: bool) -> Expr {
     match operand {
         operand if from == to => operand,

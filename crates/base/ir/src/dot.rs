@@ -10,14 +10,14 @@
 use crate::text::ExprPrinter;
 use crate::{Block, Body, BodyId, BodyKind, Program, SelectCase, Table, TableId, Terminator};
 
-/// So many operations of a block are shown; the rest is counted.
+/// The most operations of a block that are shown; the others are counted.
 const MAX_OPERATIONS_SHOWN: usize = 12;
 
 /// The graph of one body.
 ///
 /// # Panics
 ///
-/// When there is no such body, or a block it refers to is missing: verify the program first.
+/// If there is no such body, or a block it refers to is missing: verify the program first.
 pub fn body_graph(program: &Program, id: BodyId) -> String {
     let body = &program.bodies[id.index()];
     let mut graph = Graph {
@@ -31,7 +31,7 @@ pub fn body_graph(program: &Program, id: BodyId) -> String {
     graph.text
 }
 
-/// The graphs of all bodies that play a role in the architecture, each with the body's name.
+/// The graphs of all bodies that have a role in the architecture, each with the body's name.
 pub fn stage_graphs(program: &Program) -> Vec<(String, String)> {
     let graph = |id: &BodyId| (program.bodies[id.index()].name.clone(), body_graph(program, *id));
     program.stages.values().map(graph).collect()
@@ -158,7 +158,7 @@ impl Graph<'_> {
         }
     }
 
-    /// The nodes where the body ends, those that it has.
+    /// Adds the final nodes that the body uses.
     fn ends(&mut self) {
         let has = |wanted: fn(&Terminator) -> bool| self.body.blocks.iter().any(|block| wanted(&block.terminator));
         let returns = has(|terminator| matches!(terminator, Terminator::Return));
@@ -218,7 +218,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
 
-/// Quotes and backslashes escaped; what would break the line, or the label's meaning, replaced.
+/// Escapes quotes and backslashes, and replaces what would break the line or change the label's meaning.
 fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! The value of an operator applied to constants: the meaning that every executor and every pass shares.
+//! The values of operators applied to constants. All executors and passes share these definitions.
 
 use crate::{BinaryOp, UnaryOp};
 use forebay_bits::Bits;

@@ -19,12 +19,12 @@ pub enum Expr {
     },
     /// One operand; the result has its width.
     Unary(UnaryOp, Box<Expr>),
-    /// Two operands. Both have the same width, but for shifts, whose right operand may have any width and is unsigned.
-    /// A comparison gives width 1, anything else the width of the left operand.
+    /// Two operands. Both have the same width, except for shifts, whose right operand may have any width and is
+    /// unsigned. A comparison has width 1, anything else the width of the left operand.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// Bits `hi` down to `lo`, both inclusive, `hi` < width.
     Slice {
-        /// What is sliced.
+        /// The operand.
         operand: Box<Expr>,
         /// Highest bit.
         hi: u32,
@@ -33,7 +33,7 @@ pub enum Expr {
     },
     /// `high ++ low`.
     Concat(Box<Expr>, Box<Expr>),
-    /// Zeroes in front, to a larger width.
+    /// Zeros in front, to a larger width.
     ZeroExtend(u32, Box<Expr>),
     /// Copies of the highest bit in front, to a larger width.
     SignExtend(u32, Box<Expr>),
@@ -43,9 +43,9 @@ pub enum Expr {
     Mux {
         /// Width 1.
         condition: Box<Expr>,
-        /// When 1.
+        /// The value if the condition is 1.
         then_value: Box<Expr>,
-        /// When 0.
+        /// The value if the condition is 0.
         else_value: Box<Expr>,
     },
 }
@@ -80,17 +80,17 @@ pub enum BinaryOp {
     SatSubUnsigned,
     /// Signed saturating.
     SatSubSigned,
-    /// Bitwise; logical for width 1 (operands have no effects, so nothing is lost by evaluating both).
+    /// Bitwise; logical for width 1 (operands have no effects, so both may be evaluated).
     And,
     /// Bitwise; logical for width 1.
     Or,
     /// Bitwise.
     Xor,
-    /// Left; 0 from the width upwards.
+    /// Left; 0 if the amount is at least the width.
     Shl,
-    /// Logical right; 0 from the width upwards.
+    /// Logical right; 0 if the amount is at least the width.
     Shr,
-    /// Arithmetic right; copies of the sign from the width upwards.
+    /// Arithmetic right; copies of the sign if the amount is at least the width.
     ShrSigned,
     /// Equal.
     Eq,
@@ -113,7 +113,7 @@ impl BinaryOp {
         matches!(self, Eq | Ne | Lt | Le | LtSigned | LeSigned)
     }
 
-    /// Whether the right operand may have another width than the left.
+    /// Whether the right operand may differ from the left in width.
     pub fn is_shift(self) -> bool {
         matches!(self, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrSigned)
     }

@@ -15,12 +15,12 @@ impl IndexSet {
         self.0[index / 64] |= 1 << (index % 64);
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub fn remove(&mut self, index: usize) {
         self.0[index / 64] &= !(1 << (index % 64));
     }
 
-    /// Whether a number is in it.
+    /// Whether the set contains a number.
     pub fn contains(&self, index: usize) -> bool {
         self.0[index / 64] >> (index % 64) & 1 == 1
     }
@@ -32,7 +32,7 @@ impl IndexSet {
         }
     }
 
-    /// Takes all numbers out.
+    /// Removes all numbers.
     pub fn clear(&mut self) {
         self.0.fill(0);
     }

@@ -1,6 +1,6 @@
-//! The program after elaboration: what every executor executes.
+//! The program after elaboration, which executors execute.
 //!
-//! Lowering has removed all that can be removed. What is left is small:
+//! Lowering has removed everything that can be removed. What is left is small:
 //!
 //! * **Slots** ([`Slot`]): flat storage. A header field, a header's validity bit, a stack's `nextIndex`, a piece of
 //!   metadata, a local variable: each is one slot of a fixed width. Structs, tuples, stacks, unions, `out` parameters and
@@ -8,17 +8,18 @@
 //! * **Bodies** ([`Body`]): control-flow graphs of basic blocks. A parser, a control, a deparser and an action are all
 //!   bodies; parser states are blocks with a label. Sub-parsers, sub-controls, functions and direct action calls have
 //!   been inlined.
-//! * **Expressions** ([`Expr`]): pure trees over constants, slots and action data. Whatever has an effect is an [`Op`].
+//! * **Expressions** ([`Expr`]): pure trees over constants, slots and action data. Everything with an effect is an
+//!   [`Op`].
 //! * **Objects**: tables, action profiles, registers, counters, meters, value sets, digests, each with its control-plane
 //!   name.
 //!
-//! Bodies say what a program *computes*. What an architecture does between and after them (traffic manager, clones,
-//! resubmission) is a graph of its own level, [`mod@pipeline`], which a builder of the architecture makes; operations such
-//! as [`Op::Clone`] only *ask* for it.
+//! Bodies define what a program *computes*. What an architecture does between and after them (traffic manager, clones,
+//! resubmission) is a separate graph, [`mod@pipeline`], which a builder of the architecture makes; operations such as
+//! [`Op::Clone`] only *request* it.
 //!
-//! [`build`] makes expressions and folds constants on the way, [`text`] prints a program and reads it back,
-//! [`mod@verify`] states and checks every invariant, [`passes`] make a program smaller without changing what it means,
-//! [`dot`] draws graphs.
+//! [`build`] makes expressions and folds constants, [`text`] prints a program and reads it back, [`mod@verify`] states
+//! and checks every invariant, [`passes`] make a program smaller without changing its meaning, and [`dot`] draws
+//! graphs.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

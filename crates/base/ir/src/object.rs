@@ -1,11 +1,11 @@
-//! Objects that the control plane sees: tables and stateful externs. Their names are the control plane's.
+//! Objects that the control plane sees: tables and stateful externs, under their control-plane names.
 
 use crate::{
     ActionId, ActionProfileId, BodyId, CounterId, Expr, HashAlgorithm, Location, MeterId, RegisterId, SlotId, TableId,
 };
 use forebay_bits::Bits;
 
-/// An action as a table invokes it. A P4 action that several tables list with different directional arguments has an
+/// An action as a table invokes it. If several tables list a P4 action with different directional arguments, it has an
 /// instance here for each of them, all with the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
@@ -13,11 +13,11 @@ pub struct Action {
     pub name: String,
     /// Action data: the directionless parameters.
     pub params: Vec<ActionParam>,
-    /// What it does ([`crate::BodyKind::Action`]).
+    /// The body that it executes ([`crate::BodyKind::Action`]).
     pub body: BodyId,
 }
 
-/// A parameter that the control plane gives.
+/// A parameter whose value the control plane provides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionParam {
     /// Name.
@@ -45,11 +45,11 @@ pub struct Table {
     pub entries: Vec<TableEntry>,
     /// Whether the control plane may not change the entries (`const entries`).
     pub entries_are_const: bool,
-    /// Number of entries it must hold.
+    /// The number of entries that it must be able to hold.
     pub size: u64,
     /// Action profile or selector.
     pub implementation: Option<ActionProfileId>,
-    /// What runs when an entry names a group of the selector that has no member to choose; nothing without it.
+    /// The action to run when an entry names a group of the selector without members. Without it, nothing runs.
     pub empty_group_action: Option<ActionCall>,
     /// Direct counter, counted on every hit.
     pub direct_counter: Option<CounterId>,
@@ -59,17 +59,17 @@ pub struct Table {
     pub supports_timeout: bool,
     /// Whether idle entries are deleted.
     pub deletes_idle: bool,
-    /// Seconds of the expiry profiles by number; empty for those of the architecture. An entry with another profile never
-    /// expires.
+    /// Seconds of the expiry profiles by number; empty for those of the architecture. An entry with a profile that is
+    /// not listed never expires.
     pub expire_seconds: Vec<u64>,
-    /// Whether controllers do not see it: its P4Info may leave it out.
+    /// Whether it is hidden from controllers: its P4Info may leave it out.
     pub is_hidden: bool,
-    /// Place of its declaration.
+    /// Source location of its declaration.
     pub location: Location,
 }
 
-/// The colour that a meter which is not configured gives in programs for PSA and PNA: green, whatever colour the packet had
-/// (PSA 1.2 §7.7). For v1model it is green, 0, as any other.
+/// The colour that meters return when they are not configured, in programs for PSA and PNA: green, whatever colour the
+/// packet had (PSA 1.2 §7.7). For v1model it is plain green, 0.
 pub const UNMETERED: u8 = 3;
 
 /// A direct meter of a table.
@@ -77,21 +77,21 @@ pub const UNMETERED: u8 = 3;
 pub struct DirectMeter {
     /// Meter.
     pub meter: MeterId,
-    /// Receives the colour (argument of `direct_meter.read`), if the program reads it.
+    /// Set to the colour (argument of `direct_meter.read`), if the program reads it.
     pub slot: Option<SlotId>,
 }
 
 /// A key field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableKey {
-    /// Control-plane name: `hdr.ipv4.dstAddr`, or what `@name` says.
+    /// Control-plane name: `hdr.ipv4.dstAddr`, or the name from `@name`.
     pub name: String,
     /// Value, evaluated when the table is applied.
     pub expr: Expr,
     /// Width in bits.
     pub width: u32,
-    /// Match kind. Fields of kind [`MatchKind::Selector`] are not matched: they are the input of the selector's
-    /// hash, and mean nothing in a table without one.
+    /// Match kind. Fields of kind [`MatchKind::Selector`] are not matched: they are the input of the selector's hash,
+    /// and have no meaning in a table without a selector.
     pub match_kind: MatchKind,
 }
 
@@ -128,26 +128,26 @@ pub struct TableAction {
 pub struct ActionCall {
     /// Index into [`Table::actions`].
     pub action: u32,
-    /// One for each of [`Action::params`].
+    /// One argument for each of [`Action::params`].
     pub args: Vec<Bits>,
 }
 
 /// An entry in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableEntry {
-    /// One for each key field that is not a selector.
+    /// One match for each key field that is not a selector.
     pub matches: Vec<EntryMatch>,
-    /// The larger wins, as in P4Runtime; 0 in tables whose match kinds need none.
+    /// The larger priority wins, as in P4Runtime; 0 in tables whose match kinds need none.
     pub priority: i64,
-    /// What it invokes.
+    /// The action that it invokes.
     pub action: ActionCall,
     /// Whether this one is `const`.
     pub is_const: bool,
-    /// Place.
+    /// Source location.
     pub location: Location,
 }
 
-/// What an entry says of one key field.
+/// The condition of an entry on one key field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryMatch {
     /// `exact`
@@ -177,12 +177,12 @@ pub enum EntryMatch {
     Optional(Option<Bits>),
 }
 
-/// An action profile, or with `selector` an action selector.
+/// An action profile; with `selector`, an action selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionProfile {
     /// Control-plane name.
     pub name: String,
-    /// Number of members it must hold.
+    /// The number of members that it must be able to hold.
     pub size: u64,
     /// For a selector: the algorithm over the table's selector fields and the width of its result in bits.
     pub selector: Option<(HashAlgorithm, u32)>,
@@ -199,11 +199,11 @@ pub struct Register {
     pub signed: bool,
     /// Number of elements.
     pub size: u64,
-    /// Value of every element at the start.
+    /// Initial value of every element.
     pub initial: Bits,
 }
 
-/// What a counter counts, what a meter measures.
+/// What a counter counts, or a meter measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Packets.
@@ -236,13 +236,13 @@ pub struct Meter {
     pub size: Option<u64>,
 }
 
-/// A CRC with parameters of the control plane: `crc16_custom` or `crc32_custom` where a program computes it. Until they are set they are
-/// those of [`HashAlgorithm::Crc16`] and [`HashAlgorithm::Crc32`].
+/// A CRC whose parameters the control plane may set: one use of `crc16_custom` or `crc32_custom` in a program. Until
+/// then, its parameters are those of [`HashAlgorithm::Crc16`] or [`HashAlgorithm::Crc32`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calculation {
     /// Name for the control plane: that of p4c's calculation.
     pub name: String,
-    /// Which of the two.
+    /// The custom CRC.
     pub crc: CustomCrc,
 }
 
@@ -256,14 +256,14 @@ pub enum CustomCrc {
 }
 
 impl CustomCrc {
-    /// Which one v1model gives this name.
+    /// The custom CRC with this name in v1model.
     pub fn from_name(name: &str) -> Option<CustomCrc> {
         [CustomCrc::Crc16, CustomCrc::Crc32]
             .into_iter()
             .find(|crc| crc.name() == name)
     }
 
-    /// The name that v1model gives it.
+    /// Its name in v1model.
     pub fn name(self) -> &'static str {
         match self {
             CustomCrc::Crc16 => "crc16_custom",
@@ -279,7 +279,7 @@ impl CustomCrc {
         }
     }
 
-    /// The CRC that it is until its parameters are changed.
+    /// The CRC that it is until its parameters are set.
     pub fn plain(self) -> HashAlgorithm {
         match self {
             CustomCrc::Crc16 => HashAlgorithm::Crc16,
@@ -293,7 +293,7 @@ impl CustomCrc {
 pub struct ValueSet {
     /// Control-plane name.
     pub name: String,
-    /// Number of elements it must hold.
+    /// The number of elements that it must be able to hold.
     pub size: u64,
     /// Components of an element: name, width, match kind (`@match`).
     pub components: Vec<ValueSetComponent>,
@@ -319,26 +319,26 @@ pub struct Digest {
     pub receiver: u32,
     /// Fields: name and width.
     pub fields: Vec<(String, u32)>,
-    /// Who takes it.
+    /// Its recipient.
     pub to: Recipient,
 }
 
-/// Who takes the messages of a [`Digest`].
+/// The recipient of the messages of a [`Digest`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recipient {
     /// The control plane.
     #[default]
     Controller,
-    /// A table, which gets an entry that becomes idle. The fields are one for each key field, all of which are exact, one
-    /// for each parameter of the action, and the number of an expiry profile.
+    /// A table, which gets a new entry that may expire. There is one field for each key field (all of which are
+    /// exact), one for each parameter of the action, and one for the number of an expiry profile.
     NewEntry {
         /// Table.
         table: TableId,
         /// Index into [`Table::actions`].
         action: u32,
     },
-    /// Two tables, each of which gets an entry; they expire and are deleted together. The fields are those of two
-    /// [`Recipient::NewEntry`], with one profile.
+    /// Two tables, each of which gets a new entry; the two expire and are deleted together. The fields are those of
+    /// two [`Recipient::NewEntry`] with a common profile.
     NewPair {
         /// Table whose action sends the message.
         table: TableId,
@@ -349,24 +349,24 @@ pub enum Recipient {
         /// Index into the other's [`Table::actions`].
         reverse_action: u32,
     },
-    /// A table, an entry of which gets another idle time-out. The fields are one for each key field and the number of an
-    /// expiry profile.
+    /// A table, one of whose entries gets another idle time-out. There is one field for each key field, and one for
+    /// the number of an expiry profile.
     NewTimeout {
         /// Table.
         table: TableId,
     },
-    /// A pool, from which a packet has taken a number. It belongs to the next entry that the packet adds, and returns to the
-    /// pool with the end of that entry. The fields are the number, and whether there was one.
+    /// A pool from which a packet has taken a number. The number belongs to the next entry that the packet adds, and
+    /// is given back when that entry ends. The fields are the number, and whether there was one.
     Number {
         /// Register of the free numbers, a ring.
         ring: RegisterId,
-        /// Register of the ring's first and last place, and of how many numbers are taken.
+        /// Register of the ring's first and last place, and of the number of taken numbers.
         counts: RegisterId,
     },
-    /// A quota, of which a packet has taken a share. It belongs to the next entry that the packet adds, and returns with the
-    /// end of that entry. The fields are an index, and whether there was a share.
+    /// A quota of which a packet has taken a share. The share belongs to the next entry that the packet adds, and is
+    /// given back when that entry ends. The fields are an index, and whether there was a share.
     Share {
-        /// Register of the shares that are taken, by index.
+        /// Register of the numbers of shares taken, by index.
         taken: RegisterId,
     },
 }

@@ -1,4 +1,4 @@
-//! A whole program: storage, objects, bodies and the role that each body plays in the architecture.
+//! A whole program: storage, objects, bodies and the role of each body in the architecture.
 
 use crate::pipeline::Graph;
 use crate::{
@@ -14,7 +14,7 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// As an index into the program's vector of these.
+            /// The index into the program's vector.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -54,7 +54,7 @@ ids!(
 /// A program ready to execute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// Which architecture's package `main` instantiates.
+    /// The architecture whose package `main` instantiates.
     pub architecture: Architecture,
     /// Source files, for [`Location::file`].
     pub files: Vec<String>,
@@ -62,17 +62,17 @@ pub struct Program {
     pub errors: Vec<String>,
     /// Storage.
     pub slots: Vec<Slot>,
-    /// Header instances (stack elements and union members are instances of their own).
+    /// Header instances (stack elements and union members are separate instances).
     pub headers: Vec<Header>,
     /// Parsers, controls, actions' bodies.
     pub bodies: Vec<Body>,
-    /// Which body plays which role.
+    /// The body for each role.
     pub stages: BTreeMap<Role, BodyId>,
     /// Slots of the architecture's intrinsic metadata by field name: `ingress_port`, `egress_spec`, ... of
-    /// `standard_metadata_t` for v1model; with the block and the parameter in front (`Ingress.ostd.drop`) for others.
+    /// `standard_metadata_t` for v1model; with block and parameter as a prefix (`Ingress.ostd.drop`) for others.
     pub intrinsic: BTreeMap<String, SlotId>,
-    /// Fields that `@field_list(i)` marks: what resubmit, recirculate and clone with that index preserve. Of PSA, the
-    /// metadata that a deparser writes and a later parser reads.
+    /// Fields marked with `@field_list(i)`: what resubmit, recirculate and clone with that index preserve. For PSA,
+    /// the metadata that a deparser writes and a later parser reads.
     pub field_lists: BTreeMap<u32, Vec<SlotId>>,
     /// Actions that tables invoke.
     pub actions: Vec<Action>,
@@ -97,7 +97,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without anything.
+    /// An empty program.
     pub fn new(architecture: Architecture) -> Self {
         Program {
             architecture,
@@ -127,7 +127,7 @@ impl Program {
         &self.slots[id.index()]
     }
 
-    /// The body that plays `role`, if the architecture and the program have one.
+    /// The body with this role, if the architecture and the program have one.
     pub fn stage(&self, role: Role) -> Option<&Body> {
         self.stages.get(&role).map(|id| &self.bodies[id.index()])
     }
@@ -147,7 +147,7 @@ impl Program {
         !matches!(self.digests[digest.index()].to, Recipient::Controller)
     }
 
-    /// Whether anything in it calls `random`.
+    /// Whether any body calls `random`.
     pub fn draws_random_numbers(&self) -> bool {
         let blocks = self.bodies.iter().flat_map(|body| &body.blocks);
         let mut statements = blocks.flat_map(|block| &block.statements);
@@ -155,10 +155,10 @@ impl Program {
     }
 }
 
-/// Architectures that lowering knows.
+/// Architectures that lowering supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Architecture {
-    /// `v1model.p4` with the meaning of BMv2's simple_switch.
+    /// `v1model.p4`, with the behaviour of BMv2's simple_switch.
     V1Model,
     /// `psa.p4`: the Portable Switch Architecture.
     Psa,
@@ -183,7 +183,7 @@ impl Architecture {
         }
     }
 
-    /// Its programmable blocks in order of a packet's way.
+    /// Its programmable blocks, in the order in which packets pass them.
     pub fn roles(self) -> &'static [Role] {
         match self {
             Architecture::V1Model => &[
@@ -249,7 +249,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The kind of body that plays it.
+    /// The kind of body for this role.
     pub fn kind(self) -> BodyKind {
         match self {
             Role::Parser | Role::IngressParser | Role::EgressParser | Role::MainParser => BodyKind::Parser,
@@ -267,11 +267,11 @@ impl Role {
 /// A piece of storage of fixed width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Full name for people: `hdr.ipv4.ttl`, `meta.nexthop`, `standard_metadata.egress_spec`, `MyIngress.tmp`.
+    /// Full name for display: `hdr.ipv4.ttl`, `meta.nexthop`, `standard_metadata.egress_spec`, `MyIngress.tmp`.
     pub name: String,
     /// Width in bits. `bool` has 1; `error` and enums without representation have 32.
     pub width: u32,
-    /// Whether its P4 type is `int<W>` (only printing depends on it; operators say themselves how they read bits).
+    /// Whether its P4 type is `int<W>`. Only printing depends on it; operators determine how bits are interpreted.
     pub signed: bool,
     /// What it stores.
     pub kind: SlotKind,
@@ -285,7 +285,7 @@ pub enum SlotKind {
     Field(HeaderId),
     /// Validity bit of a header.
     Valid(HeaderId),
-    /// Number of bits now in a varbit field (width 32).
+    /// Current number of bits in a varbit field (width 32).
     VarbitLength(HeaderId),
     /// `nextIndex` of a header stack (width 32).
     NextIndex,
@@ -295,7 +295,7 @@ pub enum SlotKind {
     Intrinsic,
     /// A local variable or temporary of lowering.
     Local,
-    /// A value of the architecture's graph that no body names.
+    /// A value of the architecture's graph that bodies do not use.
     Request,
 }
 
@@ -308,7 +308,7 @@ pub struct Header {
     pub type_name: String,
     /// Validity slot.
     pub valid: SlotId,
-    /// Fields in order of the wire.
+    /// Fields in wire order.
     pub fields: Vec<HeaderField>,
 }
 
@@ -319,11 +319,11 @@ pub struct HeaderField {
     pub name: String,
     /// Value.
     pub slot: SlotId,
-    /// For a varbit field: the slot with its present length in bits.
+    /// For a varbit field: the slot with its current length in bits.
     pub length: Option<SlotId>,
 }
 
-/// A place in the source, for traces and messages.
+/// A source location, for traces and messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Index into [`Program::files`].
@@ -333,7 +333,7 @@ pub struct Location {
 }
 
 impl Statement {
-    /// A statement without a place.
+    /// A statement without a location.
     pub fn new(op: Op) -> Self {
         Statement {
             op,
@@ -343,7 +343,7 @@ impl Statement {
 }
 
 impl SelectCase {
-    /// Whether the case matches whatever the keys are.
+    /// Whether the case matches any keys.
     pub fn is_catch_all(&self) -> bool {
         self.keysets.iter().all(|k| matches!(k, crate::KeySet::Any))
     }

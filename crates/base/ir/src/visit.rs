@@ -30,7 +30,7 @@ impl Expr {
         }
     }
 
-    /// Calls `visit` with every operand of this expression, not with theirs.
+    /// Calls `visit` with every operand of this expression, but not with their operands.
     pub fn for_each_operand_mut(&mut self, visit: &mut impl FnMut(&mut Expr)) {
         match self {
             Expr::Slot(_) | Expr::Const(_) | Expr::Param { .. } => {}
@@ -104,7 +104,7 @@ macro_rules! op_exprs {
     };
 }
 
-/// The same for terminators.
+/// Does this for terminators.
 macro_rules! terminator_exprs {
     ($terminator:expr, $values:ident) => {
         match $terminator {
@@ -203,7 +203,7 @@ impl Op {
         }
     }
 
-    /// What the operation computes a hash or a checksum of.
+    /// The data of which the operation computes a hash or a checksum.
     pub fn data(&self) -> &[DataItem] {
         match self {
             Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. } => data,
@@ -211,7 +211,7 @@ impl Op {
         }
     }
 
-    /// The slot that the operation writes. [`Op::Extract`] writes a header's instead.
+    /// The slot that the operation writes. [`Op::Extract`] writes those of a header instead.
     pub fn target(&self) -> Option<SlotId> {
         match self {
             Op::Assign { slot, .. }
@@ -241,8 +241,8 @@ impl Op {
         }
     }
 
-    /// The same, if the operation writes it whatever happens. A checksum has a condition, an index may be out of range, and there may
-    /// be no number between the bounds of a random one: then the slot stays as it is.
+    /// The target, if the operation always writes it. A checksum has a condition, an index may be out of range, and
+    /// random bounds may be reversed: the slot then keeps its value.
     pub fn certain_target(&self) -> Option<SlotId> {
         match self {
             Op::Random { .. } | Op::ExecuteMeter { .. } | Op::UpdateChecksum { .. } => None,
@@ -250,7 +250,7 @@ impl Op {
         }
     }
 
-    /// Whether the operation does nothing but write its target, so that it can go where the target is not read.
+    /// Whether the operation only writes its target, so that it can be removed if the target is not read.
     pub fn only_writes(&self) -> bool {
         matches!(
             self,
@@ -302,7 +302,7 @@ impl crate::Header {
 }
 
 impl Terminator {
-    /// The expressions that the terminator evaluates. A table's key is the table's.
+    /// The expressions that the terminator evaluates. A table's key belongs to the table.
     pub fn exprs(&self) -> Vec<&Expr> {
         terminator_exprs!(self, shared)
     }

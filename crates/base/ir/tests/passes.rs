@@ -1,4 +1,4 @@
-//! Passes: what each does, and that none changes what a program means.
+//! Passes: what each one does, and that none changes the meaning of a program.
 
 mod common;
 #[path = "common/control.rs"]
@@ -220,7 +220,7 @@ const PASSES: &[Pass] = &[
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
-    /// Each pass leaves what a control does to metadata as it was, and the program valid but for blocks that only
+    /// Each pass preserves what a control does to metadata, and keeps the program valid, except for blocks that only
     /// the removal of unreachable blocks removes.
     #[test]
     fn passes_preserve_meaning(seed: u64) {

@@ -109,7 +109,7 @@ fn nesting_has_a_limit() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// Whatever a program says, reading what was written gives it back.
+    /// Reading what was written returns the same program, whatever it contains.
     #[test]
     fn programs_survive_the_round_trip(seed: u64) {
         let program = anything::program(&mut Choices::new(seed));
@@ -118,20 +118,20 @@ proptest! {
         prop_assert_eq!(read, program);
     }
 
-    /// The verifier takes any program.
+    /// The verifier accepts any program.
     #[test]
     fn the_verifier_takes_anything(seed: u64) {
         verify::verify(&anything::program(&mut Choices::new(seed)));
     }
 
-    /// Any text gives a program or an error.
+    /// Any text results in a program or an error.
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC*") {
         let _ = text::read(&text);
         let _ = text::read(&format!("program v1model {text}"));
     }
 
-    /// A mutilated program gives a program, which can be written and verified, or an error.
+    /// A mutilated program results in an error, or in a program that can be written and verified.
     #[test]
     fn mutilated_programs_are_read_or_refused(seed: u64, edits in 1..6) {
         let choices = &mut Choices::new(seed);

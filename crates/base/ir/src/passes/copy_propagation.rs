@@ -1,10 +1,10 @@
-//! Copy propagation within a block: after `a = b` (or `a = 8w0x1`), reading `a` is reading `b` (or the constant), until
-//! one of them is written.
+//! Copy propagation within a block: after `a = b` (or `a = 8w0x1`), reads of `a` become reads of `b` (or the
+//! constant), until one of them is written.
 
 use crate::{Block, Expr, Op, Program, SlotId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Replaces reads of copies by reads of what was copied. The copies themselves stay; they may have become dead.
+/// Replaces reads of copies by reads of their sources. The copies themselves stay; they may now be dead.
 pub fn propagate_copies(program: &mut Program) -> bool {
     let mut bodies = std::mem::take(&mut program.bodies);
     let mut changed = false;
@@ -41,7 +41,7 @@ fn propagate_in_block(block: &mut Block, program: &Program) -> bool {
 struct Copies {
     /// The constant or the slot that a slot is equal to.
     value_of: BTreeMap<SlotId, Expr>,
-    /// The slots that are copies of a slot: the inverse, perhaps with some that no longer are.
+    /// The slots that are copies of a slot: the inverse, possibly including some that are no longer copies.
     copies_of: BTreeMap<SlotId, BTreeSet<SlotId>>,
 }
 

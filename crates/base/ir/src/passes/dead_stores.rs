@@ -1,21 +1,21 @@
-//! Removal of stores to local slots that nothing reads.
+//! Removes stores to slots that are not read.
 //!
-//! Only slots of kind [`SlotKind::Local`] can be dead: everything else is seen by the architecture or by the next
-//! control. A local slot belongs to one body when only that body, or the key of a table that only it applies, names
-//! it. For such slots liveness is computed along the control flow. A local slot that several bodies name is dead when
-//! none of them reads it.
+//! Only slots of kind [`SlotKind::Local`] can be dead as a whole: the architecture or the next control sees all
+//! others. A local slot belongs to one body when only that body, or the key of a table that only it applies, names the
+//! slot. For such slots liveness is computed along the control flow. A local slot that several bodies name is dead
+//! when none of them reads it.
 //!
 //! A body may run more than once for a packet (a table can be applied in two places, so an action can run twice), and
 //! a local slot is not cleared in between. Hence what is live at the entry of a body is live at its end.
 //!
-//! Besides, a store to any slot is dead when the same block stores there again and nothing in between reads it or may end
-//! the body: `setValid()` gives all fields of a header a value, and the program then others.
+//! In addition, a store to any slot is dead when the same block stores to it again, and nothing in between reads the
+//! slot or may end the body: `setValid()` sets all fields of a header, and the program then sets them again.
 
 use crate::{Block, Body, BodyId, IndexSet, Op, Program, SlotId, SlotKind, Statement, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Removes assignments to local slots whose value is never used, and other operations that only compute one. What can
-/// fail (`lookahead`) or changes something else (random numbers, meters) stays.
+/// Removes assignments to local slots whose value is never used, and other operations that only compute such a value.
+/// Operations that can fail (`lookahead`) or have other effects (random numbers, meters) stay.
 pub fn remove_dead_stores(program: &mut Program) -> bool {
     let uses = Uses::of(program);
     let mut bodies = std::mem::take(&mut program.bodies);
@@ -30,7 +30,7 @@ pub fn remove_dead_stores(program: &mut Program) -> bool {
     changed
 }
 
-/// Who names a slot.
+/// The bodies that name a slot.
 #[derive(Clone, Copy, PartialEq)]
 enum User {
     Nobody,
@@ -38,7 +38,7 @@ enum User {
     Several,
 }
 
-/// Who names each slot, and whether anyone reads it.
+/// For each slot, the bodies that name it, and whether it is read.
 struct Uses {
     user: Vec<User>,
     read: Vec<bool>,
@@ -74,7 +74,7 @@ impl Uses {
         uses
     }
 
-    /// A slot that something outside bodies reads.
+    /// Records a slot that is read outside of bodies.
     fn outside(&mut self, slot: SlotId) {
         self.user[slot.index()] = User::Several;
         self.read[slot.index()] = true;
@@ -106,7 +106,7 @@ impl Uses {
     }
 }
 
-/// The slots that a terminator reads, those of the key of the table that it applies included.
+/// The slots that a terminator reads, including those of the key of a table that it applies.
 fn for_each_terminator_read(terminator: &Terminator, program: &Program, visit: &mut impl FnMut(SlotId)) {
     for expr in terminator.exprs() {
         expr.for_each_slot(visit);
@@ -118,7 +118,7 @@ fn for_each_terminator_read(terminator: &Terminator, program: &Program, visit: &
     }
 }
 
-/// Removes stores to slots that nobody reads at all.
+/// Removes stores to slots that are never read.
 fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
     let mut changed = false;
     for block in &mut body.blocks {
@@ -132,7 +132,7 @@ fn remove_unread(body: &mut Body, uses: &Uses) -> bool {
     changed
 }
 
-/// Removes stores that are overwritten in the same block before anybody could look.
+/// Removes stores that the same block overwrites before they can be read.
 fn remove_overwritten(body: &mut Body) -> bool {
     let mut changed = false;
     for block in &mut body.blocks {
@@ -154,10 +154,10 @@ fn remove_overwritten(body: &mut Body) -> bool {
     changed
 }
 
-/// From what is overwritten behind an operation to what is overwritten before it.
+/// Updates the overwritten slots from after an operation to before it.
 fn pass_backwards(op: &Op, overwritten: &mut BTreeSet<SlotId>) {
     match op {
-        // The body may end here, or fields be looked at.
+        // The body may end here, or fields may be read.
         Op::Extract { .. }
         | Op::Advance { .. }
         | Op::Lookahead { .. }
@@ -172,14 +172,14 @@ fn pass_backwards(op: &Op, overwritten: &mut BTreeSet<SlotId>) {
     });
 }
 
-/// Which of a body's own local slots are live where.
+/// The liveness of a body's own local slots.
 struct Liveness<'a> {
     program: &'a Program,
     /// Dense numbers of the body's own slots.
     numbers: BTreeMap<SlotId, usize>,
-    /// What is live at the end of the body: what is live at its entry.
+    /// The slots live at the end of the body: those live at its entry.
     at_end: IndexSet,
-    /// What is live at the beginning of each block.
+    /// The slots live at the beginning of each block.
     at_start: Vec<IndexSet>,
 }
 
@@ -210,7 +210,7 @@ impl<'a> Liveness<'a> {
         changed
     }
 
-    /// Sets only grow, so this ends.
+    /// This ends because the sets only grow.
     fn solve(&mut self, body: &Body) {
         self.at_start = vec![self.at_end.clone(); body.blocks.len()];
         loop {
@@ -234,7 +234,7 @@ impl<'a> Liveness<'a> {
     fn after_terminator(&self, terminator: &Terminator) -> IndexSet {
         let mut live = self.at_end.clone();
         let successors = terminator.successors();
-        // An action that exits, like the end of the body, leaves `at_end`; elsewhere only successors count.
+        // An action that exits leads to `at_end`, like the end of the body; otherwise only successors count.
         if !successors.is_empty() && !matches!(terminator, Terminator::Apply { .. }) {
             live.clear();
         }
@@ -255,7 +255,7 @@ impl<'a> Liveness<'a> {
         live
     }
 
-    /// From what is live after an operation to what is live before it.
+    /// Updates the live slots from after an operation to before it.
     fn step(&self, op: &Op, live: &mut IndexSet) {
         if let Some(slot) = op.certain_target() {
             self.kill(slot, live);
@@ -287,7 +287,7 @@ impl<'a> Liveness<'a> {
         changed
     }
 
-    /// Drops a table's results that nothing reads.
+    /// Removes a table's results that are not read.
     fn forget_results(&self, terminator: &mut Terminator) -> bool {
         let live = self.after_terminator(terminator);
         let Terminator::Apply { hit, action_run, .. } = terminator else {

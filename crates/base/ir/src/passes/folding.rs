@@ -1,4 +1,4 @@
-//! Constant folding: what can be computed now is computed now, and control goes where it must.
+//! Constant folding: constant expressions are computed, and decisions with a known outcome become jumps.
 
 use crate::{BinaryOp, Expr, KeySet, Op, Program, SelectCase, Terminator, UnaryOp};
 use forebay_bits::Bits;
@@ -45,7 +45,7 @@ fn fold_expr(expr: &mut Expr, program: &Program) -> bool {
     changed
 }
 
-/// A simpler expression with the same value; the operands are as simple as they get.
+/// A simpler expression with the same value. The operands must already be simplified.
 fn simplify(expr: &Expr, program: &Program) -> Option<Expr> {
     match expr {
         Expr::Const(_) | Expr::Slot(_) | Expr::Param { .. } => None,
@@ -94,7 +94,7 @@ fn simplify_unary(op: UnaryOp, operand: &Expr) -> Option<Expr> {
         (_, Expr::Const(value)) => Some(Expr::Const(op.apply(value))),
         (_, Expr::Unary(inner, operand)) if *inner == op => Some((**operand).clone()),
         (UnaryOp::Not, Expr::Binary(comparison, left, right)) => {
-            // The opposite comparison; where the order turns around, so do the operands.
+            // The opposite comparison; if the order is reversed, the operands are swapped.
             let (opposite, swap) = match comparison {
                 BinaryOp::Eq => (BinaryOp::Ne, false),
                 BinaryOp::Ne => (BinaryOp::Eq, false),
@@ -116,7 +116,7 @@ fn simplify_binary(op: BinaryOp, left: &Expr, right: &Expr) -> Option<Expr> {
         (Expr::Const(left), Expr::Const(right)) => Some(Expr::Const(op.apply(left, right))),
         (operand, Expr::Const(constant)) => with_constant(op, operand, constant),
         (Expr::Const(constant), operand) if is_commutative(op) => {
-            // Once the constant is on the right, it is found there.
+            // With the constant on the right, later rules find it.
             Some(Expr::Binary(
                 op,
                 Box::new(operand.clone()),
@@ -149,7 +149,7 @@ fn with_constant(op: BinaryOp, operand: &Expr, constant: &Bits) -> Option<Expr> 
         And if is_ones => Some(operand.clone()),
         Or if is_ones => Some(Expr::Const(constant.clone())),
         Eq | Ne if constant.width() == 1 => {
-            // A truth value compared with a constant is itself or its opposite.
+            // A truth value compared with a constant is the value itself or its negation.
             let same = (op == Eq) != is_zero;
             Some(if same {
                 operand.clone()

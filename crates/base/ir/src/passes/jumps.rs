@@ -1,10 +1,10 @@
-//! Jump threading: a jump to a jump goes where that goes.
+//! Jump threading: a jump to a jump becomes a jump to the latter's target.
 
 use crate::{Block, BlockId, Body, Program, Terminator};
 
-/// Redirects every reference to an empty block that only jumps on, makes a jump to an empty end that end, and turns a
-/// branch whose two targets are one into a jump. Blocks with a label are parser states: they stay, though they may be
-/// empty.
+/// Redirects every reference to an empty block that only jumps, replaces a jump to an empty final block by that
+/// block's end, and turns a branch whose two targets are equal into a jump. Blocks with a label are parser states:
+/// they stay, even if they are empty.
 pub fn thread_jumps(program: &mut Program) -> bool {
     let mut changed = false;
     for body in &mut program.bodies {
@@ -42,7 +42,8 @@ pub(super) fn thread_body(body: &mut Body) -> bool {
     changed
 }
 
-/// Where a jump to `start` ends up. A cycle of empty blocks is left as it is: the program says not to go on.
+/// The final target of a jump to `start`. A cycle of empty blocks is left as it is, because the program really loops
+/// there.
 pub(super) fn destination(body: &Body, start: BlockId) -> BlockId {
     let mut at = start;
     for _ in 0..body.blocks.len() {
@@ -55,7 +56,7 @@ pub(super) fn destination(body: &Body, start: BlockId) -> BlockId {
     start
 }
 
-/// How the body ends when the block only jumps to an empty block that ends it.
+/// How the body ends, if the block only jumps to an empty final block.
 fn end_behind(body: &Body, block: &Block) -> Option<Terminator> {
     let Terminator::Jump(next) = block.terminator else {
         return None;

@@ -1,9 +1,9 @@
-//! Merging of straight lines of blocks.
+//! Merges chains of blocks.
 
 use crate::{BlockId, Body, Program, Terminator};
 
-/// Appends a block to its only predecessor when that does nothing but jump to it. Blocks with a label are parser states
-/// and stay. What was appended is removed.
+/// Appends a block to its only predecessor if that only jumps to it. Blocks with a label are parser states and stay.
+/// The appended block is removed.
 pub fn merge_blocks(program: &mut Program) -> bool {
     let mut changed = false;
     for body in &mut program.bodies {
@@ -43,7 +43,7 @@ fn mergeable(body: &Body, from: BlockId, predecessors: &[u32]) -> Option<BlockId
     (only_one && !is_entry && next != from && body.blocks[next.index()].label.is_none()).then_some(next)
 }
 
-/// Moves the contents of `next` to the end of the block `index`; `next` keeps an end that leads nowhere.
+/// Moves the contents of `next` to the end of block `index`. `next` keeps an end without successors.
 fn append(body: &mut Body, index: usize, next: BlockId) {
     let next = &mut body.blocks[next.index()];
     let statements = std::mem::take(&mut next.statements);

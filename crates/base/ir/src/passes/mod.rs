@@ -1,8 +1,8 @@
 //! Transformations of a program into a smaller one with the same meaning.
 //!
-//! Each pass is a function from a program that [`crate::verify`] accepts to another that it accepts, which does the same
-//! to every packet: the same bytes, drops, counters, registers, digests and log messages. Parser states with a label
-//! stay, for people who follow a trace. Each pass returns whether it changed anything.
+//! Each pass maps a program that [`crate::verify`] accepts to another one that it accepts and that does the same to
+//! every packet: the same bytes, drops, counters, registers, digests and log messages. Parser states with a label
+//! stay, for readers of traces. Each pass returns whether it changed anything.
 
 mod copy_propagation;
 mod dead_stores;
@@ -20,10 +20,10 @@ pub use unreachable::remove_unreachable_blocks;
 
 use crate::{Body, Program};
 
-/// One pass makes work for another; after so many rounds little is left to gain.
+/// A pass may enable others. After this many rounds there is little left to gain.
 const MAX_ROUNDS: usize = 8;
 
-/// All passes, until nothing changes.
+/// Runs all passes until nothing changes.
 pub fn optimize(program: &mut Program) {
     remove_unreachable_blocks(program);
     for _ in 0..MAX_ROUNDS {
@@ -39,8 +39,8 @@ pub fn optimize(program: &mut Program) {
     }
 }
 
-/// The passes over blocks alone, for a body that is just built: empty blocks, those that nothing leads to and chains of
-/// blocks disappear, the rest is put in order.
+/// Runs the passes over blocks alone, for a body that was just built: removes empty and unreachable blocks, merges
+/// chains of blocks, and puts the rest in order.
 pub fn tidy(body: &mut Body) {
     jumps::thread_body(body);
     unreachable::remove_from(body);

@@ -1,10 +1,10 @@
-//! Removal of blocks that nothing leads to, and the order of the others.
+//! Removes unreachable blocks, and orders the others.
 
 use super::jumps;
 use crate::{Block, BlockId, Body, Program};
 
-/// Removes blocks that no path from their body's entry reaches, and an empty entry. The others are numbered anew in
-/// reverse post-order: but for loops, a block stands behind all that lead to it.
+/// Removes blocks that are not reachable from their body's entry, and an empty entry. The others are renumbered in
+/// reverse post-order: except in loops, a block comes after all of its predecessors.
 pub fn remove_unreachable_blocks(program: &mut Program) -> bool {
     let mut changed = false;
     for body in &mut program.bodies {
@@ -34,7 +34,7 @@ pub(super) fn remove_from(body: &mut Body) -> bool {
     true
 }
 
-/// The blocks that `entry` leads to, itself first.
+/// The blocks reachable from `entry`, beginning with it.
 fn reverse_post_order(body: &Body, entry: BlockId) -> Vec<BlockId> {
     let successors = |id: BlockId| body.blocks[id.index()].terminator.successors();
     let mut seen = vec![false; body.blocks.len()];

@@ -1,28 +1,29 @@
 //! What an architecture does around the bodies of a program, as a graph.
 //!
 //! A builder of the architecture makes the graph from [`crate::Program::stages`] and [`crate::Program::intrinsic`].
-//! Its blocks run bodies, move values between the switch and slots, and decide what becomes of the packet:
+//! Its blocks run bodies, move values between the switch and slots, and decide what happens to the packet:
 //!
 //! ```text
 //!  arrival ─► run parser ─► run ingress ─► suspend ┄┄ queue ┄┄► dequeued 0 ─► run egress ─► reframe ─► finish transmit
 //!                                 └► replicate ─► replica 0 ─► suspend
 //! ```
 //!
-//! A packet enters the graph at an [`Entry`], and leaves it with an [`End`] that has no next block: it waits in a queue
-//! ([`End::Suspend`]), it becomes copies ([`End::Replicate`]), or it is at its end ([`End::Finish`]). Code never returns
-//! into the middle of a block: what was suspended goes on at an entry.
+//! A packet enters the graph at an [`Entry`], and leaves it with an [`End`] that has no next block: it waits in a
+//! queue ([`End::Suspend`]), is replicated ([`End::Replicate`]), or ends ([`End::Finish`]). Execution never returns
+//! into the middle of a block: a suspended packet continues at an entry.
 //!
 //! # State of a packet
 //!
-//! Its slots, its frame, and the parser's position in the frame. At `arrival`, `resubmitted`, `recirculated` and at clone
-//! entries that begin with a frame, all slots are 0. A `replica`, a `dequeued` packet and a clone
-//! [`MirrorFrame::WithState`] have the slots that their origin had. Slots of kind [`crate::SlotKind::Request`] belong to
-//! the graph and are read by nothing else.
+//! The state consists of the packet's slots, its frame, and the parser's position in the frame. At `arrival`,
+//! `resubmitted`, `recirculated` and at clone entries that begin with a frame, all slots are 0. A `replica`, a
+//! `dequeued` packet and a clone [`MirrorFrame::WithState`] have the slots of their origin. Slots of kind
+//! [`crate::SlotKind::Request`] belong to the graph, and only the graph reads them.
 //!
 //! # Order of effects
 //!
-//! Digests of a body are sent at the next [`GlueOp::Commit`]. A packet that an assertion or the step limit ends takes its
-//! uncommitted digests back. Mirrored packets go their way, up to their queue, before the packet itself goes on.
+//! Digests of a body are sent at the next [`GlueOp::Commit`]. The uncommitted digests of a packet that an assertion or
+//! the step limit ends are taken back. Mirrored packets are processed, up to their queue, before the packet itself
+//! continues.
 
 use crate::{BlockId, BodyId, Expr, Location, SlotId, SlotKind};
 use forebay_bits::Bits;
@@ -31,13 +32,13 @@ use std::collections::BTreeMap;
 /// The glue of an architecture for one program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
-    /// Where packets enter; several entries may name one block.
+    /// The points at which packets enter; several entries may name one block.
     pub entries: BTreeMap<Entry, EntryInfo>,
     /// Blocks; [`BlockId`] is the index.
     pub blocks: Vec<GlueBlock>,
 }
 
-/// How a packet comes to the graph.
+/// How a packet enters the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Entry {
     /// From a port.
@@ -46,22 +47,22 @@ pub enum Entry {
     Resubmitted,
     /// From [`Finish::Recirculate`], with the frame that left.
     Recirculated,
-    /// From a mirror on the side of the queue where packets arrive.
+    /// From a mirror before the queue.
     CloneIngress,
-    /// From a mirror behind the queue.
+    /// From a mirror after the queue.
     CloneEgress,
-    /// A copy that the replicate with this number has made.
+    /// A copy made by the replicate with this number.
     Replica(u8),
-    /// From a queue, where the suspend with this number has put it.
+    /// From a queue, into which the suspend with this number has put it.
     Dequeued(u8),
 }
 
-/// What is true where packets enter.
+/// What holds where packets enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryInfo {
     /// The first block.
     pub block: BlockId,
-    /// Slots to which [`GlueOp::Restore`] gives the values that came with the packet.
+    /// Slots that [`GlueOp::Restore`] sets to the values that came with the packet.
     pub preserved: Vec<SlotId>,
 }
 
@@ -74,7 +75,7 @@ pub struct GlueBlock {
     pub ops: Vec<GlueOp>,
     /// What follows.
     pub end: End,
-    /// Place in the source of what the block stands for, if it has one.
+    /// Source location of what the block represents, if it has one.
     pub location: Location,
 }
 
@@ -88,39 +89,40 @@ pub enum GlueOp {
         /// Value of the same width.
         value: Expr,
     },
-    /// `slot = $argument`: the low bits of what the switch says, as many as the slot has.
+    /// `slot = $argument`: the low bits of an argument, as many as the slot has.
     Take {
         /// Target.
         slot: SlotId,
-        /// What the switch says.
+        /// The argument.
         argument: Argument,
     },
-    /// Makes slots 0.
+    /// Sets slots to 0.
     Clear(Clear),
-    /// Preserved slots get the values that came with the packet.
+    /// Sets preserved slots to the values that came with the packet.
     Restore,
-    /// What the deparser emitted and what the parser left become the frame, of which the parser has read nothing.
+    /// Makes the emitted bytes, followed by what the parser left, the frame. The parser's position becomes its
+    /// beginning.
     Reframe {
         /// One more than the number of bytes that remain; 0 keeps them all.
         truncate: Option<Expr>,
     },
-    /// Makes a further packet, which goes its way at once.
+    /// Makes a further packet, which is processed at once.
     Mirror(Mirror),
-    /// Digests so far are sent, whatever becomes of the packet.
+    /// Commits the digests so far: they are sent even if the packet is dropped later.
     Commit,
 }
 
-/// Which slots [`GlueOp::Clear`] changes. Slots of kind [`crate::SlotKind::Request`] stay.
+/// The slots that [`GlueOp::Clear`] changes. It does not change slots of kind [`crate::SlotKind::Request`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clear {
     /// User metadata, intrinsic metadata and local variables.
     Metadata,
-    /// All, headers too.
+    /// All slots, including headers.
     All,
 }
 
 impl Clear {
-    /// Whether it changes slots of this kind.
+    /// Whether this includes slots of a kind.
     pub fn concerns(self, kind: &SlotKind) -> bool {
         match (self, kind) {
             (_, SlotKind::Request) => false,
@@ -130,66 +132,67 @@ impl Clear {
     }
 }
 
-/// What the switch says of a packet.
+/// A value that the switch provides for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Argument {
-    /// Port at which the packet, or the one it was made of, arrived.
+    /// The port at which the packet, or the one from which it was made, arrived.
     IngressPort,
     /// Bytes of the frame.
     FrameLength,
     /// Bytes of all valid headers.
     HeaderBytes,
-    /// Microseconds since the switch started, when this side of the queue began.
+    /// Microseconds from the start of the switch to the time at which this side of the queue began.
     TimeUs,
     /// Error with which the last parser ended.
     ParserError,
     /// Whether `verify_checksum` has found a difference.
     ChecksumError,
-    /// Behind a queue: the port.
+    /// After a queue: the port.
     EgressPort,
-    /// Behind a queue: the class.
+    /// After a queue: the class.
     Class,
-    /// Behind a queue: when the packet came to the queue, in microseconds.
+    /// After a queue: the time at which the packet entered the queue, in microseconds.
     EnqueueTimeUs,
-    /// Behind a queue: packets in the queue when it came.
+    /// After a queue: packets in the queue when it entered.
     EnqueueDepth,
-    /// Behind a queue: packets in the queue when it left.
+    /// After a queue: packets in the queue when it left.
     DequeueDepth,
-    /// Of a replica: its port.
+    /// For a replica: its port.
     ReplicaPort,
-    /// Of a replica: its instance.
+    /// For a replica: its instance.
     ReplicaInstance,
-    /// Of a mirrored packet: its session.
+    /// For a mirrored packet: its session.
     Session,
-    /// Of a mirrored packet: the session's class of service, 0 for none.
+    /// For a mirrored packet: the session's class of service, 0 for none.
     SessionClass,
-    /// Of a mirrored packet: bytes to which the session cuts frames, plus 1; 0 for no limit.
+    /// For a mirrored packet: bytes to which the session truncates frames, plus 1; 0 for no limit.
     SessionLimit,
-    /// What bodies asked for by `clone`: 0 nothing, 1 a clone, 2 + n a clone that preserves field list n.
+    /// The request of bodies by `clone`: 0 for none, 1 for a clone, 2 + n for a clone that preserves field list n.
     CloneRequest,
     /// The session of that clone.
     CloneSession,
-    /// The same by `resubmit`.
+    /// The request by `resubmit`, encoded in the same way.
     ResubmitRequest,
-    /// The same by `recirculate`.
+    /// The request by `recirculate`, encoded in the same way.
     RecirculateRequest,
     /// Bytes to which bodies have truncated the packet, plus 1; 0 for no limit.
     TruncateRequest,
 }
 
-/// Slots with the slots of the new packet that get their values.
+/// Slots, each with the slot of the new packet that gets its value.
 pub type Pairs = Vec<(SlotId, SlotId)>;
 
 /// A further packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mirror {
-    /// Session of the replication engine (width 32). Without such a session nothing is made, and the loss is counted.
+    /// Session of the replication engine (width 32). If there is no such session, no packet is made, and the loss is
+    /// counted.
     pub session: Expr,
-    /// Where it enters the graph.
+    /// The entry at which the packet enters the graph.
     pub to: Entry,
     /// What it consists of.
     pub frame: MirrorFrame,
-    /// Values that come with it.
+    /// Values that come with the packet.
     pub preserve: Pairs,
 }
 
@@ -200,74 +203,74 @@ pub enum MirrorFrame {
     AsReceived,
     /// The frame of the last [`GlueOp::Reframe`].
     AsDeparsed,
-    /// The frame with which the packet entered, its slots and the parser's position.
+    /// The frame with which the packet entered, with its slots and the parser's position.
     WithState,
 }
 
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// Go on there.
+    /// Continue at a block.
     Jump(BlockId),
-    /// On a condition of width 1.
+    /// Branch on a condition of width 1.
     Branch {
         /// Condition.
         condition: Expr,
-        /// When 1.
+        /// Target if it is 1.
         then_block: BlockId,
-        /// When 0.
+        /// Target if it is 0.
         else_block: BlockId,
     },
-    /// The case with the value of the key.
+    /// Continue at the case with the value of the key.
     Select {
         /// Key.
         key: Expr,
-        /// Values, each once, and where they lead.
+        /// Distinct values, with their targets.
         cases: Vec<(Bits, BlockId)>,
-        /// Of all other values.
+        /// Target for all other values.
         default: BlockId,
     },
-    /// Executes a body. `return`, `exit` and `accept` lead to `next`.
+    /// Executes a body. After `return`, `exit` and `accept` it continues at `next`.
     Run {
         /// Body.
         body: BodyId,
-        /// After it.
+        /// The block after it.
         next: BlockId,
-        /// After a parser that rejects.
+        /// The block after a parser that rejects.
         reject: Option<BlockId>,
     },
-    /// The packet becomes a copy for each member.
+    /// Makes a copy of the packet for each member.
     Replicate {
-        /// Of what.
+        /// The group of members.
         target: Target,
-        /// Where each copy goes on: [`Entry::Replica`].
+        /// The entry at which each copy continues: an [`Entry::Replica`].
         each: Entry,
-        /// When there is no member; without, the packet is gone.
+        /// The block at which the packet continues if there is no member. Without it, the packet is dropped.
         none: Option<BlockId>,
     },
-    /// To a queue.
+    /// Puts the packet into a queue.
     Suspend {
-        /// The port's.
+        /// The port of the queue.
         port: Expr,
-        /// The port's queue for this class.
+        /// The class that selects one of the port's queues.
         class: Expr,
-        /// Bytes that it counts for (width 32).
+        /// The packet's length in bytes, as the queue counts it (width 32).
         length: Expr,
-        /// Where it goes on: [`Entry::Dequeued`].
+        /// The entry at which it continues: an [`Entry::Dequeued`].
         resume: Entry,
-        /// Values that come with it.
+        /// Values that come with the packet.
         preserve: Pairs,
     },
-    /// The packet is at its end.
+    /// Ends the packet.
     Finish(Finish),
 }
 
-/// Members of which [`End::Replicate`] makes copies.
+/// The members for which [`End::Replicate`] makes copies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// Of the multicast group with this number.
+    /// Those of the multicast group with this number.
     Group(Expr),
-    /// Of the session of the mirror that made the packet.
+    /// Those of the session of the mirror that made the packet.
     Session,
 }
 
@@ -290,18 +293,18 @@ pub enum Finish {
 /// Why the program drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reason {
-    /// A slot with the parser's error, which is the reason when it is not 0.
+    /// A slot with the parser's error. If it is not 0, it is the reason.
     pub error: Option<SlotId>,
-    /// The reason otherwise.
+    /// The reason if there is no parser error.
     pub otherwise: DropReason,
 }
 
-/// Reasons of architectures.
+/// The drop reasons of architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropReason {
-    /// The program decided so before the queue.
+    /// A decision of the program before the queue.
     Ingress,
-    /// The program decided so behind the queue.
+    /// A decision of the program after the queue.
     Egress,
     /// A multicast group without members.
     NoMember,
@@ -319,7 +322,7 @@ impl Graph {
         &self.blocks[id.index()]
     }
 
-    /// The bodies that packets run, in the order of their blocks; one that several blocks run comes several times.
+    /// The bodies that packets run, in the order of their blocks. A body occurs once for each block that runs it.
     pub fn bodies(&self) -> impl Iterator<Item = BodyId> + '_ {
         self.blocks.iter().filter_map(|block| match block.end {
             End::Run { body, .. } => Some(body),
@@ -329,7 +332,7 @@ impl Graph {
 }
 
 impl Argument {
-    /// What bodies ask for: of the packet's requests.
+    /// The arguments that are requests of bodies.
     pub const REQUESTS: [Argument; 6] = [
         Argument::ChecksumError,
         Argument::CloneRequest,
@@ -372,7 +375,7 @@ impl End {
         }
     }
 
-    /// The entries at which the packet, or its copies, may go on.
+    /// The entries at which the packet, or its copies, may continue.
     pub fn entries(&self) -> Option<(Entry, &[(SlotId, SlotId)])> {
         match self {
             End::Replicate { each, .. } => Some((*each, &[])),

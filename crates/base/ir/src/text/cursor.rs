@@ -1,4 +1,4 @@
-//! A position in the tokens, and the small steps that all readers are made of.
+//! A position in the tokens, and the small steps that all readers use.
 
 use super::ReadError;
 use super::lexer::{Spanned, Token};
@@ -20,22 +20,22 @@ impl Cursor {
         Cursor { tokens, at: 0 }
     }
 
-    /// Where it is, for [`Cursor::go_to`].
+    /// The current position, for [`Cursor::go_to`].
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// Goes to a position that it was at.
+    /// Goes back to an earlier position.
     pub(super) fn go_to(&mut self, position: usize) {
         self.at = position;
     }
 
-    /// The token here.
+    /// The current token.
     pub(super) fn peek(&self) -> &Token {
         &self.tokens[self.at].token
     }
 
-    /// The token here; moves on, but never past the end.
+    /// Returns the current token and advances, but never past the end.
     pub(super) fn advance(&mut self) -> Token {
         forebay_budget::check();
         let token = self.peek().clone();
@@ -45,7 +45,7 @@ impl Cursor {
         token
     }
 
-    /// An error at the token here.
+    /// An error at the current token.
     pub(super) fn error<T>(&self, message: impl Into<String>) -> Read<T> {
         let Spanned { line, column, .. } = self.tokens[self.at];
         Err(ReadError {
@@ -55,12 +55,12 @@ impl Cursor {
         })
     }
 
-    /// The error that something else was expected here.
+    /// The error that something else was expected.
     pub(super) fn expected<T>(&self, what: &str) -> Read<T> {
         self.error(format!("expected {what}, found {}", describe(self.peek())))
     }
 
-    /// Whether this mark is here; moves past it.
+    /// Whether the current token is this mark; if so, advances.
     pub(super) fn accept(&mut self, mark: &str) -> bool {
         let found = matches!(self.peek(), Token::Mark(here) if *here == mark);
         if found {
@@ -69,7 +69,7 @@ impl Cursor {
         found
     }
 
-    /// This mark must be here.
+    /// Requires this mark, and advances.
     pub(super) fn expect(&mut self, mark: &str) -> Read<()> {
         if self.accept(mark) {
             Ok(())
@@ -78,7 +78,7 @@ impl Cursor {
         }
     }
 
-    /// The word here, without moving.
+    /// The current token if it is a word, without advancing.
     pub(super) fn peek_word(&self) -> Option<&str> {
         match self.peek() {
             Token::Word(word) => Some(word),
@@ -86,7 +86,7 @@ impl Cursor {
         }
     }
 
-    /// Whether this keyword is here; moves past it.
+    /// Whether the current token is this keyword; if so, advances.
     pub(super) fn accept_word(&mut self, word: &str) -> bool {
         let found = self.peek_word() == Some(word);
         if found {
@@ -95,7 +95,7 @@ impl Cursor {
         found
     }
 
-    /// This keyword must be here.
+    /// Requires this keyword, and advances.
     pub(super) fn expect_word(&mut self, word: &str) -> Read<()> {
         if self.accept_word(word) {
             Ok(())
@@ -104,7 +104,7 @@ impl Cursor {
         }
     }
 
-    /// The variant of an enumeration whose word is here.
+    /// The variant of an enumeration whose word is the current token.
     pub(super) fn keyword<K: Keyword>(&mut self) -> Read<K> {
         let Some(variant) = self.peek_word().and_then(K::from_word) else {
             let words: Vec<&str> = K::WORDS.iter().map(|(_, word)| *word).collect();
@@ -114,7 +114,7 @@ impl Cursor {
         Ok(variant)
     }
 
-    /// A name, alone or in quotes.
+    /// A name, plain or in quotes.
     pub(super) fn name(&mut self) -> Read<String> {
         let name = match self.peek() {
             Token::Word(word) if !RESERVED.contains(&word.as_str()) && block_number(word).is_none() => word.clone(),
@@ -168,7 +168,7 @@ impl Cursor {
         }
     }
 
-    /// A declaration's own name; its index, when written, must be `index`.
+    /// The name in a declaration. If its index is written, it must be `index`.
     pub(super) fn declared_name(&mut self, index: usize) -> Read<String> {
         let name = self.name()?;
         if self.accept("#") && self.number()? != index as u64 {
@@ -219,7 +219,7 @@ impl Cursor {
         })
     }
 
-    /// Items with commas between, up to the mark `close`, which is passed.
+    /// Items separated by commas, up to and including the mark `close`.
     pub(super) fn list<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         let mut items = Vec::new();
         if self.accept(close) {
@@ -234,7 +234,7 @@ impl Cursor {
         }
     }
 
-    /// Items up to the mark `}`, which is passed.
+    /// Items up to and including the mark `}`.
     pub(super) fn braced(&mut self, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.expect("{")?;
         while !self.accept("}") {

@@ -1,6 +1,6 @@
-//! Text to tokens.
+//! Converts text to tokens.
 //!
-//! Words are names as P4 programs have them, dots and constant indexes included: `hdr.mpls[2].label` is one word, while
+//! Words are names as in P4 programs, including dots and constant indexes: `hdr.mpls[2].label` is one word, but
 //! `hdr.ipv4.ttl[3:0]` is a word and a slice.
 
 use super::ReadError;
@@ -24,7 +24,7 @@ pub(super) enum Token {
     End,
 }
 
-/// A token and where it begins.
+/// A token, and the position at which it begins.
 #[derive(Clone, Debug)]
 pub(super) struct Spanned {
     pub(super) token: Token,
@@ -32,14 +32,14 @@ pub(super) struct Spanned {
     pub(super) column: u32,
 }
 
-/// Operators and brackets. Where one begins another, the longer comes first.
+/// Operators and brackets. If one is a prefix of another, the longer one comes first.
 const MARKS: &[&str] = &[
     "|+|s", "|-|s", "|+|", "|-|", "&&&", ">>s", "<=s", "<<", ">>", "<=", "<s", "==", "!=", "=>", "->", "++", "..", "+",
     "-", "*", "/", "%", "&", "|", "^", "<", ">", "=", "~", "?", ":", ",", "(", ")", "[", "]", "{", "}", "#", "!", "$",
     "@",
 ];
 
-/// How many bytes at the beginning of `text` are one word.
+/// The number of bytes at the beginning of `text` that form one word.
 pub(super) fn word_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let begins = |at: usize| bytes.get(at).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
@@ -120,7 +120,7 @@ impl<'a> Lexer<'a> {
 
     fn mark(&mut self, first: char) -> Result<Token, ReadError> {
         let found = MARKS.iter().find(|mark| {
-            // `a <s b` compares signed values, `a <small` is a comparison with `small`.
+            // `a <s b` compares signed values, but `a <small` compares with `small`.
             let stands_alone = || !mark.ends_with('s') || word_length(&self.rest[mark.len() - 1..]) == 1;
             self.rest.starts_with(**mark) && stands_alone()
         });
@@ -237,7 +237,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The value of hexadecimal digits, which must fit.
+/// The value of hexadecimal digits, which must fit into the width.
 fn constant(width: u32, hex: &str) -> Result<Bits, String> {
     if hex.is_empty() {
         return Err("digits are missing".to_owned());

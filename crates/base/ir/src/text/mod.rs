@@ -1,6 +1,7 @@
-//! The text form of a program: for reading by people, for tests, for keeping.
+//! The text form of a program: for reading, for tests, for storage.
 //!
-//! [`read`] gives back exactly the program that [`write()`] printed. Every index is printed as the name of what it means:
+//! [`read`] returns exactly the program that [`write()`] printed. Every index is printed as the name of what it
+//! denotes:
 //!
 //! ```text
 //! program v1model
@@ -25,22 +26,22 @@
 //!
 //! # Conventions
 //!
-//! * A **name** stands alone when it looks like one (`hdr.mpls[2].label`) and is no keyword; otherwise in quotes. When
-//!   several things of one kind have the name, `#` and the index follow: `tmp#12`. `!57` is index 57 whatever it is
-//!   called; the writer uses it for an index that does not exist, so that a broken program can be printed too.
-//! * A **constant** has its width, `9w0x1ff`; so has a type, `bit<9>` or `int<9>`.
-//! * An **operator** takes operands that are not operators, so the rest is in parentheses and there is no precedence to
-//!   remember. `<s`, `<=s`, `>>s`, `|+|s` and `|-|s` read their operands as signed.
+//! * A **name** is written plainly when it looks like one (`hdr.mpls[2].label`) and is not a keyword; otherwise it is
+//!   in quotes. When several things of one kind have the name, `#` and the index follow: `tmp#12`. `!57` is index 57,
+//!   whatever its name. The writer uses this for an index that does not exist, so that a broken program can be
+//!   printed, too.
+//! * A **constant** has its width: `9w0x1ff`. So has a type: `bit<9>` or `int<9>`.
+//! * An **operator** takes operands that are not operators. Nested operators are in parentheses, so there is no
+//!   precedence. `<s`, `<=s`, `>>s`, `|+|s` and `|-|s` interpret their operands as signed.
 //! * **Action data** is `$port` when the body belongs to one action with such a parameter, `$0:9` (index and width)
 //!   otherwise.
 //! * `@2:17` is line 17 of file 2. `//` begins a comment. White space and the order of declarations of different kinds
-//!   mean nothing; declarations of one kind are numbered as they come.
-//!
+//!   have no meaning; declarations of one kind are numbered in order.
 //! # Guarantees
 //!
-//! [`read`] never panics and needs memory and stack in proportion to the text: nesting ends at
-//! [`crate::verify::MAX_EXPRESSION_DEPTH`]. It finds what is wrong in form and unknown names; whether the program makes
-//! sense is the business of [`crate::verify`].
+//! [`read`] never panics, and needs memory and stack in proportion to the text: nesting is limited to
+//! [`crate::verify::MAX_EXPRESSION_DEPTH`]. It finds errors of form and unknown names; [`crate::verify`] checks
+//! whether the program makes sense.
 
 mod cursor;
 mod lexer;
@@ -59,7 +60,7 @@ pub use write_expr::ExprPrinter;
 use crate::Program;
 use std::fmt;
 
-/// A text that is not a program, and why.
+/// An error in a text that is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     /// Line, from 1.
@@ -78,7 +79,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Whether a text is meant as a program in this form.
+/// Whether a text appears to be a program in this form.
 pub fn is_program(text: &str) -> bool {
     let rest = text.trim_start().strip_prefix("program ");
     rest.is_some_and(|rest| {
@@ -94,7 +95,7 @@ pub fn write(program: &Program) -> String {
     write_program::write(program)
 }
 
-/// Reads what [`write()`] printed, or what a person wrote in the same form.
+/// Reads a program in the form that [`write()`] prints.
 pub fn read(text: &str) -> Result<Program, ReadError> {
     read_program::read(text)
 }

@@ -1,11 +1,10 @@
-//! Names in the text form: how an index becomes a readable, unambiguous symbol, and which words the format keeps for
-//! itself.
+//! Names in the text form: how an index becomes a readable, unambiguous symbol, and which words are reserved.
 
 use super::lexer::word_length;
 use crate::{Architecture, BodyKind, CloneKind, CustomCrc, HashAlgorithm, MatchKind, Program, Role, Unit};
 use std::collections::HashMap;
 
-/// Words with a meaning of their own. A name that is one of them is written in quotes.
+/// Words with a meaning of their own. A name that equals one of them is written in quotes.
 pub(super) const RESERVED: &[&str] = &[
     "_",
     "action",
@@ -114,7 +113,7 @@ pub(super) const RESERVED: &[&str] = &[
     "zext",
 ];
 
-/// Words that open a declaration whose name others refer to.
+/// Words that begin a declaration whose name is referred to elsewhere.
 pub(super) const DECLARATIONS: &[&str] = &[
     "slot",
     "header",
@@ -130,7 +129,7 @@ pub(super) const DECLARATIONS: &[&str] = &[
     "calculation",
 ];
 
-/// A closed set of variants, each with the word that stands for it.
+/// An enumeration, each of whose variants has a word.
 pub(super) trait Keyword: Copy + PartialEq + 'static {
     /// Every variant with its word.
     const WORDS: &'static [(Self, &'static str)];
@@ -219,7 +218,7 @@ impl Keyword for CustomCrc {
 #[derive(Default)]
 pub(super) struct NameTable {
     names: Vec<String>,
-    /// Indexes that have the name, at most two of them: more than one is ambiguous whatever they are.
+    /// An index with the name, and whether the name is ambiguous.
     by_name: HashMap<String, (u32, bool)>,
 }
 
@@ -243,8 +242,8 @@ impl NameTable {
             .or_insert((index, false));
     }
 
-    /// The symbol for an index: the name when that says it all, `name#index` when others have the same name, `!index`
-    /// when there is no such index.
+    /// The symbol for an index: the name if it is unique, `name#index` if others have the same name, `!index` if there
+    /// is no such index.
     pub(super) fn symbol(&self, index: u32) -> String {
         let Some(name) = self.names.get(index as usize) else {
             return format!("!{index}");
@@ -310,7 +309,7 @@ impl Names {
         }
     }
 
-    /// The table that the declaration word (one of [`DECLARATIONS`]) fills.
+    /// The table for a declaration word (one of [`DECLARATIONS`]).
     pub(super) fn declared_by(&mut self, word: &str) -> Option<&mut NameTable> {
         Some(match word {
             "slot" => &mut self.slots,
@@ -330,7 +329,7 @@ impl Names {
     }
 }
 
-/// Whether a name can stand without quotes.
+/// Whether a name can be written without quotes.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && word_length(name) == name.len() && !RESERVED.contains(&name) && block_number(name).is_none()
 }
@@ -342,7 +341,7 @@ pub(super) fn block_number(word: &str) -> Option<u32> {
     if all_digits { digits.parse().ok() } else { None }
 }
 
-/// The name as it is, or in quotes when it cannot stand alone.
+/// The name, in quotes if necessary.
 pub(super) fn plain_or_quoted(name: &str) -> String {
     if is_plain(name) { name.to_owned() } else { quoted(name) }
 }

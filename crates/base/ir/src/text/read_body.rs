@@ -13,14 +13,14 @@ use crate::{
 /// The action whose body is being read: what `$name` refers to.
 type Owner = Option<ActionId>;
 
-/// An expression and how deep it is.
+/// An expression, and its depth.
 struct Nested {
     expr: Expr,
     depth: usize,
 }
 
 impl Reader {
-    /// The body here, of which `body` has been passed.
+    /// Reads a body; `body` has been read.
     pub(super) fn body(&mut self, id: BodyId, owner: Owner) -> Read<Body> {
         let name = self.cursor.declared_name(id.index())?;
         let kind = self.cursor.keyword()?;
@@ -60,7 +60,7 @@ impl Reader {
         }
     }
 
-    /// A terminator, if one is here.
+    /// Reads a terminator, if there is one.
     fn terminator(&mut self, owner: Owner) -> Read<Option<Terminator>> {
         let Some(word) = self.cursor.peek_word().map(str::to_owned) else {
             return Ok(None);
@@ -228,7 +228,7 @@ impl Reader {
         read(self, owner)
     }
 
-    /// `slot = …`, where what follows decides the operation.
+    /// `slot = …`, where the following tokens determine the operation.
     fn assignment(&mut self, owner: Owner) -> Read<Op> {
         let slot = self.slot_reference()?;
         self.cursor.expect("=")?;
@@ -496,7 +496,7 @@ impl Reader {
         Ok(self.operation(owner, 1)?.expr)
     }
 
-    /// An operand, or two or three with an operator. `level` counts how many expressions this one is inside.
+    /// An operand, or an operator with two or three operands. `level` is the number of expressions around this one.
     fn operation(&mut self, owner: Owner, level: usize) -> Read<Nested> {
         let first = self.operand(owner, level)?;
         if self.cursor.accept("++") {
@@ -532,7 +532,7 @@ impl Reader {
         self.nest(Expr::Binary(op, Box::new(first.expr), Box::new(second.expr)), depth)
     }
 
-    /// One level around something that is `depth` levels deep.
+    /// An expression around others, the deepest of which has `depth` levels.
     fn nest(&self, expr: Expr, depth: usize) -> Read<Nested> {
         if depth >= MAX_EXPRESSION_DEPTH {
             return self
@@ -616,7 +616,7 @@ impl Reader {
         self.nest(resize(width, Box::new(operand.expr)), operand.depth)
     }
 
-    /// `$port` or `$0:9`, of which `$` has been passed.
+    /// `$port` or `$0:9`; `$` has been read.
     fn param(&mut self, owner: Owner) -> Read<Expr> {
         if let Token::Number(_) = self.cursor.peek() {
             let index = self.cursor.number32()?;

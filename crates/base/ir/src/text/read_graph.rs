@@ -10,7 +10,7 @@ use crate::pipeline::{
 use crate::{BlockId, BodyId};
 use std::collections::HashMap;
 
-/// Labels in the order in which the text names them first, which may be before their blocks.
+/// Labels in the order of their first mention, which may precede their blocks.
 #[derive(Default)]
 struct Labels {
     ids: HashMap<String, BlockId>,
@@ -24,12 +24,12 @@ impl Labels {
 }
 
 impl Reader {
-    /// The graph here, of which `graph` has been passed.
+    /// Reads the graph; `graph` has been read.
     pub(super) fn graph(&mut self) -> Read<Graph> {
         self.cursor.expect("{")?;
         let mut graph = Graph::default();
         let mut labels = Labels::default();
-        // By the numbers of `labels`: the block with this label.
+        // By number in `labels`: the block with this label.
         let mut defined: HashMap<BlockId, BlockId> = HashMap::new();
         while !self.cursor.accept("}") {
             if self.cursor.accept_word("entry") {
@@ -80,7 +80,7 @@ impl Reader {
         Ok((entry, EntryInfo { block, preserved }))
     }
 
-    /// Whether this word, which is no keyword elsewhere, is here; moves past it.
+    /// Whether the current token is this word, which is not a keyword elsewhere; if so, advances.
     fn word_here(&mut self, word: &str) -> bool {
         self.cursor.accept_word(word)
     }
@@ -206,7 +206,7 @@ impl Reader {
         }
     }
 
-    /// The end of a block, if one is here.
+    /// Reads the end of a block, if there is one.
     fn end(&mut self, labels: &mut Labels) -> Read<Option<End>> {
         let Token::Word(word) = self.cursor.peek().clone() else {
             return Ok(None);

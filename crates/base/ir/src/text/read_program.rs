@@ -1,7 +1,7 @@
 //! Reads declarations.
 //!
-//! Two passes: the first collects the names of all declarations, so that the second can resolve references forwards
-//! (a slot names its header, an action its body).
+//! There are two passes. The first collects the names of all declarations, so that the second can resolve forward
+//! references (a slot names its header, an action its body).
 
 use super::ReadError;
 use super::cursor::{Cursor, Read};
@@ -24,14 +24,14 @@ pub(super) fn read(text: &str) -> Result<Program, ReadError> {
     Ok(reader.program)
 }
 
-/// What is being read, what names mean, and what has been read.
+/// The text being read, the meanings of names, and the program read so far.
 pub(super) struct Reader {
     pub(super) cursor: Cursor,
     pub(super) names: Names,
     pub(super) program: Program,
 }
 
-/// The names of all declarations: whatever follows a declaring word outside braces.
+/// Collects the names of all declarations: those that follow a declaration word outside braces.
 fn collect_names(cursor: &mut Cursor) -> Read<Names> {
     let mut names = Names::default();
     let mut depth = 0usize;
@@ -52,7 +52,7 @@ fn collect_names(cursor: &mut Cursor) -> Read<Names> {
     }
 }
 
-/// Passes a body's index and its kind, which may be the declaring word `action`.
+/// Skips a body's index and its kind, which may be the declaration word `action`.
 fn skip_kind(cursor: &mut Cursor) {
     if cursor.accept("#") {
         cursor.advance();
@@ -60,7 +60,7 @@ fn skip_kind(cursor: &mut Cursor) {
     cursor.advance();
 }
 
-/// A width and whether values are signed.
+/// A width, and whether values are signed.
 pub(super) struct FixedType {
     pub(super) width: u32,
     pub(super) signed: bool,
@@ -81,7 +81,7 @@ impl Reader {
                 self.declaration()?;
             }
         }
-        // Bodies are read when all actions are known: parameters are written by name.
+        // Bodies are read after all actions are known, because parameters are written by name.
         let owners = body_owners(&self.program.actions, bodies.len());
         for (index, start) in bodies.into_iter().enumerate() {
             self.cursor.go_to(start);
@@ -95,7 +95,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The position of the body here; moves to its end.
+    /// Skips a body, and returns its position.
     fn skip_body(&mut self) -> Read<usize> {
         let start = self.cursor.position();
         let mut depth = 0usize;

@@ -217,7 +217,7 @@ impl ExprPrinter<'_> {
     }
 }
 
-/// ` @0:12`, or nothing for a place that is not known.
+/// ` @0:12`, or nothing for an unknown location.
 pub(super) fn location(location: Location) -> String {
     if location == Location::default() {
         return String::new();

@@ -7,11 +7,11 @@ use crate::{
 };
 use forebay_bits::Bits;
 
-/// Prints expressions and references of one program, as its text form has them.
+/// Prints expressions and references of one program in its text form.
 pub struct ExprPrinter<'a> {
     pub(super) program: &'a Program,
     pub(super) names: Names,
-    /// For each body, the action it is the body of, if there is exactly one.
+    /// For each body, the action whose body it is, if there is exactly one.
     owners: Vec<Option<ActionId>>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> ExprPrinter<'a> {
         self.names.tables.symbol(table.0)
     }
 
-    /// An expression that stands in `body`, which may be `None` for a table's key.
+    /// An expression in `body`, which may be `None` for a table's key.
     pub fn expr(&self, expr: &Expr, body: Option<BodyId>) -> String {
         let mut text = String::new();
         self.append(&mut text, expr, body);
@@ -70,7 +70,7 @@ impl<'a> ExprPrinter<'a> {
         format!("({})", keysets.join(", "))
     }
 
-    /// Several expressions with commas between.
+    /// Several expressions, separated by commas.
     pub(super) fn exprs(&self, exprs: &[Expr], body: Option<BodyId>) -> String {
         let texts: Vec<String> = exprs.iter().map(|expr| self.expr(expr, body)).collect();
         texts.join(", ")
@@ -117,7 +117,7 @@ impl<'a> ExprPrinter<'a> {
         }
     }
 
-    /// What may stand beside an operator.
+    /// An expression as an operand of an operator.
     fn operand(&self, text: &mut String, expr: &Expr, body: Option<BodyId>) {
         match expr {
             Expr::Unary(op, operand) => {
@@ -128,7 +128,7 @@ impl<'a> ExprPrinter<'a> {
         }
     }
 
-    /// What may stand before `[hi:lo]`.
+    /// An expression before `[hi:lo]`.
     fn sliceable(&self, text: &mut String, expr: &Expr, body: Option<BodyId>) {
         match expr {
             Expr::Const(value) => text.push_str(&constant(value)),
@@ -162,7 +162,7 @@ impl<'a> ExprPrinter<'a> {
     }
 }
 
-/// For each of so many bodies, the action whose body it is, if it is the only one.
+/// For each of `bodies` bodies, the action whose body it is, if it is the only one.
 pub(super) fn body_owners(actions: &[Action], bodies: usize) -> Vec<Option<ActionId>> {
     let mut count = vec![0u32; bodies];
     let mut owners = vec![None; bodies];
@@ -179,7 +179,7 @@ pub(super) fn body_owners(actions: &[Action], bodies: usize) -> Vec<Option<Actio
         .collect()
 }
 
-/// The name of an action's parameter, if it says which parameter it is and how wide.
+/// The name of an action's parameter, if it identifies the parameter and its width.
 fn param_name(action: &Action, index: u32, width: u32) -> Option<&str> {
     let params = &action.params;
     let param = params.get(index as usize)?;
@@ -202,7 +202,7 @@ fn unary_mark(op: UnaryOp) -> char {
     }
 }
 
-/// Binary operators and how they are written.
+/// Binary operators and their notation.
 const BINARY_MARKS: &[(BinaryOp, &str)] = &[
     (BinaryOp::Add, "+"),
     (BinaryOp::Sub, "-"),
@@ -232,7 +232,7 @@ fn binary_mark(op: BinaryOp) -> &'static str {
     found.map(|(_, mark)| *mark).expect("every operator has a mark")
 }
 
-/// The operator that is written so.
+/// The operator with this notation.
 pub(super) fn binary_op(mark: &str) -> Option<BinaryOp> {
     BINARY_MARKS
         .iter()

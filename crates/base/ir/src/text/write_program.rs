@@ -1,4 +1,4 @@
-//! Declarations as text, in the order of [`Program`]'s fields but for bodies, which come last.
+//! Declarations as text, in the order of [`Program`]'s fields, except that bodies come last.
 
 use super::names::{Keyword, plain_or_quoted, quoted};
 use super::write_body::location;
@@ -299,7 +299,7 @@ fn table(text: &mut String, printer: &ExprPrinter, index: u32, table: &Table) {
     line!(text, "}}");
 }
 
-/// An action of a table with its data: by name, or by its place in the table's list when the name does not tell.
+/// An action of a table with its data: by name, or by its index in the table's list when the name is ambiguous.
 fn call(call: &ActionCall, table: &Table, printer: &ExprPrinter) -> String {
     let args: Vec<String> = call.args.iter().map(constant).collect();
     let listed = table.actions.get(call.action as usize).map(|listed| listed.action);

@@ -11,7 +11,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Checks an expression; its width, unless that makes no sense.
+    /// Checks an expression, and returns its width; `None` if it has no meaningful width.
     pub(super) fn expr(&mut self, expr: &Expr) -> Option<u32> {
         if deeper_than(expr, MAX_EXPRESSION_DEPTH) {
             self.report(Rule::ExpressionDepth, format!("deeper than {MAX_EXPRESSION_DEPTH}"));

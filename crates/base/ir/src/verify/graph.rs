@@ -1,18 +1,18 @@
-//! The architecture's graph: its references, widths, and what may follow what on every way of a packet.
+//! The architecture's graph: its references, its widths, and what may follow what on every path of a packet.
 
 use super::{Place, Rule, Verifier};
 use crate::pipeline::{Argument, End, Entry, Finish, GlueBlock, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target};
 use crate::{BlockId, Body, BodyId, BodyKind, Op, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a packet on a way through the graph.
+/// What is known about a packet on a path through the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Way {
     /// It has left a queue.
     dequeued: bool,
     /// A parser has read from the frame.
     parsed: bool,
-    /// A deparser has emitted, and no reframe has taken it.
+    /// A deparser has emitted, and no reframe has followed.
     deparsed: bool,
     /// A reframe has made a new frame on this side of the queue.
     reframed: bool,
@@ -20,7 +20,7 @@ struct Way {
     replica: bool,
     /// It is made by a mirror, on this side of the queue.
     mirrored: bool,
-    /// Bodies may have sent digests that are not committed.
+    /// Bodies may have sent digests that are not yet committed.
     uncommitted: bool,
 }
 
@@ -41,7 +41,7 @@ impl Verifier<'_> {
             self.glue_block(graph, block);
         }
         self.requests_of_bodies();
-        // Ways are followed through references that exist.
+        // Paths are followed only through references that exist.
         if self.errors.len() == before && self.has_no_cycle(graph) {
             self.ways(graph);
         }
@@ -99,7 +99,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// An entry at which packets go on with these values.
+    /// Checks an entry at which packets continue with these values.
     fn enters(&mut self, graph: &Graph, entry: Entry, pairs: &[(SlotId, SlotId)]) {
         let info = graph.entries.get(&entry);
         self.require(info.is_some(), Rule::GraphEntry, || {
@@ -167,7 +167,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Bodies name no slot of the graph.
+    /// Checks that bodies name no slot of the graph.
     fn requests_of_bodies(&mut self) {
         let program = self.program;
         let is_request = |slot: SlotId| {
@@ -191,7 +191,7 @@ impl Verifier<'_> {
     }
 
     fn has_no_cycle(&mut self, graph: &Graph) -> bool {
-        // 1 while its successors are followed, 2 after that.
+        // 1 while the block's successors are followed, 2 afterwards.
         let mut marks = vec![0u8; graph.blocks.len()];
         let mut pending: Vec<(BlockId, bool)> = (0..graph.blocks.len() as u32).map(|id| (BlockId(id), false)).collect();
         while let Some((id, is_done)) = pending.pop() {
@@ -217,7 +217,7 @@ impl Verifier<'_> {
         true
     }
 
-    /// Follows all ways from the entries at which packets come from outside.
+    /// Follows all paths from the entries at which packets arrive from outside.
     fn ways(&mut self, graph: &Graph) {
         let mut seen = BTreeSet::new();
         let outside = [Entry::Arrival, Entry::Resubmitted, Entry::Recirculated];
@@ -370,7 +370,7 @@ fn sends_digests(program: &crate::Program, body: &Body) -> bool {
                 actions.iter().any(|listed| {
                     let action = program.actions.get(listed.action.index());
                     let body = action.and_then(|action| program.bodies.get(action.body.index()));
-                    // Actions apply no tables.
+                    // Actions do not apply tables.
                     body.is_some_and(|body| {
                         let mut statements = body.blocks.iter().flat_map(|block| &block.statements);
                         statements.any(|statement| matches!(statement.op, Op::Digest { .. }))

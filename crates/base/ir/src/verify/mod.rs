@@ -1,7 +1,7 @@
-//! What is true of every program, and the check that it is.
+//! The invariants of programs, and the check that they hold.
 //!
-//! Lowering must deliver, passes must keep and executors may rely on the invariants below; each is a [`Rule`], whose
-//! documentation says it exactly, and each has a test that breaks it.
+//! Lowering must establish the invariants below, passes must preserve them, and executors may rely on them. Each is a
+//! [`Rule`], whose documentation states it exactly, and each has a test that breaks it.
 //!
 //! | about | rules |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::EmptyGroupAction`], [`Rule::MeterUnit`] |
 //! | the architecture's graph | [`Rule::GraphEntry`], [`Rule::GraphPreserved`], [`Rule::GraphCycle`], [`Rule::GraphRun`], [`Rule::GraphFrame`], [`Rule::GraphReplica`], [`Rule::GraphArgument`], [`Rule::GraphRequest`], [`Rule::GraphCommit`] |
 //!
-//! The verifier itself relies on nothing: it takes any program, even one read from a file that a stranger wrote.
+//! The verifier itself relies on nothing: it accepts any program, even one read from an untrusted file.
 
 mod body;
 mod expr;
@@ -29,7 +29,8 @@ use std::fmt;
 /// The widest value that a program may have, in bits.
 pub const MAX_WIDTH: u32 = 1 << 16;
 
-/// How deep an expression may be: a constant or a slot has depth 1. Executors and passes may recurse over expressions.
+/// The largest depth of an expression: a constant or a slot has depth 1. So executors and passes may recurse over
+/// expressions.
 pub const MAX_EXPRESSION_DEPTH: usize = 400;
 
 /// An invariant.
@@ -40,18 +41,18 @@ pub enum Rule {
     IdInRange,
     /// Every [`Location`] with a line names a file of [`Program::files`].
     FileInRange,
-    /// Among tables, among action profiles, among registers, and so on, no two have the same name. Actions may, being
-    /// instances of one P4 action; so may digests of one struct type.
+    /// Among tables, among action profiles, among registers, and so on, no two have the same name. Actions may,
+    /// because they can be instances of one P4 action; so may digests of one struct type.
     DuplicateName,
     /// No value is wider than [`MAX_WIDTH`].
     WidthLimit,
-    /// Values have the widths that [`crate::Op`], [`crate::Terminator`], [`crate::Expr`] and the objects say: both
-    /// sides of an assignment, operands, conditions (1), action arguments, table entries, `hit` (1), `action_run` (32),
-    /// `reject` (32), lengths and stack indexes (32), field list numbers (8), register elements.
+    /// Values have the widths that [`crate::Op`], [`crate::Terminator`], [`crate::Expr`] and the objects require: both
+    /// sides of an assignment, operands, conditions (1), action arguments, table entries, `hit` (1), `action_run`
+    /// (32), `reject` (32), lengths and stack indexes (32), field list numbers (8), register elements.
     WidthMismatch,
-    /// The slots that a header names say of themselves that they are its fields, its validity, its varbit's length.
+    /// The slots that a header names have kinds that agree: its fields, its validity, its varbit's length.
     HeaderSlot,
-    /// A slot that says it belongs to a header is named by that header exactly once.
+    /// A slot whose kind says that it belongs to a header is named by that header exactly once.
     SlotOwner,
     /// A header has at most one varbit field.
     OneVarbit,
@@ -59,27 +60,27 @@ pub enum Rule {
     ErrorNames,
     /// Slots of [`Program::intrinsic`] are of kind [`crate::SlotKind::Intrinsic`].
     IntrinsicKind,
-    /// Every role of the architecture is played.
+    /// Every role of the architecture has a body.
     StageMissing,
-    /// A role is played by a body of the right kind: parsers parse, deparsers deparse, the rest are controls.
+    /// Each role has a body of the right kind: parsers parse, deparsers deparse, the others are controls.
     StageKind,
     /// A body has at least its entry block.
     EmptyBody,
-    /// Every block can be reached from the entry along jumps, whatever the conditions.
+    /// Every block is reachable from the entry, whatever the conditions.
     UnreachableBlock,
-    /// Operations stand where they can be executed. Reading the packet, `reject` and value sets: parsers. Emitting:
-    /// deparsers. Tables: controls. Clone, resubmit, recirculate, truncate: controls and actions. Checksums, digests and
-    /// `exit`: everywhere but parsers. All others: anywhere.
+    /// Operations are only used where they can be executed. Reading the packet, `reject` and value sets: parsers.
+    /// Emitting: deparsers. Tables: controls. Clone, resubmit, recirculate, truncate: controls and actions. Checksums,
+    /// digests and `exit`: everywhere except parsers. All others: anywhere.
     NotAllowedHere,
-    /// `extract` says how long the varbit field is if and only if the header has one.
+    /// `extract` has the length of the varbit field if and only if the header has one.
     ExtractVarbit,
-    /// Arrays are used by index and direct objects by tables, each by one table only.
+    /// Arrays are used by index, and direct objects by tables, each by only one table.
     DirectObject,
     /// A digest is sent with a value for each of its fields.
     DigestArity,
     /// A select case has a keyset for each key.
     SelectArity,
-    /// A value set stands at each key for a component that it has.
+    /// A value set is used at each key for a component that it has.
     ValueSetComponent,
     /// No expression is deeper than [`MAX_EXPRESSION_DEPTH`].
     ExpressionDepth,
@@ -87,7 +88,7 @@ pub enum Rule {
     SliceRange,
     /// Extensions do not make a value narrower, nor truncations wider.
     ResizeDirection,
-    /// Action data is read in bodies of actions only, and the body belongs to an action.
+    /// Action data is only read in bodies of actions, and the body belongs to an action.
     ParamOutsideAction,
     /// Action data that a body reads is a parameter, of that width, of every action with this body.
     ParamMismatch,
@@ -98,7 +99,7 @@ pub enum Rule {
     ActionScope,
     /// An action call has an argument for each parameter.
     CallArity,
-    /// An entry has a match for each key field that is no selector.
+    /// An entry has a match for each key field that is not a selector.
     EntryArity,
     /// A match is of its key field's kind.
     EntryMatchKind,
@@ -110,37 +111,37 @@ pub enum Rule {
     EmptyGroupAction,
     /// A meter measures packets or bytes, not both.
     MeterUnit,
-    /// Where the graph sends packets there is an entry: mirrors lead to clone entries, `replicate` to replicas, `suspend` to
-    /// dequeued packets.
+    /// The entries to which the graph sends packets exist: mirrors lead to clone entries, `replicate` to replicas,
+    /// `suspend` to dequeued packets.
     GraphEntry,
     /// Values that come with a packet are preserved by its entry.
     GraphPreserved,
-    /// No way within the graph leads back to a block.
+    /// The graph has no cycle.
     GraphCycle,
-    /// A parser runs where no parser has read the frame, and has a `reject` edge; other bodies have none. At most one
-    /// deparser runs before a `reframe`. Bodies of actions do not run.
+    /// A parser runs only where no parser has read the frame, and has a `reject` edge; other bodies have none. At most
+    /// one deparser runs before a `reframe`. Bodies of actions do not run.
     GraphRun,
-    /// Frames as received are taken, and packets are resubmitted, before any `reframe` of their side of the queue; frames as
-    /// deparsed after one. Packets leave, and are resubmitted, on their side of the queue. What a deparser emitted is not
-    /// pending when a packet goes to a queue.
+    /// Frames as received are used, and packets are resubmitted, only before any `reframe` on their side of the queue;
+    /// frames as deparsed only after one. Packets leave, and are resubmitted, on their side of the queue. No deparser
+    /// output is pending when a packet enters a queue.
     GraphFrame,
-    /// Copies are not replicated before they leave a queue.
+    /// Copies are not replicated again before they leave a queue.
     GraphReplica,
-    /// An argument is taken where it exists: of replicas behind `replicate`, of sessions behind a mirror, of queues behind
-    /// `suspend`.
+    /// An argument is used only where it exists: those of replicas after `replicate`, of sessions after a mirror, of
+    /// queues after `suspend`.
     GraphArgument,
-    /// Slots of the graph are named by the graph only.
+    /// Only the graph names slots of the graph.
     GraphRequest,
     /// Digests are committed before the packet leaves the graph.
     GraphCommit,
 }
 
-/// Where an invariant does not hold.
+/// The place where an invariant does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The program as a whole.
     Program,
-    /// Something declared: its kind and name.
+    /// A declaration: its kind and name.
     Declaration(&'static str, String),
     /// Code.
     Code {
@@ -179,11 +180,11 @@ impl fmt::Display for Place {
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
-    /// Which.
+    /// The rule.
     pub rule: Rule,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What is wrong, for people.
+    /// What is wrong, in words.
     pub message: String,
 }
 
@@ -216,7 +217,7 @@ pub fn verify(program: &Program) -> Vec<VerifyError> {
     verifier.errors
 }
 
-/// The program, where we are in it, and what we found.
+/// The program, the current place, and the errors found.
 struct Verifier<'a> {
     program: &'a Program,
     /// For each body, the actions whose body it is.
@@ -255,7 +256,7 @@ impl Verifier<'_> {
         });
     }
 
-    /// Two widths that must be equal.
+    /// Requires two widths to be equal.
     fn same_width(&mut self, what: &str, width: u32, expected: u32) {
         self.require(width == expected, Rule::WidthMismatch, || {
             format!("{what} has {width} bits, expected {expected}")

@@ -169,7 +169,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Direct objects belong to one table each, and only direct objects do.
+    /// Checks that direct objects belong to one table each, and that tables have only direct objects.
     fn direct_objects(&mut self) {
         let mut counters = vec![0u32; self.program.counters.len()];
         let mut meters = vec![0u32; self.program.meters.len()];
@@ -232,7 +232,8 @@ fn match_values(found: &EntryMatch) -> Vec<&Bits> {
 }
 
 impl Verifier<'_> {
-    /// A message to a table has the fields that the table asks for, and one about numbers names registers.
+    /// Checks that a message to a table has the fields that the table needs, and that a message about numbers names
+    /// registers.
     fn recipient(&mut self, digest: &Digest) {
         let given: Vec<u32> = digest.fields.iter().map(|(_, width)| *width).collect();
         let expected = match digest.to {

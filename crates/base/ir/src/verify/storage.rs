@@ -71,7 +71,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Each slot of a header is named once by it.
+    /// Checks that a header names each of its slots exactly once.
     fn slot_owners(&mut self) {
         let mut named = vec![0u32; self.program.slots.len()];
         for header in &self.program.headers {

@@ -1,4 +1,4 @@
-//! Random programs of any form, mostly nonsense: what the text form must survive.
+//! Random programs of any form, mostly meaningless: the text form must survive them.
 
 use crate::common::Choices;
 use forebay_bits::Bits;

@@ -9,7 +9,7 @@ const WIDTHS: &[u32] = &[1, 8, 130];
 const SLOTS_PER_WIDTH: u32 = 5;
 const METADATA_PER_WIDTH: u32 = 2;
 
-/// So many blocks are executed at most.
+/// The most blocks that are executed.
 const MAX_STEPS: usize = 60;
 
 /// A program of two controls, which share some local slots.
@@ -42,8 +42,8 @@ pub fn program(choices: &mut Choices) -> Program {
     program
 }
 
-/// What is in the metadata slots after both controls (twice the first, as actions run more than once), and whether they
-/// ended.
+/// The values of the metadata slots after both controls (the first one twice, because actions run more than once), and
+/// whether the controls ended.
 pub fn run(program: &Program, input: u64) -> (Vec<Bits>, bool) {
     let inputs = &mut Choices::new(input);
     let initial = |slot: &Slot, inputs: &mut Choices| match slot.kind {
@@ -58,7 +58,7 @@ pub fn run(program: &Program, input: u64) -> (Vec<Bits>, bool) {
         .into_iter()
         .zip(&program.slots)
         .filter(|(_, slot)| slot.kind == SlotKind::Metadata);
-    // A control that does not end has been stopped at a point that passes may move.
+    // A control that does not end was stopped at a point that passes may move.
     if ended {
         (kept.map(|(value, _)| value).collect(), true)
     } else {
@@ -220,7 +220,7 @@ fn constant(c: &mut Choices, width: u32) -> Bits {
     }
 }
 
-/// An expression of a width of slots.
+/// An expression of one of the slots' widths.
 fn expr(c: &mut Choices, width: u32, depth: u32) -> Expr {
     let operand = |c: &mut Choices, width| Box::new(expr(c, width, depth - 1));
     match if depth == 0 { c.below(2) } else { c.below(11) } {
