@@ -77,7 +77,8 @@ fn selector_keys_have_a_selector(cx: &mut Context) {
     }
 }
 
-/// Tables that share an action selector have the same actions, and the same selector keys in the same order (PSA 1.2 §7.12).
+/// Checks that tables which share an action selector have the same actions, and the same selector keys in the same
+/// order (PSA 1.2 §7.12).
 fn shared_selectors_are_alike(cx: &mut Context) {
     let mut first = HashMap::new();
     for (table, selector) in selectors(cx) {

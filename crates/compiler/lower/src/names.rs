@@ -48,8 +48,8 @@ pub fn declare(cx: &mut Context, kind: &'static str, name: &str, span: Span) {
     });
 }
 
-/// The control-plane name of a key field: its `@name`, or its expression (§14.2.1.1) with the `@name`s of the fields in it,
-/// and `$valid$` for `isValid()`.
+/// The control-plane name of a key field: its `@name`, or its expression (§14.2.1.1) with the `@name`s of the fields
+/// in it, and `$valid$` for `isValid()`.
 pub fn key_name(program: &hir::Program, sources: &SourceMap, key: &hir::TableKey) -> String {
     let given = annotations::name(&key.annotations).map(str::to_string);
     given

@@ -1,12 +1,12 @@
 //! The graph of an architecture ([`forebay_ir::pipeline`]) as one function of machine code: glue and bodies.
 //!
 //! ```text
-//!  entrance ─► glue ─► body ─► glue ─► ... ─► stop                      the caller does what the stop says, then
-//!                                 └─ suspend, when nobody waits ─►┐     enters again behind it
-//!                     glue of the entry behind the queue ◄────────┘
+//!  entrance ─► glue ─► body ─► glue ─► ... ─► stop                      the caller acts on the stop, then
+//!                                 └─ suspend, queue is empty ────►┐     enters again after it
+//!                     glue of the entry after the queue ◄─────────┘
 //! ```
 //!
-//! Code itself does what changes slots and the frame. It stops where other packets, the control plane or the switch
+//! Code itself changes slots and the frame. It stops where other packets, the control plane or the switch
 //! are concerned: at mirrors and replicas, at digests, at queues and at the packet's end. At a stop, all that is known
 //! of the packet is in its state, its frame and a [`GraphPass`]. So code can be entered again after the stop, and the
 //! interpreter could also continue from there.

@@ -1,8 +1,8 @@
 //! The fast path through the switch: packets go from port to port in one step, in their own buffers. Copies are made
 //! in buffers of the worker.
 //!
-//! It is used only while no packet waits in the switch, so that packets stay in order. A packet that takes the slow path does so
-//! before the packets that arrived after it leave.
+//! It is used only while no packet waits in the switch, so that packets stay in order. A packet that takes the slow
+//! path does so before the packets that arrived after it leave.
 
 use crate::switch::{Activity, Source, Switch};
 use crate::traffic_manager::QUEUES_MAX;
@@ -127,8 +127,8 @@ impl Switch {
         leaving
     }
 
-    /// Acts on the verdicts of the first packets, lets the others take the fast path, and so on until all are settled. `passed` is
-    /// empty afterwards.
+    /// Acts on the verdicts of the first packets, lets the others take the fast path, and so on until all are settled.
+    /// `passed` is empty afterwards.
     fn settle_burst<T: Tracer>(
         &mut self,
         mut packets: &mut [Packet],

@@ -131,8 +131,8 @@ impl PortTable {
         slot.number
     }
 
-    /// Sends a whole burst after what is queued for the port; the burst is empty afterwards. The packets get tags from `first_tag`
-    /// on. Returns `None`, and leaves the burst as it is, when there is no such port.
+    /// Sends a whole burst after what is queued for the port; the burst is empty afterwards. The packets get tags from
+    /// `first_tag` on. Returns `None`, and leaves the burst as it is, when there is no such port.
     pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, first_tag: u64, now_ns: u64) -> Option<Sent> {
         self.send_copies(number, burst, (first_tag, 1), now_ns)
     }

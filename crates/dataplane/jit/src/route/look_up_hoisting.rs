@@ -6,9 +6,9 @@
 //!   dst_mac.apply()      packets do not wait: what was found is known
 //! ```
 //!
-//! Packets then wait once, and the memory of both tables is prefetched at the same time. A look-up is hoisted only if every
-//! remaining path performs it (it post-dominates the hoisting point up to bail-outs) and if its engine makes a single memory access
-//! at an address computed from the key.
+//! Packets then wait once, and the memory of both tables is prefetched at the same time. A look-up is hoisted only if
+//! every remaining path performs it (it post-dominates the hoisting point up to bail-outs) and if its engine makes a
+//! single memory access at an address computed from the key.
 
 use super::Route;
 use super::flow::{Flow, FlowBlock};

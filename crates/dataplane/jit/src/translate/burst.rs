@@ -8,12 +8,12 @@
 //!          ┌─────────────► lane ─────────────┬──────────────┬─────────── …
 //!          │                                 ▼              ▼
 //!          │                            segment 0      segment 1
-//!          │                        parse, then aside      find
+//!          │                        parse, then wait       find
 //!          │                          at a look-up │       action …
 //!          └── more lanes? ◄─────── next ◄─────────┴──────────┘
 //!                   │ no
 //!                   ▼
-//!               next segment: find all keys of its queue; return behind the last
+//!               next segment: look up all keys of its queue; return after the last
 //! ```
 //!
 //! A packet that reaches a look-up is suspended: its key, and the registers that will be read later, are stored in its

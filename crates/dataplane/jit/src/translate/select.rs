@@ -15,7 +15,7 @@ use forebay_ir::{BinaryOp, Expr, KeySet, ValueSetId};
 const COMPARED_MAX: usize = 3;
 
 impl Translator<'_, '_, '_> {
-    /// Jumps to the target of the first matching case, or to `otherwise`.
+    /// Jumps to the target of the first matching case, or to `default`.
     pub(super) fn select(
         &mut self,
         keys: &[Expr],

@@ -1,4 +1,4 @@
-//! The fast path does what the long one does, or bails out.
+//! The fast path does the same as the slow path, or bails out.
 
 use crate::generate;
 use crate::objects::Recorder;
@@ -15,9 +15,9 @@ const STEP_LIMIT: u64 = 1000;
 const INGRESS_PORT: u32 = 3;
 const TIMESTAMP_US: u64 = 5;
 const RANDOM_SEED: u64 = 11;
-/// Bytes of a packet are fewer.
+/// Packets have fewer bytes than this.
 const LENGTH_MAX: usize = 120;
-/// Copies of all packets together are fewer.
+/// All packets together have fewer copies than this.
 const COPIES_MAX: usize = 64;
 
 const DROPPED: DropWhen = DropWhen {
@@ -56,7 +56,8 @@ fn route(program: &Program) -> Route {
     }
 }
 
-/// Whether headers have whole bytes, and the parser leaves what is behind those that it has extracted.
+/// Whether headers consist of whole bytes, and the parser leaves exactly what follows the headers that it has
+/// extracted.
 fn has_plain_headers(program: &Program) -> bool {
     let fields = || program.headers.iter().flat_map(|header| &header.fields);
     let parser = &program.bodies[generate::PARSER.index()];
@@ -70,37 +71,37 @@ fn has_plain_headers(program: &Program) -> bool {
     only_extracts && are_whole && fields().all(|field| field.length.is_none())
 }
 
-/// A port and the bytes that leave it, or where the packet was dropped.
+/// A port and the bytes that leave by it, or where the packet was dropped.
 type Left = Result<(u32, Vec<u8>), &'static str>;
 
-/// What a packet became: itself, or copies; nothing for a packet that has to take the slow path.
+/// The results for a packet: one for itself, or one for each copy; `None` for a packet that must take the slow path.
 type Outcome = Option<Vec<Left>>;
 
-/// What became of packets, and what the program asked of its objects.
+/// The results for packets, and the calls of the program's objects.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     fates: Vec<Outcome>,
-    /// In order of the packets when they go one by one.
+    /// In packet order, if packets are processed one by one.
     calls: Vec<String>,
-    /// Of packets that the fast path did not leave to the slow one.
+    /// The digests of packets that did not take the slow path.
     digests: Vec<DigestRequest>,
-    /// The sessions of their clones, and what these begin with.
+    /// The sessions of their clones, with the clones' first bytes.
     clones: Vec<(u32, Vec<u8>)>,
 }
 
-/// What packets have left beside themselves.
+/// What packets produced in addition to themselves.
 #[derive(Default)]
 struct Beside {
     digests: Vec<DigestRequest>,
     clones: Vec<(u32, Vec<u8>)>,
 }
 
-/// What the interpreter does with packets, but for those that the fast path gave up.
+/// The interpreter's results for packets, except for those that bailed out of the fast path.
 fn interpreted(program: &Program, packets: &[Vec<u8>], given_up: &[bool], objects: Recorder<'_>) -> Seen {
     interpreted_with(None, program, packets, given_up, objects)
 }
 
-/// The same where rejected packets go on with their error in a slot, if it is given.
+/// The same; if a slot is given, rejected packets continue with their error in that slot.
 fn interpreted_with(
     errors: Option<SlotId>,
     program: &Program,
@@ -170,7 +171,7 @@ fn interpreted_packet(
     egress.egress(&mut state, port, beside).map(|left| vec![left])
 }
 
-/// One packet's, or copy's, way through some bodies.
+/// The path of a packet, or of a copy, through some bodies.
 struct Stage<'a> {
     program: &'a Program,
     packet: &'a [u8],
@@ -178,9 +179,9 @@ struct Stage<'a> {
     requests: Requests,
     buffers: Buffers,
     cursor: usize,
-    /// Of the headers that are valid behind the parser.
+    /// Bytes of the headers that are valid after the parser.
     parsed_bytes: usize,
-    /// Where the next random numbers begin.
+    /// The seed of the next random numbers.
     seed: u64,
 }
 
@@ -198,7 +199,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The packet on the other side, where it draws other random numbers.
+    /// The packet on the other side of the queue, where it draws other random numbers.
     fn copy(&self, seed: Seed) -> Self {
         Stage {
             cursor: self.cursor,
@@ -225,7 +226,7 @@ impl<'a> Stage<'a> {
         ended
     }
 
-    /// Egress and deparser; nothing for what has to take the slow path.
+    /// Egress and deparser; `None` for a packet that must take the slow path.
     fn egress(mut self, state: &mut State, port: u32, beside: &mut Beside) -> Option<Left> {
         if self.run(generate::EGRESS, state) == Ended::AssertFailed {
             return Some(Err("assertion"));
@@ -249,7 +250,7 @@ impl<'a> Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// What a clone from egress begins with: see [`NotedClones::bytes_of`].
+    /// The first bytes of a clone from egress: see [`NotedClones::bytes_of`].
     fn clone_from_egress(&self, state: &State) -> Vec<u8> {
         let headers = &self.program.headers;
         let is_valid = |header: &&Header| state.get_u64(header.valid) == 1;
@@ -282,7 +283,7 @@ fn header_bytes(program: &Program, state: &State) -> usize {
     bits.sum::<usize>() / 8
 }
 
-/// Packets in bursts of at most `burst`.
+/// The fast path's results for packets in bursts of at most `burst`.
 fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
     if burst > 1 {
@@ -295,7 +296,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     };
     let mut copies: Vec<Frame> = targets.iter_mut().map(at).collect();
     let copies_described = described(&mut copies);
-    // SAFETY: every place is a vector of its own, as long as copies of the longest packet may be.
+    // SAFETY: every place is a vector of its own, large enough for copies of the longest packet.
     unsafe { memory.set_copies(copies_described) };
     let mut way = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = way.headroom();
@@ -317,7 +318,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
                 start: frame.as_mut_ptr().wrapping_add(headroom),
             })
             .collect();
-        // SAFETY: each frame is a vector of its own, with so much room.
+        // SAFETY: each frame is a vector of its own, with this much headroom.
         let ran = unsafe { way.run(described(&mut places), arguments) };
         digests.extend(way.digests());
         let mut noted = NotedClones::default();
@@ -327,7 +328,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
                 .iter()
                 .map(|clone| (clone.session, noted.bytes_of(clone).to_vec())),
         );
-        // SAFETY: compiled code has written what it says of copies, and is through.
+        // SAFETY: compiled code has written the descriptors of the copies, and has returned.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
             let fate = way.fate(index);
@@ -356,7 +357,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     }
 }
 
-/// Where frames are.
+/// The descriptors of frames.
 fn described(frames: &mut [Frame]) -> Frames {
     Frames {
         first: frames.as_mut_ptr(),
@@ -417,12 +418,13 @@ fn left(
     }
 }
 
-/// Seeds of programs that found mistakes once: a header that is extracted and emitted twice; a checksum with the payload
-/// behind a look-up at which another packet was taken up before; a field of a header with a varbit field that the parser
-/// changes; copies of a packet with a header whose validity the parser has computed.
+/// Seeds of programs that once revealed bugs: a header that is extracted and emitted twice; a checksum with the
+/// payload after a look-up at which another packet had resumed before; a field, changed by the parser, of a header
+/// with a varbit field; copies of a packet with a header whose validity the parser has computed.
 const ONCE_DIFFERENT: [u64; 4] = [1_000_222, 2_004_267, 3_001_684, 144_001_726];
 
-/// Packets that the parser rejects go on to ingress, by ways of their own once these are asked for. How many did.
+/// Lets packets that the parser rejects continue to ingress, on paths of their own once these are requested. Returns
+/// how many did.
 fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn() -> Recorder<'a>) -> usize {
     let errors = Some(generate::INSTANCE);
     let lenient = Route {
@@ -442,7 +444,7 @@ fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn(
         assert_eq!(&expected, seen, "packets {packets:02x?}\n{}", text::write(program));
     }
     let taken = |seen: &Seen| seen.fates.iter().flatten().count();
-    // There may be no room for ways that were there before.
+    // There may be no room for paths that were there before.
     taken(&with_all).saturating_sub(taken(&with_few))
 }
 
@@ -514,7 +516,7 @@ fn the_fast_path_does_the_same() {
         rejected += rejected_go_on(&program, &packets, &objects);
         if let Some(staged) = staged {
             let mut staged = compiled(&staged, &packets, 5, objects());
-            // Packets with digests take the slow path there.
+            // In the staged variant, packets with digests take the slow path.
             let bailed_out: Vec<bool> = staged.fates.iter().map(Option::is_none).collect();
             let mut expected = interpreted(&program, &packets, &bailed_out, objects());
             expected.calls.sort();
@@ -539,7 +541,7 @@ fn the_fast_path_does_the_same() {
         4 * caching as u64 > rounds,
         "{caching} of {rounds} programs have a flow cache"
     );
-    // Programs that read from egress what ingress writes.
+    // Programs that read in egress what ingress writes.
     assert!(
         10 * without <= rounds,
         "{without} of {rounds} programs have no fast path"

@@ -21,20 +21,20 @@ pub const EMPTY: BodyId = BodyId(3);
 /// Egress of a plain program.
 pub const EGRESS: BodyId = BodyId(4);
 
-/// Where the packet shall leave: of 9 bits, the first slot.
+/// The output port: the first slot, of 9 bits.
 pub const EGRESS_SPEC: SlotId = SlotId(0);
-/// The group for whose members the packet is to be copied, or 0.
+/// The group for whose members the packet is copied, or 0.
 pub const COPIES: SlotId = SlotId(1);
-/// Which copy it is, of 16 bits.
+/// The copy's instance number, of 16 bits.
 pub const INSTANCE: SlotId = SlotId(7);
 /// Slots of 1 and of 32 bits.
 const CONDITION: SlotId = SlotId(2);
 const NUMBER: SlotId = SlotId(8);
 
-/// Headers that are alike.
+/// Headers with the same fields.
 const STACK: [u32; 3] = [4, 5, 6];
 
-/// Widths of local slots, where representations change among them.
+/// Widths of local slots, near the points where representations change.
 const WIDTHS: &[u32] = &[
     9, 16, 1, 1, 7, 8, 13, 16, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 200, 256, 600,
 ];
@@ -82,13 +82,14 @@ pub fn packet_byte(random: &mut Random) -> u8 {
     if byte & 64 == 0 { byte & 3 } else { byte }
 }
 
-/// A program with a parser, a control and a deparser. A plain one can take the fast path: it has no loops outside the
-/// parser, draws no random numbers, and does not ask for clones. It may ask for copies.
+/// A program with a parser, a control and a deparser. A plain program can take the fast path: it has no loops outside
+/// the parser, draws no random numbers, and does not request clones. It may request copies.
 pub fn program(random: &mut Random, plain: bool) -> Program {
     with_choices(random, plain, true)
 }
 
-/// The same without what came to the generator later: choices among registers, more copies, colours before meters, custom hashes. Seeds of that time name these.
+/// A program without later additions to the generator: choices among registers, more copies, colours before meters,
+/// custom hashes. Seeds from before these additions refer to such programs.
 pub fn former_program(random: &mut Random, plain: bool) -> Program {
     with_choices(random, plain, false)
 }
@@ -112,14 +113,14 @@ fn with_choices(random: &mut Random, plain: bool, choices: bool) -> Program {
 struct Generator<'a> {
     random: &'a mut Random,
     program: Program,
-    /// Widths of the parameters of the action that is being made.
+    /// Widths of the parameters of the action under construction.
     params: Vec<u32>,
     plain: bool,
-    /// Whether what is being made has no effect outside the packet.
+    /// Whether the part under construction has no effect outside the packet.
     pure: bool,
-    /// Whether packets do to objects what depends on their order.
+    /// Whether the order of packets may affect objects.
     ordered: bool,
-    /// Whether there is what came to the generator later.
+    /// Whether later additions to the generator are used.
     choices: bool,
 }
 
@@ -166,7 +167,7 @@ impl Generator<'_> {
         ];
         self.program.errors = errors.map(str::to_owned).to_vec();
         for (&width, id) in WIDTHS.iter().zip(0..) {
-            // What the architecture reads is not local to a body.
+            // A slot that the architecture reads is not local to a body.
             let kind = match SlotId(id) {
                 EGRESS_SPEC | COPIES | INSTANCE => SlotKind::Intrinsic,
                 _ => SlotKind::Local,
@@ -241,7 +242,7 @@ impl Generator<'_> {
         });
     }
 
-    /// A field of an element that is chosen by an index, as lowering writes it; nothing of these when the index is too large.
+    /// A field of an element selected by an index, as lowering writes it; another value when the index is too large.
     fn chosen_element(&mut self) -> Op {
         let index = self.pick(&[SlotId(5), SlotId(6)]);
         let fields = STACK.map(|header| self.program.headers[header as usize].fields[0].slot);
@@ -376,7 +377,7 @@ impl Generator<'_> {
         self.params = widths.clone();
         let mut blocks = self.blocks(BodyKind::Action);
         if index == 0 {
-            // Too large to be copied.
+            // More statements than are copied.
             let more = (0..70).map(|_| Statement::new(self.assign()));
             let more: Vec<Statement> = more.collect();
             blocks[0].statements.extend(more);
@@ -443,7 +444,7 @@ impl Generator<'_> {
         });
     }
 
-    /// Blocks that can all be reached: each is followed by the next, and perhaps by others, also by earlier ones.
+    /// Reachable blocks: each is followed by the next one, and possibly by others, including earlier ones.
     fn blocks(&mut self, kind: BodyKind) -> Vec<Block> {
         if self.plain && kind == BodyKind::Deparser && self.chance(60) {
             let mut header = || Op::Emit {
@@ -502,7 +503,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A condition, often one that says something of another.
+    /// A condition, often one that implies something about another condition.
     fn decision(&mut self) -> Expr {
         let small = [COPIES, SlotId(5), SlotId(6)];
         let is = |generator: &mut Self| {
@@ -595,7 +596,7 @@ impl Generator<'_> {
         Op::Assign { slot, value }
     }
 
-    /// A slot that conditions are about gets a small number: a group in ingress, or a header becomes valid or invalid.
+    /// Assigns a small number to a slot that conditions test: a group in ingress, or a header's validity.
     fn small_assignment(&mut self, kind: BodyKind) -> Op {
         let valid = self.pick(&[0, 1, 2, 3]);
         let valid = self.program.headers[valid].valid;
@@ -609,7 +610,7 @@ impl Generator<'_> {
         Op::Assign { slot, value }
     }
 
-    /// A slot that programs may write: the length of a varbit field is a number of bits that fit.
+    /// A slot that programs may write. The length of a varbit field must be a number of bits that fits.
     fn any_slot(&mut self) -> SlotId {
         loop {
             let slot = SlotId(self.below(self.program.slots.len()) as u32);

@@ -1,7 +1,7 @@
-//! Random programs, random packets: the interpreter and compiled code do the same.
+//! Random programs and random packets: the interpreter and compiled code do the same.
 //!
-//! The programs are made in the IR itself, so they reach widths, alignments and step limits that few P4 programs do.
-//! `FOREBAY_DIFFERENTIAL_ROUNDS` says how many programs are tried, `FOREBAY_DIFFERENTIAL_SEED` with which number to begin.
+//! The programs are generated as IR, so they reach widths, alignments and step limits that few P4 programs reach.
+//! `FOREBAY_DIFFERENTIAL_ROUNDS` is the number of programs to try, `FOREBAY_DIFFERENTIAL_SEED` the first seed.
 
 mod fast_path;
 mod generate;
@@ -19,7 +19,7 @@ use forebay_tables::Pin;
 use objects::{Recorder, Tables};
 use std::collections::BTreeMap;
 
-/// Everything that can be seen of a way through a program.
+/// Everything observable about a path through a program.
 #[derive(Debug, PartialEq)]
 struct Seen {
     ended: Stop,
@@ -32,16 +32,16 @@ struct Seen {
     calls: Vec<String>,
 }
 
-/// Where a packet has come to.
+/// The point that a packet has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// Behind all bodies.
+    /// After all bodies.
     Behind,
     StepLimit,
     AssertFailed,
 }
 
-/// Bodies in the order in which they are run.
+/// Bodies in the order of execution.
 const BODIES: [BodyId; 3] = [generate::PARSER, generate::CONTROL, generate::DEPARSER];
 
 fn input(packet: &[u8], step_limit: u64) -> Input<'_> {
@@ -67,7 +67,7 @@ fn interpreted(program: &Program, tables: (&Tables, &Pin<'_>), packet: &[u8], st
     }
 }
 
-/// Without what the objects remember.
+/// Without the state of the objects.
 fn run_interpreter(program: &Program, objects: &Recorder<'_>, packet: &[u8], step_limit: u64) -> Seen {
     let (mut state, mut requests, mut buffers) = (State::new(program), Requests::default(), Buffers::default());
     let tracer = &mut NoTrace;
@@ -108,10 +108,10 @@ fn run_interpreter(program: &Program, objects: &Recorder<'_>, packet: &[u8], ste
     }
 }
 
-/// Tables that know some of the keys with which packets look, when they go their way through them.
+/// Tables that contain some of the keys that packets look up on their path.
 fn tables_for(program: &Program, packets: &[Vec<u8>], go: impl Fn(&[u8], &Recorder<'_>)) -> Tables {
     let mut tables = Tables::new(program);
-    // What is found decides on what is looked up next.
+    // The results of look-ups affect later look-ups.
     for _ in 0..3 {
         let mut reader = tables.domain.reader();
         let pin = reader.pin();
@@ -125,7 +125,7 @@ fn tables_for(program: &Program, packets: &[Vec<u8>], go: impl Fn(&[u8], &Record
     tables
 }
 
-/// The bodies one after the other, and a stop behind them at which all slots are wanted.
+/// A graph that runs the bodies one after another, followed by a stop at which all slots are needed.
 fn graph(program: &Program) -> Graph {
     let slots = (0..program.slots.len() as u32).map(SlotId);
     let all: Pairs = slots.map(|slot| (slot, slot)).collect();
@@ -168,7 +168,7 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, pa
     let (mut memory, mut locations) = (Memory::default(), Locations::default());
     let site = GraphSite::new(code, &objects, &mut locations);
     let mut pass = GraphPass::new(site, &objects, u32::MAX, (&mut requests, &mut buffers, &mut memory));
-    // A copy that is as long: code must not read behind it.
+    // A copy of exactly this length: code must not read beyond its end.
     let mut frame = packet.to_vec();
     let packet = GraphPacket {
         frame: FrameInPlace {
@@ -181,7 +181,7 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, pa
         random: Random::new(3),
         seed: 0,
     };
-    // SAFETY: the frame is ours.
+    // SAFETY: this function owns the frame.
     let stop = unsafe { pass.run(code.entry(Entry::Arrival), packet, &mut state) };
     let ended = match stop {
         GraphStop::Op(_) => Stop::Behind,
@@ -202,7 +202,7 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, pa
     }
 }
 
-/// Of a packet that was dropped for its steps or an assertion nothing else is looked at.
+/// For a packet dropped by the step limit or an assertion, nothing else is compared.
 fn relevant(seen: Seen, program: &Program) -> Seen {
     match seen.ended {
         Stop::Behind => seen,

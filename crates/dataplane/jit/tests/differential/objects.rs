@@ -1,4 +1,4 @@
-//! Objects whose answers are a function of what is asked, and that remember it. Tables are real ones.
+//! Objects whose results are a function of the arguments, and which record their calls. Tables are real ones.
 
 use forebay_bits::Bits;
 use forebay_exec::{Lookup, Objects, PacketFacts};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Entries of a table at most.
+/// The most entries of a table.
 const SIZE: usize = 1000;
 
 /// Tables of a program.
@@ -24,7 +24,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Empty ones.
+    /// Empty tables.
     pub fn new(program: &Program) -> Self {
         let domain = Domain::new();
         let leading = forebay_jit::leading_tables(program);
@@ -70,7 +70,7 @@ impl Tables {
             let data = widths.map(|(&width, index)| bits(width, answer ^ index)).collect();
             let call = EntryAction::Call(ActionCall::new(action.id, data));
             let key = key.into_iter().map(KeyMatch::Exact).collect();
-            // The same key may come again.
+            // The same key may occur again.
             let _ = table.insert(NewEntry::new(key, 0, call));
         }
     }
@@ -86,7 +86,7 @@ pub struct Recorder<'a> {
     registers: Vec<RegisterArray>,
     counters: Vec<CounterArray>,
     _hit_times: Vec<Option<HitTimes>>,
-    /// Where compiled code finds them.
+    /// The addresses of the arrays for compiled code.
     arrays: Arrays,
     tables: &'a Tables,
     pin: &'a Pin<'a>,
@@ -118,7 +118,7 @@ impl<'a> Recorder<'a> {
                 .then(|| HitTimes::new(SIZE).expect("few entries"))
         };
         let hit_times: Vec<Option<HitTimes>> = program.tables.iter().map(times).collect();
-        // SAFETY: whoever looks for the arrays has borrowed the recorder that holds them.
+        // SAFETY: a caller that gets the arrays borrows the recorder that holds them.
         let arrays = unsafe {
             let counter = |id: CounterId| counters[id.index()].shard_words(SHARD);
             let hit_times = |id: TableId| hit_times[id.index()].as_ref().map(HitTimes::words);
@@ -141,7 +141,7 @@ impl<'a> Recorder<'a> {
         self.keys.take()
     }
 
-    /// What was asked, and the elements of registers and counters that are not as they were.
+    /// The calls, and the elements of registers and counters that have changed.
     pub fn calls(self) -> Vec<String> {
         let Recorder {
             registers,
@@ -175,7 +175,7 @@ const fn member(egress_port: u32, instance: u16) -> Replica {
     Replica { egress_port, instance }
 }
 
-/// The shard in which is counted.
+/// The shard in which packets are counted.
 const SHARD: usize = 0;
 
 /// Registers whose elements differ.

@@ -342,8 +342,8 @@ impl Worker {
         end_burst(pin, self.stays_pinned);
     }
 
-    /// Keeps the tables pinned between bursts, which saves a fence for each. While they are pinned, waiting for readers (as an atomic
-    /// batch does) blocks until this worker's next burst or until it [rests](Worker::rest).
+    /// Keeps the tables pinned between bursts, which saves a fence for each. While they are pinned, waiting for
+    /// readers (as an atomic batch does) blocks until this worker's next burst or until it [rests](Worker::rest).
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
         self.rest();

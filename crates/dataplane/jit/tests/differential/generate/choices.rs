@@ -1,18 +1,19 @@
-//! Writes to one of several registers, by the number that a slot has.
+//! Writes to one of several registers, selected by the value of a slot.
 
 use super::{Generator, NUMBER, block};
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Block, BlockId, Expr, Op, RegisterId, SlotId, Statement, Terminator};
 use std::cmp::Ordering;
 
-/// Registers that are alike.
+/// Registers of the same shape.
 const REGISTERS: [u32; 3] = [2, 3, 4];
 
-/// A slot of 7 bits that may get a constant on the way.
+/// A slot of 7 bits that may be assigned a constant on a path.
 const ASSIGNED: SlotId = SlotId(4);
 
 impl Generator<'_> {
-    /// Blocks behind others that make such a choice: mostly one among registers that are alike, by numbers in a row.
+    /// Blocks with such a choice, followed by `behind`: mostly one among registers of the same shape, by consecutive
+    /// numbers.
     pub(super) fn behind_choice(&mut self, behind: Vec<Block>) -> Vec<Block> {
         let slot = self.pick(&[SlotId(5), SlotId(6)]);
         let mut arms = self.arms();
@@ -46,7 +47,7 @@ impl Generator<'_> {
         blocks
     }
 
-    /// The slot, and an index, get values.
+    /// Assigns the slot, and an index.
     fn choosing(&mut self, slot: SlotId) -> Vec<Statement> {
         let width = self.program.slot(slot).width;
         let (number, index) = (self.of_packet(width), self.of_packet(32));
@@ -74,7 +75,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Numbers, and what is done for each.
+    /// Numbers, and the operations for each.
     fn arms(&mut self) -> Vec<(u128, Vec<Statement>)> {
         let width = self.program.registers[REGISTERS[0] as usize].width;
         let value = match self.chance(30) {

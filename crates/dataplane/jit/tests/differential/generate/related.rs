@@ -1,4 +1,4 @@
-//! Parts of programs in which what is done depends on what was done shortly before: few slots, read and written by turns.
+//! Parts of programs whose behaviour depends on what was done shortly before: few slots, alternately read and written.
 
 use super::{CONDITION, CONTROL, EGRESS_SPEC, Generator, NUMBER, block};
 use forebay_bits::Bits;
@@ -6,7 +6,7 @@ use forebay_ir::{BinaryOp, Block, BlockId, Expr, Op, SlotId, Statement, TableId,
 use std::cmp::Ordering;
 
 impl Generator<'_> {
-    /// Tables in turn, whose keys and actions are about the same slots, and some of which find what nobody has changed.
+    /// Consecutive tables whose keys and actions use the same slots. Some of these keys have not changed in between.
     pub(super) fn related_look_ups(&mut self) {
         (0..3).for_each(|action| self.short_action(action));
         for table in 0..2 {
@@ -54,7 +54,8 @@ impl Generator<'_> {
         self.program.bodies[body.index()].blocks = vec![block(assignments, Terminator::Return)];
     }
 
-    /// Of copies that may all find the same in the table: all look it up, on one way or two, or only some do.
+    /// Egress for copies that may all have the same look-up result: all of them look it up, on one path or two, or
+    /// only some do.
     pub(super) fn short_egress(&mut self) -> Vec<Block> {
         let ways = 1 + self.below(2) as u32;
         let last = BlockId(ways + 1);
@@ -82,13 +83,13 @@ impl Generator<'_> {
         blocks
     }
 
-    /// So many assignments, or one or two more, among few slots.
+    /// `least` assignments, or one or two more, among few slots.
     fn assignments(&mut self, least: usize) -> Vec<Statement> {
         let count = least + self.below(3);
         (0..count).map(|_| Statement::new(self.related_assignment())).collect()
     }
 
-    /// A field of a header, or the port, becomes another one and a little.
+    /// Assigns a header field, or the port, a value close to another one.
     fn related_assignment(&mut self) -> Op {
         let slots = self.related_slots();
         let (slot, other) = (self.pick(&slots), self.pick(&slots));
