@@ -6,7 +6,7 @@ use forebay_ir::{
     Block, BlockId, Body, BodyId, Expr, KeySet, Location, Op, Program, SelectCase, SlotId, TableId, Terminator,
 };
 
-/// One packet's way through the bodies of a pipeline.
+/// One packet's path through the bodies of a pipeline.
 #[derive(Debug)]
 pub struct Execution<'a, O, T> {
     pub(crate) program: &'a Program,
@@ -23,11 +23,11 @@ pub struct Execution<'a, O, T> {
     steps_left: u64,
 }
 
-/// What an operation or a block leads to.
+/// The result of an operation or a block.
 pub(crate) enum Flow {
-    /// The next one.
+    /// Execution continues with the next one.
     Continue,
-    /// The body is at an end.
+    /// The body has ended.
     End(Ended),
 }
 
@@ -58,12 +58,12 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         }
     }
 
-    /// Where the parser stands, in bits from the packet's start: what follows is the payload.
+    /// The parser's position, in bits from the packet's start. What follows it is the payload.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// The numbers of `random` from here on.
+    /// The state of the generator for `random`.
     pub fn random(&self) -> Random {
         self.random
     }
@@ -139,7 +139,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         left.is_some()
     }
 
-    /// The block that follows, or how the body ends.
+    /// The next block, or how the body ends.
     fn follow(&mut self, body: &'a Body, block: &'a Block, action_data: &[Bits]) -> Result<BlockId, Ended> {
         let location = block.location;
         match &block.terminator {
@@ -237,7 +237,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
                     let mask = self.eval(mask, action_data);
                     key.and(&mask) == self.eval(value, action_data).and(&mask)
                 }
-                // One element has to match all components, so the first of them asks for all.
+                // One member must match all components, so the first component tests all of them.
                 KeySet::ValueSet { set, component: 0 } => {
                     let following = keysets[position..].iter().zip(0..);
                     let count = following
@@ -355,7 +355,7 @@ impl Choice<'_> {
     }
 }
 
-/// The parser's state that begins with a block, for people.
+/// The parser state that begins with a block, for display.
 fn state_name(body: &Body, block: BlockId) -> &str {
     let block = &body.blocks[block.index()];
     match (&block.label, &block.terminator) {

@@ -99,7 +99,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             Op::Random { low, high, slot } => {
                 let low = self.eval(low, action_data).to_u64_saturating();
                 let high = self.eval(high, action_data).to_u64_saturating();
-                // Reversed bounds leave the result as it is, as in BMv2.
+                // Reversed bounds leave the result unchanged, as in BMv2.
                 if let Some(drawn) = self.random.between(low, high) {
                     let drawn = Bits::new(self.width(*slot), drawn.into());
                     self.trace_extern("random", "", None, Some(&drawn), location);
@@ -111,7 +111,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         }
     }
 
-    /// Operations that ask something of the architecture.
+    /// Executes operations that make a request to the architecture.
     fn request(&mut self, op: &'a Op, location: Location, action_data: &[Bits]) {
         match op {
             Op::Digest { digest, data } => self.digest(*digest, data, location, action_data),
@@ -163,15 +163,15 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         }
     }
 
-    /// `base + hash mod max`, a `max` of 0 being taken as 1 (BMv2).
+    /// `base + hash mod max`; a `max` of 0 counts as 1 (BMv2).
     fn hash_in_range(&self, hash: u64, base: &Expr, max: &Expr, slot: SlotId, action_data: &[Bits]) -> Bits {
         let base = self.eval(base, action_data).to_u128();
         let max = self.eval(max, action_data).to_u128().max(1);
         Bits::new(self.width(slot), base.wrapping_add(u128::from(hash) % max))
     }
 
-    /// The hash of data items, one after the other without gaps, zeros up to a whole byte, and the payload behind them
-    /// if it is asked for.
+    /// The hash of data items, packed without gaps and padded with zeros to a whole byte, followed by the payload if
+    /// `payload` is set.
     fn hash(&mut self, algorithm: HashAlgorithm, data: &[DataItem], payload: bool, action_data: &[Bits]) -> u64 {
         let mut input = std::mem::take(&mut self.buffers.hash_input);
         input.clear();
@@ -206,7 +206,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         self.requests.digests.push(DigestRequest { digest, values });
     }
 
-    /// `log_msg` costs nothing when nobody traces.
+    /// `log_msg` costs nothing without a tracer.
     fn log(&mut self, format: &str, args: &[Expr], location: Location, action_data: &[Bits]) {
         if !T::ON {
             return;

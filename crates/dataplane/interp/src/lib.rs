@@ -18,7 +18,7 @@
 //! * Every body ends: after [`Input::step_limit`](forebay_exec::Input::step_limit) statements and terminators it is stopped
 //!   ([`Ended::StepLimit`](forebay_exec::Ended::StepLimit)).
 //! * No packet makes it panic, provided that the program passes the verifier of `forebay-ir`.
-//! * Without a tracer nothing is allocated for a packet, but for digests and values wider than 128 bits.
+//! * Without a tracer nothing is allocated for a packet, except for digests and values wider than 128 bits.
 //! * The result depends on nothing but its arguments: `random` is a function of
 //!   [`Input::random_seed`](forebay_exec::Input::random_seed).
 

@@ -1,6 +1,6 @@
 //! Reading packets (P4_16 §13.8) and writing them (§16).
 //!
-//! The cursor counts bits, so headers need not begin on a byte.
+//! The cursor counts bits, so headers need not begin on a byte boundary.
 
 use crate::execution::{Execution, Flow};
 use forebay_bits::{Bits, read_bits};
@@ -45,8 +45,8 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         (self.packet.len() * 8).saturating_sub(self.cursor) as u64
     }
 
-    /// §13.8.1 and §13.8.2. The order of the checks is BMv2's: what the argument is, whether the packet has the bits,
-    /// whether the field has room.
+    /// Extracts a header (§13.8.1 and §13.8.2). The checks are in BMv2's order: the value of the argument, the bits
+    /// left in the packet, the room in the field.
     fn extract(&mut self, id: HeaderId, varbit_bits: Option<&Expr>, location: Location) -> Flow {
         let header = &self.program.headers[id.index()];
         let varbit_bits = varbit_bits.map_or(0, |bits| self.eval(bits, &[]).to_u64_saturating());
@@ -82,7 +82,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         Flow::Continue
     }
 
-    /// Bits of the fields of fixed width, and the most bits of the varbit field (0 without one).
+    /// Bits of the fixed-width fields, and the most bits of the varbit field (0 without one).
     fn header_bits(&self, header: &Header) -> (u64, u64) {
         header.fields.iter().fold((0, 0), |(fixed, varbit), field| {
             let width = u64::from(self.program.slot(field.slot).width);

@@ -245,7 +245,7 @@ pub enum End {
         target: Target,
         /// The entry at which each copy continues: an [`Entry::Replica`].
         each: Entry,
-        /// The block at which the packet continues if there is no member. Without it, the packet is dropped.
+        /// The block at which the packet continues if there is no member. Without it, the packet ends there.
         none: Option<BlockId>,
     },
     /// Puts the packet into a queue.
