@@ -16,11 +16,10 @@
 //!
 //! # Publication
 //!
-//! A node does not change, except for the addresses of its children and the numbers of its records, each of which is
-//! in a word of its own or half a word. To add or remove a prefix, the writer copies one node with the change, adds
-//! new nodes below it, and stores the copy's address in its parent. A prefix that ends in the array changes many
-//! cells, one after another; a look-up reads one of them. When the array must become larger or smaller, the writer
-//! makes a new one.
+//! A node does not change, except for the words with the addresses of its children and the numbers of its records. To
+//! add or remove a prefix, the writer copies one node with the change, adds new nodes below it, and stores the copy's
+//! address in its parent. A prefix that ends in the array changes many cells, one after another; a look-up reads one
+//! of them. When the array must become larger or smaller, the writer makes a new one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

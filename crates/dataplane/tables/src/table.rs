@@ -248,7 +248,7 @@ pub struct Table {
     by_name: HashTable<Named>,
     /// Actions of entries, shared between entries with the same action.
     actions: HashTable<Arc<EntryAction>>,
-    /// The number of actions to add until unused ones are swept.
+    /// Calls of `sweep_actions` to skip before the next sweep.
     until_sweep: usize,
     hasher: DefaultHashBuilder,
     next_id: u64,
@@ -288,7 +288,7 @@ impl Named {
 /// Spreads a half of a hash over all bits.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The most different actions to share. If there are more, actions are no longer shared.
+/// The most different actions to share. If there are more, further actions are not shared.
 const SHARED_ACTIONS_MAX: usize = 4096;
 
 /// What readers may still access.

@@ -1,8 +1,8 @@
 //! Tables that are applied once for all copies of a packet.
 //!
 //! ```text
-//!   ─► Replicate ─► ┌► message 0, 1, 2 .. ─► next_hops.apply() ─► Left ─┐        next_hops: the same for every copy, so
-//!                   └───────────────────────────────────────────────────┘        it can be applied before the loop
+//!   ─► Replicate ─► ┌► message 0, 1, 2 .. ─► next_hops.apply() ─► Left ─┐    next_hops: the same for every copy, so
+//!                   └───────────────────────────────────────────────────┘    it can be applied before the loop
 //! ```
 //!
 //! Such a table has the same key for all copies, and its actions compute from values that are the same for all copies.
