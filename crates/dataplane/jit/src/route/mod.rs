@@ -39,7 +39,9 @@ pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
-use forebay_ir::{Body, BodyId, Expr, Header, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
+use forebay_ir::{
+    Body, BodyId, Expr, Header, HeaderId, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
+};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +103,9 @@ pub struct Route {
     /// Whether clones from egress, too, may be noted: with the headers that are valid there and what the parser has left, in whole bytes,
     /// and nothing else that can be seen.
     pub clones_from_egress: bool,
+    /// Whether clones and other packets use different registers and meters, or none that change: then it does not matter whether a clone
+    /// is executed before or after other packets that are no clones.
+    pub clones_are_apart: bool,
 }
 
 /// A packet is dropped when a slot has this value.
@@ -328,10 +333,10 @@ impl Route {
     }
 
     /// Whether the fast path itself notes clones of packets that go on along it. The clone is executed before the next packet, but
-    /// behind the packet itself, so egress must keep no state where packets are cloned before it.
+    /// behind the packet itself. So where packets are cloned before egress, egress must keep no state, or other state for clones.
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
-        let keeps_state = || Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state;
+        let keeps_state = || !self.clones_are_apart && self.changes_state_in_egress(program);
         let is_noted = !(before && keeps_state()) && (!behind || self.clones_from_egress);
         self.preserved.is_some() && (before || behind) && is_noted
     }
@@ -341,12 +346,26 @@ impl Route {
         self.clones(program)[1] && self.notes_clones(program)
     }
 
+    /// The headers of a program in the order in which clones from egress have them: those of fixed length first, whose places are then
+    /// known.
+    pub fn headers_of_clones(program: &Program) -> Vec<HeaderId> {
+        let ids = (0..program.headers.len() as u32).map(HeaderId);
+        let (fixed, varying): (Vec<_>, Vec<_>) =
+            ids.partition(|id| varbit_length(&program.headers[id.index()]).is_none());
+        fixed.into_iter().chain(varying).collect()
+    }
+
     /// Whether clones that are noted may be executed after the packets behind theirs: nobody can tell.
     pub fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        let finds_changes = !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
-        let is_seen = behind.changes_state || finds_changes || behind.digests > 0 || behind.requests;
-        self.notes_clones(program) && !is_seen
+        let finds_changes = || !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
+        let shares_state = !self.clones_are_apart && (behind.changes_state || finds_changes());
+        self.notes_clones(program) && !shares_state && behind.digests == 0 && !behind.requests
+    }
+
+    /// Whether clones must be executed in the order of their packets: the next packet or the next clone could tell.
+    pub(crate) fn keeps_order_of_clones(&self, program: &Program) -> bool {
+        !self.clones_commute(program) || self.changes_state_in_egress(program)
     }
 
     /// Whether clones that are noted may be executed by code like this: together, or, where they all come from egress and the next packet
@@ -441,6 +460,11 @@ impl Route {
         Use::of(program, &[self.verify_checksum, self.ingress]).changes_state
     }
 
+    /// Whether one is changed in egress.
+    fn changes_state_in_egress(&self, program: &Program) -> bool {
+        Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state
+    }
+
     /// Whether what follows ingress can be done for each copy of a packet.
     pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
@@ -452,6 +476,11 @@ impl Route {
         let obstacles = self.obstacles(program, step_limit);
         obstacles.iter().any(|obstacle| obstacle.stops == Stops::All)
     }
+}
+
+/// The slot with the length of a header's varbit field, if it has one.
+pub fn varbit_length(header: &Header) -> Option<SlotId> {
+    header.fields.iter().find_map(|field| field.length)
 }
 
 /// What the fast path notes of a packet, which then need not take the slow path.
