@@ -137,6 +137,7 @@ pub fn compile_fast_path(
             false => 0,
         },
         clones_first: !route.clones_commute(program),
+        clones_in_order: route.keeps_order_of_clones(program),
         asks_tables: route.asks_tables(program),
         arrays: ArraysShape::of(program),
         truncates: truncates(program),

@@ -46,9 +46,11 @@ pub(crate) struct Needs {
     pub(crate) shape: Shape,
     /// Whether packets may become copies.
     pub(crate) copies: bool,
-    /// The most clones of a packet that may be recorded, and whether each must be executed before the next packet.
+    /// The most clones of a packet that may be recorded, whether each must be executed before the next packet, and whether they must be
+    /// executed in order.
     pub(crate) clones: usize,
     pub(crate) clones_first: bool,
+    pub(crate) clones_in_order: bool,
     /// Whether packets request changes of tables, pools or quotas.
     pub(crate) asks_tables: bool,
     /// The shape of the program's arrays.
@@ -132,10 +134,10 @@ impl ShortCode {
         self.clones_of_each() > 0
     }
 
-    /// Whether a clone must be executed before the next packet, in order.
+    /// Whether clones must be executed in the order of their packets.
     #[inline]
-    pub fn has_clones_in_turn(&self) -> bool {
-        self.needs.clones_first
+    pub fn keeps_order_of_clones(&self) -> bool {
+        self.needs.clones_in_order
     }
 
     /// The most clones of a packet that may be recorded, one per session.

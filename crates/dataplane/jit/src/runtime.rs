@@ -12,7 +12,7 @@ use crate::fast_path::NotedClone;
 use crate::flow_slots::{FoundForFlow, LINES_WORD, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
 use crate::tables::{Members, TableObjects};
-use forebay_bits::{Bits, read_limbs};
+use forebay_bits::{Bits, read_limbs, write_limbs};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::pipeline::Argument;
 use forebay_ir::{BinaryOp, CloneKind, CounterId, DigestId, HashAlgorithm, MeterId, TableId, UnaryOp, ValueSetId};
@@ -47,6 +47,7 @@ functions! {
     SATURATE = saturate(2) -> u64;
     READ_PACKET = read_packet(4);
     READ_VARBIT = read_varbit(5);
+    STORE_VARBIT = store_varbit(4);
     LOOKUP = lookup(4) -> u64;
     FIND_RECORD = find_record(3) -> u64;
     FIND = find(3);
@@ -193,6 +194,16 @@ unsafe extern "C" fn read_varbit(
     unsafe {
         let target = slice::from_raw_parts_mut(target, words(width as u32));
         read_limbs(packet(&*context), position as usize, present as usize, target);
+    }
+}
+
+/// Stores the present bits of a varbit field, which are whole bytes, at an address with room for the longest value.
+unsafe extern "C" fn store_varbit(target: *mut u8, value: *const u64, width: u64, present: u64) {
+    // SAFETY: see the module.
+    unsafe {
+        let value = slice::from_raw_parts(value, words(width as u32));
+        let target = slice::from_raw_parts_mut(target, width as usize / 8);
+        write_limbs(target, 0, value, present.min(width) as usize);
     }
 }
 

@@ -32,6 +32,19 @@ pub enum InstanceType {
     Resubmitted = 6,
 }
 
+impl InstanceType {
+    /// All of them.
+    pub(crate) const ALL: [InstanceType; 7] = [
+        InstanceType::Normal,
+        InstanceType::IngressClone,
+        InstanceType::EgressClone,
+        InstanceType::Coalesced,
+        InstanceType::Recirculated,
+        InstanceType::Replicated,
+        InstanceType::Resubmitted,
+    ];
+}
+
 /// What the switch tells the ingress pipeline about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IngressArguments {

@@ -225,6 +225,7 @@ mod tests {
             fixed: Vec::new(),
             preserved: None,
             clones_from_egress: false,
+            clones_are_apart: false,
         };
         let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));
         let names = |name: &TableId| program.tables[name.index()].name.as_str();

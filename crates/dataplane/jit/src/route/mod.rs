@@ -39,7 +39,9 @@ pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
-use forebay_ir::{Body, BodyId, Expr, Header, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator};
+use forebay_ir::{
+    Body, BodyId, Expr, Header, HeaderId, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
+};
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::WayId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,6 +105,9 @@ pub struct Route {
     /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
     /// valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
+    /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
+    /// executed before or after packets that are no clones.
+    pub clones_are_apart: bool,
 }
 
 /// A packet is dropped when a slot has this value.
@@ -330,10 +335,11 @@ impl Route {
     }
 
     /// Whether the fast path itself notes the clones of packets that continue on it. A clone is executed after its
-    /// packet and before the next packet. So if packets are cloned before egress, egress must change no state.
+    /// packet and before the next packet. So if packets are cloned before egress, egress must change no state, or other
+    /// state for clones than for other packets.
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
-        let keeps_state = || Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state;
+        let keeps_state = || !self.clones_are_apart && self.changes_state_in_egress(program);
         let is_noted = !(before && keeps_state()) && (!behind || self.clones_from_egress);
         self.preserved.is_some() && (before || behind) && is_noted
     }
@@ -343,12 +349,26 @@ impl Route {
         self.clones(program)[1] && self.notes_clones(program)
     }
 
+    /// The headers of a program in the order in which noted clones from egress have them: headers of fixed length come
+    /// first, so that their positions are known.
+    pub fn headers_of_clones(program: &Program) -> Vec<HeaderId> {
+        let ids = (0..program.headers.len() as u32).map(HeaderId);
+        let (fixed, varying): (Vec<_>, Vec<_>) =
+            ids.partition(|id| varbit_length(&program.headers[id.index()]).is_none());
+        fixed.into_iter().chain(varying).collect()
+    }
+
     /// Whether noted clones may be executed later, after subsequent packets, without any visible difference.
     pub fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        let finds_changes = !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
-        let is_seen = behind.changes_state || finds_changes || behind.digests > 0 || behind.requests;
-        self.notes_clones(program) && !is_seen
+        let finds_changes = || !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
+        let shares_state = !self.clones_are_apart && (behind.changes_state || finds_changes());
+        self.notes_clones(program) && !shares_state && behind.digests == 0 && !behind.requests
+    }
+
+    /// Whether clones must be executed in the order of their packets, as a later packet or clone could see a difference.
+    pub(crate) fn keeps_order_of_clones(&self, program: &Program) -> bool {
+        !self.clones_commute(program) || self.changes_state_in_egress(program)
     }
 
     /// Whether noted clones may be executed by specialised code: all together, or, if they all come from egress and
@@ -444,6 +464,11 @@ impl Route {
         Use::of(program, &[self.verify_checksum, self.ingress]).changes_state
     }
 
+    /// Whether one is changed in egress.
+    fn changes_state_in_egress(&self, program: &Program) -> bool {
+        Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).changes_state
+    }
+
     /// Whether what follows ingress can be done for each copy of a packet.
     pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
@@ -455,6 +480,11 @@ impl Route {
         let obstacles = self.obstacles(program, step_limit);
         obstacles.iter().any(|obstacle| obstacle.stops == Stops::All)
     }
+}
+
+/// The slot with the length of a header's varbit field, if it has one.
+pub fn varbit_length(header: &Header) -> Option<SlotId> {
+    header.fields.iter().find_map(|field| field.length)
 }
 
 /// What the fast path notes about a packet, so that the packet need not take the slow path.

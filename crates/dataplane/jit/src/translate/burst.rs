@@ -248,7 +248,7 @@ impl Translator<'_, '_, '_> {
         self.builder.def_var(variable, same);
     }
 
-    fn move_by(&mut self, variable: Variable, bytes: ir::Value) {
+    pub(super) fn move_by(&mut self, variable: Variable, bytes: ir::Value) {
         let present = self.builder.use_var(variable);
         let following = self.builder.ins().iadd(present, bytes);
         self.builder.def_var(variable, following);

@@ -7,11 +7,11 @@ use super::value::{ActionData, Value};
 use crate::analysis::header_bits;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
-use crate::route::{BailOut, Route};
+use crate::route::{BailOut, Route, varbit_length};
 use crate::runtime::{self, CloneShape};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
-use forebay_ir::{Expr, Header};
+use forebay_ir::{Expr, Header, HeaderField, SlotId};
 
 /// The last clone that the program requested.
 #[derive(Clone, Copy)]
@@ -85,37 +85,55 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         let wanted = self.builder.use_var(clone.wanted);
         self.when_rarely(wanted, |translator| {
-            let headers = &leaf.program.headers;
-            let bytes: u64 = headers
-                .iter()
-                .map(|header| header_bits(&leaf.program, header).0 / 8)
-                .sum();
-            let before = 8 + headers.len().div_ceil(8);
-            let (head, end) = translator.store_kept(route, before + bytes as usize);
-            let length = translator.new_length(facts);
-            let frame = translator.packet_bits();
-            let frame = translator.shifted_right(frame, 3);
-            let mut values = [length, frame].map(|bytes| translator.value_of_u64(32, bytes)).to_vec();
-            values.extend(headers.iter().map(|header| translator.validity_bit(header, facts)));
-            values.push(translator.zeros(headers.len()));
-            translator.store_packed_at(end, &values);
-            let place = translator.builder.declare_var(types::I64);
-            let next = translator.address(end, before as i32);
-            translator.builder.def_var(place, next);
-            for header in headers {
-                match translator.known_validity(header, facts) {
-                    Some(false) => {}
-                    Some(true) => translator.store_header(place, header),
-                    None => {
-                        let valid = translator.read_slot(header.valid);
-                        let valid = translator.low_word(valid);
-                        translator.when(valid, |translator| translator.store_header(place, header));
-                    }
+            translator.note_from_egress(route, leaf, facts, clone)
+        });
+    }
+
+    /// Notes a clone: the packet's lengths, which headers are valid, the lengths of their varbit fields, and the headers.
+    fn note_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts, clone: CloneWanted) {
+        let headers = &leaf.program.headers;
+        let varbits: Vec<(&Header, SlotId)> = (headers.iter())
+            .filter_map(|header| Some((header, varbit_length(header)?)))
+            .collect();
+        let is_possible = |header: &&Header| self.known_validity(header, facts) != Some(false);
+        let bytes: u64 = headers
+            .iter()
+            .filter(is_possible)
+            .map(|header| {
+                let (fixed, varbit_max) = header_bits(&leaf.program, header);
+                (fixed + varbit_max) / 8
+            })
+            .sum();
+        let before = 8 + headers.len().div_ceil(8) + 4 * varbits.len();
+        let (head, end) = self.store_kept(route, before + bytes as usize);
+        let length = self.new_length(facts);
+        let frame = self.packet_bits();
+        let frame = self.shifted_right(frame, 3);
+        let mut values = [length, frame].map(|bytes| self.value_of_u64(32, bytes)).to_vec();
+        values.extend(headers.iter().map(|header| self.validity_bit(header, facts)));
+        values.push(self.padding(headers.len()));
+        for (header, length) in varbits {
+            let length = self.length_if_valid(header, length, facts);
+            values.push(self.value_of_u64(32, length));
+        }
+        self.store_packed_at(end, &values);
+        let place = self.builder.declare_var(types::I64);
+        let next = self.address(end, before as i32);
+        self.builder.def_var(place, next);
+        for id in Route::headers_of_clones(&leaf.program) {
+            let header = &headers[id.index()];
+            match self.known_validity(header, facts) {
+                Some(false) => {}
+                Some(true) => self.store_header(place, header),
+                None => {
+                    let valid = self.read_slot(header.valid);
+                    let valid = self.low_word(valid);
+                    self.when(valid, |translator| translator.store_header(place, header));
                 }
             }
-            let end = translator.builder.use_var(place);
-            translator.note_clone(route, clone, true, (head, end));
-        });
+        }
+        let end = self.builder.use_var(place);
+        self.note_clone(route, clone, true, (head, end));
     }
 
     /// Stores the values that clones may keep, each in whole bytes. Returns the beginning and the end of these values;
@@ -125,7 +143,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut bits = 0;
         for slot in route.kept() {
             let width = self.program.slot(*slot).width as usize;
-            values.push(self.zeros(width));
+            values.push(self.padding(width));
             values.push(self.read_slot(*slot));
             bits += width.next_multiple_of(8);
         }
@@ -136,7 +154,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// The zero bits that pad a value of `bits` bits to whole bytes.
-    fn zeros(&mut self, bits: usize) -> Value {
+    fn padding(&mut self, bits: usize) -> Value {
         let zero = self.number(0);
         self.value_of_u64((bits.next_multiple_of(8) - bits) as u32, zero)
     }
@@ -151,12 +169,51 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
+    /// The length of a header's varbit field; 0 if the header is not valid.
+    fn length_if_valid(&mut self, header: &Header, length: SlotId, facts: &Facts) -> ir::Value {
+        let zero = self.number(0);
+        let known = self.known_validity(header, facts);
+        if known == Some(false) {
+            return zero;
+        }
+        let length = self.read_slot(length);
+        let length = self.low_word(length);
+        if known == Some(true) {
+            return length;
+        }
+        let valid = self.read_slot(header.valid);
+        let valid = self.low_word(valid);
+        self.builder.ins().select(valid, length, zero)
+    }
+
     fn store_header(&mut self, place: Variable, header: &Header) {
-        let packed = self.pack_slots(header.fields.iter().map(|field| field.slot));
+        let varbit = header.fields.iter().position(|field| field.length.is_some());
+        let (before, rest) = header.fields.split_at(varbit.unwrap_or(header.fields.len()));
+        self.store_fields(place, before);
+        if let [varbit, behind @ ..] = rest {
+            self.store_varbit(place, varbit);
+            self.store_fields(place, behind);
+        }
+    }
+
+    /// Stores fields of fixed width, whole bytes.
+    fn store_fields(&mut self, place: Variable, fields: &[HeaderField]) {
+        let packed = self.pack_slots(fields.iter().map(|field| field.slot));
         let (target, bytes) = (self.builder.use_var(place), packed.bits / 8);
         self.store_words(target, &packed.words, bytes);
         let behind = self.address(target, bytes as i32);
         self.builder.def_var(place, behind);
+    }
+
+    fn store_varbit(&mut self, place: Variable, field: &HeaderField) {
+        let length = self.read_slot(field.length.expect("it has one"));
+        let length = self.low_word(length);
+        let value = self.read_slot(field.slot);
+        let width = self.number(value.width.into());
+        let (target, value) = (self.builder.use_var(place), self.address_of(value));
+        self.call(runtime::STORE_VARBIT, &[target, value, width, length]);
+        let bytes = self.shifted_right(length, 3);
+        self.move_by(place, bytes);
     }
 
     fn store_packed_at(&mut self, target: ir::Value, values: &[Value]) {

@@ -6,7 +6,7 @@ use crate::{setting, tables_for};
 use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
-use forebay_ir::{BodyId, Header, Op, Program, SlotId, SlotKind, text, verify};
+use forebay_ir::{BodyId, Header, HeaderField, Op, Program, SlotId, SlotKind, text, verify};
 use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source, WayId};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
 
@@ -53,22 +53,34 @@ fn route(program: &Program) -> Route {
         fixed: Vec::new(),
         preserved: Some(vec![generate::INSTANCE]),
         clones_from_egress: has_plain_headers(program),
+        clones_are_apart: false,
     }
 }
 
-/// Whether headers consist of whole bytes, and the parser leaves exactly what follows the headers that it has
-/// extracted.
+/// Whether headers and their parts before and after a varbit field consist of whole bytes, and the parser leaves exactly
+/// what follows the headers that it has extracted.
 fn has_plain_headers(program: &Program) -> bool {
-    let fields = || program.headers.iter().flat_map(|header| &header.fields);
+    let kind = |slot: SlotId| program.slot(slot).kind;
     let parser = &program.bodies[generate::PARSER.index()];
     let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
     let only_extracts = parsing.all(|statement| match &statement.op {
         Op::Advance { .. } => false,
-        op => (op.target()).is_none_or(|slot| !matches!(program.slot(slot).kind, SlotKind::Valid(_))),
+        op => op.target().is_none_or(|slot| !matches!(kind(slot), SlotKind::Valid(_))),
     });
-    let bits = |header: &Header| -> u32 { header.fields.iter().map(|field| program.slot(field.slot).width).sum() };
-    let are_whole = program.headers.iter().all(|header| bits(header).is_multiple_of(8));
-    only_extracts && are_whole && fields().all(|field| field.length.is_none())
+    let bits = |fields: &[HeaderField]| -> u32 { fields.iter().map(|field| program.slot(field.slot).width).sum() };
+    let is_whole = |header: &Header| {
+        let mut parts = header.fields.split(|field| field.length.is_some());
+        parts.all(|fields| bits(fields).is_multiple_of(8))
+    };
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    let mut ops = blocks
+        .flat_map(|block| &block.statements)
+        .map(|statement| &statement.op);
+    let sets_length = |op: &Op| {
+        let target = op.target();
+        matches!(op, Op::Assign { .. }) && target.is_some_and(|slot| matches!(kind(slot), SlotKind::VarbitLength(_)))
+    };
+    only_extracts && program.headers.iter().all(is_whole) && !ops.any(sets_length)
 }
 
 /// A port and the bytes that leave by it, or where the packet was dropped.
@@ -265,8 +277,21 @@ impl Stage<'_> {
             .for_each(|header| noted.push(&Bits::from_bool(is_valid(&header))));
         let rest = headers.len().next_multiple_of(8) - headers.len();
         noted.push(&Bits::zero(rest as u32));
-        for field in headers.iter().filter(is_valid).flat_map(|header| &header.fields) {
-            noted.push(&state.get(field.slot));
+        for header in headers {
+            let length = header.fields.iter().find_map(|field| field.length);
+            let length = length.map(|length| if is_valid(&header) { state.get_u64(length) } else { 0 });
+            length
+                .iter()
+                .for_each(|bits| noted.push(&Bits::new(32, (*bits).into())));
+        }
+        let in_order = Route::headers_of_clones(self.program);
+        let in_order = in_order.iter().map(|id| &headers[id.index()]);
+        for field in in_order.filter(is_valid).flat_map(|header| &header.fields) {
+            let value = state.get(field.slot);
+            noted.push(&match field.length {
+                Some(length) => value.truncate(state.get_u64(length) as u32),
+                None => value,
+            });
         }
         noted.push_from(self.packet, self.cursor);
         noted.bytes().to_vec()

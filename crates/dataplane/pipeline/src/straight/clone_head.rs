@@ -4,8 +4,8 @@ use crate::layout::field_list;
 use crate::replication::{CloneSession, Replica};
 use forebay_bits::{Bits, read_bits};
 use forebay_exec::Preserve;
-use forebay_ir::{Header, Program, SlotId};
-use forebay_jit::route::Route;
+use forebay_ir::{Program, SlotId};
+use forebay_jit::route::{Route, varbit_length};
 
 /// The fields before the kept values, with their widths.
 pub(super) const FIELDS: [(&str, u32); 6] = [
@@ -28,7 +28,7 @@ pub(crate) struct Head {
 pub(crate) struct FromEgress<'a> {
     /// The length of its packet in bytes: after egress, and as received.
     pub(crate) lengths: [u32; 2],
-    /// Its headers.
+    /// What its headers have.
     pub(crate) headers: Vec<(SlotId, Bits)>,
     /// What the parser left.
     pub(crate) payload: &'a [u8],
@@ -102,13 +102,28 @@ impl Head {
             value
         };
         let lengths = [32, 32].map(|width| value(width).to_u64() as u32);
-        let valid: Vec<&Header> = (program.headers.iter()).filter(|_| !value(1).is_zero()).collect();
-        value((program.headers.len().next_multiple_of(8) - program.headers.len()) as u32);
+        let valid: Vec<bool> = program.headers.iter().map(|_| !value(1).is_zero()).collect();
+        value((valid.len().next_multiple_of(8) - valid.len()) as u32);
+        let varying = program.headers.iter().filter_map(varbit_length);
+        let varying: Vec<(SlotId, Bits)> = varying.map(|length| (length, value(32))).collect();
         let mut headers = Vec::new();
-        for header in valid {
+        for id in Route::headers_of_clones(program) {
+            let header = &program.headers[id.index()];
+            if !valid[id.index()] {
+                continue;
+            }
             headers.push((header.valid, Bits::from_bool(true)));
-            let fields = header.fields.iter().map(|field| field.slot);
-            headers.extend(fields.map(|slot| (slot, value(program.slot(slot).width))));
+            for field in &header.fields {
+                let width = program.slot(field.slot).width;
+                let Some(length) = field.length else {
+                    headers.push((field.slot, value(width)));
+                    continue;
+                };
+                let bits = varying.iter().find(|(slot, _)| *slot == length);
+                let (_, bits) = bits.expect("all lengths are there").clone();
+                headers.push((field.slot, value(bits.to_u64() as u32).zext(width)));
+                headers.push((length, bits));
+            }
         }
         FromEgress {
             lengths,

@@ -16,6 +16,7 @@
 //! may be [valid together](validities).
 
 use super::clone_head::FIELDS;
+use super::state::State;
 use super::validities::{self, Valid, Validities};
 use super::{Straight, append, assign, block, new_body, new_slot};
 use crate::layout::Layout;
@@ -25,18 +26,18 @@ use forebay_ir::{
     Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Op, Program, SelectCase, Slot,
     SlotId, SlotKind, Statement, Terminator, build,
 };
-use forebay_jit::route::{DropWhen, Route, Source};
+use forebay_jit::route::{DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
 
 /// Whether a clone from egress shows, besides what it keeps, only the headers that are valid there and the bytes after
 /// those that the parser has extracted, in whole bytes.
-pub(crate) fn may_begin_in_egress(program: &Program, route: &Route) -> bool {
-    let is_plain = |header: &Header| {
-        let bits = header.fields.iter().map(|field| match field.length {
-            None => Some(program.slot(field.slot).width),
-            Some(_) => None,
-        });
-        bits.sum::<Option<u32>>().is_some_and(|bits| bits.is_multiple_of(8))
+pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Route) -> bool {
+    // A varbit field has whole bytes.
+    let is_whole = |header: &Header| {
+        let mut parts = header.fields.split(|field| field.length.is_some());
+        let bits = |fields: &[HeaderField]| -> u32 { fields.iter().map(|field| program.slot(field.slot).width).sum() };
+        parts.all(|fields| bits(fields).is_multiple_of(8))
+            && header.fields.iter().filter(|field| field.length.is_some()).count() <= 1
     };
     let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
     let parser = &program.bodies[route.parser.index()];
@@ -46,13 +47,39 @@ pub(crate) fn may_begin_in_egress(program: &Program, route: &Route) -> bool {
         op => !op.target().is_some_and(is_validity),
     });
     only_extracts
-        && program.headers.iter().all(is_plain)
-        && validities_behind_egress(program, route).is_some_and(|validities| !validities.reads_stale)
+        && program.headers.iter().all(is_whole)
+        && validities_behind_egress(program, layout, route).is_some_and(|validities| !validities.reads_stale)
 }
 
-fn validities_behind_egress(program: &Program, route: &Route) -> Option<Validities> {
-    let bodies = [route.parser, route.ingress, route.egress];
-    validities::behind(program, &bodies, &[route.compute_checksum, route.deparser])
+fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -> Option<Validities> {
+    match egress_of(program, layout, route.egress, InstanceType::EgressClone) {
+        Some(special) => validities::of_clones(program, &special, route),
+        None => validities::of_clones(program, program, route),
+    }
+}
+
+/// Whether clones and other packets use different registers and meters, or none that change: see [`Route::clones_are_apart`].
+pub(crate) fn are_apart(program: &Program, layout: &Layout, route: &Route) -> bool {
+    let from = route.clones(program);
+    let (mut of_clones, mut of_others) = (State::default(), State::default());
+    for body in [route.verify_checksum, route.ingress] {
+        of_others.add(program, body);
+    }
+    for what in InstanceType::ALL {
+        let state = match what {
+            InstanceType::IngressClone if from[0] => &mut of_clones,
+            InstanceType::EgressClone if from[1] => &mut of_clones,
+            InstanceType::IngressClone | InstanceType::EgressClone => continue,
+            _ => &mut of_others,
+        };
+        let Some(special) = egress_of(program, layout, route.egress, what) else {
+            return false;
+        };
+        for body in [route.egress, route.compute_checksum, route.deparser] {
+            state.add(&special, body);
+        }
+    }
+    of_clones.is_apart_from(&of_others)
 }
 
 /// The path of clones, if there can be specialised code for it.
@@ -80,7 +107,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     forgotten.dedup();
     let received = from_ingress.then(|| parser.blocks.clone());
     let sets = match from_egress {
-        true => Some(validities_behind_egress(program, route)?.sets),
+        true => Some(validities_behind_egress(program, layout, route)?.sets),
         false => None,
     };
     let mut made = program.clone();
@@ -111,7 +138,8 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     let nothing = new_body(program, "nothing", BodyKind::Control, ends(Vec::new()));
     let ingress = new_body(program, "begin of clones", BodyKind::Control, ends(statements));
     let mut egress = route.egress;
-    if !from_ingress && let Some(blocks) = egress_of_clones(program, layout, egress) {
+    if !from_ingress && let Some(special) = egress_of(program, layout, egress, InstanceType::EgressClone) {
+        let blocks = special.bodies[egress.index()].blocks.clone();
         egress = new_body(program, "egress of clones", BodyKind::Control, blocks);
     }
     let route = Route {
@@ -135,6 +163,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         replication: None,
         preserved: None,
         clones_from_egress: false,
+        clones_are_apart: false,
         ..route.clone()
     };
     Some(Straight { program: made, route })
@@ -148,26 +177,31 @@ fn before_egress(route: &Route, layout: &Layout) -> Vec<(SlotId, Source)> {
         .collect()
 }
 
-/// Egress specialised for clones from egress, if it tests for them. `None` if egress writes the instance type.
-fn egress_of_clones(program: &Program, layout: &Layout, egress: BodyId) -> Option<Vec<Block>> {
+/// The program with an egress that does only what it does for packets of one kind. `None` if the program writes the instance type, or has
+/// no such slot.
+fn egress_of(program: &Program, layout: &Layout, egress: BodyId, what: InstanceType) -> Option<Program> {
     let instance_type = layout.slots.instance_type?;
     let mut special = program.clone();
-    let clone = build::constant(program.slot(instance_type).width, InstanceType::EgressClone as u128);
-    let is_written = |op: &Op| op.slots_written(program).contains(&instance_type);
+    let what = build::constant(program.slot(instance_type).width, what as u128);
+    let mut statements = program
+        .bodies
+        .iter()
+        .flat_map(|body| &body.blocks)
+        .flat_map(|block| &block.statements);
+    if statements.any(|statement| statement.op.slots_written(program).contains(&instance_type)) {
+        return None;
+    }
     for block in &mut special.bodies[egress.index()].blocks {
-        if block.statements.iter().any(|statement| is_written(&statement.op)) {
-            return None;
-        }
         let exprs = block
             .statements
             .iter_mut()
             .flat_map(|statement| statement.op.exprs_mut());
         for expr in exprs.chain(block.terminator.exprs_mut()) {
-            replace(expr, instance_type, &clone);
+            replace(expr, instance_type, &what);
         }
     }
     forebay_ir::passes::optimize(&mut special);
-    Some(special.bodies.swap_remove(egress.index()).blocks)
+    Some(special)
 }
 
 fn replace(expr: &mut Expr, slot: SlotId, by: &Expr) {
@@ -286,12 +320,19 @@ impl ParserOfClones<'_> {
 
     /// Parses the headers of clones from egress.
     fn of_egress(&mut self, sets: &BTreeSet<Valid>) -> (BlockId, HeaderId) {
+        // The last one is the clone's head.
         let headers: Vec<HeaderId> = (0..self.program.headers.len() as u32 - 1).map(HeaderId).collect();
         let words: Vec<&[HeaderId]> = headers.chunks(64).collect();
         let mut fields = vec![("length".to_owned(), 32), ("received".to_owned(), 32)];
         fields.extend(words.iter().map(|word| ("valid".to_owned(), word.len() as u32)));
         let rest = headers.len().next_multiple_of(8) - headers.len();
         fields.extend((rest > 0).then(|| ("rest".to_owned(), rest as u32)));
+        let varying = |id: &&HeaderId| varbit_length(&self.program.headers[id.index()]).is_some();
+        let varying: Vec<HeaderId> = headers.iter().filter(varying).copied().collect();
+        let first_length = fields.len();
+        fields.extend(varying.iter().map(|_| ("bits".to_owned(), 32)));
+        let mut order = Route::headers_of_clones(self.program);
+        order.retain(|id| headers.contains(id));
         let (state, slots) = new_header(self.program, "clone_headers", &fields);
         let first = self.next();
         self.blocks.push(block(vec![extract(state)], Terminator::Return));
@@ -309,7 +350,12 @@ impl ParserOfClones<'_> {
                 keysets: words.iter().map(bits).collect(),
                 target: self.next(),
             });
-            let all = set.iter().map(|header| extract(*header)).collect();
+            let present = order.iter().filter(|header| set.contains(header));
+            let all = present.map(|header| match varying.iter().position(|other| other == header) {
+                Some(place) => extract_with_varbit(*header, slots[first_length + place]),
+                None => extract(*header),
+            });
+            let all = all.collect();
             self.blocks.push(block(all, Terminator::Jump(end)));
         }
         let default = self.next();
@@ -328,6 +374,13 @@ fn extract(header: HeaderId) -> Statement {
     Statement::new(Op::Extract {
         header,
         varbit_bits: None,
+    })
+}
+
+fn extract_with_varbit(header: HeaderId, bits: SlotId) -> Statement {
+    Statement::new(Op::Extract {
+        header,
+        varbit_bits: Some(Expr::Slot(bits)),
     })
 }
 

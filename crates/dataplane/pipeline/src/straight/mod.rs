@@ -22,6 +22,7 @@ mod pna;
 mod psa;
 mod reparse;
 mod sides;
+mod state;
 pub(crate) mod v1model;
 mod validities;
 

@@ -69,8 +69,10 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         fixed: slots.parser_error.into_iter().collect(),
         preserved: Some(preserved_by_clones(program)),
         clones_from_egress: false,
+        clones_are_apart: false,
     };
-    route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, &route);
+    route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, layout, &route);
+    route.clones_are_apart = route.clones(program) != [false; 2] && clones::are_apart(program, layout, &route);
     route
 }
 

@@ -115,11 +115,17 @@ impl Clones {
             }
             done += ran;
             let bailed_out = self.made[done - 1].passage == Passage::SlowPath;
-            if bailed_out && code.first().is_some_and(ShortCode::has_clones_in_turn) {
+            if bailed_out && code.first().is_some_and(ShortCode::keeps_order_of_clones) {
                 // Later clones take the slow path, too.
                 return;
             }
         }
+    }
+
+    /// Whether some clones take the slow path, and the clones of later packets must be executed after them.
+    pub(super) fn wait_in_order(&self, code: &MachineCode) -> bool {
+        let waits = |clone: &Cloned| clone.passage == Passage::SlowPath;
+        self.made.iter().any(waits) && code.first().is_some_and(ShortCode::keeps_order_of_clones)
     }
 
     /// Builds the frames of the clones, as they enter.

@@ -280,10 +280,11 @@ impl Worker {
             self.clones
                 .run(code, &view, (&arrival, &self.pipeline.options), scratch, count_drop);
         }
+        let clones_come_first = self.clones.wait_in_order(code);
         drop(view);
         end_burst(pin, self.stays_pinned);
         self.learn(now_ns);
-        if bailed_out > 0 {
+        if bailed_out > 0 && !clones_come_first {
             self.pass_bailed_out(packets, arrival, passed);
         }
         leaving
