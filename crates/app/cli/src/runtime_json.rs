@@ -98,7 +98,7 @@ impl Document {
 
     fn unknown_keys(&self) -> Vec<String> {
         let is_known = |key: &str| IGNORED.contains(&key) || LISTS.iter().any(|(known, _)| *known == key);
-        let unknown = self.0.keys().filter(|key| !is_known(key));
+        let unknown = self.0.keys().filter(|key| !is_known(key) && !is_comment(key));
         unknown
             .map(|key| {
                 format!("`{key}` is not known; lists are table_entries, multicast_group_entries, clone_session_entries")
@@ -261,8 +261,16 @@ fn copy_words(entry: &Object, what: &str, number: &str) -> Result<Vec<String>, S
     Ok(words)
 }
 
+/// Whether a key is for people: JSON has no comments, so tools that read these files pass over what they do not know, and authors
+/// write `comment`, `_comment` or `__comment__`.
+fn is_comment(key: &str) -> bool {
+    let name = key.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    key.starts_with(['_', '#', '/']) || ["comment", "comments", "description", "note", "notes"].contains(&name)
+}
+
 fn check_keys(entry: &Object, known: &[&str]) -> Result<(), String> {
-    match entry.keys().find(|key| !known.contains(&key.as_str())) {
+    let is_unknown = |key: &&String| !known.contains(&key.as_str()) && !is_comment(key);
+    match entry.keys().find(is_unknown) {
         Some(key) => Err(format!("`{key}` is not known; known are {}", known.join(", "))),
         None => Ok(()),
     }
@@ -316,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_for_other_tools_are_passed_over() {
+    fn keys_for_other_tools_and_people_are_passed_over() {
         let read = |text| Document::read(text).expect("a document");
         let document = read(r#"{"target": "bmv2", "p4info": "x", "table_entries": []}"#);
         assert_eq!(
@@ -324,6 +332,8 @@ mod tests {
             Some("`target`, `p4info` say nothing here and are passed over")
         );
         assert_eq!(document.updates(&Catalog::default()), Ok(Vec::new()));
+        let commented = read(r#"{"comment": "for s1", "table_entries": [], "_note": 1}"#);
+        assert_eq!(commented.updates(&Catalog::default()), Ok(Vec::new()));
         let misspelt = read(r#"{"table_entries": [], "tabel_entries": []}"#);
         let error = misspelt.updates(&Catalog::default()).expect_err("a mistake");
         assert!(error.contains("`tabel_entries` is not known"), "{error}");

@@ -309,10 +309,16 @@ impl ProgramParser<'_> {
         Err(self.report_depth())
     }
 
+    /// Reports it once: what follows of a statement that is nested too deeply is, too.
     fn report_depth(&mut self) -> Reported {
-        let message = format!("this is nested more than {NESTING_LIMIT} levels deep");
+        if self.diagnostics.iter().any(|one| one.code == codes::NESTING_TOO_DEEP) {
+            return Reported;
+        }
+        let message = format!("this is nested more than {NESTING_LIMIT} levels deep, `else if` counted");
         let diagnostic = Diagnostic::error(codes::NESTING_TOO_DEEP, self.span(), message);
-        self.report(diagnostic.hint("split it with variables, actions or functions"))
+        self.report(diagnostic.hint(
+            "split it with variables, actions or functions; a long chain of `else if` can be a table with const entries",
+        ))
     }
 
     // ---- Names
