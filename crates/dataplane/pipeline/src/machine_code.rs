@@ -246,7 +246,17 @@ impl MachineCode {
     /// Reports that packets take these paths through the parser, which the fast path does not cover.
     #[cold]
     pub(crate) fn want_ways(&self, ways: &[WayId]) {
-        let Some(generations) = &self.fast_path else { return };
+        self.want_ways_of(self.fast_path.as_ref(), ways);
+    }
+
+    /// Reports that clones take these paths through their parser, which their fast path does not cover.
+    #[cold]
+    pub(crate) fn want_ways_for_clones(&self, ways: &[WayId]) {
+        self.want_ways_of(self.clones.as_ref(), ways);
+    }
+
+    fn want_ways_of(&self, generations: Option<&Arc<Generations>>, ways: &[WayId]) {
+        let Some(generations) = generations else { return };
         if generations.begins_next() {
             let ways = ways.to_vec();
             self.beside(generations, move |generations| generations.compile_next(&ways));

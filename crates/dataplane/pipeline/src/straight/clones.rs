@@ -138,8 +138,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     let nothing = new_body(program, "nothing", BodyKind::Control, ends(Vec::new()));
     let ingress = new_body(program, "begin of clones", BodyKind::Control, ends(statements));
     let mut egress = route.egress;
-    if !from_ingress && let Some(special) = egress_of(program, layout, egress, InstanceType::EgressClone) {
-        let blocks = special.bodies[egress.index()].blocks.clone();
+    if let Some(blocks) = egress_of_clones(program, layout, egress, [from_ingress, from_egress]) {
         egress = new_body(program, "egress of clones", BodyKind::Control, blocks);
     }
     let route = Route {
@@ -202,6 +201,40 @@ fn egress_of(program: &Program, layout: &Layout, egress: BodyId, what: InstanceT
     }
     forebay_ir::passes::optimize(&mut special);
     Some(special)
+}
+
+/// Egress without what it does only for other packets than these clones. `None` if it cannot be told apart.
+fn egress_of_clones(program: &Program, layout: &Layout, egress: BodyId, from: [bool; 2]) -> Option<Vec<Block>> {
+    let special =
+        |what| egress_of(program, layout, egress, what).map(|program| program.bodies[egress.index()].blocks.clone());
+    match from {
+        [true, true] => {
+            let [first, second] = [
+                special(InstanceType::IngressClone)?,
+                special(InstanceType::EgressClone)?,
+            ];
+            if first == second {
+                return Some(first);
+            }
+            let instance_type = layout.slots.instance_type?;
+            let from_ingress = build::constant(program.slot(instance_type).width, InstanceType::IngressClone as u128);
+            let end = BlockId((1 + first.len() + second.len()) as u32);
+            let mut blocks = vec![block(
+                Vec::new(),
+                Terminator::Branch {
+                    condition: build::equal(Expr::Slot(instance_type), from_ingress),
+                    then_block: BlockId(1),
+                    else_block: BlockId(1 + first.len() as u32),
+                },
+            )];
+            append(&mut blocks, first, end);
+            append(&mut blocks, second, end);
+            blocks.push(block(Vec::new(), Terminator::Return));
+            Some(blocks)
+        }
+        [true, false] => special(InstanceType::IngressClone),
+        [false, _] => special(InstanceType::EgressClone),
+    }
 }
 
 fn replace(expr: &mut Expr, slot: SlotId, by: &Expr) {

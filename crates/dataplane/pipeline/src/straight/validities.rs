@@ -5,9 +5,9 @@
 
 use forebay_bits::Bits;
 use forebay_exec::{State, eval};
-use forebay_ir::{BinaryOp, BlockId, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator};
+use forebay_ir::{BinaryOp, Block, BlockId, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator};
 use forebay_jit::route::{Route, Source};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Headers that are valid together.
 pub(super) type Valid = BTreeSet<HeaderId>;
@@ -18,12 +18,49 @@ const VISITS_MAX: usize = 20_000;
 /// The most sets of headers.
 const SETS_MAX: usize = 256;
 
+/// A set of headers, a bit for each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Headers(Vec<u64>);
+
+impl Headers {
+    fn new(program: &Program) -> Headers {
+        Headers(vec![0; program.headers.len().div_ceil(64)])
+    }
+
+    fn insert(&mut self, header: HeaderId) {
+        self.0[header.index() / 64] |= 1 << (header.index() % 64);
+    }
+
+    /// Whether it was there.
+    fn remove(&mut self, header: HeaderId) -> bool {
+        let was_there = self.contains(header);
+        self.0[header.index() / 64] &= !(1 << (header.index() % 64));
+        was_there
+    }
+
+    fn contains(&self, header: HeaderId) -> bool {
+        self.0[header.index() / 64] >> (header.index() % 64) & 1 == 1
+    }
+
+    fn retain(&mut self, others: &BTreeSet<HeaderId>) {
+        for (word, bits) in (0..).zip(&mut self.0) {
+            let kept = others.iter().filter(|header| header.index() / 64 == word);
+            *bits &= kept.fold(0, |kept, header| kept | 1 << (header.index() % 64));
+        }
+    }
+
+    fn of(&self, program: &Program) -> Valid {
+        let all = (0..program.headers.len() as u32).map(HeaderId);
+        all.filter(|header| self.contains(*header)).collect()
+    }
+}
+
 /// What is known at a position.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Known {
-    valid: Valid,
+    valid: Headers,
     /// Invalid headers that have been given values.
-    stale: Valid,
+    stale: Headers,
     /// The values of slots that decide.
     constants: BTreeMap<SlotId, u64>,
     /// Whether egress has cloned the packet.
@@ -40,31 +77,46 @@ pub(super) struct Validities {
 
 /// Finds the validities of arriving packets; `None` when there are too many paths. `for_clones` is the program as clones from egress execute it.
 pub(super) fn of_clones(program: &Program, for_clones: &Program, route: &Route) -> Option<Validities> {
-    let deciding = deciding(program, route);
+    let bodies = [route.parser, route.verify_checksum, route.ingress, route.egress];
+    let liveness = Liveness::of(program, bodies);
     // Constants exclude paths that no packet takes, but paths that differ only in constants are walked one by one.
-    find(program, for_clones, route, &deciding).or_else(|| find(program, for_clones, route, &BTreeSet::new()))
+    find(program, for_clones, route, &liveness).or_else(|| find(program, for_clones, route, &Liveness::default()))
 }
 
-fn find(program: &Program, for_clones: &Program, route: &Route, deciding: &BTreeSet<SlotId>) -> Option<Validities> {
+fn find(program: &Program, for_clones: &Program, route: &Route, liveness: &Liveness) -> Option<Validities> {
     let mut walk = Walk {
         program,
-        deciding,
+        liveness,
+        is_of_clones: false,
+        parser_error: route.parser_error,
         nothing: State::new(&Program::new(program.architecture)),
         visits_left: VISITS_MAX,
         reads_stale: false,
     };
+    // All slots are 0 before the parser, except for those that the architecture sets.
+    let first = liveness.before.get(&route.parser).map(|before| &before[0].deciding);
     let mut known = Known {
-        constants: deciding.iter().map(|slot| (*slot, 0)).collect(),
-        ..Known::default()
+        constants: first.into_iter().flatten().map(|slot| (*slot, 0)).collect(),
+        valid: Headers::new(program),
+        stale: Headers::new(program),
+        is_cloned: false,
     };
-    walk.set(&route.before_parser, &mut known);
-    let mut behind = BTreeSet::from([known]);
-    for body in [route.parser, route.verify_checksum, route.ingress] {
-        behind = walk.through(body, behind)?;
-    }
+    set(&route.before_parser, &mut known);
+    let behind = walk.through(route.parser, BTreeSet::from([known]))?;
+    let verified = walk
+        .through(route.verify_checksum, behind)?
+        .into_iter()
+        .map(|mut known| {
+            route
+                .checksum_error
+                .iter()
+                .for_each(|slot| _ = known.constants.remove(slot));
+            known
+        });
+    let behind = walk.through(route.ingress, verified.collect())?;
     // A clone from ingress is none from egress.
     let before_egress = behind.into_iter().map(|mut known| {
-        walk.set(&route.before_egress, &mut known);
+        set(&route.before_egress, &mut known);
         Known {
             is_cloned: false,
             ..known
@@ -72,11 +124,15 @@ fn find(program: &Program, for_clones: &Program, route: &Route, deciding: &BTree
     });
     let before_egress: BTreeSet<Known> = before_egress.collect();
     let behind = walk.through(route.egress, before_egress)?;
-    let sets: BTreeSet<Valid> = cloned(&behind).map(|known| known.valid).collect();
-    let nothing_decides = BTreeSet::new();
+    let sets: BTreeSet<Valid> = cloned(&behind).map(|known| known.valid.of(program)).collect();
+    // A clone may be cloned again.
+    let bodies = [route.egress, route.egress, route.compute_checksum, route.deparser];
+    let liveness = Liveness::of(for_clones, bodies);
     let mut walk = Walk {
         program: for_clones,
-        deciding: &nothing_decides,
+        liveness: &liveness,
+        is_of_clones: true,
+        visits_left: VISITS_MAX,
         reads_stale: false,
         ..walk
     };
@@ -98,66 +154,150 @@ fn find(program: &Program, for_clones: &Program, route: &Route, deciding: &BTree
     })
 }
 
+/// Applies what the architecture assigns.
+fn set(values: &[(SlotId, Source)], known: &mut Known) {
+    for (slot, source) in values {
+        match source {
+            Source::Number(number) => _ = known.constants.insert(*slot, *number),
+            _ => _ = known.constants.remove(slot),
+        }
+    }
+}
+
 /// What clones begin with.
 fn cloned(behind: &BTreeSet<Known>) -> impl Iterator<Item = Known> {
     behind.iter().filter(|known| known.is_cloned).map(|known| Known {
         valid: known.valid.clone(),
         stale: known.stale.clone(),
-        ..Known::default()
+        constants: BTreeMap::new(),
+        is_cloned: false,
     })
 }
 
-/// The slots, of those that are no fields, on which branches depend.
-fn deciding(program: &Program, route: &Route) -> BTreeSet<SlotId> {
-    let mut bodies = vec![route.parser, route.verify_checksum, route.ingress, route.egress];
-    let mut deciding = BTreeSet::new();
-    let mut assigned = Vec::new();
-    let mut next = 0;
-    while let Some(body) = bodies.get(next) {
-        next += 1;
-        for block in &program.bodies[body.index()].blocks {
-            for statement in &block.statements {
-                if let Op::Assign { slot, value } = &statement.op {
-                    assigned.push((*slot, value));
+/// What matters from a block on.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Live {
+    /// Slots, other than fields, on whose values branches depend.
+    deciding: BTreeSet<SlotId>,
+    /// Headers whose validity or fields are read.
+    headers: BTreeSet<HeaderId>,
+}
+
+impl Live {
+    fn extend(&mut self, other: &Live) {
+        self.deciding.extend(&other.deciding);
+        self.headers.extend(&other.headers);
+    }
+
+    fn decides(&mut self, program: &Program, expr: &Expr) {
+        expr.for_each_slot(&mut |id| {
+            let slot = program.slot(id);
+            let is_simple = matches!(slot.kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local);
+            if is_simple && slot.width <= 64 {
+                self.deciding.insert(id);
+            }
+        });
+    }
+
+    fn is_read(&mut self, program: &Program, slot: SlotId) {
+        if let SlotKind::Valid(header) | SlotKind::Field(header) = program.slot(slot).kind {
+            self.headers.insert(header);
+        }
+    }
+}
+
+/// What matters, by body and block.
+#[derive(Default)]
+struct Liveness {
+    before: BTreeMap<BodyId, Vec<Live>>,
+}
+
+impl Liveness {
+    /// Of bodies that are executed one after the other.
+    fn of<const N: usize>(program: &Program, bodies: [BodyId; N]) -> Liveness {
+        let mut liveness = Liveness::default();
+        let mut behind = Live::default();
+        for body in bodies.into_iter().rev() {
+            behind = liveness.body(program, body, &behind);
+        }
+        liveness
+    }
+
+    /// Before a body, with what matters after it.
+    fn body(&mut self, program: &Program, body: BodyId, behind: &Live) -> Live {
+        let blocks = &program.bodies[body.index()].blocks;
+        let mut before = vec![Live::default(); blocks.len()];
+        loop {
+            let mut is_done = true;
+            for index in (0..blocks.len()).rev() {
+                let live = self.block(program, &blocks[index], &before, behind);
+                is_done &= before[index] == live;
+                before[index] = live;
+            }
+            if is_done {
+                break;
+            }
+        }
+        let first = before[0].clone();
+        match self.before.get_mut(&body) {
+            // An action of several tables.
+            Some(known) => known
+                .iter_mut()
+                .zip(&before)
+                .for_each(|(known, more)| known.extend(more)),
+            None => _ = self.before.insert(body, before),
+        }
+        first
+    }
+
+    fn block(&mut self, program: &Program, block: &Block, before: &[Live], behind: &Live) -> Live {
+        let mut live = match &block.terminator {
+            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => behind.clone(),
+            _ => Live::default(),
+        };
+        for next in block.terminator.successors() {
+            live.extend(&before[next.index()]);
+        }
+        for expr in block.terminator.exprs() {
+            expr.for_each_slot(&mut |slot| live.is_read(program, slot));
+        }
+        match &block.terminator {
+            Terminator::Branch { condition, .. } => live.decides(program, condition),
+            Terminator::Apply { table, .. } => {
+                let table = &program.tables[table.index()];
+                let after = live.clone();
+                for listed in &table.actions {
+                    let body = program.actions[listed.action.index()].body;
+                    live.extend(&self.body(program, body, &after));
+                }
+                // An action may exit.
+                live.extend(behind);
+                for key in &table.keys {
+                    key.expr.for_each_slot(&mut |slot| live.is_read(program, slot));
                 }
             }
-            match &block.terminator {
-                Terminator::Branch { condition, .. } => condition.for_each_slot(&mut |slot| _ = deciding.insert(slot)),
-                Terminator::Apply { table, .. } => {
-                    let actions = program.tables[table.index()].actions.iter();
-                    for listed in actions {
-                        let body = program.actions[listed.action.index()].body;
-                        if !bodies.contains(&body) {
-                            bodies.push(body);
-                        }
-                    }
-                }
+            _ => {}
+        }
+        for statement in block.statements.iter().rev() {
+            match &statement.op {
+                Op::Assign { slot, value } if live.deciding.remove(slot) => live.decides(program, value),
+                Op::UpdateChecksum { condition, .. } => live.decides(program, condition),
+                // A packet that ends here continues with what it has.
+                Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. } => live.extend(behind),
                 _ => {}
             }
+            statement.op.for_each_slot_read(&mut |slot| live.is_read(program, slot));
         }
+        live
     }
-    loop {
-        let before = deciding.len();
-        for (slot, value) in &assigned {
-            if deciding.contains(slot) {
-                value.for_each_slot(&mut |slot| _ = deciding.insert(slot));
-            }
-        }
-        if deciding.len() == before {
-            break;
-        }
-    }
-    let counts = |slot: &SlotId| {
-        let slot = program.slot(*slot);
-        slot.width <= 64 && matches!(slot.kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
-    };
-    deciding.into_iter().filter(counts).collect()
 }
 
 struct Walk<'a> {
     program: &'a Program,
-    /// The slots whose constants are known.
-    deciding: &'a BTreeSet<SlotId>,
+    liveness: &'a Liveness,
+    /// Whether clones are followed: nothing is known about their metadata, and their headers matter only where they are read.
+    is_of_clones: bool,
+    parser_error: Option<SlotId>,
     /// No values.
     nothing: State,
     visits_left: usize,
@@ -170,42 +310,41 @@ impl Walk<'_> {
         Some(&returned | &exited)
     }
 
-    /// Applies what the architecture assigns.
-    fn set(&self, values: &[(SlotId, Source)], known: &mut Known) {
-        for (slot, source) in values.iter().filter(|(slot, _)| self.deciding.contains(slot)) {
-            match source {
-                Source::Number(number) => _ = known.constants.insert(*slot, *number),
-                _ => _ = known.constants.remove(slot),
-            }
-        }
-    }
-
     /// What is known where a body returns, and where it exits. A packet that the parser rejects continues with the headers that it has, and so
     /// does one that ends before a header does.
     fn body(&mut self, body: BodyId, before: BTreeSet<Known>) -> Option<[BTreeSet<Known>; 2]> {
         let program = self.program;
         let blocks = &program.bodies[body.index()].blocks;
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         let mut pending: Vec<(BlockId, Known)> = before.into_iter().map(|known| (BlockId(0), known)).collect();
         let [mut returned, mut exited] = [BTreeSet::new(), BTreeSet::new()];
         while let Some((id, mut known)) = pending.pop() {
+            self.retain(body, id, &mut known);
             if !seen.insert((id, known.clone())) {
                 continue;
             }
             self.visits_left = self.visits_left.checked_sub(1)?;
             let block = &blocks[id.index()];
             for statement in &block.statements {
-                if matches!(
-                    statement.op,
-                    Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. }
-                ) {
-                    returned.insert(known.clone());
+                let errors: &[&str] = match statement.op {
+                    Op::Extract {
+                        varbit_bits: Some(_), ..
+                    } => &["PacketTooShort", "HeaderTooShort", "ParserInvalidArgument"],
+                    Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. } => &["PacketTooShort"],
+                    _ => &[],
+                };
+                for error in errors {
+                    returned.insert(self.rejected(known.clone(), program.error(error)));
                 }
                 self.op(&statement.op, &mut known);
             }
             (block.terminator.exprs().into_iter()).for_each(|expr| self.read(expr, &known));
             match &block.terminator {
-                Terminator::Return | Terminator::Reject(_) => _ = returned.insert(known),
+                Terminator::Return => _ = returned.insert(known),
+                Terminator::Reject(error) => {
+                    let error = self.value(error, &known).map(|error| error.to_u64() as u32);
+                    returned.insert(self.rejected(known, error));
+                }
                 Terminator::Exit => _ = exited.insert(known),
                 Terminator::Apply {
                     table,
@@ -217,6 +356,8 @@ impl Walk<'_> {
                         .chain(action_run)
                         .for_each(|slot| _ = known.constants.remove(slot));
                     let table = &program.tables[table.index()];
+                    let colour = table.direct_meter.and_then(|meter| meter.slot);
+                    colour.iter().for_each(|slot| _ = known.constants.remove(slot));
                     table.keys.iter().for_each(|key| self.read(&key.expr, &known));
                     for listed in &table.actions {
                         let action = &program.actions[listed.action.index()];
@@ -244,12 +385,37 @@ impl Walk<'_> {
         Some([returned, exited])
     }
 
+    /// What is known of a packet that the parser rejects with this error.
+    fn rejected(&self, mut known: Known, error: Option<u32>) -> Known {
+        if let Some(slot) = self.parser_error {
+            match error {
+                Some(error) => _ = known.constants.insert(slot, error.into()),
+                None => _ = known.constants.remove(&slot),
+            }
+        }
+        known
+    }
+
+    /// Forgets what does not matter from a block on.
+    fn retain(&self, body: BodyId, block: BlockId, known: &mut Known) {
+        let live = self.liveness.before.get(&body).map(|before| &before[block.index()]);
+        match live {
+            Some(live) if self.is_of_clones => {
+                known.constants.clear();
+                known.valid.retain(&live.headers);
+                known.stale.retain(&live.headers);
+            }
+            Some(live) => known.constants.retain(|slot, _| live.deciding.contains(slot)),
+            None => known.constants.clear(),
+        }
+    }
+
     fn op(&mut self, op: &Op, known: &mut Known) {
         match op {
             Op::UpdateChecksum { condition, .. } if self.decided(condition, known) == Some(false) => return,
             Op::Extract { header, .. } => {
                 known.valid.insert(*header);
-                known.stale.remove(header);
+                known.stale.remove(*header);
             }
             Op::Hash { .. } | Op::UpdateChecksum { .. } | Op::VerifyChecksum { .. } => {
                 op.for_each_slot_read(&mut |slot| self.reads_stale |= self.is_stale(slot, known));
@@ -259,13 +425,13 @@ impl Walk<'_> {
         known.is_cloned |= matches!(op, Op::Clone { .. });
         let Some(target) = op.target() else { return };
         match self.program.slot(target).kind {
-            SlotKind::Field(header) if !known.valid.contains(&header) => _ = known.stale.insert(header),
+            SlotKind::Field(header) if !known.valid.contains(header) => known.stale.insert(header),
             SlotKind::Valid(header) if self.is_set(op, known) => {
                 known.valid.insert(header);
-                known.stale.remove(&header);
+                known.stale.remove(header);
             }
-            SlotKind::Valid(header) if known.valid.remove(&header) => _ = known.stale.insert(header),
-            _ if self.deciding.contains(&target) => match self.assigned(op, known) {
+            SlotKind::Valid(header) if known.valid.remove(header) => known.stale.insert(header),
+            SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local => match self.assigned(op, known) {
                 Some(value) => _ = known.constants.insert(target, value),
                 None => _ = known.constants.remove(&target),
             },
@@ -299,7 +465,7 @@ impl Walk<'_> {
             Expr::Slot(slot) => {
                 let declared = self.program.slot(*slot);
                 match declared.kind {
-                    SlotKind::Valid(header) => Some(Bits::from_bool(known.valid.contains(&header))),
+                    SlotKind::Valid(header) => Some(Bits::from_bool(known.valid.contains(header))),
                     _ => {
                         let constant = known.constants.get(slot)?;
                         Some(Bits::new(declared.width, (*constant).into()))
@@ -366,6 +532,6 @@ impl Walk<'_> {
     }
 
     fn is_stale(&self, slot: SlotId, known: &Known) -> bool {
-        matches!(self.program.slot(slot).kind, SlotKind::Field(header) if known.stale.contains(&header))
+        matches!(self.program.slot(slot).kind, SlotKind::Field(header) if known.stale.contains(header))
     }
 }

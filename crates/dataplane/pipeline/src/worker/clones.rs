@@ -4,6 +4,7 @@
 
 use super::fast_path::{Arrival, Passage, finish};
 use super::frames::frames;
+use super::left_out::LeftOut;
 use super::{Session, Worker};
 use crate::graph::Outcome;
 use crate::load::Options;
@@ -15,7 +16,7 @@ use crate::scratch::Scratch;
 use crate::straight::clone_head::Head;
 use forebay_exec::Tracer;
 use forebay_jit::route::Arguments;
-use forebay_jit::{BURST_MAX, FastPath, NotedClones, ShortCode};
+use forebay_jit::{BURST_MAX, FastPath, Fate, NotedClones, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -46,6 +47,7 @@ pub(super) struct Clones {
     burst: Burst,
     /// The memory of the code that processes them.
     memory: forebay_jit::Memory,
+    left_out: LeftOut,
 }
 
 impl Default for Clones {
@@ -55,6 +57,7 @@ impl Default for Clones {
             made: Vec::new(),
             burst: Burst::new(CLONES_MAX),
             memory: forebay_jit::Memory::default(),
+            left_out: LeftOut::default(),
         }
     }
 }
@@ -107,6 +110,11 @@ impl Clones {
             let ran = unsafe { fast_path.run(frames(rest), arguments) };
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = fast_path.fate(index);
+                if let Fate::BailedOut(_) = fate
+                    && let Some(way) = fast_path.way_left_out(index)
+                {
+                    self.left_out.note(fast_path.code(), way);
+                }
                 let passage = finish(options.packet_limit as usize, &mut fast_path, rewritten, packet, fate);
                 if let Passage::Drop(reason) = passage {
                     count_drop(reason);
@@ -117,8 +125,11 @@ impl Clones {
             let bailed_out = self.made[done - 1].passage == Passage::SlowPath;
             if bailed_out && code.first().is_some_and(ShortCode::keeps_order_of_clones) {
                 // Later clones take the slow path, too.
-                return;
+                break;
             }
+        }
+        if let Some(ways) = self.left_out.in_use(fast_path.code()) {
+            code.want_ways_for_clones(&ways);
         }
     }
 
