@@ -1,37 +1,26 @@
-// A table without key: misses until the control plane adds its one entry, which every packet hits then.
+// A table without key misses until the control plane adds its one entry, which every packet hits.
 
-#include <core.p4>
 #include <v1model.p4>
 
-header byte_t {
-    bit<8> value;
+header input_t {
+    bit<8> a;
 }
 
 struct headers_t {
-    byte_t byte;
+    input_t input;
 }
 
-struct metadata_t {}
+struct meta_t {}
 
-parser ByteParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    state start {
-        packet.extract(hdr.byte);
-        transition accept;
-    }
-}
-
-control NoChecksums(inout headers_t hdr, inout metadata_t meta) {
-    apply {}
-}
-
-control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    action set_value(bit<8> value) {
-        hdr.byte.value = value;
+#define INGRESS TestIngress
+control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
+    action set(bit<8> value) {
+        hdr.input.a = value;
     }
 
     table parameters {
         actions = {
-            set_value;
+            set;
             NoAction;
         }
         default_action = NoAction();
@@ -42,14 +31,4 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     }
 }
 
-control Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    apply {}
-}
-
-control ByteDeparser(packet_out packet, in headers_t hdr) {
-    apply {
-        packet.emit(hdr.byte);
-    }
-}
-
-V1Switch(ByteParser(), NoChecksums(), Ingress(), Egress(), NoChecksums(), ByteDeparser()) main;
+#include "../include/skeleton.p4"
