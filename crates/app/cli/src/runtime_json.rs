@@ -151,8 +151,12 @@ fn table_words(catalog: &Catalog, entry: &Object) -> Result<Vec<String>, String>
     let table = text(entry, "table")?;
     let is_default = match entry.get("default_action") {
         None => false,
+        Some(Value::String(word)) if word == "true" => true,
         Some(value) => value.as_bool().ok_or("`default_action` is neither true nor false")?,
     };
+    // A table without key always misses: what would be its entry is its default action.
+    let has_no_key = catalog.table(&table).is_ok_and(|table| table.match_fields.is_empty());
+    let is_default = is_default || (has_no_key && object(entry, "match")?.is_none_or(Map::is_empty));
     let mut words = vec![
         "table".to_string(),
         if is_default { "default" } else { "add" }.to_string(),

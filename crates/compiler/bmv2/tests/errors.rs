@@ -162,3 +162,16 @@ fn collect(value: &serde_json::Value, path: String, paths: &mut Vec<String>) {
         paths.push(path);
     }
 }
+
+#[test]
+fn direct_counters_of_one_name_have_the_names_of_their_tables() {
+    let counter =
+        r#"{"name": "RoutingIngress.routed", "id": 0, "is_direct": true, "binding": "RoutingIngress.ipv4_lpm"}"#;
+    assert!(PROGRAM.contains(counter));
+    let named = counter.replace("RoutingIngress.routed", "counter");
+    let other = named.replace("RoutingIngress.ipv4_lpm", "tbl_drop");
+    let program = PROGRAM.replace(counter, &format!("{named}, {other}"));
+    let program = read(&program, &Known::default()).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = program.counters.iter().map(|counter| counter.name.as_str()).collect();
+    assert_eq!(names, ["counter", "tbl_drop"]);
+}

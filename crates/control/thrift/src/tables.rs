@@ -98,15 +98,20 @@ impl<S: Switch> Runtime<S> {
         Ok(TableAction { r#type: Some(kind) })
     }
 
-    /// Adds an entry; gives its handle.
+    /// Adds an entry; gives its handle. In a table without key, which always misses, it becomes the default action.
     ///
     /// # Errors
     /// When the table has no such key or action, or has such an entry already.
     pub fn add_entry(&mut self, table: &str, key: &[Said], does: &Does, priority: i32) -> Result<i32, Failure> {
         let table = self.table(table)?;
+        let matches = to_match(&table, key)?;
+        if table.match_fields.is_empty() {
+            self.set_default(table.name(), does)?;
+            return Ok(0);
+        }
         let entry = TableEntry {
             table_id: table.id(),
-            r#match: to_match(&table, key)?,
+            r#match: matches,
             priority: if has_priorities(&table) { turned(priority) } else { 0 },
             action: Some(self.does(&table, does)?),
             meter_config: self.rates_of_entries.get(&table.id()).copied(),

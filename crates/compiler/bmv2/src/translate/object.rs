@@ -65,9 +65,14 @@ impl Translator<'_> {
 
     fn declare_counter(&mut self, counter: &Array) -> Result<()> {
         let size = array_size(counter, COUNTER_BYTES)?;
-        let unit = self.known.counters.get(&counter.name).copied();
+        // p4c calls every direct counter that is declared inside its table `counter`; in the P4Info it has the table's name.
+        let name = match &counter.binding {
+            Some(table) if self.program.counters.iter().any(|other| other.name == counter.name) => table,
+            _ => &counter.name,
+        };
+        let unit = self.known.counters.get(name).copied();
         self.program.counters.push(Counter {
-            name: counter.name.clone(),
+            name: name.clone(),
             unit: unit.unwrap_or(Unit::PacketsAndBytes),
             size,
         });

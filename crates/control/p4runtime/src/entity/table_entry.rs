@@ -31,6 +31,12 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &TableEntry) 
 }
 
 fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    if table.fields.is_empty() {
+        return Err(Error::invalid(format!(
+            "table `{}` has no key, so it has a default entry only",
+            table.name
+        )));
+    }
     if table.is_const {
         return Err(Error::denied(format!("table `{}`: its entries are const", table.name)));
     }
