@@ -1,6 +1,7 @@
 //! Analyses of a program before translation.
 
-use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Header, Op, Program, Statement, Terminator};
+use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Header, Op, Program, SlotId, Statement, Terminator};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The parser's position at some point of its body, in bits from the packet's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,38 @@ pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
             None => (fixed + width, varbit),
         }
     })
+}
+
+/// The wide varbit fields of which only the bits that they have are used, with the slots of their lengths: their values are not part of
+/// expressions, except for copies of headers. So the bits above need not be zero.
+pub(crate) fn varbits_up_to_length(program: &Program) -> BTreeMap<SlotId, SlotId> {
+    let fields = program.headers.iter().flat_map(|header| &header.fields);
+    let mut varbits: BTreeMap<SlotId, SlotId> = fields.filter_map(|field| Some((field.slot, field.length?))).collect();
+    varbits.retain(|slot, _| program.slot(*slot).width > 128);
+    if varbits.is_empty() {
+        return varbits;
+    }
+    let mut wholly_read = BTreeSet::new();
+    let mut read = |expr: &Expr| expr.for_each_slot(&mut |slot| _ = wholly_read.insert(slot));
+    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
+        for statement in &block.statements {
+            match &statement.op {
+                Op::Assign {
+                    slot,
+                    value: Expr::Slot(copied),
+                } if varbits.contains_key(slot) && varbits.contains_key(copied) => {}
+                op => op.exprs().into_iter().for_each(&mut read),
+            }
+        }
+        block.terminator.exprs().into_iter().for_each(&mut read);
+    }
+    let keys = program.tables.iter().flat_map(|table| &table.keys);
+    keys.for_each(|key| read(&key.expr));
+    // A copy of one that is wholly read would be wholly read.
+    if varbits.keys().any(|slot| wholly_read.contains(slot)) {
+        varbits.clear();
+    }
+    varbits
 }
 
 /// The runtime puts wider values into buffers.

@@ -1,6 +1,6 @@
 //! From a program to [`GraphCode`] and [`ShortCode`].
 
-use crate::analysis::{action_body, longest_way, size, truncates};
+use crate::analysis::{action_body, longest_way, size, truncates, varbits_up_to_length};
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Ways;
@@ -179,6 +179,7 @@ fn environment<'a>(
         touches_packets: false,
         joins: Joins::of(program),
         banks: RegisterBanks::of(program),
+        varbits: varbits_up_to_length(program),
         no_memo: std::ptr::null(),
         slots: None,
         searched: Vec::new(),

@@ -111,7 +111,7 @@ impl MachineCode {
             return Ok(None);
         }
         let straight = match layout {
-            Some(layout) => Ok((Cow::Borrowed(program), straight::v1model::route(program, layout))),
+            Some(layout) => Ok(straight::v1model::straight(program, layout)),
             None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route)),
         };
         let (straight, route) = match straight {

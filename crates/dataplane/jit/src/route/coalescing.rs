@@ -262,6 +262,7 @@ mod tests {
             fixed: Vec::new(),
             preserved: None,
             clones_from_egress: false,
+            cloned: None,
             clones_are_apart: false,
         };
         let mut flow = Flow::of_bodies(&program, &route);

@@ -225,6 +225,7 @@ mod tests {
             fixed: Vec::new(),
             preserved: None,
             clones_from_egress: false,
+            cloned: None,
             clones_are_apart: false,
         };
         let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));

@@ -134,6 +134,7 @@ impl Threading<'_> {
             }
             Joint::Left => {
                 slots.insert(route.egress_drop.slot);
+                slots.extend(route.cloned);
             }
             Joint::Deparse => {
                 let headers = self.emitted.iter().map(|id| &self.program.headers[id.index()]);

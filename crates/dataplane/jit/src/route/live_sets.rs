@@ -189,7 +189,7 @@ impl<'a> FlowLiveness<'a> {
             Joint::Left => {
                 live.insert(route.egress_drop.slot.index());
                 self.counted(live);
-                if route.notes_clones_from_egress(self.program) {
+                if route.may_note_clone_from_egress(self.program, &block.facts) {
                     let headers = self.program.headers.iter().flat_map(Header::slots);
                     headers
                         .chain(route.kept().copied())

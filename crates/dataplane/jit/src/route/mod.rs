@@ -105,6 +105,9 @@ pub struct Route {
     /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
     /// valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
+    /// A slot that is 0 before egress, and 1 once egress has cloned the packet. Only jump threading looks at it: paths
+    /// without clones are kept apart from those with clones, and keep nothing for these.
+    pub cloned: Option<SlotId>,
     /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
     /// executed before or after packets that are no clones.
     pub clones_are_apart: bool,
@@ -342,6 +345,11 @@ impl Route {
         let keeps_state = || !self.clones_are_apart && self.changes_state_in_egress(program);
         let is_noted = !(before && keeps_state()) && (!behind || self.clones_from_egress);
         self.preserved.is_some() && (before || behind) && is_noted
+    }
+
+    /// Whether the packet may have a noted clone from egress where these facts are certain.
+    pub(crate) fn may_note_clone_from_egress(&self, program: &Program, facts: &facts::Facts) -> bool {
+        self.notes_clones_from_egress(program) && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
     }
 
     /// Whether the fast path notes clones from egress.

@@ -21,7 +21,7 @@ use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, w
 use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op, written};
 use super::{BailOut, Notes, Order, Route};
-use crate::analysis::{CursorFact, header_bits};
+use crate::analysis::{CursorFact, header_bits, varbits_up_to_length};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, DataItem, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -252,6 +252,13 @@ fn varbits(program: &Program) -> BTreeSet<SlotId> {
             DataItem::Value(_) => Vec::new(),
         })
         .collect()
+}
+
+/// The live slots after the parser whose values may be observed: of a varbit field, only the bits that it has.
+fn needed(program: &Program, mut live: IndexSet) -> IndexSet {
+    let varbits = varbits_up_to_length(program);
+    varbits.keys().for_each(|slot| live.remove(slot.index()));
+    live
 }
 
 /// What is to be planned.
@@ -653,7 +660,7 @@ impl<'a> Planner<'a> {
             early: Early::of(program, self.route, &flow),
             written_before,
             written: written(program, self.route),
-            needed: liveness.into_sets().swap_remove(0),
+            needed: needed(program, liveness.into_sets().swap_remove(0)),
             flow,
             program: special.program,
             changed: way.changed.clone(),

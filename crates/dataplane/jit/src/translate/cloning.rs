@@ -80,7 +80,9 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// After egress: notes the clone of a packet for which these facts are certain, if one is requested.
     pub(super) fn note_clone_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts) {
-        let Some(clone) = self.clone_wanted.filter(|_| self.notes_clones_from_egress(route, leaf)) else {
+        let may_note =
+            self.notes_clones_from_egress(route, leaf) && route.may_note_clone_from_egress(&leaf.program, facts);
+        let Some(clone) = self.clone_wanted.filter(|_| may_note) else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);

@@ -12,6 +12,10 @@ impl Translator<'_, '_, '_> {
     /// Translates an operation.
     pub(super) fn statement(&mut self, op: &Op, data: Option<&ActionData>) {
         match op {
+            Op::Assign {
+                slot,
+                value: Expr::Slot(copied),
+            } if self.copy_varbit(*slot, *copied) => {}
             Op::Assign { slot, value } => {
                 let value = self.value(value, data);
                 self.write_slot(*slot, value);

@@ -126,6 +126,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) no_memo: *const u64,
     /// The locations of registers.
     pub(crate) banks: RegisterBanks,
+    /// See [`varbits_up_to_length`](crate::analysis::varbits_up_to_length).
+    pub(crate) varbits: BTreeMap<SlotId, SlotId>,
     /// The places of tables in a slot of the flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
     /// The tables that the current function searches itself.

@@ -127,6 +127,27 @@ impl Translator<'_, '_, '_> {
         cursor
     }
 
+    /// Copies the bits that a varbit field has, where others are not used. Returns whether this is done.
+    pub(super) fn copy_varbit(&mut self, slot: SlotId, copied: SlotId) -> bool {
+        let varbits = &self.environment.varbits;
+        let Some(length) = varbits
+            .get(&copied)
+            .copied()
+            .filter(|_| self.is_fast_path() && varbits.contains_key(&slot))
+        else {
+            return false;
+        };
+        if !self.is_known_zero(copied) {
+            let length = self.read_slot(length);
+            let length = self.low_word(length);
+            let words = self.builder.ins().iadd_imm_u(length, 63);
+            let words = self.shifted_right(words, u64::BITS.ilog2());
+            let (target, source) = (self.slot_address(slot), self.slot_address(copied));
+            self.call(runtime::COPY, &[target, source, words]);
+        }
+        true
+    }
+
     /// Reads the fields before the varbit field, the varbit field and the fields after it. Returns the position after
     /// the header.
     fn read_header_with_varbit(&mut self, header: &Header, cursor: ir::Value, present: ir::Value) -> ir::Value {
@@ -134,7 +155,11 @@ impl Translator<'_, '_, '_> {
         let position = position.expect("the verifier wants a varbit field where its length is given");
         let before = self.read_fields(&header.fields[..position], cursor);
         let varbit = &header.fields[position];
-        let width = self.number(self.program.slot(varbit.slot).width.into());
+        let is_up_to_length = self.is_fast_path() && self.environment.varbits.contains_key(&varbit.slot);
+        let width = match is_up_to_length {
+            true => present,
+            false => self.number(self.program.slot(varbit.slot).width.into()),
+        };
         let target = self.slot_address(varbit.slot);
         self.tell_packet();
         self.call(runtime::READ_VARBIT, &[self.context, before, present, width, target]);

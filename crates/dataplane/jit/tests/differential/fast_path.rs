@@ -53,6 +53,7 @@ fn route(program: &Program) -> Route {
         fixed: Vec::new(),
         preserved: Some(vec![generate::INSTANCE]),
         clones_from_egress: has_plain_headers(program),
+        cloned: None,
         clones_are_apart: false,
     }
 }

@@ -162,6 +162,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         replication: None,
         preserved: None,
         clones_from_egress: false,
+        cloned: None,
         clones_are_apart: false,
         ..route.clone()
     };

@@ -112,6 +112,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         fixed: Vec::new(),
         preserved: None,
         clones_from_egress: false,
+        cloned: None,
         clones_are_apart: false,
     };
     Ok(Straight { program: made, route })

@@ -1,16 +1,43 @@
 //! The route of a v1model program, which needs no straightening.
 
-use super::clones;
+use super::{assign, clones, new_slot};
 use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Preserve;
-use forebay_ir::{Op, Program, SlotId, SlotKind};
+use forebay_ir::{Op, Program, SlotId, SlotKind, build};
 use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+/// The program and its route. Where clones from egress are noted, it tells [whether egress has cloned](Route::cloned) the packet.
+pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Program>, Route) {
+    let mut route = route(program, layout);
+    if !route.clones_from_egress {
+        return (Cow::Borrowed(program), route);
+    }
+    let mut made = program.clone();
+    let cloned = new_slot(&mut made, "egress.has_cloned", 1);
+    for block in made.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
+        let statements = std::mem::take(&mut block.statements);
+        for statement in statements {
+            let is_clone = matches!(statement.op, Op::Clone { .. });
+            let location = statement.location;
+            block.statements.push(statement);
+            if is_clone {
+                let mut says_so = assign(cloned, build::constant(1, 1));
+                says_so.location = location;
+                block.statements.push(says_so);
+            }
+        }
+    }
+    route.before_egress.push((cloned, Source::Number(0)));
+    route.cloned = Some(cloned);
+    (Cow::Owned(made), route)
+}
+
 /// What v1model does with a packet that takes the fast path.
-pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
+fn route(program: &Program, layout: &Layout) -> Route {
     let (blocks, slots) = (&layout.blocks, &layout.slots);
     let mut before_parser = vec![(slots.ingress_port, Source::Argument(Argument::IngressPort))];
     let mut before_egress = vec![
@@ -69,6 +96,7 @@ pub(crate) fn route(program: &Program, layout: &Layout) -> Route {
         fixed: slots.parser_error.into_iter().collect(),
         preserved: Some(preserved_by_clones(program)),
         clones_from_egress: false,
+        cloned: None,
         clones_are_apart: false,
     };
     route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, layout, &route);
