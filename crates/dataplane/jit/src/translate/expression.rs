@@ -226,7 +226,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The 64 bits of a value in memory from bit `lo` on, with zeros after its last word.
-    fn word_of_wide(&mut self, value: Value, lo: u32) -> ir::Value {
+    pub(super) fn word_of_wide(&mut self, value: Value, lo: u32) -> ir::Value {
         let index = (lo / 64) as usize;
         let word = self.limb(value, index);
         let low = self.shifted_right(word, lo % 64);

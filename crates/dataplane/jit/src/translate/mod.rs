@@ -9,7 +9,7 @@
 //! | `value.rs`, `value_locations.rs` | values in registers and in memory, and the locations of slots |
 //! | `access.rs` | loads and stores |
 //! | `known.rs` | known constants and value ranges of words, to avoid needless instructions |
-//! | `expression.rs`, `word64.rs`, `word128.rs` | expressions; of up to 64 bits; of up to 128 bits |
+//! | `expression.rs`, `word64.rs`, `word128.rs`, `wide.rs` | expressions; of up to 64 bits; of up to 128 bits; of more |
 //! | `stack_index.rs` | an element of a stack in the packet, by a computed index |
 //! | `field_concat.rs`, `fused_compare.rs` | concatenated fields; several comparisons at once |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
@@ -70,6 +70,7 @@ mod stack_index;
 mod stateful;
 mod value;
 mod value_locations;
+mod wide;
 mod wide_loads;
 mod word128;
 mod word64;

@@ -72,6 +72,9 @@ pub(super) fn low_mask(width: u32) -> i64 {
     }
 }
 
+/// The most words of a value in memory that is copied without a call.
+const COPIED_WORDS_MAX: usize = 8;
+
 impl Value {
     /// A value of up to 64 bits.
     pub(super) fn word(width: u32, value: ir::Value) -> Value {
@@ -193,6 +196,14 @@ impl Translator<'_, '_, '_> {
                 let (low, high) = self.split(double);
                 self.store(low, address, offset);
                 self.store(high, address, offset + 8);
+            }
+            Place::Memory(source) if words(value.width) <= COPIED_WORDS_MAX => {
+                // All loads come first: the places may overlap.
+                let all = (0..words(value.width)).map(|index| self.load(source, 8 * index as i32));
+                let all: Vec<ir::Value> = all.collect();
+                for (index, word) in (0..).zip(all) {
+                    self.store(word, address, offset + 8 * index);
+                }
             }
             Place::Memory(source) => {
                 let target = self.address(address, offset);
@@ -430,6 +441,9 @@ impl Translator<'_, '_, '_> {
         left: Value,
         right: Option<Value>,
     ) -> Value {
+        if let Some(result) = self.wide_in_place(operator, width, left, right) {
+            return result;
+        }
         let target = self.temporary(words(width));
         self.wide_operation_into(target, operator, width, left, right)
     }

@@ -1,0 +1,229 @@
+//! Operations on values of more than 128 bits, a word at a time. Longer values, multiplication, saturation and shifts by
+//! amounts that are not constant are the runtime's.
+
+use super::Translator;
+use super::value::Value;
+use crate::runtime::{WideOperator, words};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_ir::{BinaryOp, UnaryOp};
+
+/// The most words of a value that is computed in place.
+const WORDS_MAX: usize = 8;
+
+const WORD_BITS: u32 = u64::BITS;
+
+impl Translator<'_, '_, '_> {
+    /// The result of an operation, if it is computed in place.
+    pub(super) fn wide_in_place(
+        &mut self,
+        operator: WideOperator,
+        width: u32,
+        left: Value,
+        right: Option<Value>,
+    ) -> Option<Value> {
+        let operands = [Some(left), right];
+        let widths = operands.iter().flatten().map(|operand| operand.width).chain([width]);
+        if widths.map(words).max() > Some(WORDS_MAX) {
+            return None;
+        }
+        let result = match (operator, right) {
+            (WideOperator::Unary(operator), _) => self.unary_words(operator, left),
+            (WideOperator::Binary(operator), Some(right)) if operator.is_comparison() => {
+                let holds = self.compare_words(operator, left, right);
+                return Some(self.truth(holds));
+            }
+            (WideOperator::Binary(operator), Some(right)) => self.binary_words(operator, left, right)?,
+            (WideOperator::Slice { lo, .. }, _) => self.words_from(left, lo, width),
+            (WideOperator::Concat, Some(low)) => self.concat_words(left, low),
+            (WideOperator::ZeroExtend(_) | WideOperator::Truncate(_), _) => self.words_from(left, 0, width),
+            _ => return None,
+        };
+        Some(self.value_of_words(width, result))
+    }
+
+    fn words_of(&mut self, value: Value) -> Vec<ir::Value> {
+        (0..words(value.width)).map(|index| self.limb(value, index)).collect()
+    }
+
+    /// The low bits of these words, the least significant word first.
+    fn value_of_words(&mut self, width: u32, mut result: Vec<ir::Value>) -> Value {
+        let count = words(width);
+        let zero = self.number(0);
+        result.resize(count, zero);
+        if let (Some(last), 1..) = (result.last_mut(), width % WORD_BITS) {
+            *last = self.masked(width % WORD_BITS, *last);
+        }
+        match result[..] {
+            [] => self.value_of_u64(0, zero),
+            [word] => Value::word(width, word),
+            [low, high] => Value::double(width, self.builder.ins().iconcat(low, high)),
+            _ => {
+                let address = self.temporary_address(count);
+                for (index, word) in (0..).zip(result) {
+                    self.store(word, address, 8 * index);
+                }
+                Value::memory(width, address)
+            }
+        }
+    }
+
+    fn unary_words(&mut self, operator: UnaryOp, operand: Value) -> Vec<ir::Value> {
+        let operand = self.words_of(operand);
+        match operator {
+            UnaryOp::Not => operand.into_iter().map(|word| self.builder.ins().bnot(word)).collect(),
+            UnaryOp::Negate => {
+                let zeros = vec![self.number(0); operand.len()];
+                self.difference_of_words(&zeros, &operand).0
+            }
+        }
+    }
+
+    fn binary_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> Option<Vec<ir::Value>> {
+        if operator.is_shift() {
+            return self.shifted_words(operator, left, right);
+        }
+        let (left, right) = (self.words_of(left), self.words_of(right));
+        let bitwise = |combine: &mut dyn FnMut(ir::Value, ir::Value) -> ir::Value| {
+            left.iter().zip(&right).map(|(a, b)| combine(*a, *b)).collect()
+        };
+        match operator {
+            BinaryOp::And => Some(bitwise(&mut |a, b| self.builder.ins().band(a, b))),
+            BinaryOp::Or => Some(bitwise(&mut |a, b| self.builder.ins().bor(a, b))),
+            BinaryOp::Xor => Some(bitwise(&mut |a, b| self.builder.ins().bxor(a, b))),
+            BinaryOp::Add => Some(self.sum_of_words(&left, &right)),
+            BinaryOp::Sub => Some(self.difference_of_words(&left, &right).0),
+            _ => None,
+        }
+    }
+
+    fn sum_of_words(&mut self, left: &[ir::Value], right: &[ir::Value]) -> Vec<ir::Value> {
+        let mut carry: Option<ir::Value> = None;
+        let mut words = Vec::new();
+        for (&a, &b) in left.iter().zip(right) {
+            let both = self.builder.ins().iadd(a, b);
+            let over = self.builder.ins().icmp(IntCC::UnsignedLessThan, both, a);
+            let (word, over) = match carry {
+                None => (both, over),
+                Some(carry) => {
+                    let carry = self.builder.ins().uextend(types::I64, carry);
+                    let word = self.builder.ins().iadd(both, carry);
+                    let again = self.builder.ins().icmp(IntCC::UnsignedLessThan, word, carry);
+                    (word, self.builder.ins().bor(over, again))
+                }
+            };
+            words.push(word);
+            carry = Some(over);
+        }
+        words
+    }
+
+    /// The words of `left - right`, and whether `left` is less.
+    fn difference_of_words(&mut self, left: &[ir::Value], right: &[ir::Value]) -> (Vec<ir::Value>, ir::Value) {
+        let mut borrow = self.builder.ins().iconst(types::I8, 0);
+        let mut words = Vec::new();
+        for (&a, &b) in left.iter().zip(right) {
+            let both = self.builder.ins().isub(a, b);
+            let under = self.builder.ins().icmp(IntCC::UnsignedLessThan, a, b);
+            let taken = self.builder.ins().uextend(types::I64, borrow);
+            let again = self.builder.ins().icmp(IntCC::UnsignedLessThan, both, taken);
+            words.push(self.builder.ins().isub(both, taken));
+            borrow = self.builder.ins().bor(under, again);
+        }
+        (words, borrow)
+    }
+
+    fn compare_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
+        let width = left.width;
+        let (mut left, mut right) = (self.words_of(left), self.words_of(right));
+        match operator {
+            BinaryOp::Eq | BinaryOp::Ne => {
+                let mut different = self.number(0);
+                for (a, b) in left.into_iter().zip(right) {
+                    let bits = self.builder.ins().bxor(a, b);
+                    different = self.builder.ins().bor(different, bits);
+                }
+                let zero = self.number(0);
+                let condition = if operator == BinaryOp::Eq {
+                    IntCC::Equal
+                } else {
+                    IntCC::NotEqual
+                };
+                self.builder.ins().icmp(condition, different, zero)
+            }
+            _ => {
+                if matches!(operator, BinaryOp::LtSigned | BinaryOp::LeSigned) {
+                    // With the sign turned over, numbers have the order of unsigned ones.
+                    let sign = self.number((1u64 << ((width - 1) % WORD_BITS)) as i64);
+                    for words in [&mut left, &mut right] {
+                        let last = words.last_mut().expect("a wide value has words");
+                        *last = self.builder.ins().bxor(*last, sign);
+                    }
+                }
+                match operator {
+                    BinaryOp::Lt | BinaryOp::LtSigned => self.difference_of_words(&left, &right).1,
+                    _ => {
+                        let greater = self.difference_of_words(&right, &left).1;
+                        let zero = self.builder.ins().iconst(types::I8, 0);
+                        self.builder.ins().icmp(IntCC::Equal, greater, zero)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The words of a value from bit `lo` on, enough for so many bits.
+    fn words_from(&mut self, value: Value, lo: u32, bits: u32) -> Vec<ir::Value> {
+        let count = words(bits.min(value.width - lo));
+        (0..count as u32)
+            .map(|index| self.word_of_wide(value, lo + WORD_BITS * index))
+            .collect()
+    }
+
+    fn concat_words(&mut self, high: Value, low: Value) -> Vec<ir::Value> {
+        let mut joined = self.words_of(low);
+        let high = self.words_of(high);
+        let moved = low.width % WORD_BITS;
+        if moved == 0 {
+            joined.extend(high);
+            return joined;
+        }
+        for word in high {
+            let last = joined.last_mut().expect("it has bits");
+            let part = self.shifted_left(word, moved);
+            *last = self.builder.ins().bor(*last, part);
+            joined.push(self.shifted_right(word, WORD_BITS - moved));
+        }
+        joined
+    }
+
+    /// Shifts by a constant.
+    fn shifted_words(&mut self, operator: BinaryOp, left: Value, amount: Value) -> Option<Vec<ir::Value>> {
+        if operator == BinaryOp::ShrSigned || words(amount.width) != 1 {
+            return None;
+        }
+        let amount = self.low_word(amount);
+        let amount = u32::try_from(self.constant_of(amount)?)
+            .ok()
+            .filter(|amount| *amount < left.width)?;
+        if operator == BinaryOp::Shr {
+            return Some(self.words_from(left, amount, left.width));
+        }
+        let zero = self.number(0);
+        let (whole, rest) = ((amount / WORD_BITS) as usize, amount % WORD_BITS);
+        let mut result = vec![zero; whole];
+        let mut below = zero;
+        for word in self.words_of(left) {
+            let moved = self.shifted_left(word, rest);
+            let carried = if rest == 0 {
+                zero
+            } else {
+                self.shifted_right(below, WORD_BITS - rest)
+            };
+            result.push(self.builder.ins().bor(moved, carried));
+            below = word;
+        }
+        result.truncate(words(left.width));
+        Some(result)
+    }
+}
