@@ -6,6 +6,11 @@
 
 #include <core.p4>
 
+error {
+    // What a transition to `reject` means here: the packet is dropped. (After other errors, the main control runs.)
+    TC_ACT_SHOT
+}
+
 /* The metadata of a packet in the kernel (sk_buff). It is declared, not executed. */
 extern tc_skb_metadata {
     // Reads the metadata, or writes back what was set.

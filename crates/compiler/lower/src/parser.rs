@@ -101,7 +101,10 @@ fn transition(cx: &mut Context, transition: &Transition, blocks: &[BlockId], acc
         return;
     }
     match transition {
-        Transition::Direct(StateTarget::Reject) => graph::terminate(cx, Terminator::Reject(error(cx, "NoError"))),
+        Transition::Direct(StateTarget::Reject) => {
+            let name = rejection(cx);
+            graph::terminate(cx, Terminator::Reject(error(cx, name)));
+        }
         Transition::Direct(StateTarget::Accept) => graph::jump(cx, accept),
         Transition::Direct(StateTarget::State(index)) => match blocks.get(*index) {
             Some(block) => graph::jump(cx, *block),
@@ -109,7 +112,7 @@ fn transition(cx: &mut Context, transition: &Transition, blocks: &[BlockId], acc
         },
         Transition::Select { keys, cases, span } => {
             cx.location = cx.locate(*span);
-            let reject = rejecting(cx, "NoError");
+            let reject = rejecting(cx, rejection(cx));
             let default = rejecting(cx, "NoMatch");
             let target = |target: &StateTarget| match target {
                 StateTarget::State(index) => blocks.get(*index).copied().unwrap_or(accept),
@@ -118,6 +121,14 @@ fn transition(cx: &mut Context, transition: &Transition, blocks: &[BlockId], acc
             };
             select::select(cx, keys, cases, &target, default);
         }
+    }
+}
+
+/// The error of a transition to `reject`: none, except in programs for Linux TC, where such a transition drops the packet.
+fn rejection(cx: &Context) -> &'static str {
+    match cx.program.error("TC_ACT_SHOT") {
+        Some(_) => "TC_ACT_SHOT",
+        None => "NoError",
     }
 }
 

@@ -114,11 +114,17 @@ impl Pna<'_> {
         let end = self.builder.parse(Role::MainParser, "parsed", "rejected")?;
         self.builder.block("parse", ops, end);
         let of_pre_control = self.builder.optional("pna_pre_input_metadata.parser_error");
-        let errors = of_pre_control
-            .into_iter()
-            .chain([self.field("main_input", "parser_error")?]);
+        let error = self.field("main_input", "parser_error")?;
+        let errors = of_pre_control.into_iter().chain([error]);
         let ops: Vec<GlueOp> = errors.map(|error| take(error, Argument::ParserError)).collect();
-        let end = self.builder.jump("parsed");
+        let end = match self.builder.program.error("TC_ACT_SHOT") {
+            // For Linux TC a transition to `reject` drops the packet.
+            Some(shot) => {
+                let is_shot = build::equal(slot(error), number(self.builder.width(error), shot.into()));
+                self.builder.branch(is_shot, "dropped", "parsed")
+            }
+            None => self.builder.jump("parsed"),
+        };
         self.builder.block("rejected", ops, end);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::measure::{Contender, Figure, Measured};
-use forebay_pipeline::{Engine, PathCounters};
+use forebay_pipeline::{Engine, FastForm, PathCounters};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -69,6 +69,7 @@ fn line(measured: &Measured, figure: &Figure) -> String {
     );
     if figure.contender == Contender::Program(Engine::Jit) {
         line += &slow_line(&figure.paths);
+        line += &general_line(&figure.paths);
     }
     line
 }
@@ -84,6 +85,24 @@ fn slow_line(paths: &PathCounters) -> String {
         "  slow path: {:.1} % of the packets, most of them {why}\n",
         100.0 * (1.0 - fast)
     )
+}
+
+/// Says what share of the packets general code took, if more than one in a thousand. `forebay build` says why.
+fn general_line(paths: &PathCounters) -> String {
+    match general_share(paths) {
+        Some(share) if share > 0.001 => format!(
+            "  general code, about 4 times slower: {:.1} % of the packets (`forebay build` says why)\n",
+            100.0 * share
+        ),
+        _ => String::new(),
+    }
+}
+
+/// The share of the packets that went through general code; none of those whose way was not counted.
+fn general_share(paths: &PathCounters) -> Option<f64> {
+    let all = paths.fast_total() + paths.slow_total();
+    let general = paths.fast().filter(|(form, _)| *form == FastForm::General);
+    (all > 0).then(|| general.map(|(_, packets)| packets).sum::<u64>() as f64 / all as f64)
 }
 
 /// The share of the packets that took the fast path; none of those whose way was not counted.
@@ -203,6 +222,7 @@ pub fn measured_json(measured: &Measured) -> Value {
             "cycles_per_packet": measured.cycles.cycles(ns),
             "ratio_to_hand_written": measured.ratio(figure.contender, Contender::HandWritten),
             "fast_path_share": fast_share(&figure.paths),
+            "general_code_share": general_share(&figure.paths),
             "slow_packets": slow_packets(&figure.paths),
             "rounds": figure.turns.iter().map(|turn| turn.received_per_s).collect::<Vec<_>>(),
         })
