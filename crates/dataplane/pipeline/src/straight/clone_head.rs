@@ -6,6 +6,8 @@ use forebay_bits::{Bits, read_bits};
 use forebay_exec::Preserve;
 use forebay_ir::{Program, SlotId};
 use forebay_jit::route::{Route, varbit_length};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The fields before the kept values, with their widths.
 pub(super) const FIELDS: [(&str, u32); 6] = [
@@ -22,6 +24,9 @@ pub(super) const FIELDS: [(&str, u32); 6] = [
 pub(crate) struct Head {
     /// The slots that clones may keep, with their widths. Each takes whole bytes.
     kept: Vec<(SlotId, u32)>,
+    /// By field list: the parts of the header with values that a clone does not keep. For other numbers this is all of them.
+    cleared: BTreeMap<u32, Vec<Range<usize>>>,
+    all: Vec<Range<usize>>,
 }
 
 /// The initial data of a clone from egress.
@@ -39,9 +44,29 @@ impl Head {
     pub(crate) const FIXED_BYTES: usize = 16;
 
     pub(crate) fn of(program: &Program, route: &Route) -> Head {
-        let kept = route.preserved.iter().flatten();
+        let slots = route.preserved.iter().flatten();
+        let kept: Vec<(SlotId, u32)> = slots.map(|slot| (*slot, program.slot(*slot).width)).collect();
+        let mut place = Self::FIXED_BYTES;
+        let parts = kept.iter().map(|(slot, width)| {
+            let begin = place;
+            place += bytes(*width);
+            (*slot, begin..place)
+        });
+        let parts: Vec<(SlotId, Range<usize>)> = parts.collect();
+        let without = |listed: &[SlotId]| -> Vec<Range<usize>> {
+            let others = parts.iter().filter(|(slot, _)| !listed.contains(slot));
+            others.map(|(_, part)| part.clone()).collect()
+        };
+        let lists = program.field_lists.keys().map(|list| {
+            let preserve = Preserve {
+                field_list: Some(*list),
+            };
+            (*list, without(field_list(program, preserve)))
+        });
         Head {
-            kept: kept.map(|slot| (*slot, program.slot(*slot).width)).collect(),
+            cleared: lists.collect(),
+            all: without(&[]),
+            kept,
         }
     }
 
@@ -58,7 +83,6 @@ impl Head {
     /// noted: everything that clones may keep, and the frame, or for a clone from egress its replacement.
     pub(crate) fn write(
         &self,
-        program: &Program,
         (noted, preserve, from_egress): (&[u8], Preserve, bool),
         (session, replica): (&CloneSession, Replica),
         target: &mut [u8],
@@ -71,13 +95,9 @@ impl Head {
         target[12..14].copy_from_slice(&replica.instance.to_be_bytes());
         target[14..16].copy_from_slice(&[from_egress.into(), session.class_of_service]);
         target[Self::FIXED_BYTES..].copy_from_slice(noted);
-        let listed = field_list(program, preserve);
-        let mut place = Self::FIXED_BYTES;
-        for (slot, width) in &self.kept {
-            if !listed.contains(slot) {
-                target[place..][..bytes(*width)].fill(0);
-            }
-            place += bytes(*width);
+        let listed = preserve.field_list.and_then(|list| self.cleared.get(&list));
+        for part in listed.unwrap_or(&self.all) {
+            target[part.clone()].fill(0);
         }
     }
 

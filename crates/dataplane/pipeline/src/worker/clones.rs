@@ -143,7 +143,6 @@ impl Clones {
     fn make(&mut self, code: &MachineCode, view: &View<'_>, clone_limit: u32, count_drop: &impl Fn(DropReason)) {
         self.made.clear();
         let head = code.head();
-        let program = view.program;
         let sessions = &view.snapshot.replication.clone_sessions;
         for clone in self.noted.iter() {
             if clone.from_egress && clone_limit == 0 {
@@ -162,7 +161,7 @@ impl Clones {
                 packet.reset();
                 let target = packet.receive_room_behind(0, length);
                 let noted = (noted, clone.preserve, clone.from_egress);
-                head.write(program, noted, (session, *replica), target);
+                head.write(noted, (session, *replica), target);
                 packet.set_received(length);
                 self.made.push(Cloned {
                     place: clone.place,
