@@ -9,7 +9,7 @@ use crate::messages::Messages;
 use crate::schedule::Schedule;
 use crate::stream::{Rate, Stream};
 use crate::tag::{NUMBER_MAX, TRIALS, Tag};
-use crate::trial::{Plan, Step};
+use crate::trial::Step;
 use forebay_packet::Burst;
 
 /// A stream that is being sent.
@@ -94,10 +94,10 @@ pub struct Window {
 }
 
 impl<'a> Sender<'a> {
-    /// The stream from its beginning, as the plan of the trial has it.
-    pub fn new(stream: &'a Stream, index: usize, plan: Plan, window: Window, seed: u64) -> Sender<'a> {
+    /// The stream from its beginning; `scale` multiplies its rate.
+    pub fn new(stream: &'a Stream, index: usize, trial: u64, scale: f64, window: Window, seed: u64) -> Sender<'a> {
         let rate = match stream.rate {
-            Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * plan.scale),
+            Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * scale),
             Rate::Max => None,
         };
         let schedule = rate.map(|rate| Schedule::new(stream.arrivals, &stream.shape, rate, 0, seed));
@@ -105,9 +105,9 @@ impl<'a> Sender<'a> {
         let mut sender = Sender {
             stream,
             index: index as u8,
-            trial: (plan.number % TRIALS) as u8,
+            trial: (trial % TRIALS) as u8,
             schedule,
-            step: plan.step,
+            step: None,
             works: stream.works(),
             due_ns: 0,
             measured_from_ns: window.from_ns,
@@ -121,6 +121,14 @@ impl<'a> Sender<'a> {
         };
         sender.due_ns = sender.scheduled_ns().unwrap_or(0);
         sender
+    }
+
+    /// The same with a change of the rate.
+    #[must_use]
+    pub fn with_step(mut self, step: Option<Step>) -> Sender<'a> {
+        self.step = step;
+        self.due_ns = self.scheduled_ns().unwrap_or(0);
+        self
     }
 
     /// When the schedule says that the next frame is due, if there is one.

@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
         };
         let sender = |(index, stream): (usize, &'a Stream)| {
             let seed = plan.seed.wrapping_add(index as u64).wrapping_mul(0x9e37_79b9) ^ plan.number;
-            Sender::new(stream, index, plan, window, seed)
+            Sender::new(stream, index, plan.number, plan.scale, window, seed).with_step(plan.step)
         };
         let port_index = |number: u32| device.ports.iter().position(|port| port.number == number);
         let (mut path_at, mut results) = (Vec::new(), Vec::new());
