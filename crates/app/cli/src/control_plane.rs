@@ -11,12 +11,12 @@ use forebay_daemon::{ControlPlane, Gates, ProgramSlot, QueueControl, ServeOption
 use forebay_ir::{Architecture, Program};
 use forebay_p4info::Version;
 use forebay_p4runtime::Settings;
-use forebay_pipeline::{DROP_PORT, PORTABLE_CPU_PORT, Pipeline};
+use forebay_pipeline::{DROP_PORT, DigestMessage, PORTABLE_CPU_PORT, Pipeline};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::Update;
 use forebay_server::{Access, Address, AddressError, DEFAULT_PORT, Grant, Link, Options, Tls};
-use forebay_thrift::Serving;
+use forebay_thrift::{Notifications, Serving};
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,9 @@ pub struct ControlOptions {
     /// interfaces; BMv2 has port 9090
     #[arg(long, value_name = "ADDRESS")]
     pub thrift: Option<Address>,
+    /// Publish digests over nanomsg, as BMv2 does, for controllers that subscribe with nnpy: ipc://PATH or tcp://HOST:PORT
+    #[arg(long, value_name = "ADDRESS", requires = "thrift")]
+    pub notifications: Option<String>,
     /// The number by which controllers know the switch
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub device_id: u64,
@@ -231,6 +234,17 @@ impl ControlOptions {
         gates: Gates,
     ) -> Result<Control> {
         let listener = self.thrift.as_ref().map(thrift::listen).transpose()?;
+        let notifications = self.notifications.as_deref().map(|address| {
+            let bound = Notifications::bind(address, self.device_id);
+            bound
+                .map(Arc::new)
+                .with_context(|| format!("--notifications: cannot listen on {address}"))
+        });
+        let notifications = notifications.transpose()?;
+        let learned = notifications.clone().map(|notifications| {
+            Box::new(move |message: &DigestMessage| notifications.digest(message))
+                as Box<dyn Fn(&DigestMessage) + Send + Sync>
+        });
         let sandbox = self.sandbox.clone();
         let options = ServeOptions {
             server: Options {
@@ -245,11 +259,12 @@ impl ControlOptions {
             start_ns,
             gates,
             confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
+            learned,
         };
         let control_plane = forebay_daemon::serve(options, link, start, slot)?;
         let local = control_plane.server.local();
         let thrift = listener
-            .map(|listener| thrift::serve(listener, local, queues))
+            .map(|listener| thrift::serve(listener, local, queues, notifications))
             .transpose()?;
         Ok(Control { control_plane, thrift })
     }

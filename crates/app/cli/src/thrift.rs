@@ -7,7 +7,9 @@ use forebay_p4runtime::{Device, Error, Now};
 use forebay_pipeline::{CrcParameters, Pipeline};
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use forebay_server::{Address, Local};
-use forebay_thrift::{About, Line, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows};
+use forebay_thrift::{
+    About, Line, Notifications, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows,
+};
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::NonZeroU64;
@@ -34,9 +36,24 @@ pub fn listen(address: &Address) -> Result<TcpListener> {
 ///
 /// # Errors
 /// When there can be no thread.
-pub fn serve(listener: TcpListener, local: Local, queues: Arc<QueueControl>) -> Result<Serving> {
+pub fn serve(
+    listener: TcpListener,
+    local: Local,
+    queues: Arc<QueueControl>,
+    notifications: Option<Arc<Notifications>>,
+) -> Result<Serving> {
     let port = listener.local_addr().map_or(0, |address| address.port());
-    let switch = OfServer { local, queues, port };
+    if let Some(notifications) = &notifications {
+        notifications
+            .serve()
+            .context("--notifications: cannot start a thread")?;
+    }
+    let switch = OfServer {
+        local,
+        queues,
+        port,
+        notifications,
+    };
     forebay_thrift::serve(listener, switch).context("--thrift: cannot start a thread")
 }
 
@@ -70,6 +87,7 @@ struct OfServer {
     local: Local,
     queues: Arc<QueueControl>,
     port: u16,
+    notifications: Option<Arc<Notifications>>,
 }
 
 impl Switch for OfServer {
@@ -116,6 +134,10 @@ impl Switch for OfServer {
     fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String> {
         set_crc_parameters(self.local.pipeline().as_deref(), calculation, parameters)
     }
+
+    fn notifications(&self) -> Option<&Notifications> {
+        self.notifications.as_deref()
+    }
 }
 
 /// A switch that is about to run.
@@ -159,6 +181,11 @@ impl Switch for OfDevice<'_> {
     fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String> {
         let device = self.device.borrow();
         set_crc_parameters(device.pipeline().map(Arc::as_ref), calculation, parameters)
+    }
+
+    /// Nobody has subscribed to a switch that does not run yet.
+    fn notifications(&self) -> Option<&Notifications> {
+        None
     }
 }
 

@@ -5,6 +5,7 @@ use crate::gates::Gates;
 use crate::program_slot::ProgramSlot;
 use crate::start::Start;
 use forebay_p4runtime::{Now, Settings};
+use forebay_pipeline::DigestMessage;
 use forebay_ports::Clock;
 use forebay_server::{CpuPort, DigestSender, Environment, Link, Options, PortStatus, Running};
 use forebay_switch::PortReport;
@@ -28,6 +29,8 @@ pub struct ServeOptions {
     pub gates: Gates,
     /// Called once the server listens, before there are threads that serve.
     pub confine: Confine,
+    /// Is told every digest: see [`Environment::learned`].
+    pub learned: Option<Box<dyn Fn(&DigestMessage) + Send + Sync>>,
 }
 
 /// What stands between a switch and the server; made before the switch, since it is a port of it.
@@ -99,6 +102,7 @@ pub fn serve(
         start_ns,
         mut gates,
         confine,
+        learned,
     } = options;
     let device = start.device(settings)?;
     let (slot, installed) = (Arc::clone(slot), Arc::clone(slot));
@@ -114,6 +118,7 @@ pub fn serve(
         keeper: start.keeper,
         ports,
         enable_port: Box::new(move |port, is_enabled| gates.set(port, is_enabled)),
+        learned,
     };
     let started = forebay_server::start(&server, device, link, environment);
     let server = started.map_err(|error| Error::Control(error.to_string()))?;

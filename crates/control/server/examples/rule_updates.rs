@@ -73,6 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         keeper: None,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
+        learned: None,
     };
     let options = forebay_server::Options {
         address: Some("127.0.0.1:0".parse()?),

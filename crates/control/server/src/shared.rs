@@ -42,6 +42,8 @@ pub struct Environment {
     pub ports: Vec<PortInfo>,
     /// Enables or disables one of them.
     pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
+    /// Is told every digest, besides controllers of P4Runtime. It must not wait.
+    pub learned: Option<Box<dyn Fn(&DigestMessage) + Send + Sync>>,
 }
 
 /// See the [module](self).
@@ -340,6 +342,9 @@ impl Inputs {
                 1.. = self.packets_in.receive(&mut packets, INPUTS_MAX) => {}
                 1.. = self.digests.recv_many(&mut digests, INPUTS_MAX) => {}
                 else => return,
+            }
+            if let Some(learned) = &shared.environment.learned {
+                digests.iter().for_each(learned);
             }
             shared.call(|device, now| {
                 packets.iter().for_each(|packet| device.packet_in(packet));

@@ -24,6 +24,7 @@ fn serve(address: &str) -> Running {
         keeper: None,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
+        learned: None,
     };
     let options = Options {
         address: Some(address.parse().unwrap()),

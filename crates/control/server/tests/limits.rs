@@ -41,6 +41,7 @@ fn bed(limits: Limits, grants: &[&str]) -> Bed {
         keeper: None,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
+        learned: None,
     };
     let options = Options {
         address: Some("127.0.0.1:0".parse().unwrap()),

@@ -8,6 +8,7 @@
 //!
 //! * [`Runtime`] has what this interface has and P4Runtime has not: handles of entries, multicast nodes, priorities of which the
 //!   lowest wins. All else it asks of a [`Switch`], in P4Runtime's messages, so that both interfaces see the same state.
+//! * [`Notifications`] publishes digests over nanomsg, as BMv2 does.
 //! * [`serve`] answers calls on a port; [`Client`] makes one of them: a line of commands.
 //! * Names and numbers are those of `standard.thrift`, `simple_pre_lag.thrift` and `simple_switch.thrift` of BMv2 1.15.
 
@@ -20,6 +21,7 @@ mod codes;
 mod commands;
 mod handles;
 mod key;
+mod notifications;
 mod profiles;
 mod program;
 mod replication;
@@ -32,6 +34,7 @@ mod wire;
 pub use client::Client;
 pub use codes::Failure;
 pub use commands::{Line, are_commands, lines, only_shows};
+pub use notifications::Notifications;
 pub use runtime::Runtime;
 pub use server::{Serving, serve};
 pub use switch::{About, PortAbout, QueueChange, QueueLimit, Switch};

@@ -1,5 +1,6 @@
 //! What the interface is to.
 
+use crate::notifications::Notifications;
 use forebay_ir::Calculation;
 use forebay_p4runtime::Error;
 use forebay_pipeline::CrcParameters;
@@ -42,6 +43,9 @@ pub trait Switch {
     /// # Errors
     /// When there is none of this name, or a parameter has more bits than the CRC.
     fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String>;
+
+    /// What publishes its digests, if anything does.
+    fn notifications(&self) -> Option<&Notifications>;
 }
 
 /// Another limit for some queues.

@@ -150,6 +150,7 @@ fn serve(router: &Router, pipeline: Arc<Pipeline>) -> Result<Running, String> {
         keeper: None,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
+        learned: None,
     };
     let options = Options {
         address: Some("127.0.0.1:0".parse().map_err(|_| "no address")?),

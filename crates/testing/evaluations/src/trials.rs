@@ -189,6 +189,7 @@ impl Trials {
             effort,
             streams: Vec::new(),
             number: 0,
+            step: None,
         }
     }
 

@@ -25,6 +25,7 @@ pub mod density;
 pub mod device;
 pub mod entries;
 pub mod frames;
+pub mod gaps;
 pub mod impairment;
 pub mod messages;
 pub mod parser_paths;

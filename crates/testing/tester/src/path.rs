@@ -1,5 +1,6 @@
 //! What is measured of a stream at a port where it comes out.
 
+use crate::gaps::Gaps;
 use crate::histogram::Histogram;
 use crate::sequence::{Arrival, SequenceTracker};
 
@@ -27,6 +28,8 @@ pub struct Received {
 pub struct Path {
     /// Loss, duplication, reordering.
     pub sequence: SequenceTracker,
+    /// What is missing.
+    pub gaps: Gaps,
     /// From the intended time, frames that the machine disturbed left out.
     pub latency: Histogram,
     /// The same from the real sending time.
@@ -72,6 +75,9 @@ impl Path {
         let arrival = self.sequence.arrive(frame.number);
         if arrival == Arrival::Duplicate {
             return;
+        }
+        if arrival != Arrival::TooLate {
+            self.gaps.arrive(frame.number, frame.intended_ns);
         }
         self.bytes += frame.bytes as u64;
         self.note_flow(frame, arrival);

@@ -145,6 +145,13 @@ pub struct PathResults {
     /// Expected and not received.
     pub lost: u64,
     pub loss_ratio: f64,
+    /// When the first frame should have been sent, from the trial's start, that came after the last frame that was lost before it.
+    #[serde(default)]
+    pub last_loss_ns: Option<u64>,
+    /// Frames that were lost after the last one that came. Where some of a stream's frames come out elsewhere, this and the field before
+    /// count them as lost.
+    #[serde(default)]
+    pub lost_at_end: u64,
     pub duplicated: u64,
     pub reordering: ReorderingResults,
     /// From the intended sending time to the arrival. Frames disturbed by the machine are left out.
@@ -423,6 +430,8 @@ impl PathResults {
             received_gbps: gbps(received, path.bytes, seconds),
             lost,
             loss_ratio: lost as f64 / expected.max(1) as f64,
+            last_loss_ns: path.gaps.last_until_ns(),
+            lost_at_end: lost.saturating_sub(path.gaps.missing()),
             duplicated: path.sequence.duplicates(),
             latency: path.latency.summary(),
             latency_all: all.summary(),

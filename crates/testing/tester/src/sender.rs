@@ -9,6 +9,7 @@ use crate::messages::Messages;
 use crate::schedule::Schedule;
 use crate::stream::{Rate, Stream};
 use crate::tag::{NUMBER_MAX, TRIALS, Tag};
+use crate::trial::Step;
 use forebay_packet::Burst;
 
 /// A stream that is being sent.
@@ -17,6 +18,7 @@ pub struct Sender<'a> {
     index: u8,
     trial: u8,
     schedule: Option<Schedule>,
+    step: Option<Step>,
     works: Vec<f64>,
     due_ns: u64,
     /// Frames before are not measured, from here on none are sent.
@@ -105,6 +107,7 @@ impl<'a> Sender<'a> {
             index: index as u8,
             trial: (trial % TRIALS) as u8,
             schedule,
+            step: None,
             works: stream.works(),
             due_ns: 0,
             measured_from_ns: window.from_ns,
@@ -116,8 +119,23 @@ impl<'a> Sender<'a> {
             lateness: Histogram::default(),
             quarters: Quarters::new(window),
         };
-        sender.due_ns = sender.schedule.as_mut().map_or(0, Schedule::due_ns);
+        sender.due_ns = sender.scheduled_ns().unwrap_or(0);
         sender
+    }
+
+    /// The same with a change of the rate.
+    #[must_use]
+    pub fn with_step(mut self, step: Option<Step>) -> Sender<'a> {
+        self.step = step;
+        self.due_ns = self.scheduled_ns().unwrap_or(0);
+        self
+    }
+
+    /// When the schedule says that the next frame is due, if there is one.
+    #[inline]
+    fn scheduled_ns(&mut self) -> Option<u64> {
+        let due_ns = self.schedule.as_mut()?.due_ns();
+        Some(self.step.map_or(due_ns, |step| step.due_ns(due_ns)))
     }
 
     /// Frames that were given numbers so far.
@@ -160,8 +178,8 @@ impl<'a> Sender<'a> {
             self.number += 1;
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance(self.works[template]);
-                self.due_ns = schedule.due_ns();
             }
+            self.due_ns = self.scheduled_ns().unwrap_or(self.due_ns);
         }
     }
 
@@ -212,13 +230,17 @@ impl<'a> Sender<'a> {
 
     /// Frames that were due before the end and have not been sent.
     pub fn unsent(&mut self) -> u64 {
-        let Some(schedule) = &mut self.schedule else { return 0 };
+        if self.schedule.is_none() {
+            return 0;
+        }
         let mut unsent = 0;
         let (mut due_ns, mut number) = (self.due_ns, self.number);
         while due_ns < self.end_ns {
             unsent += u64::from(due_ns >= self.measured_from_ns);
-            schedule.advance(self.works[self.stream.frames.template_of(number)]);
-            due_ns = schedule.due_ns();
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance(self.works[self.stream.frames.template_of(number)]);
+            }
+            due_ns = self.scheduled_ns().unwrap_or(self.end_ns);
             number += 1;
         }
         unsent

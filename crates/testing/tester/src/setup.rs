@@ -152,6 +152,7 @@ impl Test {
             sample_ns: ns(self.file.sample_s),
             seed: self.file.seed,
             number: 0,
+            step: None,
         }
     }
 

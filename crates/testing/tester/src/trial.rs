@@ -56,6 +56,27 @@ pub struct Plan {
     pub seed: u64,
     /// Tells this trial from others with the same device.
     pub number: u64,
+    /// Where the rates of all streams change, if they do.
+    pub step: Option<Step>,
+}
+
+/// A change of all rates during a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// When, in nanoseconds from the beginning of the trial.
+    pub at_ns: u64,
+    /// What the rates are multiplied by from then on.
+    pub factor: f64,
+}
+
+impl Step {
+    /// When a frame is due that would be due at a time without the step.
+    pub(crate) fn due_ns(self, due_ns: u64) -> u64 {
+        match due_ns.checked_sub(self.at_ns) {
+            Some(after) => self.at_ns + (after as f64 / self.factor).round() as u64,
+            None => due_ns,
+        }
+    }
 }
 
 /// Is told how far a trial is.
@@ -201,7 +222,7 @@ impl<'a> Run<'a> {
         };
         let sender = |(index, stream): (usize, &'a Stream)| {
             let seed = plan.seed.wrapping_add(index as u64).wrapping_mul(0x9e37_79b9) ^ plan.number;
-            Sender::new(stream, index, plan.number, plan.scale, window, seed)
+            Sender::new(stream, index, plan.number, plan.scale, window, seed).with_step(plan.step)
         };
         let port_index = |number: u32| device.ports.iter().position(|port| port.number == number);
         let (mut path_at, mut results) = (Vec::new(), Vec::new());
@@ -496,6 +517,8 @@ impl<'a> Run<'a> {
             result.sent = sender.measured;
             result.sent.frames -= result.refused.min(result.sent.frames);
             result.lateness = std::mem::take(&mut sender.lateness);
+            let before = sender.all.frames - sender.measured.frames;
+            (result.paths.iter_mut()).for_each(|(_, _, path)| path.gaps.forget_before(before));
             if !self.was_stopped {
                 // Before frames that were not sent are counted, which moves the schedule on.
                 result.late_ns = sender.late_ns();

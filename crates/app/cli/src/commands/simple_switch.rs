@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::{Args, Command, FromArgMatches, Parser};
 use forebay_thrift::DEFAULT_PORT;
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 
 /// A command line of `forebay run`, as the program itself would read it.
 #[derive(Parser)]
@@ -44,11 +45,32 @@ fn run_as(arguments: &Arguments, kind: Kind) -> Result<Status> {
     }
 }
 
+/// The words that have digests published: where it was said, else at BMv2's usual place, if nobody listens there.
+fn notifications(plan: &Plan, kind: Kind) -> Vec<String> {
+    let path = format!("/tmp/bmv2-{}-notifications.ipc", plan.device_id);
+    let address = match &plan.notifications {
+        Some(address) => address.clone(),
+        None if UnixStream::connect(&path).is_ok() => {
+            output::message(&format!(
+                "{}: no digests are published, as another switch does so at {path}; --notifications-addr names another place\n",
+                kind.name()
+            ));
+            return Vec::new();
+        }
+        None => format!("ipc://{path}"),
+    };
+    let mut words = vec!["--notifications".to_string(), address];
+    if !plan.lines.words.iter().any(|word| word == "--device-id") {
+        words.extend(["--device-id".to_string(), plan.device_id.to_string()]);
+    }
+    words
+}
+
 fn start(plan: Plan, kind: Kind) -> Result<Status> {
     for note in &plan.lines.notes {
         output::message(&format!("{}: {note}\n", kind.name()));
     }
-    let mut words = plan.lines.words;
+    let mut words = plan.lines.words.clone();
     if plan.wants_thrift {
         let usual = format!("0.0.0.0:{DEFAULT_PORT}");
         match TcpListener::bind(&usual) {
@@ -58,6 +80,9 @@ fn start(plan: Plan, kind: Kind) -> Result<Status> {
                 kind.name()
             )),
         }
+    }
+    if words.iter().any(|word| word == "--thrift") {
+        words.extend(notifications(&plan, kind));
     }
     let extras = run::Extras {
         log: plan.log,

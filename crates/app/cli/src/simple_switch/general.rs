@@ -81,8 +81,9 @@ pub struct Arguments {
     json_version: bool,
     #[arg(long, value_name = "ADDRESS", hide = true)]
     nanolog: Option<String>,
-    #[arg(long, value_name = "ADDRESS", hide = true)]
-    notifications_addr: Option<String>,
+    /// Publish digests over nanomsg: ipc://PATH or tcp://HOST:PORT [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
+    #[arg(long, value_name = "ADDRESS")]
+    pub notifications_addr: Option<String>,
     #[arg(long, hide = true)]
     debugger: bool,
     #[arg(long, value_name = "ADDRESS", hide = true)]
@@ -191,11 +192,6 @@ impl Arguments {
                 "--nanolog",
                 self.nanolog.is_some(),
                 "--log-console and --log-file write a log",
-            ),
-            (
-                "--notifications-addr",
-                self.notifications_addr.is_some(),
-                "digests and idle entries come by P4Runtime",
             ),
             ("--debugger", self.debugger, debugger),
             ("--debugger-addr", self.debugger_addr.is_some(), no_nanomsg),

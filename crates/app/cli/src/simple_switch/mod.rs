@@ -95,6 +95,10 @@ pub struct Plan {
     pub delay: Duration,
     /// Whether Thrift is to be served on its usual port, if that is free: nobody has said where.
     pub wants_thrift: bool,
+    /// Where digests are to be published, if that was said.
+    pub notifications: Option<String>,
+    /// The number of the switch.
+    pub device_id: u64,
 }
 
 /// What to do.
@@ -151,6 +155,8 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
         delay: Duration::from_secs(arguments.use_files.map_or(0, |seconds| seconds.max(0) as u64)),
         // A switch that reads files ends with them, and nobody comes.
         wants_thrift: kind == Kind::Plain && arguments.thrift_port.is_none() && arguments.use_files.is_none(),
+        notifications: arguments.notifications_addr.clone(),
+        device_id: arguments.device_id,
         lines,
     })))
 }

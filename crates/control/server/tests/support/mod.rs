@@ -43,6 +43,7 @@ pub fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
         keeper,
         ports: Vec::new(),
         enable_port: Box::new(|_, _| ()),
+        learned: None,
     };
     let options = Options {
         address: Some("127.0.0.1:0".parse().unwrap()),

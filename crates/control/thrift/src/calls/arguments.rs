@@ -60,6 +60,15 @@ impl Arguments<'_> {
         }
     }
 
+    /// `list<i32>`
+    pub(super) fn numbers(&self, number: i16) -> Result<Vec<i32>, Failure> {
+        let numbers = self.list(number)?.iter().map(|value| match value {
+            Value::I32(value) => Ok(*value),
+            _ => Err(missing(number, "list of i32")),
+        });
+        numbers.collect()
+    }
+
     pub(super) fn fields(&self, number: i16) -> Result<&Fields, Failure> {
         match self.0.get(number) {
             Some(Value::Struct(fields)) => Ok(fields),

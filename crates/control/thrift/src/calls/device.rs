@@ -13,6 +13,7 @@ use forebay_ir::CustomCrc;
 use forebay_p4runtime::{Code, Error};
 use forebay_pipeline::CrcParameters;
 use forebay_shell::catalog::{Named, find};
+use std::time::Duration;
 
 pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
     let refused = |family, message: &str| Err(Failure::refused(family, &refusal(message)));
@@ -33,7 +34,7 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
             "programs are pushed over P4Runtime, as `forebay ctl pipeline push` does",
         ),
         "bm_learning_ack" | "bm_learning_ack_buffer" | "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
-            Err(INVALID_LIST_NAME.because("digests come over P4Runtime"))
+            learn(runtime, method, arguments)
         }
         "bm_set_crc16_custom_parameters" => set_crc(runtime, CustomCrc::Crc16, arguments),
         "bm_set_crc32_custom_parameters" => set_crc(runtime, CustomCrc::Crc32, arguments),
@@ -48,6 +49,28 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         | "set_egress_priority_queue_rate" => limit_queues(runtime, method, arguments),
         _ => return None,
     })
+}
+
+/// What a controller says of digests, which it gets over nanomsg.
+fn learn<S: Switch>(runtime: &Runtime<S>, method: &str, arguments: &Arguments) -> Answer {
+    let notifications = runtime.switch.notifications().ok_or_else(|| {
+        INVALID_LIST_NAME
+            .because("digests are not published: `forebay run --notifications`, or they come over P4Runtime")
+    })?;
+    let list = arguments.i32(2)?;
+    match method {
+        "bm_learning_ack" => {
+            let places = arguments.numbers(4)?;
+            notifications.acknowledge(list, arguments.i64(3)? as u64, Some(&places));
+        }
+        "bm_learning_ack_buffer" => notifications.acknowledge(list, arguments.i64(3)? as u64, None),
+        "bm_learning_set_timeout" => {
+            let ms = u64::try_from(arguments.i32(3)?).unwrap_or(0);
+            notifications.set_timeout(list, Duration::from_millis(ms));
+        }
+        _ => notifications.set_buffer_size(list, usize::try_from(arguments.i32(3)?).unwrap_or(1)),
+    }
+    Ok(None)
 }
 
 /// `BmCrc16Config` and `BmCrc32Config`
@@ -102,6 +125,10 @@ fn about<S: Switch>(runtime: &Runtime<S>) -> Value {
     let fields = Fields::default()
         .with(1, Value::I64(about.device_id as i64))
         .with(2, Value::I32(i32::from(about.thrift_port)));
+    let fields = match runtime.switch.notifications() {
+        Some(notifications) => fields.with(3, Value::text(notifications.address())),
+        None => fields,
+    };
     Value::Struct(fields)
 }
 

@@ -453,10 +453,14 @@ fn ports<S: Switch>(runtime: &Runtime<S>) -> String {
 
 fn info<S: Switch>(runtime: &Runtime<S>) -> String {
     let about = runtime.switch.about();
+    let socket = runtime
+        .switch
+        .notifications()
+        .map(|notifications| notifications.address().to_string());
     let rows = [
         ("device_id", about.device_id.to_string()),
         ("thrift_port", about.thrift_port.to_string()),
-        ("notifications_socket", "None".to_string()),
+        ("notifications_socket", socket.unwrap_or_else(|| "None".to_string())),
         ("elogger_socket", "None".to_string()),
         ("debugger_socket", "None".to_string()),
     ];

@@ -31,6 +31,7 @@ pub fn text(results: &Results) -> String {
     }
     if !results.rfc2544.is_empty() {
         sizes(&results.rfc2544, &mut out);
+        recoveries(&results.rfc2544, &mut out);
     }
     if let Some(found) = &results.rfc2889 {
         bridge(found, &mut out);
@@ -135,6 +136,33 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
             time((burst.corrected_buffer_s * 1e9) as u64),
             limit(size.limited_by)
         );
+    }
+}
+
+/// System recovery, a line for each frame size that has it.
+fn recoveries(sizes: &[SizeResults], out: &mut String) {
+    for size in sizes {
+        let Some(recovery) = &size.recovery else { continue };
+        let after = format!(
+            "{:>6}  recovery after {}",
+            size.frame_bytes,
+            rate(recovery.overload_pps)
+        );
+        let times = recovery.each_ns.len();
+        let mut found = match recovery.mean_ns {
+            Some(mean) => format!("{}, mean of {times}", time(mean as u64)),
+            None => "not found".to_string(),
+        };
+        if recovery.without_loss > 0 {
+            let _ = write!(found, "; {} times the overload lost nothing", recovery.without_loss);
+        }
+        if recovery.not_recovered > 0 {
+            let _ = write!(found, "; {} times frames were lost to the end", recovery.not_recovered);
+        }
+        if recovery.is_late {
+            found.push_str("; sender late");
+        }
+        let _ = writeln!(out, "{after}: {found}");
     }
 }
 

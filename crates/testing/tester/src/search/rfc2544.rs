@@ -7,8 +7,9 @@
 //! | latency (§26.2, RFC 8219 §7.2) | of every frame, at 10, 50, 90 and 100 % of the throughput |
 //! | frame loss rate (§26.3) | at 100, 90, 80, ... % of the highest load, until two loads in a row lose nothing |
 //! | back-to-back frames (RFC 9004) | the longest burst at the highest load without loss, 50 times; buffer time, corrected by what was forwarded meanwhile |
+//! | system recovery (§26.5) | 60 s at 110 % of the throughput, then half of that load: from then until the last frame that is lost was due, 10 times |
 //!
-//! System recovery (§26.5) and reset (§26.6) are not tested.
+//! Reset (§26.6) is not tested.
 
 use super::goal::Goal;
 use super::mlr::{Confirmation, Limits, search_and_confirm};
@@ -16,7 +17,7 @@ use super::{LimitedBy, SearchResults};
 use crate::histogram::Distribution;
 use crate::results::TrialResults;
 use crate::run::Session;
-use crate::trial::{Plan, Progress};
+use crate::trial::{Plan, Progress, Step};
 use serde::{Deserialize, Serialize};
 
 /// Sizes of RFC 2544 §9.1 without check sequence.
@@ -29,6 +30,12 @@ const LATENCY_SHARES: [f64; 4] = [0.1, 0.5, 0.9, 1.0];
 const TRIAL_S: f64 = 60.0;
 const BURST_S: f64 = 2.0;
 const BURST_SEARCHES: f64 = 50.0;
+
+/// The load before recovery, as a share of the throughput, and after it, as a share of that load. How often it is repeated, before it is
+/// scaled.
+const OVERLOAD: f64 = 1.1;
+const RELIEF: f64 = 0.5;
+const RECOVERIES: f64 = 10.0;
 
 /// The results for a frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +52,9 @@ pub struct SizeResults {
     #[serde(default)]
     pub loss_late: Vec<f64>,
     pub back_to_back: BackToBack,
+    /// None when no load is above the throughput, or there is none without loss.
+    #[serde(default)]
+    pub recovery: Option<Recovery>,
     pub search: SearchResults,
 }
 
@@ -86,6 +96,26 @@ pub struct BackToBack {
     pub corrected_buffer_s: f64,
 }
 
+/// How long a device goes on losing frames when an overload has ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Recovery {
+    pub overload_pps: f64,
+    /// The load after it.
+    pub relieved_pps: f64,
+    /// How long each of the two lasts.
+    pub seconds: f64,
+    /// From the end of the overload until the last lost frame was due, of each time; 0 when none was lost then.
+    pub each_ns: Vec<u64>,
+    pub mean_ns: Option<f64>,
+    /// Times that say nothing, since the overload lost no frame.
+    pub without_loss: u32,
+    /// Times in which frames were lost to the end.
+    pub not_recovered: u32,
+    /// Whether the sender was late: the load was not reached.
+    pub is_late: bool,
+}
+
 /// What is searched, with trials of scaled length.
 pub fn goals(scale: f64) -> Vec<Goal> {
     let goals = Goal::named("rfc2544").unwrap_or_default();
@@ -115,6 +145,7 @@ pub fn test_size(
         loss: Vec::new(),
         loss_late: Vec::new(),
         back_to_back: BackToBack::default(),
+        recovery: None,
         search: found,
     };
     if let Some(throughput) = results.throughput_pps {
@@ -130,7 +161,61 @@ pub fn test_size(
     })?;
     let throughput = results.throughput_pps.unwrap_or(0.0);
     results.back_to_back = back_to_back(session, limits.max_pps, throughput, scale, progress)?;
+    let overload = (OVERLOAD * throughput).min(limits.max_pps);
+    if throughput > 0.0 && overload > throughput {
+        results.recovery = Some(recovery(session, overload, seconds, scale, progress)?);
+    }
     Ok(results)
+}
+
+fn recovery(
+    session: &mut Session<'_>,
+    overload_pps: f64,
+    seconds: f64,
+    scale: f64,
+    progress: &mut dyn Progress,
+) -> Result<Recovery, String> {
+    let mut recovery = Recovery {
+        overload_pps,
+        relieved_pps: RELIEF * overload_pps,
+        seconds,
+        ..Recovery::default()
+    };
+    let times = (RECOVERIES * scale).ceil().clamp(1.0, RECOVERIES) as usize;
+    for _ in 0..times {
+        let plan = session.plan_at(overload_pps, 2.0 * seconds)?;
+        let relieved_ns = plan.duration_ns / 2;
+        let plan = Plan {
+            warm_up_ns: 0,
+            sample_ns: 0,
+            step: Some(Step {
+                at_ns: relieved_ns,
+                factor: RELIEF,
+            }),
+            ..plan
+        };
+        let trial = session.trial(plan, progress)?;
+        recovery.is_late |= trial.is_late();
+        recovery.note(&trial, relieved_ns);
+    }
+    let count = recovery.each_ns.len();
+    let sum: u64 = recovery.each_ns.iter().sum();
+    recovery.mean_ns = (count > 0).then(|| sum as f64 / count as f64);
+    Ok(recovery)
+}
+
+impl Recovery {
+    fn note(&mut self, trial: &TrialResults, relieved_ns: u64) {
+        let paths = || trial.streams.iter().flat_map(|stream| &stream.paths);
+        if trial.lost() == 0 {
+            self.without_loss += 1;
+        } else if paths().any(|path| path.lost_at_end > 0) {
+            self.not_recovered += 1;
+        } else {
+            let last = paths().filter_map(|path| path.last_loss_ns).max().unwrap_or(0);
+            self.each_ns.push(last.saturating_sub(relieved_ns));
+        }
+    }
 }
 
 /// A trial at a load, for some seconds.

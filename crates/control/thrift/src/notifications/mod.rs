@@ -1,0 +1,130 @@
+//! Digests as BMv2 publishes them: messages over nanomsg, which its controllers unpack.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0 to 3 | `LEA\|` |
+//! | 4 to 11 | the number of the switch |
+//! | 12 to 15 | the context: 0 |
+//! | 16 to 19 | the list: the digest's place in the program, from 1 on |
+//! | 20 to 27 | the buffer, to be acknowledged |
+//! | 28 to 31 | how many samples follow |
+//! | then | samples one after another: their fields, each in whole bytes, the most significant first |
+//!
+//! Numbers before the samples are little-endian, as on the machines that BMv2 runs on. A sample that was sent is not sent again until its buffer is
+//! acknowledged.
+
+mod list;
+mod publisher;
+
+use forebay_pipeline::DigestMessage;
+use list::{Buffer, LearnList};
+use publisher::Publisher;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often time-outs of buffers are looked at, and what subscribers were too slow for.
+const TICK: Duration = Duration::from_millis(20);
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Notifications {
+    publisher: Publisher,
+    device_id: u64,
+    lists: Mutex<HashMap<i32, LearnList>>,
+}
+
+impl Notifications {
+    /// Listens at `ipc://PATH` or `tcp://HOST:PORT`.
+    ///
+    /// # Errors
+    /// When the address is neither, or taken.
+    pub fn bind(address: &str, device_id: u64) -> io::Result<Notifications> {
+        Ok(Notifications {
+            publisher: Publisher::bind(address)?,
+            device_id,
+            lists: Mutex::default(),
+        })
+    }
+
+    /// The address for subscribers.
+    pub fn address(&self) -> &str {
+        self.publisher.address()
+    }
+
+    /// Takes subscribers, and publishes buffers whose time is over, in threads of its own.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn serve(self: &Arc<Self>) -> io::Result<()> {
+        let accepting = Arc::clone(self);
+        let accept = move || accepting.publisher.accept();
+        thread::Builder::new().name("subscribers".to_string()).spawn(accept)?;
+        let of_timer = Arc::downgrade(self);
+        let tick = move || {
+            while let Some(notifications) = of_timer.upgrade() {
+                notifications.tick(Instant::now());
+                drop(notifications);
+                thread::sleep(TICK);
+            }
+        };
+        thread::Builder::new().name("notifications".to_string()).spawn(tick)?;
+        Ok(())
+    }
+
+    /// The program has sent a digest.
+    pub fn digest(&self, message: &DigestMessage) {
+        let mut sample = Vec::new();
+        for value in &message.values {
+            sample.extend(value.to_bytes_be());
+        }
+        let number = message.digest.0 as i32 + 1;
+        let mut lists = self.lists();
+        let full = lists.entry(number).or_default().add(sample, Instant::now());
+        // Published under the lock: buffers are sent in their order.
+        full.iter().for_each(|buffer| self.publish(number, buffer));
+    }
+
+    /// A controller has dealt with samples of a buffer, all of them when none are named.
+    pub(crate) fn acknowledge(&self, list: i32, buffer: u64, samples: Option<&[i32]>) {
+        if let Some(list) = self.lists().get_mut(&list) {
+            list.acknowledge(buffer, samples);
+        }
+    }
+
+    /// How long a buffer that is not full waits; for ever when it is 0.
+    pub(crate) fn set_timeout(&self, list: i32, timeout: Duration) {
+        self.lists().entry(list).or_default().timeout = timeout;
+    }
+
+    /// How many samples a buffer has.
+    pub(crate) fn set_buffer_size(&self, number: i32, samples: usize) {
+        let mut lists = self.lists();
+        let full = lists.entry(number).or_default().resize(samples);
+        full.iter().for_each(|buffer| self.publish(number, buffer));
+    }
+
+    fn tick(&self, now: Instant) {
+        self.publisher.flush();
+        for (number, list) in self.lists().iter_mut() {
+            list.over(now).iter().for_each(|buffer| self.publish(*number, buffer));
+        }
+    }
+
+    fn publish(&self, list: i32, buffer: &Buffer) {
+        let mut message = b"LEA|".to_vec();
+        message.extend(self.device_id.to_le_bytes());
+        message.extend(0i32.to_le_bytes());
+        message.extend(list.to_le_bytes());
+        message.extend(buffer.number.to_le_bytes());
+        message.extend((buffer.samples.len() as u32).to_le_bytes());
+        message.extend(buffer.samples.iter().flatten());
+        self.publisher.publish(&message);
+    }
+
+    fn lists(&self) -> MutexGuard<'_, HashMap<i32, LearnList>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
