@@ -50,9 +50,14 @@ struct Crc32 {
 
 exception Refused { 1: i32 code }
 
+struct Info { 1: i64 device_id, 2: i32 thrift_port, 3: optional string notifications_socket }
 struct Session { 1: optional i32 port, 2: optional i32 mgid }
 
 service Standard {
+  Info bm_mgmt_get_info() throws (1: Refused error)
+  void bm_learning_ack_buffer(1: i32 cxt_id, 2: i32 list_id, 3: i64 buffer_id) throws (1: Refused error)
+  void bm_learning_set_buffer_size(1: i32 cxt_id, 2: i32 list_id, 3: i32 nb_samples) throws (1: Refused error)
+  void bm_learning_set_timeout(1: i32 cxt_id, 2: i32 list_id, 3: i32 timeout_ms) throws (1: Refused error)
   i64 bm_mt_get_num_entries(1: i32 cxt_id, 2: string table_name) throws (1: Refused ouch),
   void bm_mt_clear_entries(1: i32 cxt_id, 2: string table_name, 3: bool reset_default_entry) throws (1: Refused ouch),
   i32 bm_mt_add_entry(1: i32 cxt_id, 2: string table_name, 3: list<Param> match_key, 4: string action_name,

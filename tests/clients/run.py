@@ -41,7 +41,7 @@ CLIENTS = {
         "grpcio-health-checking==1.48.2",
         "grpcio-reflection==1.48.2",
     ],
-    "thrift": ["thriftpy2==0.7.1"],
+    "thrift": ["thriftpy2==0.7.1", "pynng==0.9.0"],
     "snappi": ["snappi==1.62.0"],
     "baselines": ["os-ken==4.2.2"],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],

@@ -1,4 +1,4 @@
-"""BMv2's control interface over Thrift, by a client that knows nothing of Forebay: thriftpy2.
+"""BMv2's control interface over Thrift, by clients that know nothing of Forebay: thriftpy2, and pynng for digests over nanomsg.
 
 Beside it the commands of simple_switch_CLI: from a file before the switch starts, and by `simple_switch_CLI` while it runs.
 """
@@ -6,9 +6,11 @@ Beside it the commands of simple_switch_CLI: from a file before the switch start
 import hashlib
 import json
 import pathlib
+import struct
 import subprocess
 import tempfile
 
+import pynng
 import thriftpy2
 from testbed import FOREBAY, HERE, Wire, command, ethernet, expect, wait_for
 from thriftpy2.protocol import TBinaryProtocolFactory, TMultiplexedProtocolFactory
@@ -17,6 +19,7 @@ from thriftpy2.transport import TBufferedTransportFactory
 
 bmv2 = thriftpy2.load(str(HERE / "bmv2.thrift"), module_name="bmv2_thrift")
 PORT = 9090
+DEVICE = 77
 FORWARDING = "EntityIngress.forwarding"
 
 COMMANDS = """
@@ -127,6 +130,48 @@ def hashes(client):
         expect(refused == code, f"parameters of hashes that there are not: error {code}")
 
 
+def digests(client, wires):
+    """As controllers of courses do it: the address from the switch, then messages of BMv2, each acknowledged."""
+    address = client.bm_mgmt_get_info().notifications_socket
+    expect(address == f"ipc:///tmp/bmv2-{DEVICE}-notifications.ipc", "the address of notifications is BMv2's")
+    with pynng.Sub0(dial=address, topics=b"", recv_timeout=5000) as subscriber:
+        # A subscriber is there once a message reaches it: until then it is only on its way.
+        for attempt in range(50):
+            wires[1].send(ethernet(0x0A, 0x40 + attempt))
+            subscriber.recv_timeout = 200
+            try:
+                message = subscriber.recv()
+                break
+            except pynng.Timeout:
+                continue
+        else:
+            expect(False, "digests are published")
+        topic, device, context, learned, buffer, count = struct.unpack("<4sQiiQi", message[:32])
+        expect((topic, device, context, learned, count) == (b"LEA|", DEVICE, 0, 1, 1), "in the head that BMv2 gives them")
+        source, port = message[32:38], int.from_bytes(message[38:], "big")
+        expect(source[-1] >= 0x40 and port == 1 and len(message) == 40, "with fields in whole bytes")
+        wires[1].send(ethernet(0x0A, source[-1]))
+        expect_nothing(subscriber, "a sample is not sent again")
+        client.bm_learning_ack_buffer(0, learned, buffer)
+        wires[1].send(ethernet(0x0A, source[-1]))
+        subscriber.recv_timeout = 5000
+        expect(subscriber.recv()[32:38] == source, "until its buffer is acknowledged")
+        client.bm_learning_set_timeout(0, learned, 300)
+        client.bm_learning_set_buffer_size(0, learned, 10)
+        for number in range(3):
+            wires[1].send(ethernet(0x0A, 0x90 + number))
+        expect(struct.unpack("<i", subscriber.recv()[28:32]) == (3,), "a buffer that is not full goes when its time is over")
+
+
+def expect_nothing(subscriber, what):
+    subscriber.recv_timeout = 500
+    try:
+        subscriber.recv()
+        expect(False, what)
+    except pynng.Timeout:
+        expect(True, what)
+
+
 def others(client):
     replication, switch = connect(bmv2.Replication, "simple_pre_lag"), connect(bmv2.SimpleSwitch, "simple_switch")
     replication.bm_mc_mgrp_create(0, 6)
@@ -164,13 +209,14 @@ def main():
         (folder / "s1-commands.txt").write_text(COMMANDS)
         ports = [f"{port}@{wire.near}" for port, wire in wires.items()]
         program, commands = str(HERE / "entities.p4"), str(folder / "s1-commands.txt")
-        process = subprocess.Popen([str(link), "-i", *ports, "--entries", commands, program])
+        process = subprocess.Popen([str(link), "-i", *ports, "--device-id", str(DEVICE), "--entries", commands, program])
         try:
             wait_for(f"127.0.0.1:{PORT}")
             client = connect(bmv2.Standard, "standard")
             tables(client, wires)
             profiles(client)
             arrays(client)
+            digests(client, wires)
             others(client)
             by_command(folder)
         finally:

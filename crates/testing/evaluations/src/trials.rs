@@ -189,7 +189,6 @@ impl Trials {
             effort,
             streams: Vec::new(),
             number: 0,
-            step: None,
         }
     }
 
@@ -266,6 +265,7 @@ impl Trials {
             sample_ns: 0,
             seed: 1,
             number: self.number,
+            step: None,
         };
         let Trials {
             streams, device, clock, ..
