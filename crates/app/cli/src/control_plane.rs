@@ -15,7 +15,7 @@ use forebay_pipeline::{DROP_PORT, DigestMessage, PORTABLE_CPU_PORT, Pipeline};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::Update;
-use forebay_server::{Access, Address, AddressError, DEFAULT_PORT, Grant, Link, Options, Tls};
+use forebay_server::{Access, Address, AddressError, DEFAULT_PORT, Grant, Learned, Link, Options, Tls};
 use forebay_thrift::{Notifications, Serving};
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
@@ -241,10 +241,9 @@ impl ControlOptions {
                 .with_context(|| format!("--notifications: cannot listen on {address}"))
         });
         let notifications = notifications.transpose()?;
-        let learned = notifications.clone().map(|notifications| {
-            Box::new(move |message: &DigestMessage| notifications.digest(message))
-                as Box<dyn Fn(&DigestMessage) + Send + Sync>
-        });
+        let learned = notifications
+            .clone()
+            .map(|notifications| Box::new(move |message: &DigestMessage| notifications.digest(message)) as Learned);
         let sandbox = self.sandbox.clone();
         let options = ServeOptions {
             server: Options {

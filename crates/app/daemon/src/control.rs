@@ -5,9 +5,8 @@ use crate::gates::Gates;
 use crate::program_slot::ProgramSlot;
 use crate::start::Start;
 use forebay_p4runtime::{Now, Settings};
-use forebay_pipeline::DigestMessage;
 use forebay_ports::Clock;
-use forebay_server::{CpuPort, DigestSender, Environment, Link, Options, PortStatus, Running};
+use forebay_server::{CpuPort, DigestSender, Environment, Learned, Link, Options, PortStatus, Running};
 use forebay_switch::PortReport;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -30,7 +29,7 @@ pub struct ServeOptions {
     /// Called once the server listens, before there are threads that serve.
     pub confine: Confine,
     /// Is told every digest: see [`Environment::learned`].
-    pub learned: Option<Box<dyn Fn(&DigestMessage) + Send + Sync>>,
+    pub learned: Option<Learned>,
 }
 
 /// What stands between a switch and the server; made before the switch, since it is a port of it.

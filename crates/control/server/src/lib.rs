@@ -44,7 +44,7 @@ pub use forebay_protocol::{Address, AddressError, DEFAULT_PORT};
 pub use limits::Limits;
 pub use link::{CpuPort, DigestSender, Link, link};
 pub use local::{Local, LocalPort};
-pub use shared::Environment;
+pub use shared::{Environment, Learned};
 pub use tls::Tls;
 
 use call_counts::CallCounts;

@@ -26,6 +26,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// How long workers may take to let go of a program.
 const RETIRING_MAX: Duration = Duration::from_secs(60);
 
+/// Is told digests.
+pub type Learned = Box<dyn Fn(&DigestMessage) + Send + Sync>;
+
 /// What the server asks of the program that it runs in.
 pub struct Environment {
     /// The time.
@@ -43,7 +46,7 @@ pub struct Environment {
     /// Enables or disables one of them.
     pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
     /// Is told every digest, besides controllers of P4Runtime. It must not wait.
-    pub learned: Option<Box<dyn Fn(&DigestMessage) + Send + Sync>>,
+    pub learned: Option<Learned>,
 }
 
 /// See the [module](self).
