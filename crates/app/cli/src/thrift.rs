@@ -1,5 +1,6 @@
 //! BMv2's control interface: of a switch that runs, and of one that is about to.
 
+use crate::output;
 use anyhow::{Context, Result, bail};
 use forebay_daemon::QueueControl;
 use forebay_ir::Calculation;
@@ -189,7 +190,8 @@ impl Switch for OfDevice<'_> {
     }
 }
 
-/// Does the commands of a file that configure a switch; those that only show something are passed over.
+/// Does the commands of a file that configure a switch; those that only show something are passed over. An entry that is there already stays
+/// as it is, with a warning: files that were tried with BMv2 have such lines.
 ///
 /// # Errors
 /// All commands that cannot be done, a line each, with their numbers in the file.
@@ -199,8 +201,17 @@ pub fn apply(file: &str, lines: &[Line], device: &mut Device, queues: &QueueCont
     let commands = lines.iter().filter(|line| !only_shows(&line.text));
     let mut mistakes: Vec<String> = commands
         .filter_map(|line| {
-            let failure = runtime.command(&line.text).err()?.to_string();
-            Some(format!("{file}:{}: {}", line.number, failure.replace('\n', "\n    ")))
+            let failure = runtime.command(&line.text).err()?;
+            let said = format!(
+                "{file}:{}: {}",
+                line.number,
+                failure.to_string().replace('\n', "\n    ")
+            );
+            if failure.is_of_known_entry() {
+                output::warning(&said);
+                return None;
+            }
+            Some(said)
         })
         .collect();
     if mistakes.is_empty() {

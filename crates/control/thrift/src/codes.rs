@@ -144,6 +144,11 @@ impl Failure {
         }
     }
 
+    /// Whether the table has the entry already.
+    pub fn is_of_known_entry(&self) -> bool {
+        self.declared == Some(DUPLICATE_ENTRY)
+    }
+
     /// With more to say.
     pub fn and(mut self, more: &str) -> Failure {
         self.message.push_str(more);
