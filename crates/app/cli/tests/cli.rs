@@ -570,9 +570,22 @@ fn a_command_that_adds_an_entry_again_is_passed_over_with_a_warning() {
     let folder = folder();
     let lines = "table_add ports forward 1 => 2\ntable_add ports forward 1 => 3\n";
     let commands = write(folder.path(), "commands.txt", lines);
-    let ran = forebay(&["trace", PORT_FORWARD, "--port", "1", "--hex", "00", "--entries", &commands]);
+    let ran = forebay(&[
+        "trace",
+        PORT_FORWARD,
+        "--port",
+        "1",
+        "--hex",
+        "00",
+        "--entries",
+        &commands,
+    ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("warning") && ran.stderr.contains("commands.txt:2:"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("warning") && ran.stderr.contains("commands.txt:2:"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stdout.contains("packet leaves port 2"), "{}", ran.stdout);
 }
 

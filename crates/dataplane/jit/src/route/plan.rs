@@ -29,6 +29,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The most nodes of a plan.
 pub(super) const NODES_MAX: usize = 1_000;
 
+/// The most nodes of a plan that wanted paths, and what is below them, may add to [`NODES_MAX`].
+const NODES_BELOW_WANTED_MAX: usize = 1_000;
+
 /// The most paths of a plan: each has its own copy of the controls.
 pub(super) const LEAVES_MAX: usize = 64;
 
@@ -182,6 +185,10 @@ struct Way {
     /// See [`Node::bits_assured`].
     bits_assured: u64,
     id: WayId,
+    /// The rank of the wanted path that this is, or the longest that it begins with. Packets leave a compiled tree
+    /// where it ends, so what is wanted is often the beginning of a path: nodes below it save compiling once for
+    /// every branch.
+    rank: Option<usize>,
 }
 
 /// The point at which the parser continues: a statement of a block.
@@ -281,6 +288,8 @@ struct Planner<'a> {
     step_limit: u64,
     /// Paths that are to be in the plan, with their rank.
     wanted: BTreeMap<WayId, usize>,
+    /// The number of nodes of wanted paths and of those below them.
+    below_wanted: usize,
     /// The number of nodes that have been processed.
     looked_at: usize,
     /// Nodes that have not been processed, each with the point at which it begins.
@@ -304,6 +313,7 @@ impl<'a> Planner<'a> {
             varbits: varbits(program),
             step_limit,
             wanted: BTreeMap::new(),
+            below_wanted: 0,
             looked_at: 0,
             pending: VecDeque::new(),
             accepting: Vec::new(),
@@ -330,6 +340,7 @@ impl<'a> Planner<'a> {
             is_rejected: false,
             bits_assured: 0,
             id: WayId::START,
+            rank: None,
         };
         self.node(BlockId(0), way, 0);
         while let Some((id, place, way)) = self.pending.pop_front() {
@@ -343,8 +354,10 @@ impl<'a> Planner<'a> {
     /// A node for the tree from a block on, to which the branch with this number leads. Nodes are processed in the
     /// order in which they are made, so it is known here whether this one is beyond the limit.
     fn node(&mut self, block: BlockId, way: Way, branch: usize) -> NodeId {
+        let id = way.id.then(branch);
         let way = Way {
-            id: way.id.then(branch),
+            id,
+            rank: self.wanted.get(&id).copied().or(way.rank),
             ..way
         };
         self.node_at(Place { block, statement: 0 }, way)
@@ -353,7 +366,11 @@ impl<'a> Planner<'a> {
     /// A node for the tree from a statement on. The path has its name already.
     fn node_at(&mut self, place: Place, way: Way) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
-        let is_within = self.looked_at + self.pending.len() < NODES_MAX || self.wanted.contains_key(&way.id);
+        let is_wanted = self.wanted.contains_key(&way.id);
+        let is_within = is_wanted
+            || self.looked_at + self.pending.len() < NODES_MAX
+            || (way.rank.is_some() && self.below_wanted < NODES_BELOW_WANTED_MAX);
+        self.below_wanted += usize::from(way.rank.is_some());
         let next = if is_within {
             Next::BailOut(BailOut::TooLarge)
         } else {
@@ -389,12 +406,16 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans the flows after the parser: first for wanted paths, then for others, shorter ones first. Paths on which
-    /// the parser rejects are planned only if they are wanted: many programs have one for each state, and few packets
-    /// take them.
+    /// Plans the flows after the parser: first for wanted paths, then for paths below a wanted one, then for others,
+    /// shorter ones first. Paths on which the parser rejects are planned only if they are wanted: many programs have
+    /// one for each state, and few packets take them.
     fn leaves(&mut self) {
         let mut accepting = std::mem::take(&mut self.accepting);
-        accepting.sort_by_key(|(_, way)| self.wanted.get(&way.id).copied().unwrap_or(usize::MAX));
+        accepting.sort_by_key(|(_, way)| match (self.wanted.get(&way.id), way.rank) {
+            (Some(rank), _) => (0, *rank),
+            (None, Some(rank)) => (1, rank),
+            (None, None) => (2, 0),
+        });
         for (id, way) in accepting {
             let is_left_out = way.is_rejected && !self.wanted.contains_key(&way.id);
             self.plan.nodes[id.0].next = match is_left_out {
