@@ -44,6 +44,14 @@ def write_capture(path, frames):
 
 
 @dataclasses.dataclass
+class Rate:
+    """What was measured: packets, or new flows, a second, and the share of the packets that took specialised code (None: not counted)."""
+
+    per_s: float
+    specialised_share: float | None
+
+
+@dataclasses.dataclass
 class Row:
     """A rate: packets a second of `flows` known flows, or new flows a second."""
 
@@ -57,21 +65,23 @@ class Row:
     is_of_new_flows: bool = False
 
     def measured(self, binary):
-        """Packets, or new flows, a second: the median of five turns, or one that is so short that each packet is the first of its flow."""
+        """The `Rate`: the median of five turns, or one that is so short that each packet is the first of its flow."""
         if self.is_of_new_flows:
             # With the warm-up before it, which is as long, there are frames of new flows for two million a second.
-            return self.turns(binary, 1, self.flows // 5000)[0]
+            return self.turns(binary, 1, self.flows // 5000)
         # The first turns, in which flows are learnt, are long.
-        return statistics.median(self.turns(binary, 5, 300 + self.flows // 30))
+        return self.turns(binary, 5, 300 + self.flows // 30)
 
     def turns(self, binary, count, milliseconds):
-        """Packets a second that leave, by turn of `forebay bench`."""
+        """The median of the packets a second that leave in the turns of `forebay bench`."""
         words = [binary, "bench", self.program, "--entries", self.entries, "--pcap", self.capture, "--ports", self.ports, "--json"]
         words += [*self.options, "--rounds", str(count), "--round-ms", str(milliseconds)]
         done = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         contender = json.loads(done.stdout)["rows"][0]["contenders"][0]
         assert contender["transmitted_per_s"] > 0, f"{self.name}: no packet leaves"
-        return contender["rounds"]
+        fast = contender["fast_path_share"]
+        specialised = None if fast is None else fast - (contender.get("general_code_share") or 0)
+        return Rate(statistics.median(contender["rounds"]), specialised)
 
 
 def add_options(parser):
@@ -86,11 +96,14 @@ def report(rows, arguments):
     for row in rows:
         rate = row.measured(arguments.forebay)
         other = arguments.against and row.measured(arguments.against)
+        share = rate.specialised_share
         if arguments.json:
-            print(json.dumps({"name": row.name, "per_s": rate, "against_per_s": other or None}), flush=True)
+            against = other.per_s if other else None
+            print(json.dumps({"name": row.name, "per_s": rate.per_s, "specialised_share": share, "against_per_s": against}), flush=True)
             continue
-        compared = f", {rate / other:.2f} of the other's {in_words(other, row)}" if other else ""
-        print(f"{row.name}: {in_words(rate, row)}{compared}", flush=True)
+        compared = f", {rate.per_s / other.per_s:.2f} of the other's {in_words(other, row)}" if other else ""
+        slower = f" ({share:.0%} of the packets in specialised code)" if share is not None and share < 0.99 else ""
+        print(f"{row.name}: {in_words(rate, row)}{slower}{compared}", flush=True)
 
 
 def main(documentation, add_own_options, rows):
@@ -103,4 +116,4 @@ def main(documentation, add_own_options, rows):
 
 
 def in_words(rate, row):
-    return f"{rate:,.0f} a second" if row.is_of_new_flows else f"{rate / 1e6:.1f} Mpps"
+    return f"{rate.per_s:,.0f} a second" if row.is_of_new_flows else f"{rate.per_s / 1e6:.1f} Mpps"
