@@ -98,6 +98,22 @@ fn push_request() -> SetForwardingPipelineConfigRequest {
     }
 }
 
+/// The same push with so much to compile that its caller is gone long before its end, also on a busy machine.
+fn slow_push_request() -> SetForwardingPipelineConfigRequest {
+    let mut request = push_request();
+    let source = &mut request.config.as_mut().unwrap().p4_device_config;
+    for number in 0..20_000 {
+        source.extend(
+            format!(
+                "bit<8> unused_{number}(bit<8> x) {{ return x * 3 + {}; }}\n",
+                number % 256
+            )
+            .bytes(),
+        );
+    }
+    request
+}
+
 /// A push that fails for a limit; others are served then.
 async fn failing_push(limits: Limits) -> Status {
     let bed = bed(limits, &[]);
@@ -138,7 +154,7 @@ async fn the_end_of_a_call_ends_its_push() {
     let mut client = connect(&bed).await;
     let (_requests, mut responses) = claim(&mut client, Some(1)).await;
     responses.message().await.unwrap().unwrap();
-    let mut request = Request::new(push_request());
+    let mut request = Request::new(slow_push_request());
     request.set_timeout(Duration::from_micros(50));
     client.set_forwarding_pipeline_config(request).await.unwrap_err();
     client.set_forwarding_pipeline_config(push_request()).await.unwrap();
