@@ -23,6 +23,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAY = os.environ.get("FOREBAY") or shutil.which("forebay") or str(ROOT / "target/release/forebay")
+# The control programs that a test starts use the same one.
+os.environ["FOREBAY"] = FOREBAY
 
 
 class Failed(Exception):
