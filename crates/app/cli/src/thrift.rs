@@ -184,7 +184,7 @@ impl Switch for OfDevice<'_> {
         set_crc_parameters(device.pipeline().map(Arc::as_ref), calculation, parameters)
     }
 
-    /// Nobody has subscribed to a switch that does not run yet.
+    /// None: this switch does not run yet, so it has no subscribers.
     fn notifications(&self) -> Option<&Notifications> {
         None
     }

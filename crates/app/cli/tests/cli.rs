@@ -564,7 +564,7 @@ fn a_command_without_the_priority_is_told_of_it() {
     assert!(ran.stderr.contains("add `\"priority\": N`"), "{}", ran.stderr);
 }
 
-/// Published files have such lines: simple_switch_CLI goes on behind them.
+/// Published command files have such lines; simple_switch_CLI reports an error and continues with the next line.
 #[test]
 fn a_command_that_adds_an_entry_again_is_passed_over_with_a_warning() {
     let folder = folder();

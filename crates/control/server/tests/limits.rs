@@ -98,7 +98,8 @@ fn push_request() -> SetForwardingPipelineConfigRequest {
     }
 }
 
-/// The same push with so much to compile that its caller is gone long before its end, also on a busy machine.
+/// The same push with a large program, which takes much longer to compile than the caller waits, even on a busy
+/// machine.
 fn slow_push_request() -> SetForwardingPipelineConfigRequest {
     let mut request = push_request();
     let source = &mut request.config.as_mut().unwrap().p4_device_config;

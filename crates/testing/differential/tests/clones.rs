@@ -107,7 +107,8 @@ fn pipeline(engine: Engine, fast_path: FastPath) -> Arc<Pipeline> {
     Arc::new(pipeline)
 }
 
-/// A frame of a kind with so many words, of which the last ones may be missing, and its number at its end.
+/// A frame of this kind that announces `words` words and has `present` bytes of them: with fewer than announced it is
+/// too short. It ends with its number, so frames can be told apart.
 fn frame(kind: u8, words: u8, present: usize, number: u8) -> Vec<u8> {
     let mut frame = vec![kind, words];
     if kind > 0 {

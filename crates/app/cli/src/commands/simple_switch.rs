@@ -45,7 +45,7 @@ fn run_as(arguments: &Arguments, kind: Kind) -> Result<Status> {
     }
 }
 
-/// The words that have digests published: where it was said, else at BMv2's usual place, if nobody listens there.
+/// Options of `forebay run` for publishing digests: at the given address, or at BMv2's default one if that is free.
 fn notifications(plan: &Plan, kind: Kind) -> Vec<String> {
     let path = format!("/tmp/bmv2-{}-notifications.ipc", plan.device_id);
     let address = match &plan.notifications {

@@ -161,7 +161,7 @@ impl Drop for Publisher {
     }
 }
 
-/// Listens at a path; a socket that nobody listens at any more is replaced.
+/// Listens at a path. A socket file left behind by a process that has ended is replaced.
 fn bind_path(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => match UnixStream::connect(path) {

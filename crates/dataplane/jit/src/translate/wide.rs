@@ -172,7 +172,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The words of a value from bit `lo` on, enough for so many bits.
+    /// The words that hold up to `bits` bits of a value, starting at its bit `lo`.
     fn words_from(&mut self, value: Value, lo: u32, bits: u32) -> Vec<ir::Value> {
         let count = words(bits.min(value.width - lo));
         (0..count as u32)
