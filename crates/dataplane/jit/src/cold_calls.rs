@@ -3,12 +3,16 @@
 //! A call clobbers most registers, so live values are spilled, often on the path that all packets take although few packets make the
 //! call. A cold call therefore goes through a trampoline that preserves all registers ([`CallConv::PreserveAll`]), made once for the
 //! process. The trampoline gets only the context; the other arguments are stored there, since passing them would fix registers.
+//!
+//! The locks of atomic sections are taken and released in the same way, by [functions of their own](crate::section_locks): programs have
+//! up to thousands of sections.
 
 use crate::compile::{CompileError, module_error, new_module};
 use crate::context::Context;
 use crate::runtime::{self, Function};
+use crate::section_locks;
 use cranelift_codegen::Context as CodegenContext;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlagsData, Signature, types};
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
@@ -17,7 +21,7 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called through trampolines.
-const CALLED_RARELY: [Function; 7] = [
+const CALLED_RARELY: [Function; 8] = [
     runtime::FIND,
     runtime::FIND_MEMBER,
     runtime::FIND_FOR_FLOW,
@@ -25,11 +29,18 @@ const CALLED_RARELY: [Function; 7] = [
     runtime::ASK,
     runtime::FIND_MEMBERS,
     runtime::NOTE_METER,
+    runtime::ENTER_ATOMIC,
 ];
 
-/// The addresses of their trampolines.
+/// The addresses of functions that preserve all registers.
 #[derive(Debug)]
-pub(crate) struct Ways([usize; CALLED_RARELY.len()]);
+pub(crate) struct Ways {
+    trampolines: [usize; CALLED_RARELY.len()],
+    /// Takes the lock of a section.
+    pub(crate) take_lock: usize,
+    /// Releases the lock that is held.
+    pub(crate) release_lock: usize,
+}
 
 impl Ways {
     /// The trampolines of this process.
@@ -42,13 +53,28 @@ impl Ways {
         let mut module = new_module()?;
         let mut ids = Vec::new();
         for function in &CALLED_RARELY {
-            ids.push(define(&mut module, function)?);
+            ids.push(trampoline(&mut module, function)?);
         }
+        let waits = CALLED_RARELY
+            .iter()
+            .position(|known| known.address == runtime::ENTER_ATOMIC.address);
+        let waits = ids[waits.expect("it is called rarely")];
+        let take = define(&mut module, |builder, module, context| {
+            let waits = module.declare_func_in_func(waits, builder.func);
+            section_locks::take(builder, waits, context);
+        })?;
+        let release = define(&mut module, |builder, _, context| {
+            section_locks::release(builder, context)
+        })?;
         let finished = module.finalize_definitions();
         finished.map_err(|error| CompileError::Memory(error.to_string()))?;
         let address = |id| module.get_finalized_function(id).expose_provenance();
         // The module is not freed, so its code stays.
-        Ok(Ways(std::array::from_fn(|index| address(ids[index]))))
+        Ok(Ways {
+            trampolines: std::array::from_fn(|index| address(ids[index])),
+            take_lock: address(take),
+            release_lock: address(release),
+        })
     }
 
     /// The address of a function's trampoline.
@@ -57,7 +83,7 @@ impl Ways {
     /// When the function has none.
     pub(crate) fn to(&self, function: Function) -> usize {
         let index = CALLED_RARELY.iter().position(|known| known.address == function.address);
-        self.0[index.expect("it is among those that are called rarely")]
+        self.trampolines[index.expect("it is among those that are called rarely")]
     }
 }
 
@@ -81,8 +107,32 @@ fn with_parameters(convention: CallConv, parameters: usize) -> Signature {
     signature
 }
 
-fn define(module: &mut JITModule, function: &Function) -> Result<FuncId, CompileError> {
+/// Defines the trampoline to a function.
+fn trampoline(module: &mut JITModule, function: &Function) -> Result<FuncId, CompileError> {
     assert!(!function.has_result, "no register is left for a result");
+    define(module, |builder, module, context| {
+        let mut arguments = vec![context];
+        arguments.extend((0..function.parameters - 1).map(|number| argument(builder, context, number)));
+        let convention = module.isa().default_call_conv();
+        let target = builder.import_signature(with_parameters(convention, function.parameters));
+        let address = function.address.expose_provenance() as i64;
+        let address = builder.ins().iconst(types::I64, address);
+        builder.ins().call_indirect(target, address, &arguments);
+        builder.ins().return_(&[]);
+    })
+}
+
+/// Loads an argument of a cold call from the context.
+pub(crate) fn argument(builder: &mut FunctionBuilder<'_>, context: ir::Value, number: usize) -> ir::Value {
+    let flags = MemFlagsData::trusted();
+    builder.ins().load(types::I64, flags, context, argument_offset(number))
+}
+
+/// Defines a function that takes the context and preserves all registers.
+fn define(
+    module: &mut JITModule,
+    body: impl FnOnce(&mut FunctionBuilder<'_>, &mut JITModule, ir::Value),
+) -> Result<FuncId, CompileError> {
     let own = signature();
     let failed = |error| module_error(&error, "");
     let id = module.declare_anonymous_function(&own).map_err(failed)?;
@@ -93,20 +143,9 @@ fn define(module: &mut JITModule, function: &Function) -> Result<FuncId, Compile
     let block = builder.create_block();
     builder.append_block_params_for_function_params(block);
     builder.switch_to_block(block);
-    builder.seal_block(block);
     let own_context = builder.block_params(block)[0];
-    let mut arguments = vec![own_context];
-    for number in 0..function.parameters - 1 {
-        let offset = argument_offset(number);
-        let flags = MemFlagsData::trusted();
-        arguments.push(builder.ins().load(types::I64, flags, own_context, offset));
-    }
-    let convention = module.isa().default_call_conv();
-    let target = builder.import_signature(with_parameters(convention, function.parameters));
-    let address = function.address.expose_provenance() as i64;
-    let address = builder.ins().iconst(types::I64, address);
-    builder.ins().call_indirect(target, address, &arguments);
-    builder.ins().return_(&[]);
+    body(&mut builder, module, own_context);
+    builder.seal_all_blocks();
     builder.finalize(module.target_config());
     module.define_function(id, &mut context).map_err(failed)?;
     Ok(id)

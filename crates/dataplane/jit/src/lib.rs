@@ -116,6 +116,7 @@ mod pool;
 mod register_groups;
 pub mod route;
 mod runtime;
+mod section_locks;
 mod seed;
 mod tables;
 mod translate;

@@ -476,9 +476,14 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         for (number, argument) in arguments.iter().enumerate() {
             self.store(*argument, self.context, cold_calls::argument_offset(number));
         }
+        self.call_preserving(self.environment.ways.to(function));
+    }
+
+    /// Calls a function that preserves all registers, with the context and the arguments that are stored there.
+    fn call_preserving(&mut self, address: usize) {
         let signature = self.builder.import_signature(cold_calls::signature());
-        let way = self.number(self.environment.ways.to(function) as i64);
-        self.builder.ins().call_indirect(signature, way, &[self.context]);
+        let address = self.number(address as i64);
+        self.builder.ins().call_indirect(signature, address, &[self.context]);
     }
 
     /// Calls a function that has a result.
