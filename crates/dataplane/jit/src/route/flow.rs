@@ -11,6 +11,7 @@
 
 use super::Route;
 use super::facts::Facts;
+use crate::analysis::{action_body, size};
 use forebay_bits::Bits;
 use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
 
@@ -62,6 +63,20 @@ pub(crate) enum Joint {
 }
 
 impl FlowBlock {
+    /// Its statements and terminators, with those of the actions of the table that it applies.
+    pub(super) fn size(&self, program: &Program) -> usize {
+        let of_actions = |table: TableId| {
+            let listed = program.tables[table.index()].actions.iter();
+            let actions = listed.map(|listed| &program.actions[listed.action.index()]);
+            actions.map(|action| size(action_body(program, action))).sum::<usize>()
+        };
+        let applied = match self.block.terminator {
+            Terminator::Apply { table, .. } => of_actions(table),
+            _ => 0,
+        };
+        self.block.statements.len() + 1 + applied
+    }
+
     pub(super) fn of(block: Block) -> FlowBlock {
         FlowBlock {
             block,
@@ -116,6 +131,11 @@ impl FlowBlock {
 }
 
 impl Flow {
+    /// The statements and terminators of all blocks: see [`FlowBlock::size`].
+    pub(super) fn size(&self, program: &Program) -> usize {
+        self.blocks.iter().map(|block| block.size(program)).sum()
+    }
+
     /// The bodies of a route in sequence, without a joint at which copies are made.
     pub(super) fn of_bodies(program: &Program, route: &Route) -> Flow {
         let bodies = [

@@ -34,6 +34,8 @@ pub(super) struct Threading<'a> {
     pub(super) emitted: &'a [HeaderId],
     /// With this number of blocks, further paths are not separated.
     pub(super) blocks_max: usize,
+    /// The same for statements, those of the actions of tables included.
+    pub(super) size_max: usize,
 }
 
 /// A block with the facts at its beginning.
@@ -52,6 +54,8 @@ struct Threader<'a> {
     made: BTreeMap<State, BlockId>,
     pending: Vec<(BlockId, State)>,
     blocks: Vec<Option<FlowBlock>>,
+    /// The statements of the blocks so far.
+    size: usize,
 }
 
 impl Threading<'_> {
@@ -66,6 +70,7 @@ impl Threading<'_> {
             made: BTreeMap::new(),
             pending: Vec::new(),
             blocks: Vec::new(),
+            size: 0,
         };
         threader.join(facts.clone());
         threader.block_of(BlockId(0), None, facts);
@@ -169,7 +174,7 @@ impl Threader<'_> {
             self.certain.insert(place, known.unwrap_or(facts));
             return original;
         }
-        if self.blocks.len() >= self.threading.blocks_max {
+        if self.blocks.len() >= self.threading.blocks_max || self.size >= self.threading.size_max {
             facts = self
                 .certain
                 .get(&place)
@@ -180,6 +185,7 @@ impl Threader<'_> {
             return known;
         }
         let id = BlockId(self.blocks.len() as u32);
+        self.size += self.original.block(original).size(self.threading.program);
         self.blocks.push(None);
         self.made.insert(state.clone(), id);
         self.pending.push((id, state));

@@ -2,7 +2,7 @@
 
 use super::Route;
 use super::obstacles::{Obstacle, ObstacleKind, Stops};
-use super::plan::{LEAVES_MAX, NODES_MAX, Plan, STATEMENTS_MAX};
+use super::plan::{LEAVES_MAX, NODES_MAX, Plan, STATEMENTS_MAX, WAY_STATEMENTS_MAX};
 use forebay_ir::{Location, Program};
 
 /// The numbers of points of a [`Plan`] at which packets take the slow path, by reason.
@@ -16,6 +16,8 @@ pub(crate) struct Limits {
     pub(super) ways_left_out: usize,
     /// Paths through the parser left out after [`STATEMENTS_MAX`] statements.
     pub(super) ways_without_statements: usize,
+    /// Paths through the parser behind which there are more than [`WAY_STATEMENTS_MAX`] statements.
+    pub(super) ways_too_large: usize,
     /// Paths through the parser that reach the step limit.
     pub(super) endless_ways: usize,
     /// Paths on which it may become unknown how packets continue after they have changed state.
@@ -58,6 +60,15 @@ impl Limits {
                  take them",
                 compiled + limits.ways_without_statements + limits.ways_left_out
             ),
+        );
+        too_large(
+            limits.ways_too_large,
+            match limits.ways_too_large {
+                1 => format!("more than {WAY_STATEMENTS_MAX} statements behind a way through the parser"),
+                several => format!(
+                    "more than {WAY_STATEMENTS_MAX} statements behind each of {several} ways through the parser"
+                ),
+            },
         );
         too_large(
             limits.nodes_left_out,

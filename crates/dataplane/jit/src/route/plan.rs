@@ -35,11 +35,16 @@ const NODES_BELOW_WANTED_MAX: usize = 1_000;
 /// The most paths of a plan: each has its own copy of the controls.
 pub(super) const LEAVES_MAX: usize = 64;
 
-/// The most statements in all copies of the controls together: they take most of the compilation time.
-pub(super) const STATEMENTS_MAX: usize = 6_000;
+/// The most statements in all copies of the controls together, those of inlined actions included: they take most of the compilation time. What jump
+/// threading adds is not counted here.
+pub(super) const STATEMENTS_MAX: usize = 6_500;
 
-/// The most blocks that jump threading may make in all copies of the controls together.
+/// The most statements of one copy. Specialised code of more is hardly faster than general code, and takes many seconds to compile.
+pub(super) const WAY_STATEMENTS_MAX: usize = 18_000;
+
+/// The most blocks that jump threading may make in all copies of the controls together, and the most statements.
 const THREADED_BLOCKS_MAX: usize = 1_000;
+const THREADED_STATEMENTS_MAX: usize = 9_000;
 
 /// The most headers of unknown validity for which the deparser is copied.
 pub(crate) const UNCERTAIN_MAX: usize = 3;
@@ -209,8 +214,7 @@ impl Plan {
         .plan()
     }
 
-    /// What the [plan](Plan::new) of a program leaves out. The flow after the parser is planned only as far as that
-    /// requires.
+    /// What the [plan](Plan::new) of a program leaves out. Nothing is planned beyond the flows after the parser.
     pub(super) fn outline(program: &Program, route: &Route, step_limit: u64) -> Limits {
         Planner::new(program, route, step_limit, Depth::Limits).plan().limits
     }
@@ -296,10 +300,12 @@ struct Planner<'a> {
     pending: VecDeque<(NodeId, Place, Way)>,
     /// Nodes at which the parser ends and the packet goes on to ingress.
     accepting: Vec<(NodeId, Way)>,
-    /// The statements of all leaves' programs.
+    /// The statements of all leaves' flows.
     statements: usize,
     /// See [`THREADED_BLOCKS_MAX`].
     blocks_left: usize,
+    /// See [`THREADED_STATEMENTS_MAX`].
+    threaded_left: usize,
     plan: Plan,
 }
 
@@ -319,6 +325,7 @@ impl<'a> Planner<'a> {
             accepting: Vec::new(),
             statements: 0,
             blocks_left: THREADED_BLOCKS_MAX,
+            threaded_left: THREADED_STATEMENTS_MAX,
             plan: Plan {
                 nodes: Vec::new(),
                 leaves: Vec::new(),
@@ -640,14 +647,11 @@ impl<'a> Planner<'a> {
         }
         let known = way.known.values();
         let mut special = specialise(self.program, self.route, &known);
-        self.statements += special.statements;
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
-        if self.depth == Depth::Limits && !replicates && self.route.misses.is_none() {
-            self.plan.limits.ways += 1;
-            return Next::BailOut(BailOut::TooLarge);
-        }
-        let Some(mut flow) = self.flow(&special, way, &known, replicates) else {
+        let plain = Flow::of_bodies(program, self.route);
+        let plain_size = plain.size(program);
+        let Some(mut flow) = self.flow(&special, plain, (way, &known), replicates) else {
             return Next::BailOut(BailOut::Copies);
         };
         let misses = flow.may_set(self.route.misses);
@@ -655,8 +659,15 @@ impl<'a> Planner<'a> {
             self.plan.limits.ways_that_miss += 1;
             return Next::BailOut(BailOut::Unknown);
         }
+        let size = flow.size(program);
+        if size > WAY_STATEMENTS_MAX {
+            self.plan.limits.ways_too_large += 1;
+            return Next::BailOut(BailOut::TooLarge);
+        }
         self.plan.limits.ways += 1;
+        self.statements += size.min(plain_size);
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
+        self.threaded_left = self.threaded_left.saturating_sub(size);
         if self.depth == Depth::Limits {
             return Next::BailOut(BailOut::TooLarge);
         }
@@ -689,16 +700,22 @@ impl<'a> Planner<'a> {
         Next::Leaf(self.plan.leaves.len() - 1)
     }
 
-    /// The flow after the parser on this path. If packets cannot be copied, those that would be copied bail out after
+    /// The flow after the parser on this path, from the plain one. If packets cannot be copied, those that would be copied bail out after
     /// ingress; `None` when that is too late.
-    fn flow(&mut self, special: &Special, way: &Way, known: &BTreeMap<SlotId, Bits>, replicates: bool) -> Option<Flow> {
+    fn flow(
+        &mut self,
+        special: &Special,
+        plain: Flow,
+        (way, known): (&Way, &BTreeMap<SlotId, Bits>),
+        replicates: bool,
+    ) -> Option<Flow> {
         let (program, route) = (&special.program, self.route);
-        let plain = Flow::of_bodies(program, route);
         let threading = Threading {
             program,
             route,
             emitted: special.emitted.as_deref().unwrap_or(&[]),
             blocks_max: plain.blocks.len() + self.blocks_left,
+            size_max: plain.size(program) + self.threaded_left,
         };
         let mut facts = way.facts.clone();
         facts.extend(known);

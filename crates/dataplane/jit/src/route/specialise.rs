@@ -14,8 +14,6 @@ pub(super) struct Special {
     pub(super) written: BTreeSet<SlotId>,
     /// The headers that the deparser emits if they are valid, when it has no conditions.
     pub(super) emitted: Option<Vec<HeaderId>>,
-    /// Statements and terminators after the parser.
-    pub(super) statements: usize,
 }
 
 /// Replaces slots whose values are known and constant by these values.
@@ -38,10 +36,6 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
     let written = self::written(&program, route);
     Special {
         emitted: emitted(&program, route),
-        statements: reachable_bodies(&program, route)
-            .iter()
-            .map(|body| crate::analysis::size(body))
-            .sum(),
         written,
         program,
     }

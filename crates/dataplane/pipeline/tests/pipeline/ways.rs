@@ -126,3 +126,30 @@ fn packets_that_end_early_have_their_ways() {
     assert_eq!(pass(&mut switch, &[2, 9]), (true, vec![2, 0]));
     assert_eq!(pass(&mut switch, &whole), (true, expected));
 }
+
+/// A path behind which there are very many statements is left to general code. It is named, and no packets have it compiled.
+#[test]
+fn a_way_with_very_many_statements_is_left_out() {
+    let ingress = format!(
+        "branch h.a == 8w0x1, block1, block2\nblock1:\n{}jump block2\nblock2:\nsm.egress_spec = 9w0x1\nreturn",
+        "h.b = (h.b + h.a) ^ 8w0x5\n".repeat(20_000)
+    );
+    let mut switch = compiled(Blocks {
+        parser: "extract h\nselect (h.a) { (8w0x1) => block1 default => block1 }\nblock1:\nreturn",
+        ingress: &ingress,
+        ..Blocks::default()
+    });
+    let expected = (0..20_000).fold(9u8, |value, _| value.wrapping_add(1) ^ 5);
+    for _ in 0..1_000 {
+        assert_eq!(pass(&mut switch, &[1, 9]), (false, vec![1, expected]));
+    }
+    assert_eq!(pass(&mut switch, &[2, 9]), (true, vec![2, 9]));
+    let said: Vec<String> = switch
+        .pipeline
+        .obstacles()
+        .into_iter()
+        .map(|obstacle| obstacle.text)
+        .collect();
+    let text = "program too large for the fast path: more than 18000 statements behind a way through the parser";
+    assert_eq!(said, [text]);
+}
