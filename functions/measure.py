@@ -2,6 +2,7 @@
 """Packets per second through the functions, each with its own defaults; two commands in turns show what a change has cost.
 
     functions/measure.py [FUNCTION...] [--against BINARY] [--json]
+    functions/measure.py [FUNCTION...] --share     fails when packets leave specialised code; a test, as it measures no time
 """
 
 import argparse
@@ -28,16 +29,23 @@ def main():
     parser.add_argument("functions", nargs="*", metavar="FUNCTION", help=f"of {', '.join(measured)}; all unless told")
     bench = module(library)
     bench.add_options(parser)
+    parser.add_argument("--share", action="store_true", help="only look what share of the packets takes specialised code")
     arguments = parser.parse_args()
     unknown = set(arguments.functions) - measured.keys()
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))}: no function that is measured; there are {', '.join(measured)}")
+    all_are_specialised = True
     for name in arguments.functions or measured:
         function = module(measured[name])
         own = argparse.ArgumentParser()
         function.add_options(own)
-        bench.report(function.rows(own.parse_args([])), arguments)
+        if arguments.share:
+            for row in function.rows(own.parse_args(function.FEW)):
+                all_are_specialised &= row.is_specialised(arguments.forebay)
+        else:
+            bench.report(function.rows(own.parse_args([])), arguments)
+    return 0 if all_are_specialised else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the end-to-end tests of the functions, as root, and those of their control programs.
+"""Runs the end-to-end tests of the functions, as root, and those of their control programs, and looks that packets take specialised code.
 
     functions/test.py [FUNCTION...]
 
@@ -40,7 +40,10 @@ def main():
         scripts = sorted(HERE.glob(f"{name}/test_*.py"))
         if not scripts:
             raise SystemExit(f"{name}: no such function, or one without tests of this kind")
-        if any([subprocess.run([interpreter, script]).returncode != 0 for script in scripts]):
+        commands = [[interpreter, script] for script in scripts]
+        if (HERE / name / "measure.py").exists():
+            commands.append([interpreter, HERE / "measure.py", name, "--share"])
+        if any([subprocess.run(command).returncode != 0 for command in commands]):
             failed.append(name)
     print(
         f"{len(names) - len(failed)} passed or skipped, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"

@@ -74,6 +74,10 @@ def rows(arguments):
                 yield bench.Row(name, HERE / "int.p4", entries, capture, arguments.flows, options, "1,2,3")
 
 
+# What is enough to see which code packets take.
+FEW = ["--flows", "1000"]
+
+
 def add_options(parser):
     parser.add_argument("--flows", type=int, default=1000)
     parser.add_argument("--what", choices=KINDS, nargs="+", default=KINDS)

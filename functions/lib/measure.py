@@ -1,6 +1,7 @@
 """Frames, captures and turns of `forebay bench`, for the programs that measure functions.
 
-Each of those has `rows(arguments)`, which writes entries and captures and gives a `Row` for each rate to be measured.
+Each of those has `rows(arguments)`, which writes entries and captures and gives a `Row` for each rate to be measured, and `FEW`, the arguments for few
+flows.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAY = os.environ.get("FOREBAY", str(ROOT / "target/release/forebay"))
 PROTOCOLS = {"udp": 17, "tcp": 6}
+# The least share of the packets of known flows that take specialised code.
+SPECIALISED_MIN = 0.99
 
 
 def checksum(data):
@@ -72,6 +75,12 @@ class Row:
         # The first turns, in which flows are learnt, are long.
         return self.turns(binary, 5, 300 + self.flows // 30)
 
+    def is_specialised(self, binary):
+        """Whether nearly all packets take specialised code, once it has been compiled for the paths that they take."""
+        share = self.turns(binary, 3, 200).specialised_share
+        print(f"{self.name}: {share:.1%} of the packets in specialised code", flush=True)
+        return share >= SPECIALISED_MIN
+
     def turns(self, binary, count, milliseconds):
         """The median of the packets a second that leave in the turns of `forebay bench`."""
         words = [binary, "bench", self.program, "--entries", self.entries, "--pcap", self.capture, "--ports", self.ports, "--json"]
@@ -102,7 +111,7 @@ def report(rows, arguments):
             print(json.dumps({"name": row.name, "per_s": rate.per_s, "specialised_share": share, "against_per_s": against}), flush=True)
             continue
         compared = f", {rate.per_s / other.per_s:.2f} of the other's {in_words(other, row)}" if other else ""
-        slower = f" ({share:.0%} of the packets in specialised code)" if share is not None and share < 0.99 else ""
+        slower = f" ({share:.0%} of the packets in specialised code)" if share is not None and share < SPECIALISED_MIN else ""
         print(f"{row.name}: {in_words(rate, row)}{slower}{compared}", flush=True)
 
 

@@ -63,6 +63,10 @@ def rows(arguments):
                 yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
 
 
+# What is enough to see which code packets take.
+FEW = ["--connections", "1000"]
+
+
 def add_options(parser):
     parser.add_argument("--connections", type=int, nargs="+", default=[1000, 100_000])
     parser.add_argument("--way", choices=WAYS, nargs="+", default=["ipip", "nat"])

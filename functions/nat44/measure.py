@@ -52,6 +52,10 @@ def rows(arguments):
                 yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
 
 
+# What is enough to see which code packets take.
+FEW = ["--sessions", "1000"]
+
+
 def add_options(parser):
     parser.add_argument("--sessions", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
     parser.add_argument("--protocol", choices=bench.PROTOCOLS, nargs="+", default=["udp", "tcp"])

@@ -93,6 +93,10 @@ def rows(arguments):
             yield bench.Row(name, HERE / "upf.p4", OUT / "entries.stf", capture, sessions, (), ports)
 
 
+# What is enough to see which code packets take.
+FEW = ["--sessions", "1000"]
+
+
 def add_options(parser):
     parser.add_argument("--sessions", type=int, nargs="+", default=[1000, 10_000])
     parser.add_argument("--direction", choices=["uplink", "downlink"], nargs="+", default=["uplink", "downlink"])
