@@ -61,6 +61,14 @@ pub struct IngressArguments {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preserved(pub(crate) Vec<(SlotId, Bits)>);
 
+impl Preserved {
+    /// Takes the values of slots, each for a slot of the new packet, in place of what is here.
+    pub(crate) fn take(&mut self, state: &State, pairs: &[(SlotId, SlotId)]) {
+        self.0.clear();
+        self.0.extend(pairs.iter().map(|&(from, to)| (to, state.get(from))));
+    }
+}
+
 /// How many times a packet went back to the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
@@ -130,6 +138,12 @@ impl Contents {
     /// The state of the packet. Ingress must have run.
     pub(crate) fn state(&mut self) -> &mut State {
         self.state.as_mut().expect("ingress comes first")
+    }
+
+    /// Keeps the values of slots for the packet's next pass. Ingress must have run.
+    pub(crate) fn preserve(&mut self, pairs: &[(SlotId, SlotId)]) {
+        let state = self.state.as_ref().expect("ingress comes first");
+        self.preserved.take(state, pairs);
     }
 
     /// Becomes a copy of another packet, except for the frame, the state and the preserved values.

@@ -148,7 +148,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 Entry::CloneEgress
             }
         };
-        self.follow_mirrored(clone, (entry, preserved), (number, session, replicas), &told);
+        clone.preserved = preserved;
+        self.follow_mirrored(clone, entry, (number, session, replicas), &told);
     }
 
     /// Gives a clone from egress its state.
@@ -323,11 +324,11 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             return self.scratch.count_drop(self.burst, DropReason::CloneLimit);
         }
         let Some(session) = self.session(number) else { return };
-        let preserved = taken(packet.state(), &mirror.preserve);
-        let clone = self.copy(mirror.frame, packet);
+        let mut clone = self.copy(mirror.frame, packet);
+        clone.preserved.take(packet.state(), &mirror.preserve);
         let (requests, output) = self.put_aside();
         let to = (number, session, session.replicas.as_slice());
-        self.follow_mirrored(clone, (mirror.to, preserved), to, told);
+        self.follow_mirrored(clone, mirror.to, to, told);
         self.scratch.scratch.requests = requests;
         self.scratch.scratch.buffers.output = output;
     }
@@ -345,12 +346,11 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn follow_mirrored(
         &mut self,
         mut clone: Box<Contents>,
-        (to, preserved): (Entry, Preserved),
+        to: Entry,
         session: (u32, &'a CloneSession, &'a [Replica]),
         told: &Told<'a>,
     ) {
         let from_egress = to == Entry::CloneEgress;
-        clone.preserved = preserved;
         clone.passes.egress_clones += u32::from(from_egress);
         let told = Told {
             session: Some(session),
@@ -466,7 +466,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let state = packet.state();
         let [port, class, length] = told.numbers(state, [port, class, length]);
         let (port, class, length) = (port as u32, class as u8, length as u32);
-        packet.preserved = taken(packet.state(), preserve);
+        packet.preserve(preserve);
         packet.egress_port = port;
         packet.instance = told.replica.map_or(0, |replica| replica.instance);
         packet.priority = class;
@@ -493,7 +493,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     fn resubmit(&mut self, mut packet: Box<Contents>, pairs: &[(SlotId, SlotId)]) {
-        packet.preserved = taken(packet.state(), pairs);
+        packet.preserve(pairs);
         packet.passes.resubmissions += 1;
         if packet.passes.resubmissions > self.burst.pipeline.options.resubmit_limit {
             return self.drop_packet(packet, DropReason::ResubmitLimit);
@@ -509,7 +509,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         if packet.passes.recirculations > self.burst.pipeline.options.recirculate_limit {
             return self.drop_packet(packet, DropReason::RecirculateLimit);
         }
-        packet.preserved = taken(packet.state(), pairs);
+        packet.preserve(pairs);
         self.own_frame(&mut packet);
         let length = packet.bytes.len();
         verdict(self.tracer, || format!("recirculate {length} bytes"));
@@ -541,14 +541,6 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
 /// A limit as a number: bytes plus 1, or 0 for no limit.
 fn limit(bytes: Option<u32>) -> u64 {
     bytes.map_or(0, |bytes| u64::from(bytes) + 1)
-}
-
-/// The values of slots, assigned to the slots of a new packet.
-fn taken(state: &State, pairs: &[(SlotId, SlotId)]) -> Preserved {
-    match pairs {
-        [] => Preserved::default(),
-        _ => Preserved(pairs.iter().map(|&(from, to)| (to, state.get(from))).collect()),
-    }
 }
 
 /// A drop for the parser's error, if there was one, or for another reason.
