@@ -84,7 +84,7 @@ pub struct Arguments {
     json_version: bool,
     #[arg(long, value_name = "ADDRESS", hide = true)]
     nanolog: Option<String>,
-    /// Publish digests over nanomsg: ipc://PATH or tcp://HOST:PORT [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
+    /// Publish digests, idle entries and states of ports over nanomsg: ipc://PATH or tcp://HOST:PORT [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
     #[arg(long, value_name = "ADDRESS")]
     pub notifications_addr: Option<String>,
     #[arg(long, hide = true)]
