@@ -598,7 +598,7 @@ fn commands_that_cannot_be_done_are_warnings_with_keep_going() {
     let stf = write(
         folder.path(),
         "entries.stf",
-        "add prots 0 forward(port:2)\nadd ports 1 forward(port:2)\n",
+        "add prots ingress_port:0 forward(port:2)\nadd ports ingress_port:1 forward(port:2)\n",
     );
     for (entries, wrong) in [(&commands, vec![1, 2]), (&stf, vec![1])] {
         let trace = [
