@@ -67,6 +67,8 @@ service Standard {
   void bm_mt_delete_entry(1: i32 cxt_id, 2: string table_name, 3: i32 entry_handle) throws (1: Refused ouch),
   void bm_mt_modify_entry(1: i32 cxt_id, 2: string table_name, 3: i32 entry_handle, 4: string action_name,
                           5: list<binary> action_data) throws (1: Refused ouch),
+  void bm_mt_set_entry_ttl(1: i32 cxt_id, 2: string table_name, 3: i32 entry_handle, 4: i32 timeout_ms)
+    throws (1: Refused ouch),
   list<TableEntry> bm_mt_get_entries(1: i32 cxt_id, 2: string table_name) throws (1: Refused ouch),
   Does bm_mt_get_default_entry(1: i32 cxt_id, 2: string table_name) throws (1: Refused ouch),
   i32 bm_mt_act_prof_add_member(1: i32 cxt_id, 2: string act_prof_name, 3: string action_name,

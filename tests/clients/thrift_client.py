@@ -1,4 +1,4 @@
-"""BMv2's control interface over Thrift, by clients that know nothing of Forebay: thriftpy2, and pynng for digests over nanomsg.
+"""BMv2's control interface over Thrift, by clients that know nothing of Forebay: thriftpy2, and pynng for notifications over nanomsg.
 
 Beside it the commands of simple_switch_CLI: from a file before the switch starts, and by `simple_switch_CLI` while it runs.
 """
@@ -134,7 +134,7 @@ def digests(client, wires):
     """As controllers of courses do it: the address from the switch, then messages of BMv2, each acknowledged."""
     address = client.bm_mgmt_get_info().notifications_socket
     expect(address == f"ipc:///tmp/bmv2-{DEVICE}-notifications.ipc", "the address of notifications is BMv2's")
-    with pynng.Sub0(dial=address, topics=b"", recv_timeout=5000) as subscriber:
+    with pynng.Sub0(dial=address, topics=b"LEA|", recv_timeout=5000) as subscriber:
         # A subscriber is there once a message reaches it: until then it is only on its way.
         for attempt in range(50):
             wires[1].send(ethernet(0x0A, 0x40 + attempt))
@@ -161,6 +161,29 @@ def digests(client, wires):
         for number in range(3):
             wires[1].send(ethernet(0x0A, 0x90 + number))
         expect(struct.unpack("<i", subscriber.recv()[28:32]) == (3,), "a buffer that is not full goes when its time is over")
+
+
+def idle_entries_and_ports(client, wires):
+    """A port that loses its link, and an entry that no packet hits: as BMv2 tells of them."""
+    address = client.bm_mgmt_get_info().notifications_socket
+    tables = json.loads(client.bm_get_config())["pipelines"][0]["tables"]
+    number = next(table["id"] for table in tables if table["name"] == FORWARDING)
+    action = f"{FORWARDING.rsplit('.', 1)[0]}.drop"
+    entry = client.bm_mt_add_entry(0, FORWARDING, [exact(0, 0, 0, 0, 0, 0x77)], action, [], bmv2.Options())
+    client.bm_mt_set_entry_ttl(0, FORWARDING, entry, 500)
+    with pynng.Sub0(dial=address, topics=[b"AGE|", b"PRT|"], recv_timeout=5000) as subscriber:
+        message = subscriber.recv()
+        topic, device, context, _, table, count = struct.unpack("<4sQiQii", message[:32])
+        expect((topic, device, context, table, count) == (b"AGE|", DEVICE, 0, number, 1), "an idle entry has BMv2's head")
+        expect(struct.unpack("<i", message[32:]) == (entry,), "and the entry's handle")
+        client.bm_mt_delete_entry(0, FORWARDING, entry)
+        for state in ("down", "up"):
+            command("ip", "link", "set", wires[2].far, state)
+            while (message := subscriber.recv())[:4] != b"PRT|":
+                pass
+            topic, device, count = struct.unpack("<4sQi16x", message[:32])
+            expect((topic, device, count) == (b"PRT|", DEVICE, 1), "a port has BMv2's head")
+            expect(struct.unpack("<ii", message[32:]) == (2, int(state == "up")), f"a port that is {state}")
 
 
 def expect_nothing(subscriber, what):
@@ -217,6 +240,7 @@ def main():
             profiles(client)
             arrays(client)
             digests(client, wires)
+            idle_entries_and_ports(client, wires)
             others(client)
             by_command(folder)
         finally:

@@ -30,6 +30,9 @@ pub struct WhatArguments {
     /// Entries of each table that grows; for a program of your own, a file as `forebay run` takes it
     #[arg(long, value_name = "NUMBERS|FILE", value_delimiter = ',')]
     entries: Vec<String>,
+    /// Do all commands of the entries' file that can be done; as for `forebay run`
+    #[arg(long, requires = "entries")]
+    keep_going: bool,
     /// Flows that send in turns; as many as entries unless told
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     flows: Vec<usize>,
@@ -252,7 +255,7 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
     };
     let entries = match &what.entries[..] {
         [] => None,
-        [file] => Some(Entries::read(Path::new(file))?),
+        [file] => Some(Entries::read(Path::new(file), what.keep_going)?),
         _ => bail!("--entries: one file for a program of your own"),
     };
     let compilation = program::compile_file(path, &what.compile)?;

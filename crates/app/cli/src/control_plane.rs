@@ -45,7 +45,7 @@ pub struct ControlOptions {
     /// interfaces; BMv2 has port 9090
     #[arg(long, value_name = "ADDRESS")]
     pub thrift: Option<Address>,
-    /// Publish digests over nanomsg, as BMv2 does, for controllers that subscribe with nnpy: ipc://PATH or tcp://HOST:PORT
+    /// Publish digests, idle entries and states of ports over nanomsg, as BMv2 does, for controllers that subscribe with nnpy: ipc://PATH or tcp://HOST:PORT
     #[arg(long, value_name = "ADDRESS", requires = "thrift")]
     pub notifications: Option<String>,
     /// The number by which controllers know the switch

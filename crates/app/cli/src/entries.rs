@@ -16,10 +16,35 @@ use forebay_shell::Catalog;
 use forebay_switch::QUEUES_MAX;
 use std::path::{Path, PathBuf};
 
+/// Options about entries.
+#[derive(clap::Args)]
+pub struct EntriesOptions {
+    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
+    /// WriteRequest (.txtpb, .textproto, .pbtxt), JSON with table_entries (.json), or commands of simple_switch_CLI
+    #[arg(long, value_name = "FILE")]
+    pub entries: Option<PathBuf>,
+    /// Do all commands of the entries' file that can be done, with a warning for each other one, as simple_switch_CLI does
+    #[arg(long, requires = "entries")]
+    pub keep_going: bool,
+}
+
+impl EntriesOptions {
+    /// Reads the file, if there is one.
+    ///
+    /// # Errors
+    /// As [`Entries::read`].
+    pub fn read(&self) -> Result<Option<Entries>> {
+        let path = self.entries.as_deref();
+        path.map(|path| Entries::read(path, self.keep_going)).transpose()
+    }
+}
+
 /// A file of entries, read as far as is possible without the program.
 pub struct Entries {
     path: PathBuf,
     contents: Contents,
+    /// Whether commands that cannot be done are warnings.
+    keep_going: bool,
 }
 
 enum Contents {
@@ -33,8 +58,8 @@ impl Entries {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it is none of the kinds, or not written correctly.
-    pub fn read(path: &Path) -> Result<Entries> {
+    /// When it is none of the kinds, or not written correctly; when it has no commands of which some may be left out.
+    pub fn read(path: &Path, keep_going: bool) -> Result<Entries> {
         let text = files::text(path, "file of table entries")?;
         let extension = path.extension().and_then(|extension| extension.to_str());
         let in_file = |error: String| anyhow!("{}: {error}", path.display());
@@ -65,8 +90,17 @@ impl Entries {
                 Contents::Stf(stf_file::read(path)?)
             }
         };
-        let path = path.to_path_buf();
-        Ok(Entries { path, contents })
+        if keep_going && matches!(contents, Contents::Updates(_) | Contents::Json(_)) {
+            bail!(
+                "--keep-going: {} is written as a whole or not at all; files of commands can be done in part",
+                path.display()
+            );
+        }
+        Ok(Entries {
+            path: path.to_path_buf(),
+            contents,
+            keep_going,
+        })
     }
 
     /// The file.
@@ -93,12 +127,12 @@ impl Entries {
     /// When the program refuses one of them.
     pub fn apply(&self, options: &ControlOptions, start: &mut Start, queues: &QueueControl) -> Result<()> {
         let updates = match &self.contents {
-            Contents::Stf(test) => return stf_file::apply(&self.path, test, &start.pipeline),
+            Contents::Stf(test) => return self.done(stf_file::apply(&self.path, test, &start.pipeline)),
             Contents::Commands(lines) => {
                 let file = self.path.display().to_string();
                 let settings = options.settings(start);
-                let done = start.edit(settings, |device| thrift::apply(&file, lines, device, queues))?;
-                return done.map_err(|mistakes| anyhow!("{mistakes}"));
+                let mistakes = start.edit(settings, |device| thrift::apply(&file, lines, device, queues))?;
+                return self.done(mistakes);
             }
             Contents::Updates(updates) => updates.clone(),
             Contents::Json(document) => {
@@ -113,6 +147,21 @@ impl Entries {
             }
         };
         options.configure(&self.path, &updates, start)
+    }
+
+    /// What becomes of mistakes, of which each stands for a command that has not been done.
+    fn done(&self, mistakes: Vec<String>) -> Result<()> {
+        if mistakes.is_empty() {
+            return Ok(());
+        }
+        if self.keep_going {
+            mistakes.iter().for_each(|mistake| output::warning(mistake));
+            return Ok(());
+        }
+        let listed = stf_file::listed(mistakes);
+        bail!(
+            "the entries do not suit the program{listed}\n  with --keep-going these are warnings, and the rest is done"
+        )
     }
 }
 

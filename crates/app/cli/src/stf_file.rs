@@ -1,7 +1,7 @@
 //! Reading STF files.
 
 use crate::files;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use forebay_entries::{Applied, Controller, Test};
 use forebay_pipeline::Pipeline;
 use std::path::Path;
@@ -19,7 +19,8 @@ pub fn read(path: &Path) -> Result<Test> {
     })
 }
 
-fn listed(mut lines: Vec<String>) -> String {
+/// Lines of a message, each below the last, as far as they are not too many.
+pub fn listed(mut lines: Vec<String>) -> String {
     let more = lines.len().saturating_sub(MAX_LISTED);
     lines.truncate(MAX_LISTED);
     if more > 0 {
@@ -28,9 +29,9 @@ fn listed(mut lines: Vec<String>) -> String {
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
-/// Applies the commands of an STF file that configure a switch; those about packets are passed over. The error lists the
-/// commands that the program refuses, one on a line.
-pub fn apply(path: &Path, test: &Test, pipeline: &Arc<Pipeline>) -> Result<()> {
+/// Applies the commands of an STF file that configure a switch; those about packets are passed over. Returns what is
+/// wrong with those that the program refuses.
+pub fn apply(path: &Path, test: &Test, pipeline: &Arc<Pipeline>) -> Vec<String> {
     let mut controller = Controller::new(pipeline.clone());
     let mut refused = Vec::new();
     for command in &test.commands {
@@ -41,8 +42,5 @@ pub fn apply(path: &Path, test: &Test, pipeline: &Arc<Pipeline>) -> Result<()> {
             refused.push(format!("{}:{}: {message}", path.display(), command.line));
         }
     }
-    if refused.is_empty() {
-        return Ok(());
-    }
-    bail!("the entries do not suit the program{}", listed(refused))
+    refused
 }

@@ -589,6 +589,83 @@ fn a_command_that_adds_an_entry_again_is_passed_over_with_a_warning() {
     assert!(ran.stdout.contains("packet leaves port 2"), "{}", ran.stdout);
 }
 
+/// Published command files have lines of prose and misspelt names; simple_switch_CLI does the rest of them.
+#[test]
+fn commands_that_cannot_be_done_are_warnings_with_keep_going() {
+    let folder = folder();
+    let lines = "Add the entries\ntable_ad ports forward 9 => 9\ntable_add ports forward 1 => 2\n";
+    let commands = write(folder.path(), "commands.txt", lines);
+    let stf = write(
+        folder.path(),
+        "entries.stf",
+        "add prots ingress_port:0 forward(port:2)\nadd ports ingress_port:1 forward(port:2)\n",
+    );
+    for (entries, wrong) in [(&commands, vec![1, 2]), (&stf, vec![1])] {
+        let trace = [
+            "trace",
+            PORT_FORWARD,
+            "--port",
+            "1",
+            "--hex",
+            "00",
+            "--entries",
+            entries,
+        ];
+        let refused = forebay(&trace);
+        assert_eq!(refused.code, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains("with --keep-going"), "{}", refused.stderr);
+        let done = forebay(&[&trace[..], &["--keep-going"]].concat());
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(done.stdout.contains("packet leaves port 2"), "{}", done.stdout);
+        for line in wrong {
+            let place = format!("{entries}:{line}: ");
+            assert!(
+                refused.stderr.contains(&place) && done.stderr.contains(&place),
+                "{}",
+                done.stderr
+            );
+        }
+    }
+    let json = write(folder.path(), "runtime.json", r#"{"table_entries": []}"#);
+    let ran = forebay(&["trace", PORT_FORWARD, "--hex", "00", "--entries", &json, "--keep-going"]);
+    assert!(
+        ran.stderr.contains("is written as a whole or not at all"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// simple_switch_CLI drops the last word of a `table_add` without `=>`, and gives the action no data.
+#[test]
+fn a_command_without_an_arrow_is_taken_where_the_action_has_no_data() {
+    let folder = folder();
+    for (command, code, says) in [
+        ("table_add ports drop 1 0", 0, ""),
+        (
+            "table_add ports forward 1 2",
+            2,
+            "not 0; `=>` is missing between the key and what the entry does",
+        ),
+        ("table_add ports drop 1", 2, "`=>` is missing"),
+        ("table_add ports drop 1 0 0", 2, "`=>` is missing"),
+    ] {
+        let commands = write(folder.path(), "commands.txt", command);
+        let ran = forebay(&[
+            "trace",
+            PORT_FORWARD,
+            "--port",
+            "1",
+            "--hex",
+            "00",
+            "--entries",
+            &commands,
+        ]);
+        assert_eq!(ran.code, code, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{command}: {}", ran.stderr);
+        assert!(code != 0 || ran.stdout.contains("drop"), "{command}: {}", ran.stdout);
+    }
+}
+
 #[test]
 fn a_trace_shows_the_program_and_not_the_compiler() {
     let folder = folder();

@@ -70,7 +70,8 @@ impl Checker {
             | ExprKind::Slice(base, _, _)
             | ExprKind::Unary(_, base)
             | ExprKind::Cast(base) => self.why_not_constant(base),
-            ExprKind::Binary(_, left, right) | ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+            ExprKind::Binary(first, links) => operands(first, links).find_map(|operand| self.why_not_constant(operand)),
+            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
                 self.why_not_constant(left).or_else(|| self.why_not_constant(right))
             }
             ExprKind::Ternary(condition, left, right) => [condition, left, right]

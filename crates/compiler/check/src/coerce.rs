@@ -369,7 +369,8 @@ impl Checker {
             | ExprKind::Slice(base, _, _)
             | ExprKind::Unary(_, base)
             | ExprKind::Cast(base) => self.is_constant(base),
-            ExprKind::Binary(_, left, right) | ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+            ExprKind::Binary(first, links) => operands(first, links).all(|operand| self.is_constant(operand)),
+            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
                 self.is_constant(left) && self.is_constant(right)
             }
             ExprKind::Ternary(condition, left, right) => {

@@ -646,6 +646,17 @@ pub struct Statement {
     pub span: Span,
 }
 
+/// A condition, and what is executed when it holds and none before it does.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// Of type bool.
+    pub condition: Expr,
+    /// What it guards.
+    pub body: Block,
+    /// From `if` to the end of the body.
+    pub span: Span,
+}
+
 /// Forms of statements. Compound assignments have become assignments.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
@@ -658,14 +669,12 @@ pub enum StatementKind {
     },
     /// A call whose result is not used.
     Call(Expr),
-    /// `if`
+    /// `if`, with all of its `else if`
     If {
-        /// Of type bool.
-        condition: Expr,
-        /// Then.
-        then_branch: Block,
-        /// Else.
-        else_branch: Block,
+        /// In order; there is at least one.
+        branches: Vec<Branch>,
+        /// What follows the last `else`.
+        otherwise: Block,
     },
     /// Nested block.
     Block(Block),
@@ -740,6 +749,44 @@ pub struct Expr {
     pub span: Span,
 }
 
+/// A binary operator and its right operand; the left one is all before it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Operator.
+    pub op: BinaryOp,
+    /// Right operand.
+    pub right: Expr,
+    /// Type of the result; that of the last operator is the expression's.
+    pub ty: Type,
+    /// From the first operand of the chain to the right one.
+    pub span: Span,
+}
+
+/// The operands of [`ExprKind::Binary`], in order.
+pub fn operands<'a>(first: &'a Expr, links: &'a [Link]) -> impl Iterator<Item = &'a Expr> {
+    std::iter::once(first).chain(links.iter().map(|link| &link.right))
+}
+
+impl Expr {
+    /// `left op right`. A left operand with operators becomes part of the chain, so that long chains do not nest.
+    pub fn binary(op: BinaryOp, left: Expr, right: Expr, ty: Type, span: Span) -> Expr {
+        let link = Link {
+            op,
+            right,
+            ty: ty.clone(),
+            span,
+        };
+        let kind = match left.kind {
+            ExprKind::Binary(first, mut links) => {
+                links.push(link);
+                ExprKind::Binary(first, links)
+            }
+            _ => ExprKind::Binary(Box::new(left), vec![link]),
+        };
+        Expr { kind, ty, span }
+    }
+}
+
 /// Forms of expressions.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
@@ -785,8 +832,9 @@ pub enum ExprKind {
     PlusSlice(Box<Expr>, Box<Expr>, u32),
     /// Operator on one operand, of the same type as the result.
     Unary(UnaryOp, Box<Expr>),
-    /// Operator on two. Operands of arithmetic, bitwise and comparison operators have equal types.
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Operators on two, from the left: the first operand, and each operator with its right one; there is at least one.
+    /// Operands of arithmetic, bitwise and comparison operators have equal types.
+    Binary(Box<Expr>, Vec<Link>),
     /// `c ? a : b`
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     /// Conversion to [`Expr::ty`], explicit or implicit.

@@ -29,8 +29,11 @@ pub(crate) fn expr_text(expr: &Expr) -> String {
             format!("{}[{}+:{}]", expr_text(base), expr_text(lo), expr_text(width))
         }
         ExprKind::Unary { op, operand } => format!("{}{}", unary_text(*op), expr_text(operand)),
-        ExprKind::Binary { op, left, right } => {
-            format!("{} {} {}", expr_text(left), binary_text(*op), expr_text(right))
+        ExprKind::Binary { first, links } => {
+            let links = links
+                .iter()
+                .map(|link| format!(" {} {}", binary_text(link.op), expr_text(&link.right)));
+            expr_text(first) + &links.collect::<String>()
         }
         ExprKind::Ternary {
             condition,

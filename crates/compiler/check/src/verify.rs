@@ -183,14 +183,12 @@ impl Verifier<'_> {
                 self.same(&target.ty, &value.ty, statement.span, "assignment");
             }
             StatementKind::Call(call) => self.expr(call),
-            StatementKind::If {
-                condition,
-                then_branch,
-                else_branch,
-            } => {
-                self.condition(condition);
-                self.block(then_branch);
-                self.block(else_branch);
+            StatementKind::If { branches, otherwise } => {
+                for branch in branches {
+                    self.condition(&branch.condition);
+                    self.block(&branch.body);
+                }
+                self.block(otherwise);
             }
             StatementKind::Block(block) => self.block(block),
             StatementKind::SwitchAction { apply, cases } => {
@@ -278,12 +276,17 @@ impl Verifier<'_> {
                 self.expr(operand);
                 self.same(&expr.ty, &operand.ty, expr.span, "operand");
             }
-            ExprKind::Binary(op, left, right) => {
-                self.expr(left);
-                self.expr(right);
-                if !matches!(op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Concat) {
-                    self.same(&left.ty, &right.ty, expr.span, "operands");
+            ExprKind::Binary(first, links) => {
+                self.expr(first);
+                let mut left = &first.ty;
+                for link in links {
+                    self.expr(&link.right);
+                    if !matches!(link.op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Concat) {
+                        self.same(left, &link.right.ty, link.span, "operands");
+                    }
+                    left = &link.ty;
                 }
+                self.same(left, &expr.ty, expr.span, "operators");
             }
             ExprKind::Ternary(condition, left, right) => {
                 self.condition(condition);

@@ -28,23 +28,21 @@ use forebay_syntax::source::Span;
 /// Evaluates an expression.
 pub fn expression(cx: &mut Context, expr: &hir::Expr) -> Value {
     let value = limits::deeper(cx, expr.span, |cx| evaluate(cx, expr)).unwrap_or(Value::Void);
-    match value {
-        Value::Scalar(scalar) => Value::Scalar(bounded(cx, scalar, expr)),
-        other => other,
-    }
+    bounded(cx, value, &expr.ty, expr.span)
 }
 
-/// A scalar that is neither too wide nor too deep.
-fn bounded(cx: &mut Context, scalar: Expr, expr: &hir::Expr) -> Expr {
-    if types::scalar(cx, &expr.ty).is_some_and(|ty| ty.width > limits::MAX_WIDTH) {
+/// A value that is, if it is a scalar, neither too wide nor too deep.
+pub fn bounded(cx: &mut Context, value: Value, ty: &Type, span: Span) -> Value {
+    let Value::Scalar(scalar) = value else { return value };
+    if types::scalar(cx, ty).is_some_and(|ty| ty.width > limits::MAX_WIDTH) {
         let message = format!("this value is wider than {} bits", limits::MAX_WIDTH);
-        cx.abort(codes::UNSUPPORTED_TYPE, expr.span, message);
+        cx.abort(codes::UNSUPPORTED_TYPE, span, message);
     }
-    if build::is_deeper(&scalar, limits::MAX_EXPRESSION_DEPTH) {
+    Value::Scalar(if build::is_deeper(&scalar, limits::MAX_EXPRESSION_DEPTH) {
         graph::save_expr(cx, scalar)
     } else {
         scalar
-    }
+    })
 }
 
 fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
@@ -88,7 +86,7 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
             let operand = expression(cx, operand);
             operator::unary(cx, *op, operand, expr.span)
         }
-        ExprKind::Binary(op, left, right) => operator::binary(cx, *op, left, right, expr.span),
+        ExprKind::Binary(first, links) => operator::chain(cx, first, links),
         ExprKind::Ternary(condition, then_value, else_value) => {
             ternary(cx, condition, then_value, else_value, &expr.ty, expr.span)
         }
@@ -118,7 +116,13 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
 /// Evaluates an expression of a scalar type. `int` values, which may occur where any width is allowed, get 32 bits, or
 /// more if they need them.
 pub fn scalar(cx: &mut Context, expr: &hir::Expr) -> Expr {
-    match expression(cx, expr) {
+    let value = expression(cx, expr);
+    scalar_of(cx, value, &expr.ty, expr.span)
+}
+
+/// The same of a value whose type is known.
+pub fn scalar_of(cx: &mut Context, value: Value, ty: &Type, span: Span) -> Expr {
+    match value {
         Value::Scalar(expr) => expr,
         Value::Integer(number) => {
             let width = (number.bits() as u32 + 1).max(32);
@@ -126,9 +130,9 @@ pub fn scalar(cx: &mut Context, expr: &hir::Expr) -> Expr {
         }
         _ => {
             if !cx.aborted {
-                not_scalar(cx, &expr.ty, expr.span);
+                not_scalar(cx, ty, span);
             }
-            build::constant(types::scalar(cx, &expr.ty).map_or(32, |scalar| scalar.width), 0)
+            build::constant(types::scalar(cx, ty).map_or(32, |scalar| scalar.width), 0)
         }
     }
 }
@@ -321,9 +325,8 @@ pub fn has_effects(expr: &hir::Expr) -> bool {
         | ExprKind::Slice(base, ..)
         | ExprKind::Unary(_, base)
         | ExprKind::Cast(base) => has_effects(base),
-        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) | ExprKind::Binary(_, left, right) => {
-            has_effects(left) || has_effects(right)
-        }
+        ExprKind::Binary(first, links) => hir::operands(first, links).any(has_effects),
+        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => has_effects(left) || has_effects(right),
         ExprKind::Ternary(condition, left, right) => has_effects(condition) || has_effects(left) || has_effects(right),
         ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => elements.iter().any(has_effects),
         ExprKind::Int(_)

@@ -6,7 +6,7 @@
 
 use crate::context::Context;
 use forebay_check::annotations;
-use forebay_check::hir::{self, Callee, Expr, ExprKind, Type};
+use forebay_check::hir::{self, Callee, Expr, ExprKind, Type, operands};
 use forebay_syntax::ast::{Annotation, BinaryOp};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -68,7 +68,10 @@ fn expression_name(program: &hir::Program, sources: &SourceMap, expr: &Expr) -> 
         }
         ExprKind::Index(base, index) => format!("{}[{}]", inner(base)?, inner(index)?),
         ExprKind::Slice(base, hi, lo) => format!("{}[{hi}:{lo}]", inner(base)?),
-        ExprKind::Binary(BinaryOp::BitAnd, left, right) => format!("{} & {}", inner(left)?, inner(right)?),
+        ExprKind::Binary(first, links) if links.iter().all(|link| link.op == BinaryOp::BitAnd) => {
+            let names: Option<Vec<String>> = operands(first, links).map(inner).collect();
+            names?.join(" & ")
+        }
         ExprKind::Int(value) => number(value, sources.text(expr.span)),
         ExprKind::Cast(operand) if matches!(operand.kind, ExprKind::Int(_)) => inner(operand)?,
         ExprKind::Call(call) => match &call.callee {

@@ -34,18 +34,31 @@ pub fn unary(cx: &mut Context, op: UnaryOp, operand: Value, span: Span) -> Value
     }
 }
 
-/// `left op right`
-pub fn binary(cx: &mut Context, op: BinaryOp, left: &hir::Expr, right: &hir::Expr, span: Span) -> Value {
-    if matches!(op, BinaryOp::And | BinaryOp::Or) {
-        return Value::Scalar(short_circuit(cx, op == BinaryOp::And, left, right));
+/// Operators from the left.
+pub fn chain(cx: &mut Context, first: &hir::Expr, links: &[hir::Link]) -> Value {
+    let mut value = expression(cx, first);
+    let mut ty = &first.ty;
+    for link in links {
+        forebay_budget::check();
+        value = operation(cx, value, ty, link);
+        value = expression::bounded(cx, value, &link.ty, link.span);
+        ty = &link.ty;
     }
-    let signed = types::is_signed(cx, &left.ty);
-    let mut left = expression(cx, left);
-    if expression::has_effects(right) {
+    value
+}
+
+/// `left op right`, the left operand of type `ty`.
+fn operation(cx: &mut Context, mut left: Value, ty: &hir::Type, link: &hir::Link) -> Value {
+    if matches!(link.op, BinaryOp::And | BinaryOp::Or) {
+        let left = expression::scalar_of(cx, left, ty, link.span);
+        return Value::Scalar(short_circuit(cx, link.op == BinaryOp::And, left, &link.right));
+    }
+    if expression::has_effects(&link.right) {
         left = graph::save(cx, left);
     }
-    let right = expression(cx, right);
-    apply(cx, op, left, right, signed, span)
+    let right = expression(cx, &link.right);
+    let signed = types::is_signed(cx, ty);
+    apply(cx, link.op, left, right, signed, link.span)
 }
 
 /// Applies the operator to values; `signed` says how the left operand is interpreted.
@@ -134,8 +147,7 @@ fn integers(cx: &mut Context, op: BinaryOp, left: BigInt, right: BigInt, span: S
 }
 
 /// `&&` and `||`: the right operand is evaluated only if the left one does not determine the result (§8.5).
-fn short_circuit(cx: &mut Context, is_and: bool, left: &hir::Expr, right: &hir::Expr) -> Expr {
-    let left = expression::scalar(cx, left);
+fn short_circuit(cx: &mut Context, is_and: bool, left: Expr, right: &hir::Expr) -> Expr {
     if let Some(known) = build::as_bool(&left) {
         return if known == is_and {
             expression::scalar(cx, right)

@@ -6,7 +6,7 @@
 
 use crate::walk::{self, Node};
 use forebay_check::hir::{
-    Argument, Block, Call, Callee, Control, Expr, ExprKind, KeySet, Program, Statement, StatementKind, TableId,
+    Argument, Block, Call, Callee, Control, Expr, ExprKind, KeySet, Link, Program, Statement, StatementKind, TableId,
     Transition, Type,
 };
 use forebay_check::size::size_in_bits;
@@ -121,7 +121,9 @@ impl<'a> Lints<'a> {
         let has_bounds = match &statement.kind {
             StatementKind::ForRange { low, high, .. } => is_constant(low) && is_constant(high),
             StatementKind::For { condition, .. } => match &condition.kind {
-                ExprKind::Binary(_, left, right) => is_constant(left) || is_constant(right),
+                ExprKind::Binary(first, links) => {
+                    matches!(&links[..], [_] if is_constant(first)) || is_constant(&links[links.len() - 1].right)
+                }
                 _ => false,
             },
             _ => true,
@@ -147,22 +149,13 @@ impl<'a> Lints<'a> {
 
     fn operation(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Binary(op, left, right) => {
-                let power = |expr: &Expr| match &expr.kind {
-                    ExprKind::Int(value) => value.magnitude().count_ones() <= 1,
-                    _ => false,
-                };
-                let constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
-                let (what, hint) = match op {
-                    BinaryOp::Mul if !power(left) && !power(right) => ("multiplication", "multiply by powers of 2"),
-                    BinaryOp::Div | BinaryOp::Mod if !power(right) => ("division", "divide by powers of 2"),
-                    BinaryOp::Shl | BinaryOp::Shr if !constant(right) => (
-                        "a shift by an amount that is known only at run time",
-                        "shift by constants",
-                    ),
-                    _ => return,
-                };
-                self.warn(Target::Tofino, expr.span, what.to_string(), hint);
+            ExprKind::Binary(first, links) => {
+                let mut left = Some(&**first);
+                for link in links {
+                    if let Some((what, hint)) = unlike_tofino(left.take(), link) {
+                        self.warn(Target::Tofino, link.span, what.to_string(), hint);
+                    }
+                }
             }
             ExprKind::Index(base, index) if !matches!(index.kind, ExprKind::Int(_)) => {
                 if matches!(base.ty, Type::Stack(..)) {
@@ -291,5 +284,25 @@ impl<'a> Lints<'a> {
                 );
             }
         }
+    }
+}
+
+/// Why Tofino cannot compute an operator with these operands, and what to do; `left` is none where it is a result.
+fn unlike_tofino(left: Option<&Expr>, link: &Link) -> Option<(&'static str, &'static str)> {
+    let constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
+    let power = |expr: &Expr| match &expr.kind {
+        ExprKind::Int(value) => value.magnitude().count_ones() <= 1,
+        _ => false,
+    };
+    match link.op {
+        BinaryOp::Mul if !left.is_some_and(power) && !power(&link.right) => {
+            Some(("multiplication", "multiply by powers of 2"))
+        }
+        BinaryOp::Div | BinaryOp::Mod if !power(&link.right) => Some(("division", "divide by powers of 2")),
+        BinaryOp::Shl | BinaryOp::Shr if !constant(&link.right) => Some((
+            "a shift by an amount that is known only at run time",
+            "shift by constants",
+        )),
+        _ => None,
     }
 }

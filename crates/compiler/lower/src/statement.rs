@@ -65,16 +65,7 @@ fn lower(cx: &mut Context, statement: &Statement) {
                 expression::expression(cx, expr);
             }
         },
-        StatementKind::If {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
-            let condition = expression::scalar(cx, condition);
-            expression::branches(cx, condition, |cx, side| {
-                block(cx, if side { then_branch } else { else_branch });
-            });
-        }
+        StatementKind::If { branches, otherwise } => alternatives(cx, branches, otherwise),
         StatementKind::Block(inner) => block(cx, inner),
         StatementKind::SwitchAction { apply, cases } => switch::on_action(cx, apply, cases),
         StatementKind::Switch { expr, cases } => switch::on_value(cx, expr, cases),
@@ -102,6 +93,33 @@ fn lower(cx: &mut Context, statement: &Statement) {
         StatementKind::Var(var, value) => variable(cx, *var, value.as_ref()),
         // Already elaborated with the parser or control around it.
         StatementKind::Instance(_) => {}
+    }
+}
+
+/// An `if` with all of its `else if`: each condition is evaluated where the ones before it do not hold, and all bodies
+/// end in one block.
+fn alternatives(cx: &mut Context, branches: &[hir::Branch], otherwise: &hir::Block) {
+    let mut after = None;
+    for branch in branches {
+        forebay_budget::check();
+        if !limits::check_size(cx, branch.span) {
+            return;
+        }
+        cx.location = cx.locate(branch.span);
+        let condition = expression::scalar(cx, &branch.condition);
+        let holds = graph::new_block(cx);
+        let next = graph::new_block(cx);
+        let after = *after.get_or_insert_with(|| graph::new_block(cx));
+        graph::branch(cx, condition, holds, next);
+        graph::start(cx, holds);
+        block(cx, &branch.body);
+        graph::jump(cx, after);
+        graph::start(cx, next);
+    }
+    block(cx, otherwise);
+    if let Some(after) = after {
+        graph::jump(cx, after);
+        graph::start(cx, after);
     }
 }
 
@@ -143,8 +161,8 @@ fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place) {
 /// op right`. Needed when evaluating the target has effects, which must not happen twice.
 fn compound<'e>(target: &hir::Expr, value: &'e hir::Expr) -> Option<(BinaryOp, &'e hir::Expr)> {
     match &value.kind {
-        ExprKind::Binary(op, left, right) if left.span == target.span && expression::has_effects(target) => {
-            Some((*op, right))
+        ExprKind::Binary(first, links) if first.span == target.span && expression::has_effects(target) => {
+            links.first().map(|link| (link.op, &link.right))
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Walks over statements and expressions of the typed program.
 
-use forebay_check::hir::{Argument, Block, Call, Callee, Expr, ExprKind, Statement, StatementKind};
+use forebay_check::hir::{Argument, Block, Call, Callee, Expr, ExprKind, Statement, StatementKind, operands};
 use forebay_syntax::source::Span;
 
 /// What a walk visits.
@@ -9,7 +9,7 @@ pub enum Node<'a> {
     Statement(&'a Statement),
     /// A call, before its contents, and its location.
     Call(&'a Call, Span),
-    /// An operator on two operands or an index, before its contents.
+    /// Operators on two operands or an index, before their contents.
     Operation(&'a Expr),
 }
 
@@ -33,14 +33,12 @@ fn inside<'a>(statement: &'a Statement, visit: &mut dyn FnMut(Node<'a>)) {
             expr(value, visit);
         }
         StatementKind::Call(call) => expr(call, visit),
-        StatementKind::If {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
-            expr(condition, visit);
-            block(then_branch, visit);
-            block(else_branch, visit);
+        StatementKind::If { branches, otherwise } => {
+            for branch in branches {
+                expr(&branch.condition, visit);
+                block(&branch.body, visit);
+            }
+            block(otherwise, visit);
         }
         StatementKind::Block(inner) => block(inner, visit),
         StatementKind::SwitchAction { apply, cases } => {
@@ -90,7 +88,11 @@ pub fn expr<'a>(expression: &'a Expr, visit: &mut dyn FnMut(Node<'a>)) {
         | ExprKind::Cast(base)
         | ExprKind::TableHit(base)
         | ExprKind::TableMiss(base) => expr(base, visit),
-        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) | ExprKind::Binary(_, left, right) => {
+        ExprKind::Binary(first, links) => {
+            visit(Node::Operation(expression));
+            operands(first, links).for_each(|operand| expr(operand, visit));
+        }
+        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
             visit(Node::Operation(expression));
             expr(left, visit);
             expr(right, visit);

@@ -579,14 +579,12 @@ pub enum StatementKind {
         /// Arguments of `apply`.
         args: Vec<Arg>,
     },
-    /// `if (c) s else s`
+    /// `if (c) s else if (c) s else s`. A chain of `else if` is one statement, so that long ones do not nest.
     If {
-        /// Condition.
-        condition: Expr,
-        /// Then.
-        then_branch: Box<Statement>,
-        /// Else.
-        else_branch: Option<Box<Statement>>,
+        /// In order; there is at least one.
+        branches: Vec<Branch>,
+        /// What follows the last `else`.
+        otherwise: Option<Box<Statement>>,
     },
     /// `{ .. }`
     Block(Block),
@@ -633,6 +631,17 @@ pub enum StatementKind {
     },
     /// A local constant, variable or instantiation.
     Declaration(Box<Declaration>),
+}
+
+/// A condition, and what is executed when it holds and none before it does.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// Condition.
+    pub condition: Expr,
+    /// What it guards.
+    pub body: Statement,
+    /// From `if` to the end of the body.
+    pub span: Span,
 }
 
 /// A case of a `switch`: one label with its block; a label without block falls through to the next.
@@ -791,14 +800,13 @@ pub enum ExprKind {
         /// Operand.
         operand: Box<Expr>,
     },
-    /// `a op b`
+    /// `a op b op c`, read from the left. A chain is one expression, so that long ones do not nest; what binds more
+    /// tightly is an operand.
     Binary {
-        /// Operator.
-        op: BinaryOp,
-        /// Left.
-        left: Box<Expr>,
-        /// Right.
-        right: Box<Expr>,
+        /// First operand.
+        first: Box<Expr>,
+        /// Operators with their right operands, in order; there is at least one.
+        links: Vec<Link>,
     },
     /// `c ? a : b`
     Ternary {
@@ -876,6 +884,17 @@ pub enum UnaryOp {
     Not,
     /// `~`
     Complement,
+}
+
+/// A binary operator and its right operand; the left one is all before it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Operator.
+    pub op: BinaryOp,
+    /// Right operand.
+    pub right: Expr,
+    /// From the first operand of the chain to the right one.
+    pub span: Span,
 }
 
 /// Binary operators.

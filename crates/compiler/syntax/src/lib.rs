@@ -20,6 +20,7 @@ pub mod diagnostic;
 pub mod known;
 pub mod lexer;
 pub mod library;
+mod older;
 pub mod parser;
 pub mod preprocess;
 pub mod render;
@@ -92,7 +93,14 @@ pub fn parse_text(name: &str, text: String, options: &ParseOptions) -> ParsedPro
         include_paths: options.include_paths,
     };
     let tokens = preprocess::preprocess(main, options.defines, &search, &mut sources, &mut diagnostics);
-    let program = parser::parse(&tokens, &mut diagnostics);
+    let program = match older::program_of_p4_14(&tokens.tokens, &tokens.interner) {
+        Some(message) => {
+            diagnostics = Diagnostics::with_limit(options.error_limit);
+            diagnostics.push(message);
+            ast::Program::default()
+        }
+        None => parser::parse(&tokens, &mut diagnostics),
+    };
     ParsedProgram {
         program,
         sources,

@@ -338,12 +338,16 @@ impl SourceSearch<'_> {
                 return Some(FoundSource { name, text });
             }
         }
-        let text = library(path)?;
-        Some(FoundSource {
-            name: format!("<{path}>"),
-            text: text.to_string(),
-        })
+        library_file(path)
     }
+}
+
+/// A file of the P4 library, as it is found.
+pub fn library_file(path: &str) -> Option<FoundSource> {
+    Some(FoundSource {
+        name: format!("<{path}>"),
+        text: library(path)?.to_string(),
+    })
 }
 
 /// The files of the P4 library that are part of this crate, as `#include <name>` finds them.

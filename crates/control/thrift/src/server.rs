@@ -2,12 +2,13 @@
 
 use crate::runtime::Runtime;
 use crate::switch::Switch;
+use crate::watch::watch;
 use crate::wire::Message;
 use socket2::SockRef;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -49,6 +50,12 @@ pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io
     let address = listener.local_addr()?;
     let listener = Arc::new(listener);
     let runtime = Arc::new(Mutex::new(Runtime::new(switch)));
+    if lock(&runtime).switch().notifications().is_some() {
+        let watched = Arc::downgrade(&runtime);
+        thread::Builder::new()
+            .name("watch".to_string())
+            .spawn(move || watch(&watched))?;
+    }
     let accepting = Arc::clone(&listener);
     let accept = move || {
         let connections = Arc::new(AtomicUsize::new(0));
@@ -64,6 +71,10 @@ pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io
     };
     thread::Builder::new().name("thrift".to_string()).spawn(accept)?;
     Ok(Serving { address, listener })
+}
+
+fn lock<S>(runtime: &Mutex<Runtime<S>>) -> MutexGuard<'_, Runtime<S>> {
+    runtime.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn start<S: Switch + Send + 'static>(
@@ -101,7 +112,7 @@ fn converse<S: Switch>(stream: &TcpStream, runtime: &Mutex<Runtime<S>>) -> io::R
         let Some(call) = Message::read(&mut reader, CALL_BYTES_MAX)? else {
             return Ok(());
         };
-        let answer = runtime.lock().unwrap_or_else(PoisonError::into_inner).call(&call);
+        let answer = lock(runtime).call(&call);
         if let Some(answer) = answer {
             writer.write_all(&answer.write())?;
         }

@@ -119,22 +119,6 @@ impl Psa<'_> {
         Ok(set(field, value))
     }
 
-    /// Whether a block has visible effects other than the frame that it puts together: digests, registers, counters.
-    fn has_effects(&self, role: Role) -> bool {
-        let program = &*self.builder.program;
-        let body = program.stages.get(&role).map(|body| &program.bodies[body.index()]);
-        let blocks = body.into_iter().flat_map(|body| &body.blocks);
-        let mut ops = blocks
-            .flat_map(|block| &block.statements)
-            .map(|statement| &statement.op);
-        ops.any(|op| {
-            matches!(
-                op,
-                Op::Digest { .. } | Op::RegisterWrite { .. } | Op::Count { .. } | Op::ExecuteMeter { .. }
-            )
-        })
-    }
-
     fn request(&self, request: SlotId, value: u64) -> GlueOp {
         set(request, number(self.builder.width(request), value))
     }
@@ -197,7 +181,7 @@ impl Psa<'_> {
             self.field("ingress_output", "clone")?,
             self.field("ingress_output", "drop")?,
         );
-        let end = match self.has_effects(Role::IngressDeparser) {
+        let end = match has_effects(self.builder.program, Role::IngressDeparser) {
             // A dropped packet still sends its digest, because the specification does not exempt the deparser.
             true => self.builder.jump("deparse"),
             false => {
@@ -375,7 +359,7 @@ impl Psa<'_> {
             GlueOp::Commit,
             self.take("egress_deparser_input", "egress_port", Argument::EgressPort)?,
         ];
-        let end = match self.has_effects(Role::EgressDeparser) {
+        let end = match has_effects(self.builder.program, Role::EgressDeparser) {
             true => self.builder.jump("egress_deparse"),
             false => {
                 let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
@@ -406,4 +390,20 @@ impl Psa<'_> {
         self.builder.block("transmit", [], end);
         Ok(())
     }
+}
+
+/// Whether a block has visible effects other than the frame that it puts together: digests, registers, counters. A
+/// dropped packet has such effects of its deparser, too.
+pub fn has_effects(program: &Program, role: Role) -> bool {
+    let body = program.stages.get(&role).map(|body| &program.bodies[body.index()]);
+    let blocks = body.into_iter().flat_map(|body| &body.blocks);
+    let mut ops = blocks
+        .flat_map(|block| &block.statements)
+        .map(|statement| &statement.op);
+    ops.any(|op| {
+        matches!(
+            op,
+            Op::Digest { .. } | Op::RegisterWrite { .. } | Op::Count { .. } | Op::ExecuteMeter { .. }
+        )
+    })
 }

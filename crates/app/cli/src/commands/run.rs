@@ -2,7 +2,7 @@
 
 use super::Status;
 use crate::control_plane::{self, Control, ControlOptions};
-use crate::entries::Entries;
+use crate::entries::{Entries, EntriesOptions};
 use crate::interfaces;
 use crate::numbers;
 use crate::output;
@@ -77,10 +77,8 @@ pub struct Arguments {
     /// A port; may be repeated
     #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
     interfaces: Vec<String>,
-    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
-    /// WriteRequest (.txtpb, .textproto, .pbtxt), JSON with table_entries (.json), or commands of simple_switch_CLI
-    #[arg(long, value_name = "FILE")]
-    entries: Option<PathBuf>,
+    #[command(flatten)]
+    entries: EntriesOptions,
     /// What executes the program
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
@@ -134,12 +132,12 @@ pub struct Extras {
 impl Arguments {
     /// Whether entries come from a file or from controllers.
     pub(super) fn is_configured(&self) -> bool {
-        self.entries.is_some() || self.control.is_served()
+        self.entries.entries.is_some() || self.control.is_served()
     }
 
     /// Takes the entries of a file.
     pub(super) fn set_entries(&mut self, file: PathBuf) {
-        self.entries = Some(file);
+        self.entries.entries = Some(file);
     }
 
     /// How programs are loaded.
@@ -192,7 +190,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         );
     }
     let is_served = arguments.control.is_served();
-    let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
+    let entries = arguments.entries.read()?;
     let program = control_plane::load(
         arguments.control.program(arguments.program.as_deref())?,
         &arguments.options,

@@ -39,6 +39,9 @@ pub struct Arguments {
     /// Its entries; as for `forebay run`
     #[arg(long, value_name = "FILE", requires = "program")]
     entries: Option<PathBuf>,
+    /// Do all commands of the entries' file that can be done; as for `forebay run`
+    #[arg(long, requires = "entries")]
+    keep_going: bool,
     /// A macro for it; may be repeated
     #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "program")]
     defines: Vec<String>,
@@ -77,7 +80,10 @@ fn generator(arguments: &Arguments) -> Result<Option<Generator>> {
     let started = match &arguments.program {
         None => Generator::new(Interfaces),
         Some(path) => {
-            let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
+            let entries = arguments.entries.as_deref();
+            let entries = entries
+                .map(|path| Entries::read(path, arguments.keep_going))
+                .transpose()?;
             let needs_p4info = entries.as_ref().is_some_and(Entries::need_p4info);
             let options = CompileOptions {
                 define: arguments.defines.clone(),

@@ -2,7 +2,7 @@
 
 use super::Status;
 use crate::control_plane;
-use crate::entries::Entries;
+use crate::entries::{Entries, EntriesOptions};
 use crate::files;
 use crate::numbers;
 use crate::output;
@@ -33,10 +33,8 @@ pub struct Arguments {
     /// The port on which they arrive
     #[arg(long, default_value_t = 0, value_parser = numbers::whole::<u32>)]
     port: u32,
-    /// Table entries, clone sessions and multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
-    /// WriteRequest (.txtpb), JSON with table_entries (.json), or commands of simple_switch_CLI
-    #[arg(long, value_name = "FILE")]
-    entries: Option<PathBuf>,
+    #[command(flatten)]
+    entries: EntriesOptions,
     /// Print the steps as JSON, an object on a line
     #[arg(long)]
     json: bool,
@@ -47,7 +45,7 @@ pub struct Arguments {
 
 /// Traces the packets.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let entries = arguments.entries.as_deref().map(Entries::read).transpose()?;
+    let entries = arguments.entries.read()?;
     let needs_p4info = entries.as_ref().is_some_and(Entries::need_p4info);
     let (path, options) = (arguments.program.path(), arguments.program.options());
     let Some(mut start) = control_plane::load(Some(path), options, Options::default(), needs_p4info)? else {

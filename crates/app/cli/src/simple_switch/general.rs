@@ -70,6 +70,9 @@ pub struct Arguments {
     /// Table entries, clone sessions, multicast groups: as `forebay run --entries`
     #[arg(long, value_name = "FILE")]
     entries: Option<PathBuf>,
+    /// Do all commands of the entries' file that can be done: as `forebay run --keep-going`
+    #[arg(long, requires = "entries")]
+    keep_going: bool,
     /// Keep the program and the forwarding state in this folder, and begin with what is in it
     #[arg(long, value_name = "DIR")]
     save_state: Option<PathBuf>,
@@ -81,7 +84,7 @@ pub struct Arguments {
     json_version: bool,
     #[arg(long, value_name = "ADDRESS", hide = true)]
     nanolog: Option<String>,
-    /// Publish digests over nanomsg: ipc://PATH or tcp://HOST:PORT [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
+    /// Publish digests, idle entries and states of ports over nanomsg: ipc://PATH or tcp://HOST:PORT [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
     #[arg(long, value_name = "ADDRESS")]
     pub notifications_addr: Option<String>,
     #[arg(long, hide = true)]
@@ -167,6 +170,7 @@ impl Arguments {
         }
         if let Some(entries) = &self.entries {
             lines.word("--entries", entries.display());
+            lines.words.extend(self.keep_going.then(|| "--keep-going".to_string()));
         }
         match (&self.save_state, &self.restore_state) {
             (Some(folder), None) => lines.word("--save-state", folder.display()),

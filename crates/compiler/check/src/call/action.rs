@@ -67,7 +67,8 @@ fn contains_apply(expr: &Expr) -> bool {
         | ExprKind::Slice(base, _, _)
         | ExprKind::Unary(_, base)
         | ExprKind::Cast(base) => contains_apply(base),
-        ExprKind::Binary(_, left, right) | ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+        ExprKind::Binary(first, links) => operands(first, links).any(contains_apply),
+        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
             contains_apply(left) || contains_apply(right)
         }
         ExprKind::Ternary(condition, left, right) => {

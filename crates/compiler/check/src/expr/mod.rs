@@ -47,7 +47,7 @@ impl Checker {
             ast::ExprKind::Slice { base, hi, lo } => self.check_slice(base, hi, lo, span),
             ast::ExprKind::PlusSlice { base, lo, width } => self.check_plus_slice(base, lo, width, span),
             ast::ExprKind::Unary { op, operand } => self.check_unary(*op, operand, span),
-            ast::ExprKind::Binary { .. } => self.check_binary(expr),
+            ast::ExprKind::Binary { first, links } => self.check_binary(first, links, span),
             ast::ExprKind::Ternary {
                 condition,
                 then_value,

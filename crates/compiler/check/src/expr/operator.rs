@@ -53,18 +53,14 @@ impl Checker {
         Expr { kind, ty, span }
     }
 
-    /// `a op b`. Chains of left-associative operators are walked in a loop, so that long ones do not nest.
-    pub(super) fn check_binary(&mut self, expr: &ast::Expr) -> Expr {
-        let mut chain = Vec::new();
-        let mut first = expr;
-        while let ast::ExprKind::Binary { op, left, right } = &first.kind {
-            chain.push((*op, right, first.span));
-            first = left;
-        }
+    /// `a op b op c`
+    pub(super) fn check_binary(&mut self, first: &ast::Expr, links: &[ast::Link], span: Span) -> Expr {
         let mut result = self.check_value(first);
-        while let Some((op, right, span)) = chain.pop() {
-            let right = self.check_value(right);
-            result = self.apply_binary(op, result, right, span);
+        for (index, link) in links.iter().enumerate() {
+            let right = self.check_value(&link.right);
+            // The whole expression may have parentheses around it.
+            let span = if index + 1 == links.len() { span } else { link.span };
+            result = self.apply_binary(link.op, result, right, span);
         }
         result
     }
@@ -120,7 +116,7 @@ impl Checker {
             }),
             (ExprKind::Bool(value), _) if *value == (op == BinaryOp::Or) => ExprKind::Bool(*value),
             (ExprKind::Bool(_), _) => return Expr { span, ..right },
-            _ => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            _ => return Expr::binary(op, left, right, Type::Bool, span),
         };
         Expr {
             kind,
@@ -185,11 +181,7 @@ impl Checker {
                 Err(error) => self.fold_error(error, ty, span),
             };
         }
-        Expr {
-            kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
-            ty,
-            span,
-        }
+        Expr::binary(op, left, right, ty, span)
     }
 
     fn fold_error(&mut self, error: FoldError, ty: Type, span: Span) -> Expr {
@@ -301,12 +293,7 @@ impl Checker {
             };
         }
         if left.ty == Type::String && right.ty == Type::String {
-            let kind = ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right));
-            return Expr {
-                kind,
-                ty: Type::String,
-                span,
-            };
+            return Expr::binary(BinaryOp::Concat, left, right, Type::String, span);
         }
         let left = self.number_of(left);
         let right = self.number_of(right);
@@ -341,11 +328,7 @@ impl Checker {
                 span,
             };
         }
-        Expr {
-            kind: ExprKind::Binary(BinaryOp::Concat, Box::new(left), Box::new(right)),
-            ty,
-            span,
-        }
+        Expr::binary(BinaryOp::Concat, left, right, ty, span)
     }
 
     fn ordering(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -353,7 +336,7 @@ impl Checker {
             None => ExprKind::Invalid,
             Some((left, right)) => match constant_order(op, &left, &right) {
                 Some(value) => ExprKind::Bool(value),
-                None => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+                None => return Expr::binary(op, left, right, Type::Bool, span),
             },
         };
         let ty = Type::Bool;
@@ -365,7 +348,7 @@ impl Checker {
             None => ExprKind::Invalid,
             Some((left, right)) => match constant_equal(&left, &right) {
                 Some(equal) => ExprKind::Bool(equal == (op == BinaryOp::Eq)),
-                None => ExprKind::Binary(op, Box::new(left), Box::new(right)),
+                None => return Expr::binary(op, left, right, Type::Bool, span),
             },
         };
         let ty = Type::Bool;

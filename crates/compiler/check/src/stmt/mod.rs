@@ -44,6 +44,14 @@ impl Checker {
         }
     }
 
+    fn check_guarded(&mut self, branch: &ast::Branch) -> Branch {
+        Branch {
+            condition: self.check_condition(&branch.condition),
+            body: self.check_branch(&branch.body),
+            span: branch.span,
+        }
+    }
+
     /// A statement; none when nothing of it is left to execute.
     pub(crate) fn check_statement(&mut self, statement: &ast::Statement) -> Option<Statement> {
         let span = statement.span;
@@ -58,23 +66,13 @@ impl Checker {
                 }
                 StatementKind::Call(self.direct_apply(&ty, args, span))
             }
-            ast::StatementKind::If {
-                condition,
-                then_branch,
-                else_branch,
-            } => {
-                let condition = self.check_condition(condition);
-                let then_branch = self.check_branch(then_branch);
-                let else_branch = else_branch
+            ast::StatementKind::If { branches, otherwise } => StatementKind::If {
+                branches: branches.iter().map(|branch| self.check_guarded(branch)).collect(),
+                otherwise: otherwise
                     .as_ref()
                     .map(|branch| self.check_branch(branch))
-                    .unwrap_or_default();
-                StatementKind::If {
-                    condition,
-                    then_branch,
-                    else_branch,
-                }
-            }
+                    .unwrap_or_default(),
+            },
             ast::StatementKind::Block(block) => StatementKind::Block(self.check_block(block)),
             ast::StatementKind::Switch { expr, cases } => self.check_switch(expr, cases, span)?,
             ast::StatementKind::Return(value) => StatementKind::Return(self.check_return(value.as_ref(), span)),

@@ -235,6 +235,11 @@ impl Checker {
     }
 }
 
+/// `& number` or `& constant`
+fn is_mask(link: &ast::Link) -> bool {
+    link.op == ast::BinaryOp::BitAnd && matches!(link.right.kind, ast::ExprKind::Int(_) | ast::ExprKind::Name(_))
+}
+
 /// Whether the control plane can name a key after its expression: fields, elements, slices, isValid.
 fn has_simple_name(expr: &ast::Expr) -> bool {
     match &expr.kind {
@@ -244,11 +249,7 @@ fn has_simple_name(expr: &ast::Expr) -> bool {
         ast::ExprKind::Slice { base, .. } => has_simple_name(base),
         ast::ExprKind::PlusSlice { base, .. } => has_simple_name(base),
         ast::ExprKind::Cast { operand, .. } => has_simple_name(operand),
-        ast::ExprKind::Binary {
-            op: ast::BinaryOp::BitAnd,
-            left,
-            right,
-        } => has_simple_name(left) && matches!(right.kind, ast::ExprKind::Int(_) | ast::ExprKind::Name(_)),
+        ast::ExprKind::Binary { first, links } => has_simple_name(first) && links.iter().all(is_mask),
         ast::ExprKind::Call { callee, args, .. } => match &callee.kind {
             ast::ExprKind::Member { base, member } => {
                 member.name == "isValid" && args.is_empty() && has_simple_name(base)

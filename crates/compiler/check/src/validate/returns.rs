@@ -10,11 +10,9 @@ pub(crate) fn always_returns(block: &Block) -> bool {
 fn statement_returns(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Return(_) | StatementKind::Exit => true,
-        StatementKind::If {
-            then_branch,
-            else_branch,
-            ..
-        } => always_returns(then_branch) && always_returns(else_branch),
+        StatementKind::If { branches, otherwise } => {
+            branches.iter().all(|branch| always_returns(&branch.body)) && always_returns(otherwise)
+        }
         StatementKind::Block(block) => always_returns(block),
         StatementKind::SwitchAction { cases, .. } => {
             cases.iter().any(|(labels, _)| labels.contains(&None))

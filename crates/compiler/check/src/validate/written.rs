@@ -126,14 +126,12 @@ fn statement(item: &Statement, written: &mut HashSet<VarId>) {
             expr(value, written);
         }
         StatementKind::Call(call) => expr(call, written),
-        StatementKind::If {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
-            expr(condition, written);
-            block(then_branch, written);
-            block(else_branch, written);
+        StatementKind::If { branches, otherwise } => {
+            for branch in branches {
+                expr(&branch.condition, written);
+                block(&branch.body, written);
+            }
+            block(otherwise, written);
         }
         StatementKind::Block(body) => block(body, written),
         StatementKind::SwitchAction { cases, .. } => cases.iter().for_each(|(_, body)| block(body, written)),
@@ -205,7 +203,8 @@ fn expr(value: &Expr, written: &mut HashSet<VarId>) {
         | ExprKind::Cast(base)
         | ExprKind::TableHit(base)
         | ExprKind::TableMiss(base) => expr(base, written),
-        ExprKind::Binary(_, left, right) | ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+        ExprKind::Binary(first, links) => operands(first, links).for_each(|operand| expr(operand, written)),
+        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
             expr(left, written);
             expr(right, written);
         }

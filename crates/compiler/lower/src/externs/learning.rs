@@ -307,7 +307,9 @@ fn may(cx: &mut Context, learning: &Learning, function: &str, property: &str, sp
 fn learning(cx: &mut Context, function: &str, span: Span) -> Option<Learning> {
     if cx.learning.is_none() && !cx.aborted {
         let message = format!("`{function}` cannot be called here: it is for actions of tables with `add_on_miss`");
-        cx.error(codes::MISPLACED_CALL, span, message);
+        let diagnostic = Diagnostic::error(codes::MISPLACED_CALL, span, message);
+        cx.diagnostics
+            .push(diagnostic.hint("write `add_on_miss = true;` in the table whose action this is"));
     }
     cx.learning.clone()
 }

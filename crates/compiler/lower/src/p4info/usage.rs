@@ -24,18 +24,18 @@ fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a 
             in_expression(value, visit);
         }
         StatementKind::Call(call) => in_expression(call, visit),
-        StatementKind::If {
-            condition,
-            then_branch,
-            else_branch,
-        } => {
-            in_expression(condition, visit);
-            if known(condition) != Some(false) {
-                block(then_branch, visit);
+        StatementKind::If { branches, otherwise } => {
+            for branch in branches {
+                in_expression(&branch.condition, visit);
+                let value = known(&branch.condition);
+                if value != Some(false) {
+                    block(&branch.body, visit);
+                }
+                if value == Some(true) {
+                    return;
+                }
             }
-            if known(condition) != Some(true) {
-                block(else_branch, visit);
-            }
+            block(otherwise, visit);
         }
         StatementKind::Block(inner) => block(inner, visit),
         StatementKind::SwitchAction { apply: switched, cases } => {

@@ -4,7 +4,7 @@
 
 use super::instance::{ObjectId, Scope};
 use forebay_check::fold;
-use forebay_check::hir::{EnumId, Expr, ExprKind, Program, Type};
+use forebay_check::hir::{EnumId, Expr, ExprKind, Link, Program, Type};
 use forebay_syntax::ast::BinaryOp;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -54,13 +54,9 @@ pub fn evaluate(program: &Program, scope: &Scope, expr: &Expr) -> Value {
                 ),
             }
         }
-        ExprKind::Binary(op, left, right) => match (integer(left), integer(right)) {
-            (Some(a), Some(b)) => match fold::compare(*op, &a, &b) {
-                Some(truth) => Value::Bool(truth),
-                None => computed(fold::binary(*op, &program.underlying(&expr.ty), &a, &b).ok()),
-            },
-            _ => logical(*op, evaluate(program, scope, left), evaluate(program, scope, right)),
-        },
+        ExprKind::Binary(first, links) => links.iter().fold(evaluate(program, scope, first), |left, link| {
+            operation(program, left, link, evaluate(program, scope, &link.right))
+        }),
         ExprKind::Ternary(condition, left, right) => match evaluate(program, scope, condition) {
             Value::Bool(true) => evaluate(program, scope, left),
             Value::Bool(false) => evaluate(program, scope, right),
@@ -68,6 +64,19 @@ pub fn evaluate(program: &Program, scope: &Scope, expr: &Expr) -> Value {
         },
         ExprKind::Slice(operand, high, low) => computed(integer(operand).map(|value| fold::slice(&value, *high, *low))),
         _ => Value::Other,
+    }
+}
+
+fn operation(program: &Program, left: Value, link: &Link, right: Value) -> Value {
+    match (left.integer(program), right.integer(program)) {
+        (Some(a), Some(b)) => match fold::compare(link.op, &a, &b) {
+            Some(truth) => Value::Bool(truth),
+            None => {
+                let ty = program.underlying(&link.ty);
+                fold::binary(link.op, &ty, &a, &b).map_or(Value::Other, Value::Int)
+            }
+        },
+        _ => logical(link.op, left, right),
     }
 }
 

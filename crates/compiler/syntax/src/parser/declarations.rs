@@ -14,10 +14,6 @@ impl ProgramParser<'_> {
     pub(super) fn program(&mut self) -> Program {
         let mut declarations = Vec::new();
         while !self.at(TokenKind::EndOfFile) && !self.diagnostics.is_full() {
-            if self.at_header_type() {
-                self.report_p4_14();
-                break;
-            }
             let before = self.next;
             match self.top_level() {
                 Ok(declaration) => declarations.extend(declaration),
@@ -28,20 +24,6 @@ impl ProgramParser<'_> {
             declarations,
             ..Program::default()
         }
-    }
-
-    /// Whether `header_type NAME {` begins here, with which programs of P4_14 declare their headers.
-    fn at_header_type(&self) -> bool {
-        self.at(TokenKind::Identifier)
-            && self.text(self.token()) == "header_type"
-            && self.is_name_at(1)
-            && self.peek_at(2) == TokenKind::LeftBrace
-    }
-
-    fn report_p4_14(&mut self) {
-        let message = "this is a program of P4_14, an older language than P4_16";
-        let diagnostic = Diagnostic::error(codes::OLDER_LANGUAGE, self.span(), message);
-        self.report(diagnostic.hint("p4c translates it: p4test --std p4-14 --pp NEW.p4 OLD.p4"));
     }
 
     fn recover_at_top_level(&mut self, before: usize) {

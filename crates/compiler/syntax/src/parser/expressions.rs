@@ -5,7 +5,7 @@
 //! than comparisons.
 
 use super::{Parsed, ProgramParser};
-use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Ident, Name, Type, TypeKind, UnaryOp};
+use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Ident, Link, Name, Type, TypeKind, UnaryOp};
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{IntegerError, parse_integer, unescape};
@@ -55,23 +55,26 @@ impl ProgramParser<'_> {
     }
 
     fn binary(&mut self, minimum: u8) -> Parsed<Expr> {
-        let mut left = self.unary()?;
+        let first = self.unary()?;
+        let mut height = self.height;
+        let mut links = Vec::new();
         while let Some((op, level, length)) = self.binary_operator().filter(|(_, level, _)| *level >= minimum) {
-            let left_height = self.height;
+            forebay_budget::check();
             self.next += length;
             let right = self.binary(level + 1)?;
-            self.grow(left_height.max(self.height))?;
-            let span = left.span.to(right.span);
-            left = Expr {
-                kind: ExprKind::Binary {
-                    op,
-                    left: Box::new(left),
-                    right: Box::new(right),
-                },
-                span,
-            };
+            height = height.max(self.height);
+            let span = first.span.to(right.span);
+            links.push(Link { op, right, span });
         }
-        Ok(left)
+        let Some(last) = links.last() else { return Ok(first) };
+        self.grow(height)?;
+        Ok(Expr {
+            span: last.span,
+            kind: ExprKind::Binary {
+                first: Box::new(first),
+                links,
+            },
+        })
     }
 
     /// The operator that comes next, how tightly it binds, and the number of its tokens.

@@ -314,11 +314,9 @@ impl ProgramParser<'_> {
         if self.diagnostics.iter().any(|one| one.code == codes::NESTING_TOO_DEEP) {
             return Reported;
         }
-        let message = format!("this is nested more than {NESTING_LIMIT} levels deep, `else if` counted");
+        let message = format!("this is nested more than {NESTING_LIMIT} levels deep");
         let diagnostic = Diagnostic::error(codes::NESTING_TOO_DEEP, self.span(), message);
-        self.report(diagnostic.hint(
-            "split it with variables, actions or functions; a long chain of `else if` can be a table with const entries",
-        ))
+        self.report(diagnostic.hint("split it with variables, actions or functions"))
     }
 
     // ---- Names

@@ -2,7 +2,8 @@
 
 use super::{Parsed, ProgramParser, Reported};
 use crate::ast::{
-    Annotation, BinaryOp, Block, Declaration, DeclarationKind, Expr, ExprKind, Statement, StatementKind, SwitchCase,
+    Annotation, BinaryOp, Block, Branch, Declaration, DeclarationKind, Expr, ExprKind, Statement, StatementKind,
+    SwitchCase,
 };
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
@@ -130,18 +131,27 @@ impl ProgramParser<'_> {
     }
 
     fn if_statement(&mut self) -> Parsed<StatementKind> {
-        self.bump();
+        let mut branches = vec![self.guarded()?];
+        let mut otherwise = None;
+        while self.eat(TokenKind::Else) {
+            if !self.at(TokenKind::If) {
+                otherwise = Some(Box::new(self.branch()?));
+                break;
+            }
+            branches.push(self.guarded()?);
+        }
+        Ok(StatementKind::If { branches, otherwise })
+    }
+
+    /// Reads `if (condition) statement`, without `else`.
+    fn guarded(&mut self) -> Parsed<Branch> {
+        let start = self.bump().span;
         let condition = self.condition("if")?;
-        let then_branch = Box::new(self.branch()?);
-        let else_branch = if self.eat(TokenKind::Else) {
-            Some(Box::new(self.branch()?))
-        } else {
-            None
-        };
-        Ok(StatementKind::If {
+        let body = self.branch()?;
+        Ok(Branch {
             condition,
-            then_branch,
-            else_branch,
+            body,
+            span: self.since(start),
         })
     }
 

@@ -42,7 +42,9 @@ fn shape(expr: &Expr) -> String {
         ExprKind::Slice { base, hi, lo } => format!("{}[{}:{}]", shape(base), shape(hi), shape(lo)),
         ExprKind::PlusSlice { base, lo, width } => format!("{}[{}+:{}]", shape(base), shape(lo), shape(width)),
         ExprKind::Unary { op, operand } => format!("({op:?} {})", shape(operand)),
-        ExprKind::Binary { op, left, right } => format!("({} {op:?} {})", shape(left), shape(right)),
+        ExprKind::Binary { first, links } => links.iter().fold(shape(first), |left, link| {
+            format!("({left} {:?} {})", link.op, shape(&link.right))
+        }),
         ExprKind::Ternary {
             condition,
             then_value,
@@ -252,7 +254,6 @@ fn deep_nesting_is_stopped() {
         format!("const bit x = {}1{};", "(".repeat(deep), ")".repeat(deep)),
         format!("const bit x = {}1;", "-".repeat(deep).replace("--", "- -")),
         format!("const bit x = {}1;", "(bit<8>) ".repeat(deep)),
-        format!("const bit x = 1{};", " + 1".repeat(deep)),
         format!("const bit x = a{};", ".b".repeat(deep)),
         format!("const bit x = a{};", "[1]".repeat(deep)),
         format!("const bit x = {}1{};", "{".repeat(deep), "}".repeat(deep)),
@@ -269,7 +270,7 @@ fn deep_nesting_is_stopped() {
         ),
         statement(format!("{}{}", "{".repeat(deep), "}".repeat(deep))),
         statement(format!("{} ;", "if (a) ".repeat(deep))),
-        statement(format!("{} ;", "if (a) ; else ".repeat(deep))),
+        statement(format!("{} ;", "if (a) ; else for (bit i in a) ".repeat(deep))),
         statement(format!("{} ;", "for (bit i in a) ".repeat(deep))),
         statement(format!("{}{}", "switch (a) { 1: {".repeat(deep), "}}".repeat(deep))),
         format!("{}1{}", "@a[".repeat(deep), "]".repeat(deep)),
@@ -290,5 +291,13 @@ fn deep_nesting_is_stopped() {
 fn what_is_within_the_limit_is_accepted() {
     let half = super::NESTING_LIMIT - 10;
     accept(&format!("const bit x = {}1{};", "(".repeat(half), ")".repeat(half)));
-    accept(&format!("const bit x = 1{};", " + 1".repeat(half)));
+}
+
+#[test]
+fn chains_do_not_nest() {
+    let long = 100_000;
+    accept(&format!("const bit x = 1{};", " + 1".repeat(long)));
+    accept(&format!("const bool x = a{};", " || a == 1 && b".repeat(long)));
+    let links = "if (a) {} else ".repeat(long);
+    accept(&format!("control c() {{ apply {{ {links} {{}} }} }}"));
 }

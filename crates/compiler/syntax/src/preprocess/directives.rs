@@ -5,7 +5,7 @@ use crate::codes::Code;
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, Severity, closest_name};
 use crate::lexer::unescape;
-use crate::source::Span;
+use crate::source::{FoundSource, Span, library_file};
 use crate::token::{Symbol, Token, TokenKind};
 use std::rc::Rc;
 
@@ -185,7 +185,8 @@ impl Preprocessor<'_> {
         }
         let from = self.frames.last().and_then(|frame| self.sources.file(frame.file));
         let from = from.map_or(String::new(), |file| file.name.to_string());
-        let Some(found) = self.search.find(path, &from, system) else {
+        let found = self.search.find(path, &from, system);
+        let Some(found) = found.or_else(|| self.built_in_of_p4c(span, path)) else {
             let searched = self.search.include_paths.join(", ");
             let mut diagnostic = Diagnostic::error(
                 codes::INCLUDE_NOT_FOUND,
@@ -196,7 +197,11 @@ impl Preprocessor<'_> {
                 diagnostic = diagnostic.note(format!("folders searched: {searched}"));
             }
             let library = ["core.p4", "v1model.p4", "psa.p4", "pna.p4", "forebay.p4"];
+            let name = path.rsplit('/').next().unwrap_or(path);
             let hint = match closest_name(path, library) {
+                _ if name != path && library.contains(&name) => {
+                    format!("`{name}` is built in: write `#include <{name}>`")
+                }
                 _ if OTHER_ARCHITECTURES.contains(&path) => {
                     "this architecture is not built in: v1model.p4, psa.p4 and pna.p4 are; \
                      to check against a file of your own, name its folder with -I"
@@ -211,6 +216,17 @@ impl Preprocessor<'_> {
         let known = self.sources.find(&found.name).filter(|id| self.files.contains_key(id));
         let file = known.unwrap_or_else(|| self.sources.add(&found.name, found.text, Some(span)));
         self.open(file);
+    }
+
+    /// The built-in file in place of one of p4c's own, which a program includes by its place on another machine.
+    fn built_in_of_p4c(&mut self, span: Span, path: &str) -> Option<FoundSource> {
+        let (_, name) = path.rsplit_once("p4include/")?;
+        let found = library_file(name)?;
+        let message = format!("there is no file `{path}`; the built-in `{name}` takes its place");
+        let warning = Diagnostic::warning(codes::BUILT_IN_INCLUDED, span, message);
+        self.diagnostics
+            .push(warning.hint(format!("write `#include <{name}>`")));
+        Some(found)
     }
 
     fn report_include_depth(&mut self, span: Span) {

@@ -24,6 +24,7 @@ mod strings;
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::lexer::{tokenize, tokenize_from};
+use crate::older::program_of_p4_14;
 use crate::source::{FileId, SourceMap, SourceSearch, Span};
 use crate::token::{Interner, MacroUse, Symbol, Token, TokenKind};
 use std::collections::{HashMap, HashSet};
@@ -202,7 +203,7 @@ impl<'a> Preprocessor<'a> {
             match token.kind {
                 TokenKind::Newline => {}
                 TokenKind::EndOfFile => {
-                    if self.has_given_up() {
+                    if self.has_given_up() && program_of_p4_14(&out, &self.interner).is_none() {
                         out.clear();
                     }
                     out.push(token);

@@ -200,7 +200,7 @@ fn add<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
         .read_data(&action, &entry.data)
         .map_err(|failure| match has_taken_one {
             true => failure.and("; the last word is the priority of the entry"),
-            false => failure,
+            false => entry.explained(failure),
         })?;
     let does = Does::Action(action.name().to_string(), data.clone());
     let handle = runtime.add_entry(table.name(), &entry.key, &does, entry.priority)?;
@@ -269,7 +269,7 @@ fn add_indirect<S: Switch>(runtime: &mut Runtime<S>, words: &Words, does: fn(i32
     let table = runtime.table(name)?;
     let entry = runtime.read_entry(&table, rest)?;
     let [number] = &entry.data[..] else {
-        return Err(words.usage());
+        return Err(entry.explained(words.usage()));
     };
     let handle = runtime.add_entry(table.name(), &entry.key, &does(handle(number)?), entry.priority)?;
     let name = table.name();

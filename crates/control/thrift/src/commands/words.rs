@@ -54,10 +54,26 @@ pub(super) struct Entry {
     pub(super) key: Vec<Said>,
     pub(super) data: Vec<String>,
     pub(super) priority: i32,
+    /// Whether `=>` stands between key and data.
+    pub(super) has_arrow: bool,
+}
+
+/// What is said where `=>` would have made a difference.
+const NO_ARROW: &str = "`=>` is missing between the key and what the entry does";
+
+impl Entry {
+    /// A mistake in the data, and whether it comes from a missing `=>`.
+    pub(super) fn explained(&self, failure: Failure) -> Failure {
+        match self.has_arrow {
+            true => failure,
+            false => failure.and(&format!("; {NO_ARROW}")),
+        }
+    }
 }
 
 impl<S: Switch> Runtime<S> {
-    /// Reads `KEY... => DATA... [PRIORITY]`.
+    /// Reads `KEY... => DATA... [PRIORITY]`. Without `=>` simple_switch_CLI drops a word behind the key, and the action
+    /// has no data.
     pub(super) fn read_entry(&self, table: &Table, mut words: Vec<&str>) -> Result<Entry, Failure> {
         let priority = match crate::key::has_priorities(table) {
             true => words.pop().ok_or_else(|| {
@@ -70,13 +86,15 @@ impl<S: Switch> Runtime<S> {
             "priority (which stands behind all other words; the lowest wins)",
         )?;
         let arrow = words.iter().position(|word| *word == "=>");
-        let arrow =
-            arrow.ok_or_else(|| Failure::undeclared("`=>` is missing between the key and what the entry does"))?;
-        let data = words.split_off(arrow);
+        if arrow.is_none() && words.len() != table.match_fields.len() + 1 {
+            return Err(Failure::undeclared(NO_ARROW));
+        }
+        let data = words.split_off(arrow.unwrap_or(table.match_fields.len()));
         Ok(Entry {
             key: self.read_key(table, &words)?,
             data: data[1..].iter().map(ToString::to_string).collect(),
             priority,
+            has_arrow: arrow.is_some(),
         })
     }
 

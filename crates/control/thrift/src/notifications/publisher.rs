@@ -143,6 +143,10 @@ impl Publisher {
             .retain_mut(|subscriber| subscriber.send(message).is_ok());
     }
 
+    pub(super) fn has_subscribers(&self) -> bool {
+        !self.subscribers().is_empty()
+    }
+
     /// Sends on what was begun.
     pub(super) fn flush(&self) {
         self.subscribers().retain_mut(|subscriber| subscriber.flush().is_ok());

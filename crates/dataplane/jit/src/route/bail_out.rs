@@ -39,8 +39,8 @@ reasons! {
     TooLarge = "too_large", "beyond what is compiled of the program";
     /// The packet is copied for a multicast group, and its copies cannot be made in place.
     Copies = "copies", "multicast";
-    /// The packet continues after ingress in a way for which it was not compiled.
-    Unknown = "unknown", "parsed otherwise behind the queue";
+    /// The egress parser reads other headers than ingress emitted.
+    EgressParser = "egress_parser", "parsed otherwise behind the queue";
     /// The packet is cloned.
     Clone = "clone", "cloned";
     /// The packet is resubmitted.

@@ -8,6 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Wider slots are not tracked.
 const WIDTH_MAX: u32 = 64;
 
+/// Values that a slot is known not to have. What further tests say about it is not kept: facts are copied for each block,
+/// and a chain of tests may have thousands.
+const NOT_MAX: usize = 64;
+
 /// Values that slots certainly have, and values that they certainly do not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Facts {
@@ -106,7 +110,7 @@ impl Facts {
             self.becomes(*slot, Some(value));
         } else if value.width() == 1 {
             self.becomes(*slot, Some(&Bits::from_bool(value.is_zero())));
-        } else if value.width() <= WIDTH_MAX {
+        } else if value.width() <= WIDTH_MAX && self.is_not.range((*slot, 0)..=(*slot, u64::MAX)).count() < NOT_MAX {
             self.is_not.insert((*slot, value.to_u64()));
         }
     }
@@ -223,6 +227,15 @@ mod tests {
         assert_eq!(facts.simplified(&count_is(8), &program), truth(false));
         facts.forget(COUNT);
         assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn of_many_tests_the_first_are_known() {
+        let (program, mut facts) = (program(), Facts::default());
+        (0..200).for_each(|value| facts.learn(&count_is(value), false));
+        assert_eq!(facts.is_not.len(), NOT_MAX);
+        assert_eq!(facts.simplified(&count_is(0), &program), truth(false));
+        assert_eq!(facts.simplified(&count_is(199), &program), count_is(199));
     }
 
     #[test]

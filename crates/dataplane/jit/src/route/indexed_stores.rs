@@ -23,6 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Shorter chains are not changed.
 const ARMS_MIN: usize = 3;
 
+/// Tests that are followed from one, so that the search takes a time in proportion to the length of a chain.
+const TESTS_MAX: usize = 256;
+
 /// A chain of tests that makes one of several writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
@@ -99,6 +102,9 @@ impl Search<'_> {
         while let Some(test) = test_of(self.flow.block(place)).filter(|test| test.slot == slot) {
             if tested.insert(test.number) {
                 arms.extend(self.arm(place, test, &before));
+            }
+            if arms.is_empty() || tested.len() == TESTS_MAX {
+                break;
             }
             match self.next_test(test.else_block, &mut before) {
                 Some(next) => place = next,

@@ -657,7 +657,7 @@ impl<'a> Planner<'a> {
         let misses = flow.may_set(self.route.misses);
         if misses && self.route.changes_state_in_ingress(program) {
             self.plan.limits.ways_that_miss += 1;
-            return Next::BailOut(BailOut::Unknown);
+            return Next::BailOut(BailOut::EgressParser);
         }
         let size = flow.size(program);
         if size > WAY_STATEMENTS_MAX {

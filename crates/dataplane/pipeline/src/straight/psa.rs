@@ -7,7 +7,7 @@ use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_s
 use forebay_arch::psa;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, Block, BlockId, Body, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement,
+    BinaryOp, Block, BlockId, Body, BodyId, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement,
     Terminator, build,
 };
 use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
@@ -76,7 +76,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     set_length(&mut before_copy);
     let hand_over = hand_over(program, &fields, recirculates, first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
-    let end = new_body(program, "end", BodyKind::Control, last.blocks);
+    let (egress, end) = egress(program, last.blocks);
     let emitted = last.emitted.into_iter().chain(first.emitted);
     let emit = emitted.map(|header| Statement::new(Op::Emit { header })).collect();
     let emit = new_body(
@@ -89,7 +89,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         parser: program.stages[&Role::IngressParser],
         verify_checksum: program.stages[&Role::Ingress],
         ingress: hand_over,
-        egress: program.stages[&Role::Egress],
+        egress,
         compute_checksum: end,
         deparser: emit,
         checksum_error: None,
@@ -169,7 +169,27 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
     Ok([before_parser, before_egress, before_copy])
 }
 
-/// What follows ingress. A dropped packet is not cloned or copied. For other packets the frame is emitted and parsed.
+/// Egress, and what is done for packets that leave: the deparser without its emits. A deparser with effects is a part of egress,
+/// because dropped packets have them, too.
+fn egress(program: &mut Program, deparser: Vec<Block>) -> (BodyId, BodyId) {
+    let egress = program.stages[&Role::Egress];
+    if !psa::has_effects(program, Role::EgressDeparser) {
+        return (egress, new_body(program, "end", BodyKind::Control, deparser));
+    }
+    let control = program.bodies[egress.index()].blocks.clone();
+    let first = BlockId(control.len() as u32);
+    let end = BlockId(first.0 + deparser.len() as u32);
+    let mut blocks = Vec::new();
+    append(&mut blocks, control, first);
+    append(&mut blocks, deparser, end);
+    let nothing = || block(Vec::new(), Terminator::Return);
+    blocks.push(nothing());
+    let egress = new_body(program, "egress with its deparser", BodyKind::Control, blocks);
+    (egress, new_body(program, "end", BodyKind::Control, vec![nothing()]))
+}
+
+/// What follows ingress. A dropped packet is not cloned or copied, and deparsed only for the deparser's effects. For other packets
+/// the frame is emitted and parsed.
 fn hand_over(
     program: &Program,
     fields: &Fields,
@@ -178,8 +198,8 @@ fn hand_over(
     parser: Vec<Block>,
     zeroed: Vec<Statement>,
 ) -> Vec<Block> {
-    let [dropped, checked, loops, crossing, parsed] = [1, 2, 3, 4, 5].map(BlockId);
-    let first = 6;
+    let [dropped, checked, loops, crossing, parsed, deparsed] = [1, 2, 3, 4, 5, 6].map(BlockId);
+    let first = 7;
     let deparse = BlockId(first);
     let parse = BlockId(first + deparser.len() as u32);
     let width = |slot| program.slot(slot).width;
@@ -195,15 +215,17 @@ fn hand_over(
     let port = build::constant(width(fields.egress_port), psa::PORT_RECIRCULATE.into());
     let is_port = recirculates.map(|_| build::equal(Expr::Slot(fields.egress_port), port));
     let loops_now = recirculates.map(|slot| assign(slot, build::boolean(true)));
+    let branch_on_drop = |else_block| Terminator::Branch {
+        condition: Expr::Slot(fields.drop),
+        then_block: dropped,
+        else_block,
+    };
+    let [begin, end] = match psa::has_effects(program, Role::IngressDeparser) {
+        true => [Terminator::Jump(deparse), branch_on_drop(checked)],
+        false => [branch_on_drop(deparse), Terminator::Jump(checked)],
+    };
     let mut blocks = vec![
-        block(
-            Vec::new(),
-            Terminator::Branch {
-                condition: Expr::Slot(fields.drop),
-                then_block: dropped,
-                else_block: deparse,
-            },
-        ),
+        block(Vec::new(), begin),
         block(vec![zero(fields.group), zero(fields.resubmit)], Terminator::Return),
         block(
             Vec::new(),
@@ -216,8 +238,9 @@ fn hand_over(
         block(loops_now.into_iter().collect(), Terminator::Return),
         block(zeroed, Terminator::Jump(parse)),
         block(vec![class], Terminator::Return),
+        block(Vec::new(), end),
     ];
-    append(&mut blocks, deparser, checked);
+    append(&mut blocks, deparser, deparsed);
     append(&mut blocks, parser, parsed);
     blocks
 }

@@ -1,7 +1,9 @@
 //! Statements: parentheses, exchanged branches, blocks, assignments moved into actions.
 
 use super::{Choices, Edit, Source, range};
-use forebay_syntax::ast::{Block, Control, DeclarationKind, Expr, ExprKind, Statement, StatementKind, TypeKind};
+use forebay_syntax::ast::{
+    Block, Branch, Control, DeclarationKind, Expr, ExprKind, Statement, StatementKind, TypeKind,
+};
 use forebay_syntax::source::Span;
 use forebay_syntax::token::TokenKind;
 use std::collections::BTreeSet;
@@ -89,31 +91,40 @@ impl Rewriter<'_, '_> {
         statements.iter().for_each(|statement| self.statement(statement));
     }
 
+    /// An `if` with all of its `else if`: the first branch may change its place with the rest.
+    fn alternatives(&mut self, span: Span, branches: &[Branch], otherwise: Option<&Statement>) {
+        let rest = branches
+            .get(1)
+            .map(|next| next.span)
+            .or(otherwise.map(|other| other.span));
+        match rest {
+            Some(rest) if self.choices.once_in(3) && self.source.is_plain(span) => {
+                let text = |span| self.source.text(span);
+                let exchanged = format!(
+                    "if (!({})) {{ {} }} else {{ {} }}",
+                    text(branches[0].condition.span),
+                    text(rest.to(span)),
+                    text(branches[0].body.span)
+                );
+                self.edits.push((range(span), exchanged));
+            }
+            _ => {
+                for branch in branches {
+                    self.value(&branch.condition);
+                    self.statement(&branch.body);
+                }
+                otherwise.into_iter().for_each(|other| self.statement(other));
+            }
+        }
+    }
+
     fn statement(&mut self, statement: &Statement) {
         match &statement.kind {
             StatementKind::Assign { value, .. } => self.assignment(statement, value),
             StatementKind::Call(_) if self.choices.once_in(4) => self.in_block(statement.span),
-            StatementKind::If {
-                condition,
-                then_branch,
-                else_branch,
-            } => match else_branch {
-                Some(other) if self.choices.once_in(3) && self.source.is_plain(statement.span) => {
-                    let text = |span| self.source.text(span);
-                    let exchanged = format!(
-                        "if (!({})) {{ {} }} else {{ {} }}",
-                        text(condition.span),
-                        text(other.span),
-                        text(then_branch.span)
-                    );
-                    self.edits.push((range(statement.span), exchanged));
-                }
-                _ => {
-                    self.value(condition);
-                    self.statement(then_branch);
-                    other_branch(else_branch).for_each(|other| self.statement(other));
-                }
-            },
+            StatementKind::If { branches, otherwise } => {
+                self.alternatives(statement.span, branches, otherwise.as_deref())
+            }
             StatementKind::Block(block) => self.block(block),
             StatementKind::Switch { cases, .. } => {
                 cases
@@ -181,9 +192,9 @@ impl Rewriter<'_, '_> {
             return self.edits.push((range(value.span), format!("({text})")));
         }
         match &value.kind {
-            ExprKind::Binary { left, right, .. } => {
-                self.value(left);
-                self.value(right);
+            ExprKind::Binary { first, links } => {
+                self.value(first);
+                links.iter().for_each(|link| self.value(&link.right));
             }
             ExprKind::Unary { operand, .. } => self.value(operand),
             ExprKind::Cast { operand, .. } if self.begins_with_cast(value.span) => self.value(operand),
@@ -208,21 +219,15 @@ impl Rewriter<'_, '_> {
     }
 }
 
-fn other_branch(branch: &Option<Box<Statement>>) -> impl Iterator<Item = &Statement> {
-    branch.iter().map(|branch| branch.as_ref())
-}
-
 /// The variables that statements declare.
 pub(super) fn declared(statements: &[Statement], names: &mut BTreeSet<String>) {
     for statement in statements {
         match &statement.kind {
-            StatementKind::If {
-                then_branch,
-                else_branch,
-                ..
-            } => {
-                declared(std::slice::from_ref(&**then_branch), names);
-                other_branch(else_branch).for_each(|other| declared(std::slice::from_ref(other), names));
+            StatementKind::If { branches, otherwise } => {
+                let bodies = branches.iter().map(|branch| &branch.body);
+                bodies
+                    .chain(otherwise.as_deref())
+                    .for_each(|body| declared(std::slice::from_ref(body), names));
             }
             StatementKind::Block(block) => declared(&block.statements, names),
             StatementKind::Switch { cases, .. } => {

@@ -13,19 +13,7 @@ impl<'a> Flow<'a> {
             ExprKind::Call(call) => self.call(call, expr.span),
             ExprKind::Unary(_, base) | ExprKind::Cast(base) => self.read(base),
             ExprKind::TableHit(base) | ExprKind::TableMiss(base) => self.read(base),
-            ExprKind::Binary(op, left, right) => {
-                self.read(left);
-                let before = self.state.clone();
-                match op {
-                    BinaryOp::And => self.assume(left, true),
-                    BinaryOp::Or => self.assume(left, false),
-                    _ => {}
-                }
-                self.read(right);
-                if matches!(op, BinaryOp::And | BinaryOp::Or) {
-                    self.state = super::State::joined(self.state.take(), before);
-                }
-            }
+            ExprKind::Binary(first, links) => self.read_chain(first, links),
             ExprKind::Ternary(condition, left, right) => {
                 self.read(condition);
                 let before = self.state.clone();
@@ -47,6 +35,39 @@ impl<'a> Flow<'a> {
                 }
             }
         }
+    }
+
+    /// Operators from the left. In `a && b && c`, `c` is evaluated only where `a` and `b` hold.
+    fn read_chain(&mut self, first: &'a Expr, links: &'a [Link]) {
+        self.read(first);
+        let mut skipped = None;
+        for (index, link) in links.iter().enumerate() {
+            if !matches!(link.op, BinaryOp::And | BinaryOp::Or) {
+                self.read(&link.right);
+                continue;
+            }
+            skipped = super::State::joined(skipped, self.state.clone());
+            let truth = link.op == BinaryOp::And;
+            match index.checked_sub(1).map(|before| &links[before]) {
+                Some(before) if before.op == link.op => self.assume(&before.right, truth),
+                _ => self.assume_chain(first, &links[..index], truth),
+            }
+            self.read(&link.right);
+            if links.get(index + 1).is_none_or(|next| next.op != link.op) {
+                self.state = super::State::joined(self.state.take(), skipped.take());
+            }
+        }
+    }
+
+    /// The result of a chain of operators is known to be true, or to be false.
+    fn assume_chain(&mut self, first: &Expr, links: &[Link], truth: bool) {
+        let op = if truth { BinaryOp::And } else { BinaryOp::Or };
+        let unknown = links.iter().rposition(|link| link.op != op);
+        if unknown.is_none() {
+            self.assume(first, truth);
+        }
+        let known = &links[unknown.map_or(0, |index| index + 1)..];
+        known.iter().for_each(|link| self.assume(&link.right, truth));
     }
 
     fn read_place(&mut self, expr: &'a Expr, place: &Place) {
@@ -152,14 +173,7 @@ impl<'a> Flow<'a> {
         match &condition.kind {
             ExprKind::Bool(value) if *value != truth => self.state = None,
             ExprKind::Unary(UnaryOp::Not, inner) => self.assume(inner, !truth),
-            ExprKind::Binary(BinaryOp::And, left, right) if truth => {
-                self.assume(left, true);
-                self.assume(right, true);
-            }
-            ExprKind::Binary(BinaryOp::Or, left, right) if !truth => {
-                self.assume(left, false);
-                self.assume(right, false);
-            }
+            ExprKind::Binary(first, links) => self.assume_chain(first, links, truth),
             ExprKind::Call(call) => {
                 if let Callee::IsValid(header) = &call.callee
                     && let Some(place) = self.place(header)

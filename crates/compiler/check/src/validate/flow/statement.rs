@@ -29,24 +29,26 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// An `if` with all of its `else if`.
+    fn alternatives(&mut self, branches: &'a [Branch], otherwise: &'a Block) {
+        let mut after = None;
+        for Branch { condition, body, .. } in branches {
+            self.read(condition);
+            let before = self.state.clone();
+            self.assume(condition, true);
+            self.block(body);
+            after = State::joined(after, std::mem::replace(&mut self.state, before));
+            self.assume(condition, false);
+        }
+        self.block(otherwise);
+        self.state = State::joined(self.state.take(), after);
+    }
+
     fn statement(&mut self, statement: &'a Statement) {
         match &statement.kind {
             StatementKind::Assign { target, value } => self.assign(target, value),
             StatementKind::Call(call) => self.read(call),
-            StatementKind::If {
-                condition,
-                then_branch,
-                else_branch,
-            } => {
-                self.read(condition);
-                let before = self.state.clone();
-                self.assume(condition, true);
-                self.block(then_branch);
-                let after = std::mem::replace(&mut self.state, before);
-                self.assume(condition, false);
-                self.block(else_branch);
-                self.state = State::joined(self.state.take(), after);
-            }
+            StatementKind::If { branches, otherwise } => self.alternatives(branches, otherwise),
             StatementKind::Block(block) => self.block(block),
             StatementKind::SwitchAction { apply, cases } => {
                 self.read(apply);

@@ -1,0 +1,25 @@
+//! Programs of P4_14, which are told by what P4_16 cannot have.
+
+use crate::codes::source as codes;
+use crate::diagnostic::Diagnostic;
+use crate::token::{Interner, Token, TokenKind};
+
+/// Words that begin declarations of P4_14, each before a name and a brace.
+const DECLARATIONS: &[&str] = &["header_type", "field_list", "field_list_calculation"];
+
+/// The only error of a program of P4_14: that it is one. What else could be said of its tokens would mislead.
+pub(crate) fn program_of_p4_14(tokens: &[Token], interner: &Interner) -> Option<Diagnostic> {
+    let first = tokens.windows(3).find(|tokens| is_declaration(tokens, interner))?[0];
+    let message = "this is a program of P4_14, an older language than P4_16";
+    let diagnostic = Diagnostic::error(codes::OLDER_LANGUAGE, first.span, message);
+    Some(diagnostic.hint("p4c translates it: p4test --std p4-14 --pp NEW.p4 OLD.p4"))
+}
+
+/// `header_type NAME {`
+fn is_declaration(tokens: &[Token], interner: &Interner) -> bool {
+    let [word, name, brace] = tokens else { return false };
+    word.kind == TokenKind::Identifier
+        && name.kind == TokenKind::Identifier
+        && brace.kind == TokenKind::LeftBrace
+        && DECLARATIONS.contains(&interner.text(word.text))
+}

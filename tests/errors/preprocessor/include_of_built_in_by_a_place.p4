@@ -1,0 +1,1 @@
+#include "/home/me/p4/v1model.p4"
