@@ -173,7 +173,7 @@ pub(crate) fn cursor_facts(program: &Program, body: &Body) -> Vec<CursorFact> {
 }
 
 /// The most steps that a body can take, actions of its tables included; `None` when it has a loop.
-pub(crate) fn longest_way(program: &Program, body: &Body) -> Option<u64> {
+pub(crate) fn longest_path(program: &Program, body: &Body) -> Option<u64> {
     let order = topological_order(body)?;
     let mut longest = vec![0u64; body.blocks.len()];
     for id in order.into_iter().rev() {
@@ -192,8 +192,8 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
     };
     let actions = program.tables[table.index()].actions.iter();
     actions
-        .map(|listed| longest_way(program, action_body(program, &program.actions[listed.action.index()])))
-        .try_fold(0, |longest, way| Some(longest.max(way?)))
+        .map(|listed| longest_path(program, action_body(program, &program.actions[listed.action.index()])))
+        .try_fold(0, |longest, path| Some(longest.max(path?)))
 }
 
 /// Whether the program truncates packets.

@@ -34,7 +34,7 @@ const CALLED_RARELY: [Function; 8] = [
 
 /// The addresses of functions that preserve all registers.
 #[derive(Debug)]
-pub(crate) struct Ways {
+pub(crate) struct Trampolines {
     trampolines: [usize; CALLED_RARELY.len()],
     /// Takes the lock of a section.
     pub(crate) take_lock: usize,
@@ -42,14 +42,17 @@ pub(crate) struct Ways {
     pub(crate) release_lock: usize,
 }
 
-impl Ways {
+impl Trampolines {
     /// The trampolines of this process.
-    pub(crate) fn get() -> Result<&'static Ways, CompileError> {
-        static WAYS: OnceLock<Result<Ways, CompileError>> = OnceLock::new();
-        WAYS.get_or_init(Ways::make).as_ref().map_err(Clone::clone)
+    pub(crate) fn get() -> Result<&'static Trampolines, CompileError> {
+        static TRAMPOLINES: OnceLock<Result<Trampolines, CompileError>> = OnceLock::new();
+        TRAMPOLINES
+            .get_or_init(Trampolines::make)
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
-    fn make() -> Result<Ways, CompileError> {
+    fn make() -> Result<Trampolines, CompileError> {
         let mut module = new_module()?;
         let mut ids = Vec::new();
         for function in &CALLED_RARELY {
@@ -70,7 +73,7 @@ impl Ways {
         finished.map_err(|error| CompileError::Memory(error.to_string()))?;
         let address = |id| module.get_finalized_function(id).expose_provenance();
         // The module is not freed, so its code stays.
-        Ok(Ways {
+        Ok(Trampolines {
             trampolines: std::array::from_fn(|index| address(ids[index])),
             take_lock: address(take),
             release_lock: address(release),

@@ -1,9 +1,9 @@
 //! From a program to [`GraphCode`] and [`ShortCode`].
 
-use crate::analysis::{action_body, longest_way, size, truncates, varbits_up_to_length};
+use crate::analysis::{action_body, longest_path, size, truncates, varbits_up_to_length};
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
-use crate::cold_calls::Ways;
+use crate::cold_calls::Trampolines;
 use crate::fast_path::{Entries, Needs, ShortCode};
 use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
 use crate::inline_caches::Joins;
@@ -11,7 +11,7 @@ use crate::packet_context::Shape;
 use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
-use crate::route::{Notes, Order, Route, WayId};
+use crate::route::{Notes, Order, PathId, Route};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
 use crate::{unused_loads, wide_stores};
 use cranelift_codegen::control::ControlPlane;
@@ -68,8 +68,8 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     let layout = StateLayout::new(program);
     let plan = GraphPlan::new(program, graph);
     let mut pool = Pool::default();
-    let ways = Ways::get()?;
-    let mut environment = environment(program, &layout, &mut pool, &outlined, ways, step_limit);
+    let paths = Trampolines::get()?;
+    let mut environment = environment(program, &layout, &mut pool, &outlined, paths, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
@@ -99,7 +99,7 @@ pub fn compile_fast_path(
     route: &Route,
     order: Order,
     step_limit: u64,
-    wanted: &[WayId],
+    wanted: &[PathId],
 ) -> Result<ShortCode, CompileError> {
     assert!(!route.is_blocked(program, step_limit), "there is a fast path");
     assert!(
@@ -110,8 +110,8 @@ pub fn compile_fast_path(
     let layout = StateLayout::new(program);
     let plan = Plan::new(program, route, order, step_limit, wanted);
     let (mut pool, outlined) = (Pool::default(), HashMap::new());
-    let ways = Ways::get()?;
-    let mut environment = environment(program, &layout, &mut pool, &outlined, ways, step_limit);
+    let paths = Trampolines::get()?;
+    let mut environment = environment(program, &layout, &mut pool, &outlined, paths, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     let function = compiler.declare()?;
     compiler.function(&mut environment, Unit::Route(route, &plan, order), function);
@@ -165,7 +165,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
-    ways: &'static Ways,
+    paths: &'static Trampolines,
     step_limit: u64,
 ) -> Environment<'a> {
     Environment {
@@ -186,7 +186,7 @@ fn environment<'a>(
         shuffles: machine_shuffles(),
         step_limit,
         outlined,
-        ways,
+        paths,
     }
 }
 
@@ -285,7 +285,7 @@ pub(crate) fn body_counting(program: &Program, body: BodyId, limit: u64) -> Step
 }
 
 fn may_reach(program: &Program, body: &Body, limit: u64) -> bool {
-    longest_way(program, body).is_none_or(|steps| steps > limit)
+    longest_path(program, body).is_none_or(|steps| steps > limit)
 }
 
 /// Translates units into functions.

@@ -105,7 +105,7 @@ pub(crate) struct Context<'a> {
     pub(crate) entrance: u64,
     pub(crate) stop: u64,
     /// In the function of a graph: the switch's arguments; the values that come with the packet.
-    pub(crate) said: *mut u64,
+    pub(crate) switch_arguments: *mut u64,
     pub(crate) kept: *mut u64,
     /// In the function of a graph, the values of the present end. Suspension in a queue: port, class and length; transmission: the port; drop: the
     /// error.
@@ -195,7 +195,7 @@ impl<'a> Context<'a> {
             asked: 0,
             entrance: 0,
             stop: 0,
-            said: ptr::null_mut(),
+            switch_arguments: ptr::null_mut(),
             kept: ptr::null_mut(),
             end_values: [0; 3],
             frame_floor: ptr::null(),

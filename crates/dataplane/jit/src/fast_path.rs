@@ -7,7 +7,7 @@ use crate::flow_pages::Index;
 use crate::flow_slots::SlotLayout;
 use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
-use crate::route::{Arguments, BailOut, Obstacle, Order, WayId};
+use crate::route::{Arguments, BailOut, Obstacle, Order, PathId};
 use crate::tables::TableObjects;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, PacketFacts, Preserve, Requests};
 use forebay_ir::TableId;
@@ -70,7 +70,7 @@ pub(crate) struct Needs {
     /// The layout of slots in the flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
     /// See [`ShortCode::left_out`].
-    pub(crate) left_out: Vec<WayId>,
+    pub(crate) left_out: Vec<PathId>,
 }
 
 impl ShortCode {
@@ -106,7 +106,7 @@ impl ShortCode {
     }
 
     /// The left-out paths through the parser, and beginnings of paths: packets on them [bail out](BailOut::TooLarge).
-    pub fn left_out(&self) -> &[WayId] {
+    pub fn left_out(&self) -> &[PathId] {
         &self.needs.left_out
     }
 
@@ -637,9 +637,9 @@ impl<'a> FastPath<'a> {
     }
 
     /// Which of the [left-out parser paths](ShortCode::left_out) a frame of the last burst that bailed out takes, if it is on one.
-    pub fn way_left_out(&self, index: usize) -> Option<usize> {
-        let (_, way) = fate::of_bail_out(self.memory.lanes.fates()[index]);
-        way.map(|way| way as usize)
+    pub fn path_left_out(&self, index: usize) -> Option<usize> {
+        let (_, path) = fate::of_bail_out(self.memory.lanes.fates()[index]);
+        path.map(|path| path as usize)
     }
 
     /// The code.

@@ -164,9 +164,9 @@ impl FlowPages {
 
     /// Moves the entries of a group before `place` on by one.
     fn move_behind(&mut self, group: [usize; GROUP.len()], place: usize) {
-        for way in (1..=place).rev() {
-            let moved = self.entry(group[way - 1]);
-            self.set_entry(group[way], moved);
+        for path in (1..=place).rev() {
+            let moved = self.entry(group[path - 1]);
+            self.set_entry(group[path], moved);
         }
     }
 

@@ -343,7 +343,7 @@ pub enum GraphStop {
 /// The memory of a [`GraphPass`].
 #[derive(Clone, Debug)]
 pub(crate) struct GraphMemory {
-    said: [u64; ARGUMENTS],
+    switch_arguments: [u64; ARGUMENTS],
     kept: Vec<u64>,
     /// Whether all words of `kept` are 0.
     nothing_is_kept: bool,
@@ -353,7 +353,7 @@ pub(crate) struct GraphMemory {
 impl Default for GraphMemory {
     fn default() -> GraphMemory {
         GraphMemory {
-            said: [0; ARGUMENTS],
+            switch_arguments: [0; ARGUMENTS],
             kept: Vec::new(),
             nothing_is_kept: true,
             emitted: vec![0; COPIED_AT_ONCE as usize + EMITTED_MAX].into(),
@@ -394,7 +394,7 @@ impl<'a> GraphPass<'a> {
             locations: Later::new(locations.first()),
             temporaries: memory.temporaries.as_mut_ptr(),
             length_max: length_max.into(),
-            said: memory.graph.said.as_mut_ptr(),
+            switch_arguments: memory.graph.switch_arguments.as_mut_ptr(),
             kept: memory.graph.kept.as_mut_ptr(),
             requests,
             output: &mut buffers.output,
@@ -421,9 +421,9 @@ impl<'a> GraphPass<'a> {
 
     /// Sets an argument that the switch gives for the next packets.
     #[inline]
-    pub fn say(&mut self, argument: Argument, value: u64) {
+    pub fn set_argument(&mut self, argument: Argument, value: u64) {
         // SAFETY: there is a word for each argument, in memory that is lent to this pass.
-        unsafe { self.context.said.add(argument as usize).write(value) }
+        unsafe { self.context.switch_arguments.add(argument as usize).write(value) }
     }
 
     /// Sets whether packets may pass queues: see the [module](self). The queue numbers of such packets are at most
@@ -560,9 +560,9 @@ impl<'a> GraphPass<'a> {
 
     /// The value of an argument for the last packet, for example the error with which its parser ended.
     #[inline]
-    pub fn said(&self, argument: Argument) -> u64 {
+    pub fn argument(&self, argument: Argument) -> u64 {
         // SAFETY: there is a word for each argument, in memory that is lent to this pass.
-        unsafe { self.context.said.add(argument as usize).read() }
+        unsafe { self.context.switch_arguments.add(argument as usize).read() }
     }
 
     /// The requests of the current packet.

@@ -194,21 +194,21 @@ impl Finder<'_> {
     /// The slots that are live before a body, from those that are live after it.
     fn before_body(&self, body: BodyId, behind: &IndexSet, rejected: &IndexSet) -> IndexSet {
         let body = &self.program.bodies[body.index()];
-        let ways = Ways {
+        let paths = Trampolines {
             returned: behind,
             exited: behind,
             rejected: (body.kind == BodyKind::Parser).then_some(rejected),
         };
-        self.before_blocks(body, &ways)
+        self.before_blocks(body, &paths)
     }
 
-    fn before_blocks(&self, body: &Body, ways: &Ways<'_>) -> IndexSet {
+    fn before_blocks(&self, body: &Body, paths: &Trampolines<'_>) -> IndexSet {
         let mut before = vec![self.none(); body.blocks.len()];
         let mut changes = true;
         while changes {
             changes = false;
             for (index, block) in body.blocks.iter().enumerate().rev() {
-                let live = self.before_block(block, &before, ways);
+                let live = self.before_block(block, &before, paths);
                 changes |= live != before[index];
                 before[index] = live;
             }
@@ -216,17 +216,17 @@ impl Finder<'_> {
         before.swap_remove(0)
     }
 
-    fn before_block(&self, block: &Block, before: &[IndexSet], ways: &Ways<'_>) -> IndexSet {
+    fn before_block(&self, block: &Block, before: &[IndexSet], paths: &Trampolines<'_>) -> IndexSet {
         let mut live = match &block.terminator {
-            Terminator::Return => ways.returned.clone(),
-            Terminator::Exit => ways.exited.clone(),
-            Terminator::Reject(_) => ways.rejected.unwrap_or(ways.returned).clone(),
+            Terminator::Return => paths.returned.clone(),
+            Terminator::Exit => paths.exited.clone(),
+            Terminator::Reject(_) => paths.rejected.unwrap_or(paths.returned).clone(),
             Terminator::Apply {
                 table,
                 hit,
                 action_run,
                 next,
-            } => self.before_table(*table, (*hit, *action_run), &before[next.index()], ways),
+            } => self.before_table(*table, (*hit, *action_run), &before[next.index()], paths),
             other => {
                 let mut live = self.none();
                 let successors = other.successors();
@@ -242,7 +242,7 @@ impl Finder<'_> {
         for statement in block.statements.iter().rev() {
             self.before_statement(&statement.op, &mut live);
         }
-        ways.rejected.into_iter().for_each(|rejected| live.extend(rejected));
+        paths.rejected.into_iter().for_each(|rejected| live.extend(rejected));
         live
     }
 
@@ -251,13 +251,13 @@ impl Finder<'_> {
         table: TableId,
         results: (Option<SlotId>, Option<SlotId>),
         next: &IndexSet,
-        ways: &Ways<'_>,
+        paths: &Trampolines<'_>,
     ) -> IndexSet {
         let table = &self.program.tables[table.index()];
         let mut live = next.clone();
-        let of_action = Ways {
+        let of_action = Trampolines {
             returned: next,
-            exited: ways.exited,
+            exited: paths.exited,
             rejected: None,
         };
         for listed in &table.actions {
@@ -290,7 +290,7 @@ impl Finder<'_> {
 }
 
 /// The slots that are live after each kind of end of a body.
-struct Ways<'a> {
+struct Trampolines<'a> {
     returned: &'a IndexSet,
     exited: &'a IndexSet,
     /// For a parser.

@@ -127,8 +127,8 @@ pub(crate) mod fate {
     pub(crate) const REPLICATED: u64 = 6;
 
     /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it was on one.
-    pub(crate) fn bail_out(reason: u32, way: Option<u32>) -> u64 {
-        (way.map_or(0, |way| way + 1) << 8 | reason).into()
+    pub(crate) fn bail_out(reason: u32, path: Option<u32>) -> u64 {
+        (path.map_or(0, |path| path + 1) << 8 | reason).into()
     }
 
     /// The reason and the left-out parser path.

@@ -12,7 +12,7 @@
 //! code gives the same bytes. Further variants are compiled when a worker requests them.
 //!
 //! For a program with many paths through its parser, the fast path covers only some of them. When packets take others,
-//! workers report these ([`MachineCode::want_ways`]), and the fast path is compiled again with these paths preferred.
+//! workers report these ([`MachineCode::want_paths`]), and the fast path is compiled again with these paths preferred.
 //! The previous code stays, since workers may be executing it. So this is done only a few times, and each time needs
 //! more packets than the previous time.
 
@@ -22,7 +22,7 @@ use crate::straight::clone_head::Head;
 use crate::straight::{self, Straight, clones, straight};
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
-use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops, WayId};
+use forebay_jit::route::{Obstacle, ObstacleKind, Order, PathId, Route, Stops};
 use forebay_jit::{CompileError, Forms, ShortCode, compile_fast_path, compile_graph};
 use std::borrow::Cow;
 use std::panic::resume_unwind;
@@ -74,7 +74,7 @@ struct Generations {
 #[derive(Debug, Default)]
 struct Compiled {
     /// The preferred paths through the parser, the most preferred first.
-    wanted: Vec<WayId>,
+    wanted: Vec<PathId>,
     cached: Form,
     straight: Form,
     staged: Form,
@@ -134,7 +134,7 @@ impl MachineCode {
         let is_wanted = is_compiled && !is_blocked;
         let of_clones = layout.filter(|_| is_wanted);
         let of_clones = of_clones.and_then(|layout| clones::straight(unrolled, layout, &route));
-        let of_clones = of_clones.filter(|way| !way.route.is_blocked(&way.program, options.step_limit));
+        let of_clones = of_clones.filter(|path| !path.route.is_blocked(&path.program, options.step_limit));
         let fast_path = is_wanted.then(|| Arc::new(Generations::new(unrolled, route, options.step_limit)));
         let compiling = fast_path.as_ref().map(|generations| {
             let generations = Arc::clone(generations);
@@ -149,7 +149,7 @@ impl MachineCode {
             general: general(program, options)?,
             takes_bursts: options.fast_path != FastPath::Never,
             fast_path,
-            clones: of_clones.map(|way| Arc::new(Generations::new(&way.program, way.route, options.step_limit))),
+            clones: of_clones.map(|path| Arc::new(Generations::new(&path.program, path.route, options.step_limit))),
             head,
             obstacles,
             beside_packets: options.fast_path == FastPath::BesidePackets,
@@ -245,21 +245,21 @@ impl MachineCode {
 
     /// Reports that packets take these paths through the parser, which the fast path does not cover.
     #[cold]
-    pub(crate) fn want_ways(&self, ways: &[WayId]) {
-        self.want_ways_of(self.fast_path.as_ref(), ways);
+    pub(crate) fn want_paths(&self, paths: &[PathId]) {
+        self.want_paths_of(self.fast_path.as_ref(), paths);
     }
 
     /// Reports that clones take these paths through their parser, which their fast path does not cover.
     #[cold]
-    pub(crate) fn want_ways_for_clones(&self, ways: &[WayId]) {
-        self.want_ways_of(self.clones.as_ref(), ways);
+    pub(crate) fn want_paths_for_clones(&self, paths: &[PathId]) {
+        self.want_paths_of(self.clones.as_ref(), paths);
     }
 
-    fn want_ways_of(&self, generations: Option<&Arc<Generations>>, ways: &[WayId]) {
+    fn want_paths_of(&self, generations: Option<&Arc<Generations>>, paths: &[PathId]) {
         let Some(generations) = generations else { return };
         if generations.begins_next() {
-            let ways = ways.to_vec();
-            self.beside(generations, move |generations| generations.compile_next(&ways));
+            let paths = paths.to_vec();
+            self.beside(generations, move |generations| generations.compile_next(&paths));
         }
     }
 
@@ -356,10 +356,10 @@ impl Generations {
     }
 
     /// Compiles the next generation. It prefers these paths, and then those that were preferred before.
-    fn compile_next(&self, ways: &[WayId]) {
+    fn compile_next(&self, paths: &[PathId]) {
         let next = self.present.load(Ordering::Acquire) + 1;
-        let before = self.present().wanted.iter().filter(|way| !ways.contains(way));
-        let wanted = ways.iter().chain(before).copied().collect();
+        let before = self.present().wanted.iter().filter(|path| !paths.contains(path));
+        let wanted = paths.iter().chain(before).copied().collect();
         let compiled = Compiled::new(wanted, self.route.keeps_order(&self.program));
         self.all[next].set(compiled).expect("nothing is there");
         self.compile(next, Order::Cached);
@@ -376,7 +376,7 @@ impl Generations {
 
 impl Compiled {
     /// A generation that is not compiled yet.
-    fn new(wanted: Vec<WayId>, keeps_order: bool) -> Compiled {
+    fn new(wanted: Vec<PathId>, keeps_order: bool) -> Compiled {
         let staged = Form::default();
         staged.settled.store(keeps_order, Ordering::Relaxed);
         Compiled {

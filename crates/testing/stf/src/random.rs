@@ -1,6 +1,6 @@
 //! Tests that nobody has thought of: random entries and random packets that the program's parser does not refuse at once.
 //!
-//! A packet follows a random way through the parser's graph: where a state selects on a field of the packet, the field gets
+//! A packet follows a random path through the parser's graph: where a state selects on a field of the packet, the field gets
 //! the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action data, that
 //! entries may be found.
 
@@ -114,7 +114,7 @@ fn literal(bits: &Bits) -> Literal {
     }
 }
 
-/// A packet that a random way through the parser accepts, unless the program verifies what chance does not give.
+/// A packet that a random path through the parser accepts, unless the program verifies what chance does not give.
 fn packet(program: &Program, random: &mut Random) -> Vec<u8> {
     let mut walk = Walk {
         program,

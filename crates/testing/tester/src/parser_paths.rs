@@ -26,7 +26,7 @@ const TRIES: usize = 32;
 /// Polls in which a frame passes a program.
 const POLLS: u32 = 64;
 
-/// Frames of this length, so many for each way through the parser of the program.
+/// Frames of this length, so many for each path through the parser of the program.
 ///
 /// # Errors
 /// When the program has no parser that accepts such frames, in words.
@@ -66,7 +66,7 @@ pub fn frames(
     }
 }
 
-/// A way through the parser so far.
+/// A path through the parser so far.
 #[derive(Clone, Default)]
 struct Way {
     /// Bits of the frame that are fixed.

@@ -139,7 +139,7 @@ fn messages_in_n_packets_are_taken_apart() {
     assert!(path.latency.min_ns < 1000);
 }
 
-/// Frames from the parser graph: every way through the parser is taken, and each frame does what the reference executor says.
+/// Frames from the parser graph: every path through the parser is taken, and each frame does what the reference executor says.
 #[test]
 fn frames_for_each_way_through_the_parser() {
     let text = l3fwd("check = true", "").replace(

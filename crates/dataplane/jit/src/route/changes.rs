@@ -5,7 +5,7 @@
 //! only request it: the packet leaves at the decision after ingress, so changes between the two count as well.
 
 use super::Route;
-use super::obstacles::{Deed, Place};
+use super::obstacles::{Operation, Place};
 use crate::analysis::action_body;
 use forebay_ir::{Body, Location, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +32,11 @@ pub(super) struct Changes<'p> {
 /// The address of an operation, a terminator or a table of the program, which identifies it.
 type Key = *const ();
 
-fn key(deed: Deed<'_>) -> Key {
-    match deed {
-        Deed::Op(op) => std::ptr::from_ref(op).cast(),
-        Deed::Ends(terminator) => std::ptr::from_ref(terminator).cast(),
-        Deed::Applies(table) => std::ptr::from_ref(table).cast(),
+fn key(operation: Operation<'_>) -> Key {
+    match operation {
+        Operation::Op(op) => std::ptr::from_ref(op).cast(),
+        Operation::Ends(terminator) => std::ptr::from_ref(terminator).cast(),
+        Operation::Applies(table) => std::ptr::from_ref(table).cast(),
     }
 }
 
@@ -83,14 +83,14 @@ impl<'p> Changes<'p> {
     }
 
     /// A change that may have been made before a packet reaches this operation.
-    pub(super) fn before(&self, deed: Deed<'p>) -> Option<&Change> {
-        self.before.get(&key(deed))
+    pub(super) fn before(&self, operation: Operation<'p>) -> Option<&Change> {
+        self.before.get(&key(operation))
     }
 
     /// A change that may be made between this operation, if it requests that the packet leave, and the decision after
     /// ingress.
-    pub(super) fn behind(&self, deed: Deed<'p>) -> Option<&Change> {
-        self.behind.get(&key(deed))
+    pub(super) fn behind(&self, operation: Operation<'p>) -> Option<&Change> {
+        self.behind.get(&key(operation))
     }
 
     /// Computes what may have happened at the end of a body from what may have happened before it.
@@ -105,12 +105,12 @@ impl<'p> Changes<'p> {
             let block = &body.blocks[index];
             let mut past = at_start[index].clone();
             for statement in &block.statements {
-                self.step(&mut past, statement.location, Deed::Op(&statement.op));
+                self.step(&mut past, statement.location, Operation::Op(&statement.op));
             }
-            self.step(&mut past, block.location, Deed::Ends(&block.terminator));
+            self.step(&mut past, block.location, Operation::Ends(&block.terminator));
             if let Terminator::Apply { table, .. } = &block.terminator {
                 let table = &self.program.tables[table.index()];
-                self.step(&mut past, block.location, Deed::Applies(table));
+                self.step(&mut past, block.location, Operation::Applies(table));
                 let before_action = past.clone();
                 for listed in &table.actions {
                     let action = &self.program.actions[listed.action.index()];
@@ -132,24 +132,24 @@ impl<'p> Changes<'p> {
     }
 
     /// Applies one operation, terminator or table to what may have happened.
-    fn step(&mut self, past: &mut Past, location: Location, deed: Deed<'p>) {
-        let place = Place { location, deed };
+    fn step(&mut self, past: &mut Past, location: Location, operation: Operation<'p>) {
+        let place = Place { location, operation };
         if let Some(change) = &past.change {
-            self.before.entry(key(deed)).or_insert_with(|| change.clone());
+            self.before.entry(key(operation)).or_insert_with(|| change.clone());
         }
-        if let Some(change) = self.change(location, deed) {
+        if let Some(change) = self.change(location, operation) {
             for asked in &past.asked {
                 self.behind.entry(*asked).or_insert_with(|| change.clone());
             }
             past.change.get_or_insert(change);
         }
         if self.copying.iter().any(|slot| place.may_set(self.program, *slot)) {
-            past.asked.insert(key(deed));
+            past.asked.insert(key(operation));
         }
     }
 
-    fn change(&self, location: Location, deed: Deed<'p>) -> Option<Change> {
-        let place = Place { location, deed };
+    fn change(&self, location: Location, operation: Operation<'p>) -> Option<Change> {
+        let place = Place { location, operation };
         let words = place.change(self.program).filter(|_| place.changes_state())?;
         Some(Change { location, words })
     }

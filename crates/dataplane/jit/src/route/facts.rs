@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_certain_on_both_ways() {
+    fn what_is_certain_on_both_paths() {
         let (mut one, mut other) = (Facts::default(), Facts::default());
         one.learn(&count_is(3), true);
         one.learn(&Expr::Slot(FLAG), true);

@@ -487,8 +487,11 @@ mod tests {
         };
         let [seven, eight] = [TableId(7), TableId(8)];
         assert!(both([1, 1]).always_behind(seven, eight));
-        assert!(both([1, 3]).always_behind(seven, eight), "one way has neither");
-        assert!(!both([1, 2]).always_behind(seven, eight), "one way has only the second");
+        assert!(both([1, 3]).always_behind(seven, eight), "one path has neither");
+        assert!(
+            !both([1, 2]).always_behind(seven, eight),
+            "one path has only the second"
+        );
         assert!(!both([1, 1]).always_behind(eight, seven));
     }
 

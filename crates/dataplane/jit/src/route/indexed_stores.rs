@@ -65,11 +65,15 @@ struct Test {
 
 /// The choices of a flow, whose blocks are in topological order.
 pub(crate) fn choices(program: &Program, flow: &Flow) -> Vec<Choice> {
-    let mut ways_in = vec![0; flow.blocks.len()];
+    let mut paths_in = vec![0; flow.blocks.len()];
     for successor in flow.blocks.iter().flat_map(FlowBlock::successors) {
-        ways_in[successor.index()] += 1;
+        paths_in[successor.index()] += 1;
     }
-    let search = Search { program, flow, ways_in };
+    let search = Search {
+        program,
+        flow,
+        paths_in,
+    };
     let mut known = BTreeSet::new();
     let mut found: Vec<Choice> = Vec::new();
     for head in (0..flow.blocks.len() as u32).map(BlockId) {
@@ -88,7 +92,7 @@ struct Search<'a> {
     program: &'a Program,
     flow: &'a Flow,
     /// By block: the number of its predecessors.
-    ways_in: Vec<u32>,
+    paths_in: Vec<u32>,
 }
 
 impl Search<'_> {
@@ -134,7 +138,7 @@ impl Search<'_> {
         let mut effects = before.clone();
         let mut write = None;
         let mut place = test.then_block;
-        while self.ways_in[place.index()] == 1 {
+        while self.paths_in[place.index()] == 1 {
             if let Some(register) = self.pass(place, &mut effects)? {
                 write = Some((place, register));
             }
@@ -157,7 +161,7 @@ impl Search<'_> {
     fn next_test(&self, behind: BlockId, effects: &mut Effects) -> Option<BlockId> {
         let mut place = behind;
         loop {
-            let is_alone = self.ways_in[place.index()] == 1;
+            let is_alone = self.paths_in[place.index()] == 1;
             if !is_alone || self.pass(place, effects)?.is_some() {
                 return None;
             }
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_that_give_the_same_constants_are_alike() {
+    fn paths_that_give_the_same_constants_are_alike() {
         let with = |constant: &str| ["a", "b", "c"].map(|register| format!("  x = {constant}\n{}", write(register)));
         let [a, b, c] = with("8w0x1");
         assert_eq!(found(&[(1, &a), (2, &b), (3, &c)]).len(), 1);
@@ -292,7 +296,7 @@ mod tests {
         assert_eq!(
             found(&[(1, &a), (2, "  x = 8w0x1\n"), (2, &b), (3, &c)]),
             [],
-            "the second has another way"
+            "the second has another path"
         );
         let [by_x, ..] = ["a", "b", "c"].map(|register| format!("  v = 32w0x7\n{}", write(register)));
         assert_eq!(

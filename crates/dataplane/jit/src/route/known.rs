@@ -63,7 +63,7 @@ mod tests {
     const COUNT: SlotId = SlotId(1);
 
     #[test]
-    fn a_way_holds_what_differs() {
+    fn a_path_holds_what_differs() {
         let zero = Bits::zero(8);
         let mut known = Known::new([(FLAG, Bits::zero(1))].into());
         known.set(COUNT, Some(zero.clone()));

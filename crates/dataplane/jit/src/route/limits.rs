@@ -2,28 +2,28 @@
 
 use super::Route;
 use super::obstacles::{Obstacle, ObstacleKind, Stops};
-use super::plan::{LEAVES_MAX, NODES_MAX, Plan, STATEMENTS_MAX, WAY_STATEMENTS_MAX};
+use super::plan::{LEAVES_MAX, NODES_MAX, PATH_STATEMENTS_MAX, Plan, STATEMENTS_MAX};
 use forebay_ir::{Location, Program};
 
 /// The numbers of points of a [`Plan`] at which packets take the slow path, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Paths through the parser that are compiled.
-    pub(super) ways: usize,
+    pub(super) paths: usize,
     /// Branches of the parser's tree beyond [`NODES_MAX`].
     pub(super) nodes_left_out: usize,
     /// Paths through the parser beyond [`LEAVES_MAX`].
-    pub(super) ways_left_out: usize,
+    pub(super) paths_left_out: usize,
     /// Paths through the parser left out after [`STATEMENTS_MAX`] statements.
-    pub(super) ways_without_statements: usize,
-    /// Paths through the parser behind which there are more than [`WAY_STATEMENTS_MAX`] statements.
-    pub(super) ways_too_large: usize,
+    pub(super) paths_without_statements: usize,
+    /// Paths through the parser behind which there are more than [`PATH_STATEMENTS_MAX`] statements.
+    pub(super) paths_too_large: usize,
     /// Paths through the parser that reach the step limit.
-    pub(super) endless_ways: usize,
+    pub(super) endless_paths: usize,
     /// Paths on which it may become unknown how packets continue after they have changed state.
-    pub(super) ways_that_miss: usize,
+    pub(super) paths_that_miss: usize,
     /// Paths on which packets may be copied for a group, but copies cannot be made.
-    pub(super) ways_without_copies: usize,
+    pub(super) paths_without_copies: usize,
 }
 
 impl Route {
@@ -39,7 +39,7 @@ impl Limits {
     pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
         let limits = self;
         let parser = route.place_of_parser(program);
-        let compiled = self.ways;
+        let compiled = self.paths;
         let mut found = Vec::new();
         let mut too_large = |count: usize, text: String| {
             if count > 0 {
@@ -47,26 +47,26 @@ impl Limits {
             }
         };
         too_large(
-            limits.ways_left_out,
+            limits.paths_left_out,
             format!(
-                "{} ways through the parser of at most {LEAVES_MAX}; others are compiled when packets take them",
-                compiled + limits.ways_left_out
+                "{} paths through the parser of at most {LEAVES_MAX}; others are compiled when packets take them",
+                compiled + limits.paths_left_out
             ),
         );
         too_large(
-            limits.ways_without_statements,
+            limits.paths_without_statements,
             format!(
-                "more than {STATEMENTS_MAX} statements on {compiled} of {} ways through the parser; others are compiled when packets \
+                "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when packets \
                  take them",
-                compiled + limits.ways_without_statements + limits.ways_left_out
+                compiled + limits.paths_without_statements + limits.paths_left_out
             ),
         );
         too_large(
-            limits.ways_too_large,
-            match limits.ways_too_large {
-                1 => format!("more than {WAY_STATEMENTS_MAX} statements behind a way through the parser"),
+            limits.paths_too_large,
+            match limits.paths_too_large {
+                1 => format!("more than {PATH_STATEMENTS_MAX} statements behind a path through the parser"),
                 several => format!(
-                    "more than {WAY_STATEMENTS_MAX} statements behind each of {several} ways through the parser"
+                    "more than {PATH_STATEMENTS_MAX} statements behind each of {several} paths through the parser"
                 ),
             },
         );
@@ -77,14 +77,17 @@ impl Limits {
                 NODES_MAX + limits.nodes_left_out
             ),
         );
-        too_large(limits.endless_ways, "a loop of the parser that does not end".to_owned());
-        found.extend((limits.ways_that_miss > 0).then(|| self.misses(program, route)));
-        found.extend((limits.ways_without_copies > 0).then(|| self.copies(program, route)));
+        too_large(
+            limits.endless_paths,
+            "a loop of the parser that does not end".to_owned(),
+        );
+        found.extend((limits.paths_that_miss > 0).then(|| self.misses(program, route)));
+        found.extend((limits.paths_without_copies > 0).then(|| self.copies(program, route)));
         found
     }
 
     fn too_large(&self, location: Location, what: String) -> Obstacle {
-        let stops = match self.ways {
+        let stops = match self.paths {
             0 => Stops::All,
             _ => Stops::Some,
         };
@@ -99,7 +102,7 @@ impl Limits {
     fn misses(&self, program: &Program, route: &Route) -> Obstacle {
         Obstacle {
             kind: ObstacleKind::StateAndCopies,
-            stops: match self.ways {
+            stops: match self.paths {
                 0 => Stops::All,
                 _ => Stops::Some,
             },

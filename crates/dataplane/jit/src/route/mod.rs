@@ -43,7 +43,7 @@ use forebay_ir::{
     Body, BodyId, Expr, Header, HeaderId, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
 };
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
-pub use plan::WayId;
+pub use plan::PathId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order in which the packets of a burst take the fast path.

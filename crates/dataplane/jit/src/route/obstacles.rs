@@ -6,7 +6,7 @@
 
 use super::Route;
 use super::changes::{Change, Changes};
-use crate::analysis::{action_body, longest_way};
+use crate::analysis::{action_body, longest_path};
 use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, Terminator};
 use std::collections::BTreeSet;
 
@@ -91,7 +91,7 @@ fn place_words(program: &Program, location: Location) -> Option<String> {
 
 /// What a point of a body does.
 #[derive(Clone, Copy)]
-pub(super) enum Deed<'p> {
+pub(super) enum Operation<'p> {
     Op(&'p Op),
     Ends(&'p Terminator),
     /// Applies a table: reads its keys, changes its direct objects.
@@ -102,7 +102,7 @@ pub(super) enum Deed<'p> {
 #[derive(Clone, Copy)]
 pub(super) struct Place<'p> {
     pub(super) location: Location,
-    pub(super) deed: Deed<'p>,
+    pub(super) operation: Operation<'p>,
 }
 
 /// Everything that bodies do, including the actions of their tables, in program order.
@@ -126,19 +126,19 @@ impl<'p> Places<'p> {
         places.found
     }
 
-    fn add(&mut self, location: Location, deed: Deed<'p>) {
-        self.found.push(Place { location, deed });
+    fn add(&mut self, location: Location, operation: Operation<'p>) {
+        self.found.push(Place { location, operation });
     }
 
     fn body(&mut self, body: &'p Body) {
         for block in &body.blocks {
             for statement in &block.statements {
-                self.add(statement.location, Deed::Op(&statement.op));
+                self.add(statement.location, Operation::Op(&statement.op));
             }
-            self.add(block.location, Deed::Ends(&block.terminator));
+            self.add(block.location, Operation::Ends(&block.terminator));
             if let Terminator::Apply { table, .. } = &block.terminator {
                 let table = &self.program.tables[table.index()];
-                self.add(block.location, Deed::Applies(table));
+                self.add(block.location, Operation::Applies(table));
                 self.actions(table);
             }
         }
@@ -156,11 +156,11 @@ impl<'p> Places<'p> {
 
 impl Place<'_> {
     fn writes(&self, program: &Program, slot: SlotId) -> bool {
-        match self.deed {
-            Deed::Op(op) => op.slots_written(program).into_iter().any(|written| written == slot),
-            Deed::Ends(Terminator::Apply { hit, action_run, .. }) => [*hit, *action_run].contains(&Some(slot)),
-            Deed::Ends(_) => false,
-            Deed::Applies(table) => table.direct_meter.and_then(|meter| meter.slot) == Some(slot),
+        match self.operation {
+            Operation::Op(op) => op.slots_written(program).into_iter().any(|written| written == slot),
+            Operation::Ends(Terminator::Apply { hit, action_run, .. }) => [*hit, *action_run].contains(&Some(slot)),
+            Operation::Ends(_) => false,
+            Operation::Applies(table) => table.direct_meter.and_then(|meter| meter.slot) == Some(slot),
         }
     }
 
@@ -168,35 +168,35 @@ impl Place<'_> {
     pub(super) fn may_set(&self, program: &Program, slot: SlotId) -> bool {
         use forebay_ir::Expr;
         let is_zero = |op: &Op| matches!(op, Op::Assign { value: Expr::Const(value), .. } if value.is_zero());
-        self.writes(program, slot) && !matches!(self.deed, Deed::Op(op) if is_zero(op))
+        self.writes(program, slot) && !matches!(self.operation, Operation::Op(op) if is_zero(op))
     }
 
     /// Whether it changes a register or a meter. Counters do not count: their result does not depend on the order, and
     /// packets can be taken back from them.
     pub(super) fn changes_state(&self) -> bool {
-        match self.deed {
-            Deed::Op(op) => matches!(op, Op::RegisterWrite { .. } | Op::ExecuteMeter { .. }),
-            Deed::Applies(table) => table.direct_meter.is_some(),
-            Deed::Ends(_) => false,
+        match self.operation {
+            Operation::Op(op) => matches!(op, Op::RegisterWrite { .. } | Op::ExecuteMeter { .. }),
+            Operation::Applies(table) => table.direct_meter.is_some(),
+            Operation::Ends(_) => false,
         }
     }
 
     /// What it changes that outlives the packet, in words.
     pub(super) fn change(&self, program: &Program) -> Option<String> {
-        match self.deed {
-            Deed::Op(Op::RegisterWrite { register, .. }) => {
+        match self.operation {
+            Operation::Op(Op::RegisterWrite { register, .. }) => {
                 let name = &program.registers[register.index()].name;
                 Some(format!("writes register `{name}`"))
             }
-            Deed::Op(Op::Count { counter, .. }) => {
+            Operation::Op(Op::Count { counter, .. }) => {
                 let name = &program.counters[counter.index()].name;
                 Some(format!("counts in `{name}`"))
             }
-            Deed::Op(Op::ExecuteMeter { meter, .. }) => {
+            Operation::Op(Op::ExecuteMeter { meter, .. }) => {
                 let name = &program.meters[meter.index()].name;
                 Some(format!("executes meter `{name}`"))
             }
-            Deed::Applies(table) => {
+            Operation::Applies(table) => {
                 let what = match table {
                     _ if table.direct_counter.is_some() => "a direct counter",
                     _ if table.direct_meter.is_some() => "a direct meter",
@@ -211,18 +211,20 @@ impl Place<'_> {
 
     /// What makes the packet leave the fast path, in words.
     fn request(&self, program: &Program) -> Option<&'static str> {
-        match self.deed {
-            Deed::Op(Op::Digest { digest, .. }) if program.is_for_table(*digest) => Some("asks a table for an entry"),
-            Deed::Op(Op::Clone { .. }) => Some("clones the packet"),
-            Deed::Op(Op::Resubmit { .. }) => Some("resubmits the packet"),
-            Deed::Op(Op::Recirculate { .. }) => Some("recirculates the packet"),
-            Deed::Op(Op::Digest { .. }) => Some("sends a digest"),
+        match self.operation {
+            Operation::Op(Op::Digest { digest, .. }) if program.is_for_table(*digest) => {
+                Some("asks a table for an entry")
+            }
+            Operation::Op(Op::Clone { .. }) => Some("clones the packet"),
+            Operation::Op(Op::Resubmit { .. }) => Some("resubmits the packet"),
+            Operation::Op(Op::Recirculate { .. }) => Some("recirculates the packet"),
+            Operation::Op(Op::Digest { .. }) => Some("sends a digest"),
             _ => None,
         }
     }
 
     fn is_assertion(&self) -> bool {
-        matches!(self.deed, Deed::Op(Op::Assert { .. } | Op::Assume { .. }))
+        matches!(self.operation, Operation::Op(Op::Assert { .. } | Op::Assume { .. }))
     }
 }
 
@@ -324,7 +326,7 @@ impl<'p> Finder<'p> {
         let program = self.program;
         for body in route.bodies() {
             let body = &program.bodies[body.index()];
-            match longest_way(program, body) {
+            match longest_path(program, body) {
                 Some(steps) if steps <= step_limit => {}
                 Some(_) => {
                     let text = format!("`{}` may execute more than {step_limit} statements", body.name);
@@ -360,10 +362,10 @@ impl<'p> Finder<'p> {
         let notes_digests = route.notes_digests(self.program);
         let notes_clones = route.notes_clones(self.program);
         for place in self.all() {
-            if notes_digests && matches!(place.deed, Deed::Op(Op::Digest { .. })) {
+            if notes_digests && matches!(place.operation, Operation::Op(Op::Digest { .. })) {
                 continue;
             }
-            if notes_clones && matches!(place.deed, Deed::Op(Op::Clone { .. })) {
+            if notes_clones && matches!(place.operation, Operation::Op(Op::Clone { .. })) {
                 if route.executes_clones(self.program) {
                     continue;
                 }
@@ -378,8 +380,8 @@ impl<'p> Finder<'p> {
             let Some(request) = place.request(self.program).map(str::to_owned).or_else(by_architecture) else {
                 continue;
             };
-            let before = changes.before(place.deed).map(|change| ("after", change));
-            let behind = || changes.behind(place.deed).map(|change| ("before", change));
+            let before = changes.before(place.operation).map(|change| ("after", change));
+            let behind = || changes.behind(place.operation).map(|change| ("before", change));
             match before.or_else(behind) {
                 None => self.add(ObstacleKind::Leaves, Stops::Some, place.location, request),
                 Some((when, Change { location, words })) => {
@@ -397,7 +399,7 @@ impl<'p> Finder<'p> {
     fn parser(&mut self, route: &Route) {
         let program = self.program;
         for place in Places::of(program, &[route.parser]) {
-            let Deed::Op(op) = place.deed else { continue };
+            let Operation::Op(op) = place.operation else { continue };
             if only_parses(op) {
                 continue;
             }

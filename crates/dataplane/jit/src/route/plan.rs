@@ -9,7 +9,7 @@
 //! The graph becomes a tree: a state that is reached on several paths appears once for each of them. Short paths come
 //! first. Loops end when a stack is full, or at [`NODES_MAX`]. Packets on paths beyond the limits take the slow path.
 //! So do packets that the parser rejects, also those that end before a header does. Each path that is left out has a
-//! [name](WayId), so that the paths that packets take can be [requested](Plan::new) when the program is planned again.
+//! [name](PathId), so that the paths that packets take can be [requested](Plan::new) when the program is planned again.
 
 use super::coalescing::coalesce;
 use super::facts::Facts;
@@ -40,7 +40,7 @@ pub(super) const LEAVES_MAX: usize = 64;
 pub(super) const STATEMENTS_MAX: usize = 6_500;
 
 /// The most statements of one copy. Specialised code of more is hardly faster than general code, and takes many seconds to compile.
-pub(super) const WAY_STATEMENTS_MAX: usize = 18_000;
+pub(super) const PATH_STATEMENTS_MAX: usize = 18_000;
 
 /// The most blocks that jump threading may make in all copies of the controls together, and the most statements.
 const THREADED_BLOCKS_MAX: usize = 1_000;
@@ -58,7 +58,7 @@ pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     pub(crate) leaves: Vec<Leaf>,
     /// The paths, and beginnings of paths, that are beyond the limits, and those on which the parser rejects.
-    pub(crate) left_out: Vec<WayId>,
+    pub(crate) left_out: Vec<PathId>,
     /// How much was left out.
     pub(crate) limits: Limits,
 }
@@ -66,21 +66,21 @@ pub(crate) struct Plan {
 /// The name of a path through the parser, or of the beginning of paths. It is the same whenever the program is
 /// planned: a hash of the branches that the path takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WayId(u64);
+pub struct PathId(u64);
 
-impl WayId {
+impl PathId {
     /// The path that begins at the parser's start.
-    const START: WayId = WayId(0x9e37_79b9_7f4a_7c15);
+    const START: PathId = PathId(0x9e37_79b9_7f4a_7c15);
 
     /// The path of packets that end before this bit, which the parser would read next.
-    fn too_short(self, end: u64) -> WayId {
+    fn too_short(self, end: u64) -> PathId {
         self.then(usize::MAX - end as usize)
     }
 
     /// The path after a branch with this number.
-    fn then(self, branch: usize) -> WayId {
+    fn then(self, branch: usize) -> PathId {
         let mixed = (self.0.rotate_left(23) ^ branch as u64).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        WayId(mixed ^ mixed >> 32)
+        PathId(mixed ^ mixed >> 32)
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct Leaf {
 
 /// What is known on a path.
 #[derive(Clone)]
-struct Way {
+struct Path {
     known: Known,
     /// What the parser's decisions imply about fields. They stay in the packet.
     facts: Facts,
@@ -189,7 +189,7 @@ struct Way {
     is_rejected: bool,
     /// See [`Node::bits_assured`].
     bits_assured: u64,
-    id: WayId,
+    id: PathId,
     /// The rank of the wanted path that this is, or the longest that it begins with. Packets leave a compiled tree
     /// where it ends, so what is wanted is often the beginning of a path: nodes below it save compiling once for
     /// every branch.
@@ -205,7 +205,7 @@ struct Place {
 
 impl Plan {
     /// The plan of a program's parser. The paths in `wanted` are preferred to others, earlier ones to later ones.
-    pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64, wanted: &[WayId]) -> Plan {
+    pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64, wanted: &[PathId]) -> Plan {
         Planner {
             notes: route.notes(program, order),
             wanted: wanted.iter().copied().zip(0..).collect(),
@@ -291,15 +291,15 @@ struct Planner<'a> {
     varbits: BTreeSet<SlotId>,
     step_limit: u64,
     /// Paths that are to be in the plan, with their rank.
-    wanted: BTreeMap<WayId, usize>,
+    wanted: BTreeMap<PathId, usize>,
     /// The number of nodes of wanted paths and of those below them.
     below_wanted: usize,
     /// The number of nodes that have been processed.
     looked_at: usize,
     /// Nodes that have not been processed, each with the point at which it begins.
-    pending: VecDeque<(NodeId, Place, Way)>,
+    pending: VecDeque<(NodeId, Place, Path)>,
     /// Nodes at which the parser ends and the packet goes on to ingress.
-    accepting: Vec<(NodeId, Way)>,
+    accepting: Vec<(NodeId, Path)>,
     /// The statements of all leaves' flows.
     statements: usize,
     /// See [`THREADED_BLOCKS_MAX`].
@@ -336,7 +336,7 @@ impl<'a> Planner<'a> {
     }
 
     fn plan(mut self) -> Plan {
-        let way = Way {
+        let path = Path {
             known: Known::new(self.route.known(self.program)),
             facts: Facts::default(),
             cursor: CursorFact::At(0),
@@ -346,13 +346,13 @@ impl<'a> Planner<'a> {
             steps: 0,
             is_rejected: false,
             bits_assured: 0,
-            id: WayId::START,
+            id: PathId::START,
             rank: None,
         };
-        self.node(BlockId(0), way, 0);
-        while let Some((id, place, way)) = self.pending.pop_front() {
+        self.node(BlockId(0), path, 0);
+        while let Some((id, place, path)) = self.pending.pop_front() {
             self.looked_at += 1;
-            self.plan.nodes[id.0] = self.tree(id, place, way);
+            self.plan.nodes[id.0] = self.tree(id, place, path);
         }
         self.leaves();
         self.plan
@@ -360,29 +360,29 @@ impl<'a> Planner<'a> {
 
     /// A node for the tree from a block on, to which the branch with this number leads. Nodes are processed in the
     /// order in which they are made, so it is known here whether this one is beyond the limit.
-    fn node(&mut self, block: BlockId, way: Way, branch: usize) -> NodeId {
-        let id = way.id.then(branch);
-        let way = Way {
+    fn node(&mut self, block: BlockId, path: Path, branch: usize) -> NodeId {
+        let id = path.id.then(branch);
+        let path = Path {
             id,
-            rank: self.wanted.get(&id).copied().or(way.rank),
-            ..way
+            rank: self.wanted.get(&id).copied().or(path.rank),
+            ..path
         };
-        self.node_at(Place { block, statement: 0 }, way)
+        self.node_at(Place { block, statement: 0 }, path)
     }
 
     /// A node for the tree from a statement on. The path has its name already.
-    fn node_at(&mut self, place: Place, way: Way) -> NodeId {
+    fn node_at(&mut self, place: Place, path: Path) -> NodeId {
         let id = NodeId(self.plan.nodes.len());
-        let is_wanted = self.wanted.contains_key(&way.id);
+        let is_wanted = self.wanted.contains_key(&path.id);
         let is_within = is_wanted
             || self.looked_at + self.pending.len() < NODES_MAX
-            || (way.rank.is_some() && self.below_wanted < NODES_BELOW_WANTED_MAX);
-        self.below_wanted += usize::from(way.rank.is_some());
+            || (path.rank.is_some() && self.below_wanted < NODES_BELOW_WANTED_MAX);
+        self.below_wanted += usize::from(path.rank.is_some());
         let next = if is_within {
             Next::BailOut(BailOut::TooLarge)
         } else {
             self.plan.limits.nodes_left_out += 1;
-            self.left_out(BailOut::TooLarge, &way)
+            self.left_out(BailOut::TooLarge, &path)
         };
         self.plan.nodes.push(Node {
             statements: Vec::new(),
@@ -390,19 +390,19 @@ impl<'a> Planner<'a> {
             bits_assured: 0,
         });
         if is_within {
-            self.pending.push_back((id, place, way));
+            self.pending.push_back((id, place, path));
         }
         id
     }
 
     /// Builds the tree from a point down to the next branches.
-    fn tree(&mut self, id: NodeId, place: Place, mut way: Way) -> Node {
+    fn tree(&mut self, id: NodeId, place: Place, mut path: Path) -> Node {
         let mut statements = Vec::new();
-        let bits_assured = way.bits_assured;
-        let next = match self.follow(place, &mut way, &mut statements) {
+        let bits_assured = path.bits_assured;
+        let next = match self.follow(place, &mut path, &mut statements) {
             Some(next) => next,
             None => {
-                self.accepting.push((id, way));
+                self.accepting.push((id, path));
                 Next::BailOut(BailOut::TooLarge)
             }
         };
@@ -418,28 +418,28 @@ impl<'a> Planner<'a> {
     /// one for each state, and few packets take them.
     fn leaves(&mut self) {
         let mut accepting = std::mem::take(&mut self.accepting);
-        accepting.sort_by_key(|(_, way)| match (self.wanted.get(&way.id), way.rank) {
+        accepting.sort_by_key(|(_, path)| match (self.wanted.get(&path.id), path.rank) {
             (Some(rank), _) => (0, *rank),
             (None, Some(rank)) => (1, rank),
             (None, None) => (2, 0),
         });
-        for (id, way) in accepting {
-            let is_left_out = way.is_rejected && !self.wanted.contains_key(&way.id);
+        for (id, path) in accepting {
+            let is_left_out = path.is_rejected && !self.wanted.contains_key(&path.id);
             self.plan.nodes[id.0].next = match is_left_out {
-                true => self.left_out(BailOut::ParserError, &way),
-                false => self.leaf(&way),
+                true => self.left_out(BailOut::ParserError, &path),
+                false => self.leaf(&path),
             };
         }
     }
 
-    fn left_out(&mut self, reason: BailOut, way: &Way) -> Next {
-        self.plan.left_out.push(way.id);
+    fn left_out(&mut self, reason: BailOut, path: &Path) -> Next {
+        self.plan.left_out.push(path.id);
         Next::LeftOut(reason, self.plan.left_out.len() - 1)
     }
 
     /// Follows blocks as long as the successor is certain. Returns the decision that ends this, or `None` when the
     /// parser accepts.
-    fn follow(&mut self, place: Place, way: &mut Way, statements: &mut Vec<Planned>) -> Option<Next> {
+    fn follow(&mut self, place: Place, path: &mut Path, statements: &mut Vec<Planned>) -> Option<Next> {
         let Place {
             mut block,
             mut statement,
@@ -447,28 +447,28 @@ impl<'a> Planner<'a> {
         loop {
             let current = &self.program.bodies[self.route.parser.index()].blocks[block.index()];
             if statement == 0 {
-                way.steps += current.statements.len() as u64 + 1;
+                path.steps += current.statements.len() as u64 + 1;
             }
-            if way.steps > self.step_limit {
-                self.plan.limits.endless_ways += 1;
+            if path.steps > self.step_limit {
+                self.plan.limits.endless_paths += 1;
                 return Some(Next::BailOut(BailOut::TooLarge));
             }
             for index in std::mem::take(&mut statement)..current.statements.len() {
                 let op = &current.statements[index].op;
-                let end = self.end_of_read(op, way).filter(|end| *end > way.bits_assured);
+                let end = self.end_of_read(op, path).filter(|end| *end > path.bits_assured);
                 let too_short = match end {
-                    Some(end) if self.wanted.contains_key(&way.id.too_short(end)) => {
+                    Some(end) if self.wanted.contains_key(&path.id.too_short(end)) => {
                         let statement = index;
-                        return Some(self.has_bits(end, Place { block, statement }, way));
+                        return Some(self.has_bits(end, Place { block, statement }, path));
                     }
                     Some(end) if self.plan.left_out.len() < NODES_MAX => {
-                        self.plan.left_out.push(way.id.too_short(end));
+                        self.plan.left_out.push(path.id.too_short(end));
                         Some(self.plan.left_out.len() - 1)
                     }
                     _ => None,
                 };
-                let cursor = way.cursor;
-                if let Some(op) = self.statement(op, way) {
+                let cursor = path.cursor;
+                if let Some(op) = self.statement(op, path) {
                     statements.push(Planned { op, cursor, too_short });
                 }
             }
@@ -478,16 +478,16 @@ impl<'a> Planner<'a> {
                     condition,
                     then_block,
                     else_block,
-                } => match fold(condition, &way.known, self.program) {
+                } => match fold(condition, &path.known, self.program) {
                     Expr::Const(value) => *if value.is_zero() { else_block } else { then_block },
                     condition => {
-                        let [then_way, else_way] = [true, false].map(|holds| {
-                            let mut way = way.clone();
-                            way.facts.learn(&condition, holds);
-                            way
+                        let [then_path, else_path] = [true, false].map(|holds| {
+                            let mut path = path.clone();
+                            path.facts.learn(&condition, holds);
+                            path
                         });
-                        let then_node = self.node(*then_block, then_way, 0);
-                        let else_node = self.node(*else_block, else_way, 1);
+                        let then_node = self.node(*then_block, then_path, 0);
+                        let else_node = self.node(*else_block, else_path, 1);
                         return Some(Next::Branch {
                             condition,
                             then_node,
@@ -495,9 +495,9 @@ impl<'a> Planner<'a> {
                         });
                     }
                 },
-                Terminator::Select { keys, cases, default } => return Some(self.select(keys, cases, *default, way)),
+                Terminator::Select { keys, cases, default } => return Some(self.select(keys, cases, *default, path)),
                 Terminator::Return => return None,
-                Terminator::Reject(error) => return self.reject(error, way),
+                Terminator::Reject(error) => return self.reject(error, path),
                 Terminator::Exit | Terminator::Apply { .. } => return Some(Next::BailOut(BailOut::ParserError)),
             };
         }
@@ -505,8 +505,8 @@ impl<'a> Planner<'a> {
 
     /// The end of what an operation reads of the packet, if it is known and packets that end before it go on to
     /// ingress.
-    fn end_of_read(&self, op: &Op, way: &Way) -> Option<u64> {
-        let CursorFact::At(position) = way.cursor else {
+    fn end_of_read(&self, op: &Op, path: &Path) -> Option<u64> {
+        let CursorFact::At(position) = path.cursor else {
             return None;
         };
         self.route.parser_error?;
@@ -516,7 +516,7 @@ impl<'a> Planner<'a> {
                 varbit_bits: None,
             } => header_bits(self.program, &self.program.headers[header.index()]).0,
             Op::Lookahead { slot } => self.program.slot(*slot).width.into(),
-            Op::Advance { bits } => match fold(bits, &way.known, self.program) {
+            Op::Advance { bits } => match fold(bits, &path.known, self.program) {
                 Expr::Const(bits) => bits.try_to_u64()?,
                 _ => return None,
             },
@@ -526,15 +526,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Packets with at least this many bits continue here; the parser rejects others.
-    fn has_bits(&mut self, end: u64, place: Place, way: &Way) -> Next {
+    fn has_bits(&mut self, end: u64, place: Place, path: &Path) -> Next {
         let too_short = self.program.error("PacketTooShort").unwrap_or(0);
-        let mut shorter = Way {
-            id: way.id.too_short(end),
-            ..way.clone()
+        let mut shorter = Path {
+            id: path.id.too_short(end),
+            ..path.clone()
         };
-        let longer = Way {
+        let longer = Path {
             bits_assured: end,
-            ..way.clone()
+            ..path.clone()
         };
         let then_node = self.node_at(place, longer);
         let else_node = NodeId(self.plan.nodes.len());
@@ -554,25 +554,25 @@ impl<'a> Planner<'a> {
     }
 
     /// `None` when the packet goes on to ingress with an error that is known here.
-    fn reject(&self, error: &Expr, way: &mut Way) -> Option<Next> {
-        let error = fold(error, &way.known, self.program);
+    fn reject(&self, error: &Expr, path: &mut Path) -> Option<Next> {
+        let error = fold(error, &path.known, self.program);
         let (Some(slot), Expr::Const(error)) = (self.route.parser_error, error) else {
             return Some(Next::BailOut(BailOut::ParserError));
         };
-        way.known.set(slot, Some(error.zext(self.program.slot(slot).width)));
-        way.is_rejected = true;
+        path.known.set(slot, Some(error.zext(self.program.slot(slot).width)));
+        path.is_rejected = true;
         None
     }
 
-    fn select(&mut self, keys: &[Expr], cases: &[forebay_ir::SelectCase], default: BlockId, way: &Way) -> Next {
-        let keys: Vec<Expr> = keys.iter().map(|key| fold(key, &way.known, self.program)).collect();
+    fn select(&mut self, keys: &[Expr], cases: &[forebay_ir::SelectCase], default: BlockId, path: &Path) -> Next {
+        let keys: Vec<Expr> = keys.iter().map(|key| fold(key, &path.known, self.program)).collect();
         let mut planned = Vec::new();
-        let mut otherwise = way.clone();
+        let mut otherwise = path.clone();
         for (branch, case) in cases.iter().enumerate() {
-            let keysets = case.keysets.iter().map(|keyset| self.keyset(keyset, way)).collect();
+            let keysets = case.keysets.iter().map(|keyset| self.keyset(keyset, path)).collect();
             let facts = in_case(&keys, case, &otherwise.facts);
-            let way = Way { facts, ..way.clone() };
-            planned.push((keysets, self.node(case.target, way, branch)));
+            let path = Path { facts, ..path.clone() };
+            planned.push((keysets, self.node(case.target, path, branch)));
             if let ([key], [KeySet::Exact(value)]) = (&keys[..], &case.keysets[..]) {
                 otherwise.facts.learn_equality(key, &Expr::Const(value.clone()), false);
             }
@@ -585,8 +585,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn keyset(&self, keyset: &KeySet, way: &Way) -> KeySet {
-        let fold = |expr: &Expr| fold(expr, &way.known, self.program);
+    fn keyset(&self, keyset: &KeySet, path: &Path) -> KeySet {
+        let fold = |expr: &Expr| fold(expr, &path.known, self.program);
         match keyset {
             KeySet::Equals(value) => KeySet::Equals(fold(value)),
             KeySet::EqualsMasked { value, mask } => KeySet::EqualsMasked {
@@ -598,12 +598,12 @@ impl<'a> Planner<'a> {
     }
 
     /// The operation with known values put in; `None` when it only makes a value known.
-    fn statement(&self, op: &Op, way: &mut Way) -> Option<Op> {
+    fn statement(&self, op: &Op, path: &mut Path) -> Option<Op> {
         let mut op = op.clone();
-        substitute_op(&mut op, &way.known, self.program);
-        way.changed.extend(op.target());
+        substitute_op(&mut op, &path.known, self.program);
+        path.changed.extend(op.target());
         for slot in op.slots_written(self.program) {
-            way.facts.forget(slot);
+            path.facts.forget(slot);
         }
         match &op {
             Op::LogMessage { .. } => return None,
@@ -611,60 +611,60 @@ impl<'a> Planner<'a> {
                 slot,
                 value: Expr::Const(value),
             } => {
-                way.known.set(*slot, Some(value.clone()));
+                path.known.set(*slot, Some(value.clone()));
                 if !self.varbits.contains(slot) {
                     return None;
                 }
             }
             Op::Extract { header, .. } => {
                 for slot in self.program.headers[header.index()].slots() {
-                    way.known.set(slot, None);
-                    way.changed.remove(&slot);
+                    path.known.set(slot, None);
+                    path.changed.remove(&slot);
                 }
                 let valid = self.program.headers[header.index()].valid;
-                way.known.set(valid, Some(Bits::from_bool(true)));
-                way.extracted.push(*header);
+                path.known.set(valid, Some(Bits::from_bool(true)));
+                path.extracted.push(*header);
             }
-            Op::Advance { .. } => way.contiguous = false,
+            Op::Advance { .. } => path.contiguous = false,
             other => {
                 if let Some(slot) = other.target() {
-                    way.known.set(slot, None);
+                    path.known.set(slot, None);
                 }
             }
         }
-        way.cursor = way.cursor.after(self.program, &op);
+        path.cursor = path.cursor.after(self.program, &op);
         Some(op)
     }
 
-    fn leaf(&mut self, way: &Way) -> Next {
-        if self.plan.limits.ways >= LEAVES_MAX {
-            self.plan.limits.ways_left_out += 1;
-            return self.left_out(BailOut::TooLarge, way);
+    fn leaf(&mut self, path: &Path) -> Next {
+        if self.plan.limits.paths >= LEAVES_MAX {
+            self.plan.limits.paths_left_out += 1;
+            return self.left_out(BailOut::TooLarge, path);
         }
         if self.statements > STATEMENTS_MAX {
-            self.plan.limits.ways_without_statements += 1;
-            return self.left_out(BailOut::TooLarge, way);
+            self.plan.limits.paths_without_statements += 1;
+            return self.left_out(BailOut::TooLarge, path);
         }
-        let known = way.known.values();
+        let known = path.known.values();
         let mut special = specialise(self.program, self.route, &known);
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
         let plain = Flow::of_bodies(program, self.route);
         let plain_size = plain.size(program);
-        let Some(mut flow) = self.flow(&special, plain, (way, &known), replicates) else {
+        let Some(mut flow) = self.flow(&special, plain, (path, &known), replicates) else {
             return Next::BailOut(BailOut::Copies);
         };
         let misses = flow.may_set(self.route.misses);
         if misses && self.route.changes_state_in_ingress(program) {
-            self.plan.limits.ways_that_miss += 1;
+            self.plan.limits.paths_that_miss += 1;
             return Next::BailOut(BailOut::EgressParser);
         }
         let size = flow.size(program);
-        if size > WAY_STATEMENTS_MAX {
-            self.plan.limits.ways_too_large += 1;
+        if size > PATH_STATEMENTS_MAX {
+            self.plan.limits.paths_too_large += 1;
             return Next::BailOut(BailOut::TooLarge);
         }
-        self.plan.limits.ways += 1;
+        self.plan.limits.paths += 1;
         self.statements += size.min(plain_size);
         self.blocks_left = self.blocks_left.saturating_sub(flow.blocks.len());
         self.threaded_left = self.threaded_left.saturating_sub(size);
@@ -672,16 +672,16 @@ impl<'a> Planner<'a> {
             return Next::BailOut(BailOut::TooLarge);
         }
         let live = remove_dead_stores(program, self.route, &mut flow);
-        let live = coalesce(&mut special.program, self.route, &mut flow, &way.extracted, live);
+        let live = coalesce(&mut special.program, self.route, &mut flow, &path.extracted, live);
         let program = &special.program;
         let liveness = FlowLiveness::with(program, self.route, live);
         let written_before = written_before(program, self.route, &flow);
         self.plan.leaves.push(Leaf {
             known,
-            cursor: way.cursor,
+            cursor: path.cursor,
             emitted: special.emitted,
-            extracted: way.extracted.clone(),
-            contiguous: way.contiguous,
+            extracted: path.extracted.clone(),
+            contiguous: path.contiguous,
             in_place: !replicates
                 && !misses
                 && !self.route.may_bail_out(program, self.notes)
@@ -695,7 +695,7 @@ impl<'a> Planner<'a> {
             needed: needed(program, liveness.into_sets().swap_remove(0)),
             flow,
             program: special.program,
-            changed: way.changed.clone(),
+            changed: path.changed.clone(),
         });
         Next::Leaf(self.plan.leaves.len() - 1)
     }
@@ -706,7 +706,7 @@ impl<'a> Planner<'a> {
         &mut self,
         special: &Special,
         plain: Flow,
-        (way, known): (&Way, &BTreeMap<SlotId, Bits>),
+        (path, known): (&Path, &BTreeMap<SlotId, Bits>),
         replicates: bool,
     ) -> Option<Flow> {
         let (program, route) = (&special.program, self.route);
@@ -717,21 +717,21 @@ impl<'a> Planner<'a> {
             blocks_max: plain.blocks.len() + self.blocks_left,
             size_max: plain.size(program) + self.threaded_left,
         };
-        let mut facts = way.facts.clone();
+        let mut facts = path.facts.clone();
         facts.extend(known);
         if !replicates {
             return Some(threading.thread(&plain, facts));
         }
         let copied = threading.thread(&plain.clone().with_copies(), facts.clone());
-        if self.can_copy(special, way, &copied) {
+        if self.can_copy(special, path, &copied) {
             return Some(copied);
         }
-        self.plan.limits.ways_without_copies += 1;
+        self.plan.limits.paths_without_copies += 1;
         (!route.changes_state_in_ingress(program)).then(|| threading.thread(&plain, facts))
     }
 
     /// Whether all copies can be made: their headers are known and consist of whole bytes.
-    fn can_copy(&self, special: &Special, way: &Way, flow: &Flow) -> bool {
+    fn can_copy(&self, special: &Special, path: &Path, flow: &Flow) -> bool {
         let program = &special.program;
         let Some(emitted) = &special.emitted else { return false };
         let headers = || emitted.iter().map(|id| &program.headers[id.index()]);
@@ -748,7 +748,7 @@ impl<'a> Planner<'a> {
             .iter()
             .filter(|block| block.copies.is_some() && block.joint == Some(Joint::Deparse));
         let is_known = |block: &FlowBlock, valid: SlotId| {
-            let stays = !special.written.contains(&valid) && way.known.get(valid).is_some();
+            let stays = !special.written.contains(&valid) && path.known.get(valid).is_some();
             stays || block.facts.value(valid).is_some()
         };
         let are_known = |block: &FlowBlock| {
@@ -757,7 +757,7 @@ impl<'a> Planner<'a> {
         };
         self.route.copies_can_be_processed(program)
             && headers().all(is_plain)
-            && way.cursor.bit_in_byte() == Some(0)
+            && path.cursor.bit_in_byte() == Some(0)
             && deparsed.all(are_known)
     }
 }

@@ -14,7 +14,7 @@ use super::Route;
 use super::facts::Facts;
 use super::flow::{slots_of, slots_of_decision};
 use super::jump_threading::{changed_by_actions, in_case, learn_from, simplify};
-use crate::analysis::longest_way;
+use crate::analysis::longest_path;
 use forebay_ir::{Block, BlockId, Body, BodyId, Expr, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ fn is_straight(body: &Body) -> bool {
         blocks: body.blocks.iter().map(without_table).collect(),
         ..body.clone()
     };
-    longest_way(&nothing_else, &without_tables).is_some()
+    longest_path(&nothing_else, &without_tables).is_some()
 }
 
 /// The block without its statements, and without the actions of the table that it applies.

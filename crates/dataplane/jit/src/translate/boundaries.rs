@@ -151,7 +151,7 @@ impl<'a> Translator<'_, 'a, '_> {
             &block.facts,
         );
         self.begin_random_numbers_of_egress(route, port, instance);
-        let chosen = self.egress_port.expect("every way through the parser has one");
+        let chosen = self.egress_port.expect("every path through the parser has one");
         self.builder.def_var(chosen, port);
     }
 
@@ -162,7 +162,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The error with which the parser has rejected packets on this path; 0 if it accepts them.
     fn parser_error(&self, route: &Route) -> u32 {
-        let leaf = self.leaf.expect("a way through the parser is being translated");
+        let leaf = self.leaf.expect("a path through the parser is being translated");
         let error = route.parser_error.and_then(|slot| leaf.known.get(&slot));
         error.map_or(0, |error| error.to_u64() as u32)
     }

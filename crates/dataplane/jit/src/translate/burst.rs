@@ -42,7 +42,7 @@ use std::mem::offset_of;
 
 /// How the packets of a burst are processed.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct Path {
     /// Whether they wait for each other at look-ups.
     pub(super) staged: bool,
     /// Whether most packets use their lane. Otherwise the lane's address is computed only when it is needed.
@@ -104,16 +104,16 @@ impl Translator<'_, '_, '_> {
     /// Translates the loop. `prepare` translates what comes before it, and `first` its first segment.
     pub(super) fn burst(
         &mut self,
-        way: Way,
+        path: Path,
         key_words: usize,
         prepare: impl FnOnce(&mut Self),
         first: impl FnOnce(&mut Self),
     ) -> Shape {
         let declare = |translator: &mut Self| translator.builder.declare_var(types::I64);
-        let staged = way.staged;
+        let staged = path.staged;
         let burst = Burst {
             staged,
-            lane: (staged || way.uses_lanes).then(|| declare(self)),
+            lane: (staged || path.uses_lanes).then(|| declare(self)),
             frame: (!staged).then(|| declare(self)),
             position: declare(self),
             end: declare(self),
@@ -700,14 +700,14 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(next, &[]);
     }
 
-    /// Sends the lane's packet to the slow path for this reason. `way` is the packet's path through the parser, if
+    /// Sends the lane's packet to the slow path for this reason. `path` is the packet's path through the parser, if
     /// that was left out.
-    pub(super) fn bail_out_lane(&mut self, reason: BailOut, way: Option<u32>) {
+    pub(super) fn bail_out_lane(&mut self, reason: BailOut, path: Option<u32>) {
         if self.finds_hashes {
             // The packet has no flow.
             return self.end_lane(0);
         }
-        let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, way)) as i64);
+        let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, path)) as i64);
         self.store_fate(fate_value);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);

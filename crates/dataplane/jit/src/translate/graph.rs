@@ -137,8 +137,8 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.requested(request)
             }
             _ => {
-                let said = self.said();
-                self.load(said, 8 * argument as i32)
+                let arguments = self.switch_arguments();
+                self.load(arguments, 8 * argument as i32)
             }
         }
     }
@@ -160,8 +160,8 @@ impl<'a> Translator<'_, 'a, '_> {
         value
     }
 
-    fn said(&mut self) -> ir::Value {
-        self.load(self.context, offset_of!(Context<'_>, said) as i32)
+    fn switch_arguments(&mut self) -> ir::Value {
+        self.load(self.context, offset_of!(Context<'_>, switch_arguments) as i32)
     }
 
     /// Sets slots to 0.
@@ -300,10 +300,10 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Sets the arguments of an empty queue.
     fn pass_queue(&mut self, port: ir::Value, class: ir::Value) {
-        let said = self.said();
+        let arguments = self.switch_arguments();
         let last = self.load_last_queue();
         let class = self.builder.ins().umin(class, last);
-        let time = self.load(said, 8 * Argument::TimeUs as i32);
+        let time = self.load(arguments, 8 * Argument::TimeUs as i32);
         let (one, none) = (self.number(1), self.number(0));
         for (argument, value) in [
             (Argument::EgressPort, port),
@@ -312,7 +312,7 @@ impl<'a> Translator<'_, 'a, '_> {
             (Argument::EnqueueDepth, none),
             (Argument::DequeueDepth, none),
         ] {
-            self.store(value, said, 8 * argument as i32);
+            self.store(value, arguments, 8 * argument as i32);
         }
         self.store(one, self.context, offset_of!(Context<'_>, has_passed) as i32);
     }
@@ -385,8 +385,8 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.builder.switch_to_block(rejected);
         self.builder.set_cold_block(rejected);
-        let said = self.said();
-        self.store(error, said, 8 * Argument::ParserError as i32);
+        let arguments = self.switch_arguments();
+        self.store(error, arguments, 8 * Argument::ParserError as i32);
         self.builder.ins().jump(reject, &[]);
     }
 

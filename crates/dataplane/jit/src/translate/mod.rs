@@ -76,7 +76,7 @@ mod word128;
 mod word64;
 
 use crate::analysis::CursorFact;
-use crate::cold_calls::{self, Ways};
+use crate::cold_calls::{self, Trampolines};
 use crate::context::{Context, ending};
 use crate::flow_slots::SlotLayout;
 use crate::graph::GraphPlan;
@@ -140,7 +140,7 @@ pub(crate) struct Environment<'a> {
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
     /// The trampolines of functions that change no register.
-    pub(crate) ways: &'static Ways,
+    pub(crate) paths: &'static Trampolines,
 }
 
 /// Numbers of `error` values.
@@ -476,7 +476,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         for (number, argument) in arguments.iter().enumerate() {
             self.store(*argument, self.context, cold_calls::argument_offset(number));
         }
-        self.call_preserving(self.environment.ways.to(function));
+        self.call_preserving(self.environment.paths.to(function));
     }
 
     /// Calls a function that preserves all registers, with the context and the arguments that are stored there.
@@ -580,8 +580,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     fn ending(&mut self, ending: Ending) -> ir::Block {
         let ending = match ending {
             Ending::Rejected(error) if self.is_fast_path() => match self.too_short {
-                Some(way) if error == self.environment.errors.packet_too_short => {
-                    Ending::LeftOut(BailOut::ParserError, way as u32)
+                Some(path) if error == self.environment.errors.packet_too_short => {
+                    Ending::LeftOut(BailOut::ParserError, path as u32)
                 }
                 _ => Ending::BailedOut(BailOut::ParserError),
             },
@@ -601,7 +601,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 Ending::AssertFailed if self.is_fast_path() => self.end_lane(fate::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
                 Ending::BailedOut(reason) => self.bail_out_lane(reason, None),
-                Ending::LeftOut(reason, way) => self.bail_out_lane(reason, Some(way)),
+                Ending::LeftOut(reason, path) => self.bail_out_lane(reason, Some(path)),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
                     self.store_error(error);

@@ -1,7 +1,7 @@
 //! The fast path: see [`crate::route`].
 
 use super::boundaries::Destination;
-use super::burst::Way;
+use super::burst::Path;
 use super::counting::Counted;
 use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
@@ -81,11 +81,11 @@ impl<'a> Translator<'_, 'a, '_> {
             Order::Straight | Order::Staged => None,
         };
         let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
-        let way = Way {
+        let path = Path {
             staged: order == Order::Staged,
             uses_lanes: plan.makes_copies(),
         };
-        self.burst(way, key_words, prepare, |translator| {
+        self.burst(path, key_words, prepare, |translator| {
             translator.first_segment(route, plan)
         })
     }
@@ -93,11 +93,11 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Translates the parser alone, in a loop over a burst.
     pub(super) fn hashes(&mut self, route: &'a Route, plan: &'a Plan) {
         self.finds_hashes = true;
-        let way = Way {
+        let path = Path {
             staged: false,
             uses_lanes: false,
         };
-        self.burst(way, 0, |_| {}, |translator| translator.first_segment(route, plan));
+        self.burst(path, 0, |_| {}, |translator| translator.first_segment(route, plan));
     }
 
     /// The layout of flow slots, with places for the tables that packets look up individually.

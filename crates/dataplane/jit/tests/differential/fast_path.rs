@@ -7,7 +7,7 @@ use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
 use forebay_interp::Execution;
 use forebay_ir::{BodyId, Header, HeaderField, Op, Program, SlotId, SlotKind, text, verify};
-use forebay_jit::route::{Argument, Arguments, DropWhen, Order, Replication, Route, Source, WayId};
+use forebay_jit::route::{Argument, Arguments, DropWhen, Order, PathId, Replication, Route, Source};
 use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
 
 const DROP_PORT: u32 = 511;
@@ -324,8 +324,8 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     let copies_described = described(&mut copies);
     // SAFETY: every place is a vector of its own, large enough for copies of the longest packet.
     unsafe { memory.set_copies(copies_described) };
-    let mut way = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
-    let headroom = way.headroom();
+    let mut path = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
+    let headroom = path.headroom();
     let (mut fates, mut digests, mut clones) = (Vec::new(), Vec::new(), Vec::new());
     while fates.len() < packets.len() {
         let arguments = Arguments {
@@ -345,10 +345,10 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
             })
             .collect();
         // SAFETY: each frame is a vector of its own, with this much headroom.
-        let ran = unsafe { way.run(described(&mut places), arguments) };
-        digests.extend(way.digests());
+        let ran = unsafe { path.run(described(&mut places), arguments) };
+        digests.extend(path.digests());
         let mut noted = NotedClones::default();
-        way.take_clones(&mut noted);
+        path.take_clones(&mut noted);
         clones.extend(
             noted
                 .iter()
@@ -357,9 +357,9 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
         // SAFETY: compiled code has written the descriptors of the copies, and has returned.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
-            let fate = way.fate(index);
+            let fate = path.fate(index);
             fates.push(left(
-                &way,
+                &path,
                 fate,
                 (frame, places[index]),
                 headroom,
@@ -393,7 +393,7 @@ fn described(frames: &mut [Frame]) -> Frames {
 }
 
 fn left(
-    way: &FastPath<'_>,
+    path: &FastPath<'_>,
     fate: Fate,
     (frame, place): (&[u8], Frame),
     headroom: usize,
@@ -413,7 +413,7 @@ fn left(
             length_max,
         } => {
             let mut output = BitBuffer::default();
-            output.append(&way.output().bytes()[output_start..], output_bits);
+            output.append(&path.output().bytes()[output_start..], output_bits);
             output.push_from(&frame[headroom..], parsed_bits);
             let mut bytes = output.bytes().to_vec();
             bytes.truncate(length_max as usize);
@@ -421,7 +421,7 @@ fn left(
         }
         Fate::Replicated { first, count } => {
             let copies = (first..first + count).map(|index| {
-                let CopyFate { port, leaves } = way.memory().copy(index);
+                let CopyFate { port, leaves } = path.memory().copy(index);
                 let Frame { start, length } = copies[index];
                 assert!(!leaves || length <= ShortCode::copy_bytes(LENGTH_MAX), "it fits");
                 // SAFETY: as above.
@@ -457,9 +457,9 @@ fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn(
         parser_error: errors,
         ..route(program)
     };
-    let code = |ways: &[WayId]| {
-        let code = forebay_jit::compile_fast_path(program, &lenient, Order::Straight, STEP_LIMIT, ways);
-        code.expect("it compiled without these ways")
+    let code = |paths: &[PathId]| {
+        let code = forebay_jit::compile_fast_path(program, &lenient, Order::Straight, STEP_LIMIT, paths);
+        code.expect("it compiled without these paths")
     };
     let strict = code(&[]);
     let all = code(strict.left_out());

@@ -192,7 +192,7 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, pa
     let cursor = pass.cursor();
     Seen {
         ended,
-        parser_error: pass.said(Argument::ParserError) as u32,
+        parser_error: pass.argument(Argument::ParserError) as u32,
         state,
         requests,
         output: buffers.output.bytes().to_vec(),

@@ -5,7 +5,7 @@
 //! its own, and continues from there ([`Continued`]) before the next packet begins.
 
 use super::compiled::stop_of;
-use super::{Outcome, Told, Way};
+use super::{Outcome, PacketInfo, Start};
 use crate::load::Pipeline;
 use crate::objects::View;
 use crate::outcome::{DropReason, EgressDecision, IngressDecision};
@@ -137,7 +137,7 @@ impl GraphBurst<'_, '_> {
         } = &mut self.scratch.scratch;
         let length_max = self.pipeline.options.packet_limit;
         let mut pass = GraphPass::new(self.site, self.view, length_max, (requests, buffers, memory));
-        say_arrival(&mut pass, arrival);
+        set_arguments_of_arrival(&mut pass, arrival);
         let entrance = self.site.code.entry(Entry::Arrival);
         let first = passed.len();
         let mut stopped = None;
@@ -169,12 +169,12 @@ impl GraphBurst<'_, '_> {
                 },
                 tag: number,
                 egress_port: if behind_queue {
-                    pass.said(Argument::EgressPort) as u32
+                    pass.argument(Argument::EgressPort) as u32
                 } else {
                     0
                 },
                 priority: if behind_queue {
-                    pass.said(Argument::Class) as u8
+                    pass.argument(Argument::Class) as u8
                 } else {
                     0
                 },
@@ -182,7 +182,7 @@ impl GraphBurst<'_, '_> {
                 ingress_length: pass.length_bytes(),
                 ..Contents::default()
             };
-            let (parser_error, random) = (pass.said(Argument::ParserError) as u32, pass.random());
+            let (parser_error, random) = (pass.argument(Argument::ParserError) as u32, pass.random());
             let mut own = self.scratch.pool.packet();
             own.copy_facts(&facts);
             own.passes = Passes::default();
@@ -211,9 +211,9 @@ impl GraphBurst<'_, '_> {
 }
 
 /// Sets the switch's arguments for arriving packets.
-fn say_arrival(pass: &mut GraphPass<'_>, arrival: Arrival) {
+fn set_arguments_of_arrival(pass: &mut GraphPass<'_>, arrival: Arrival) {
     pass.pass_queues(Some(arrival.last_queue.into()));
-    pass.say(Argument::IngressPort, arrival.ingress_port.into());
+    pass.set_argument(Argument::IngressPort, arrival.ingress_port.into());
     for argument in [
         Argument::ReplicaPort,
         Argument::ReplicaInstance,
@@ -221,9 +221,9 @@ fn say_arrival(pass: &mut GraphPass<'_>, arrival: Arrival) {
         Argument::SessionClass,
         Argument::SessionLimit,
     ] {
-        pass.say(argument, 0);
+        pass.set_argument(argument, 0);
     }
-    pass.say(Argument::TimeUs, arrival.timestamp_us);
+    pass.set_argument(Argument::TimeUs, arrival.timestamp_us);
     pass.keep(&[]);
 }
 
@@ -254,7 +254,7 @@ fn enter(
         seed,
     };
     pass.begin();
-    pass.say(Argument::ParserError, 0);
+    pass.set_argument(Argument::ParserError, 0);
     // SAFETY: the frame and the room before it belong to the packet.
     let stop = unsafe { pass.run(entrance, input, state) };
     let (start_now, length) = pass.frame();
@@ -285,7 +285,10 @@ fn passage(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<P
 /// Counts a packet that has passed a queue.
 #[inline]
 fn note_queue(passed_queues: &mut Vec<PassedQueue>, pass: &GraphPass<'_>) {
-    let (port, class) = (pass.said(Argument::EgressPort) as u32, pass.said(Argument::Class) as u8);
+    let (port, class) = (
+        pass.argument(Argument::EgressPort) as u32,
+        pass.argument(Argument::Class) as u8,
+    );
     let is_it = |queue: &&mut PassedQueue| (queue.port, queue.class) == (port, class);
     match passed_queues.iter_mut().rev().find(is_it) {
         Some(queue) => queue.packets += 1,
@@ -323,7 +326,7 @@ impl WorkerScratch {
             parser_error,
             random,
         } = continued;
-        let mut told = Told {
+        let mut info = PacketInfo {
             egress,
             replica: None,
             session: None,
@@ -339,7 +342,7 @@ impl WorkerScratch {
         let mut walk = self.walk(burst, &mut sink, tracer);
         let (stop, behind) = stop_of(walk.graph, stop);
         // At an end the packet does not continue.
-        let way = behind.map_or(Way::Entry(Entry::Arrival), Way::Place);
-        walk.go_on_from(packet, &mut told, stop, way);
+        let from = behind.map_or(Start::Entry(Entry::Arrival), Start::Place);
+        walk.go_on_from(packet, &mut info, stop, from);
     }
 }

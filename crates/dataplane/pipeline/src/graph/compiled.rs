@@ -1,6 +1,6 @@
 //! The graph as machine code ([`forebay_jit::graph`]), for a packet in memory of its own.
 
-use super::{Stop, Told, Walk, Way, limit};
+use super::{PacketInfo, Start, Stop, Walk, limit};
 use crate::outcome::DropReason;
 use crate::packet::Contents;
 use crate::scratch::Scratch;
@@ -14,8 +14,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         &mut self,
         site: GraphSite<'a>,
         packet: &mut Contents,
-        told: &mut Told<'a>,
-        way: &mut Way,
+        info: &mut PacketInfo<'a>,
+        from: &mut Start,
     ) -> Stop<'a> {
         let Scratch {
             requests,
@@ -25,10 +25,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         } = &mut self.scratch.scratch;
         let length_max = self.burst.pipeline.options.packet_limit;
         let mut pass = GraphPass::new(site, self.burst.view, length_max, (requests, buffers, memory));
-        say(&mut pass, packet, told);
-        let entrance = match *way {
-            Way::Entry(entry) => site.code.entry(entry),
-            Way::Place(at) => site.code.place(at),
+        set_arguments(&mut pass, packet, info);
+        let entrance = match *from {
+            Start::Entry(entry) => site.code.entry(entry),
+            Start::Place(at) => site.code.place(at),
         };
         // Later positions after the same entry may also restore values.
         pass.keep(&packet.preserved.0);
@@ -49,9 +49,9 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             cursor: packet.payload_bit,
             facts: PacketFacts {
                 length_bytes: packet.ingress_length,
-                timestamp_us: told.time_us(packet),
+                timestamp_us: info.time_us(packet),
             },
-            random: told.random,
+            random: info.random,
             seed: 0,
         };
         let state = packet.state.as_mut().expect("packets in the graph have a state");
@@ -59,16 +59,16 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         // changes.
         let stop = unsafe { pass.run(entrance, input, state) };
         let (start, length) = pass.frame();
-        told.parser_error = pass.said(Argument::ParserError) as u32;
-        told.random = pass.random();
-        told.end_values = Some(pass.end_values());
+        info.parser_error = pass.argument(Argument::ParserError) as u32;
+        info.random = pass.random();
+        info.end_values = Some(pass.end_values());
         packet.payload_bit = pass.cursor();
         packet.ingress_length = pass.length_bytes();
         if packet.shared.is_none() {
             packet.bytes.changed(start, length);
         }
         let (stop, next) = stop_of(self.graph, stop);
-        *way = next.map_or(*way, Way::Place);
+        *from = next.map_or(*from, Start::Place);
         stop
     }
 }
@@ -84,13 +84,13 @@ pub(super) fn stop_of(graph: &Graph, stop: GraphStop) -> (Stop<'_>, Option<At>) 
 }
 
 /// Sets the arguments of a packet.
-fn say(pass: &mut GraphPass<'_>, packet: &Contents, told: &Told<'_>) {
-    let egress = told.egress.unwrap_or_default();
-    let (number, session) = told.session.map(|(number, session, _)| (number, session)).unzip();
-    let said = [
+fn set_arguments(pass: &mut GraphPass<'_>, packet: &Contents, info: &PacketInfo<'_>) {
+    let egress = info.egress.unwrap_or_default();
+    let (number, session) = info.session.map(|(number, session, _)| (number, session)).unzip();
+    let arguments = [
         (Argument::IngressPort, packet.arguments.ingress_port.into()),
-        (Argument::TimeUs, told.time_us(packet)),
-        (Argument::ParserError, told.parser_error.into()),
+        (Argument::TimeUs, info.time_us(packet)),
+        (Argument::ParserError, info.parser_error.into()),
         (Argument::EgressPort, packet.egress_port.into()),
         (Argument::Class, packet.priority.into()),
         (Argument::EnqueueTimeUs, egress.enq_timestamp_us),
@@ -98,11 +98,11 @@ fn say(pass: &mut GraphPass<'_>, packet: &Contents, told: &Told<'_>) {
         (Argument::DequeueDepth, egress.deq_qdepth.into()),
         (
             Argument::ReplicaPort,
-            told.replica.map_or(0, |replica| replica.egress_port.into()),
+            info.replica.map_or(0, |replica| replica.egress_port.into()),
         ),
         (
             Argument::ReplicaInstance,
-            told.replica.map_or(0, |replica| replica.instance.into()),
+            info.replica.map_or(0, |replica| replica.instance.into()),
         ),
         (Argument::Session, number.unwrap_or_default().into()),
         (
@@ -114,5 +114,7 @@ fn say(pass: &mut GraphPass<'_>, packet: &Contents, told: &Told<'_>) {
             limit(session.and_then(|session| session.packet_length_bytes)),
         ),
     ];
-    said.into_iter().for_each(|(argument, value)| pass.say(argument, value));
+    arguments
+        .into_iter()
+        .for_each(|(argument, value)| pass.set_argument(argument, value));
 }

@@ -1,6 +1,6 @@
 //! The graph with the interpreter, which specifies what machine code does.
 
-use super::{Stop, Told, Walk, Way, limit};
+use super::{PacketInfo, Start, Stop, Walk, limit};
 use crate::objects::View;
 use crate::outcome::DropReason;
 use crate::packet::Contents;
@@ -17,14 +17,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     pub(super) fn advance_interpreted(
         &mut self,
         packet: &mut Contents,
-        told: &mut Told<'a>,
-        way: &mut Way,
+        info: &mut PacketInfo<'a>,
+        from: &mut Start,
     ) -> Stop<'a> {
-        let mut at = match *way {
-            Way::Entry(entry) => At::beginning(self.graph.entries[&entry].block),
-            Way::Place(at) => at,
+        let mut at = match *from {
+            Start::Entry(entry) => At::beginning(self.graph.entries[&entry].block),
+            Start::Place(at) => at,
         };
-        let input = self.input(packet, told);
+        let input = self.input(packet, info);
         let Contents {
             bytes,
             shared,
@@ -60,7 +60,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                         false
                     }
                     GlueOp::Take { slot, argument } => {
-                        let value = argument_value(*argument, &mut pass, self.burst, told, &packet_facts, length);
+                        let value = argument_value(*argument, &mut pass, self.burst, info, &packet_facts, length);
                         pass.state().set_number(*slot, value.into());
                         false
                     }
@@ -89,7 +89,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 End::Run { body, next, reject } => match self.burst.ended(*body, pass.run(*body)) {
                     Ok(None) => *next,
                     Ok(Some(error)) => {
-                        told.parser_error = error;
+                        info.parser_error = error;
                         reject.unwrap_or(*next)
                     }
                     Err(reason) => break Stop::Drop(reason),
@@ -102,17 +102,17 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             at = At::beginning(next);
         };
         *payload_bit = pass.cursor();
-        told.random = pass.random();
-        *way = Way::Place(at);
+        info.random = pass.random();
+        *from = Start::Place(at);
         stop
     }
 
-    fn input(&self, packet: &Contents, told: &Told<'_>) -> PassInput {
+    fn input(&self, packet: &Contents, info: &PacketInfo<'_>) -> PassInput {
         PassInput {
             cursor: packet.payload_bit,
             length_bytes: packet.ingress_length,
-            timestamp_us: told.time_us(packet),
-            random: told.random,
+            timestamp_us: info.time_us(packet),
+            random: info.random,
             step_limit: self.burst.pipeline.options.step_limit,
         }
     }
@@ -174,29 +174,29 @@ fn argument_value<T: Tracer>(
     argument: Argument,
     pass: &mut Execution<'_, View<'_>, T>,
     burst: Burst<'_>,
-    told: &Told<'_>,
+    info: &PacketInfo<'_>,
     packet: &Facts,
     frame_length: usize,
 ) -> u64 {
-    let egress = told.egress.unwrap_or_default();
+    let egress = info.egress.unwrap_or_default();
     match argument {
         Argument::IngressPort => packet.ingress_port.into(),
         Argument::FrameLength => frame_length as u64,
         Argument::HeaderBytes => burst.pipeline.storage.valid_header_bytes(pass.state()),
         Argument::TimeUs => packet.time_us,
-        Argument::ParserError => told.parser_error.into(),
+        Argument::ParserError => info.parser_error.into(),
         Argument::EgressPort => packet.egress_port.into(),
         Argument::Class => packet.class.into(),
         Argument::EnqueueTimeUs => egress.enq_timestamp_us,
         Argument::EnqueueDepth => egress.enq_qdepth.into(),
         Argument::DequeueDepth => egress.deq_qdepth.into(),
-        Argument::ReplicaPort => told.replica.map_or(0, |replica| replica.egress_port.into()),
-        Argument::ReplicaInstance => told.replica.map_or(0, |replica| replica.instance.into()),
-        Argument::Session => told.session.map_or(0, |(number, ..)| number.into()),
-        Argument::SessionClass => told
+        Argument::ReplicaPort => info.replica.map_or(0, |replica| replica.egress_port.into()),
+        Argument::ReplicaInstance => info.replica.map_or(0, |replica| replica.instance.into()),
+        Argument::Session => info.session.map_or(0, |(number, ..)| number.into()),
+        Argument::SessionClass => info
             .session
             .map_or(0, |(_, session, _)| session.class_of_service.into()),
-        Argument::SessionLimit => limit(told.session.and_then(|(_, session, _)| session.packet_length_bytes)),
+        Argument::SessionLimit => limit(info.session.and_then(|(_, session, _)| session.packet_length_bytes)),
         request => pass.requests().argument(request),
     }
 }

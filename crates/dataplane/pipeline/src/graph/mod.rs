@@ -31,7 +31,7 @@ pub(crate) use outcome::Outcome;
 
 /// What is known about a packet, apart from its contents, while it follows the graph.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct PacketInfo<'a> {
     /// Set after a queue.
     egress: Option<EgressArguments>,
     replica: Option<Replica>,
@@ -47,7 +47,7 @@ struct Told<'a> {
     end_values: Option<[u64; 3]>,
 }
 
-impl Told<'_> {
+impl PacketInfo<'_> {
     /// The time at which processing on this side of the queue began.
     fn time_us(&self, packet: &Contents) -> u64 {
         self.egress
@@ -75,7 +75,7 @@ pub(crate) struct Walk<'w, 'a, T> {
 
 /// The point at which a packet continues.
 #[derive(Clone, Copy)]
-enum Way {
+enum Start {
     Entry(Entry),
     Place(At),
 }
@@ -99,7 +99,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         packet.payload_bit = 0;
         packet.ingress_length = packet.frame().len() as u32;
         self.give_state(&mut packet);
-        let told = Told {
+        let info = PacketInfo {
             egress: None,
             replica: None,
             session: None,
@@ -108,7 +108,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             random: Random::new(packet.arguments.random_seed),
             end_values: None,
         };
-        self.follow(packet, told, entry);
+        self.follow(packet, info, entry);
     }
 
     /// Processes a clone that the fast path has noted, for one of the ports of its session. `preserved` are the values
@@ -127,7 +127,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let (Some(session), Some(replicas)) = (session, replica) else {
             return self.scratch.pool.recycle_packet(clone);
         };
-        let told = Told {
+        let info = PacketInfo {
             egress: None,
             replica: None,
             session: None,
@@ -149,7 +149,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             }
         };
         clone.preserved = preserved;
-        self.follow_mirrored(clone, entry, (number, session, replicas), &told);
+        self.follow_mirrored(clone, entry, (number, session, replicas), &info);
     }
 
     /// Gives a clone from egress its state.
@@ -188,7 +188,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     /// Processes a packet from a queue.
     pub(crate) fn leave_queue(mut self, packet: QueuedPacket, arguments: EgressArguments) {
         let entry = Entry::Dequeued(packet.resume);
-        let told = Told {
+        let info = PacketInfo {
             egress: Some(arguments),
             replica: None,
             session: None,
@@ -197,7 +197,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             random: Random::new(arguments.random_seed),
             end_values: None,
         };
-        self.follow(packet.0, told, entry);
+        self.follow(packet.0, info, entry);
     }
 
     /// Gives the packet a state with all slots 0. With machine code, the code clears them.
@@ -210,60 +210,66 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     #[inline]
-    fn follow(&mut self, mut packet: Box<Contents>, mut told: Told<'a>, entry: Entry) {
+    fn follow(&mut self, mut packet: Box<Contents>, mut info: PacketInfo<'a>, entry: Entry) {
         self.scratch.scratch.requests.clear();
         self.scratch.scratch.buffers.output.clear();
-        let mut way = Way::Entry(entry);
-        match self.advance(&mut packet, &mut told, &mut way) {
+        let mut from = Start::Entry(entry);
+        match self.advance(&mut packet, &mut info, &mut from) {
             // The usual case: only the end is left.
-            Stop::End(end) if !matches!(end, End::Replicate { .. }) => self.leave(packet, &told, end),
-            stop => self.go_on_from(packet, &mut told, stop, way),
+            Stop::End(end) if !matches!(end, End::Replicate { .. }) => self.leave(packet, &info, end),
+            stop => self.go_on_from(packet, &mut info, stop, from),
         }
     }
 
-    /// Continues from a stop to the packet's end. `way` is the point at which the packet continues after the stop.
+    /// Continues from a stop to the packet's end. `from` is the point at which the packet continues after the stop.
     #[inline(never)]
-    fn go_on_from(&mut self, mut packet: Box<Contents>, told: &mut Told<'a>, mut stop: Stop<'a>, mut way: Way) {
+    fn go_on_from(
+        &mut self,
+        mut packet: Box<Contents>,
+        info: &mut PacketInfo<'a>,
+        mut stop: Stop<'a>,
+        mut from: Start,
+    ) {
         loop {
             match stop {
                 Stop::Op(op) => {
-                    if let Err(reason) = self.with_packet(op, &mut packet, told) {
+                    if let Err(reason) = self.with_packet(op, &mut packet, info) {
                         return self.drop_packet(packet, reason);
                     }
                 }
                 Stop::End(End::Replicate { target, each, none }) => {
-                    match self.replicate(packet, told, target, (*each, *none)) {
+                    match self.replicate(packet, info, target, (*each, *none)) {
                         Some((rest, none)) => {
                             packet = rest;
-                            way = Way::Place(At::beginning(none));
+                            from = Start::Place(At::beginning(none));
                         }
                         None => return,
                     }
                 }
-                Stop::End(end) => return self.leave(packet, told, end),
+                Stop::End(end) => return self.leave(packet, info, end),
                 Stop::Drop(reason) => return self.drop_packet(packet, reason),
             }
-            stop = self.advance(&mut packet, told, &mut way);
+            stop = self.advance(&mut packet, info, &mut from);
         }
     }
 
     /// Runs bodies and glue until an operation needs the whole packet.
-    fn advance(&mut self, packet: &mut Contents, told: &mut Told<'a>, way: &mut Way) -> Stop<'a> {
+    fn advance(&mut self, packet: &mut Contents, info: &mut PacketInfo<'a>, from: &mut Start) -> Stop<'a> {
         match self.burst.graph_site::<T>() {
-            Some(site) => self.advance_compiled(site, packet, told, way),
-            None => self.advance_interpreted(packet, told, way),
+            Some(site) => self.advance_compiled(site, packet, info, from),
+            None => self.advance_interpreted(packet, info, from),
         }
     }
 
     /// Executes an operation on the packet as a whole.
-    fn with_packet(&mut self, op: &GlueOp, packet: &mut Contents, told: &Told<'a>) -> Result<(), DropReason> {
+    fn with_packet(&mut self, op: &GlueOp, packet: &mut Contents, info: &PacketInfo<'a>) -> Result<(), DropReason> {
         match op {
             GlueOp::Commit => {
                 self.send_digests();
                 Ok(())
             }
             GlueOp::Mirror(mirror) => {
-                self.mirror(mirror, packet, told);
+                self.mirror(mirror, packet, info);
                 Ok(())
             }
             GlueOp::Reframe { truncate } => self.reframe(truncate.as_ref(), packet),
@@ -315,7 +321,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         }
     }
 
-    fn mirror(&mut self, mirror: &Mirror, packet: &mut Contents, told: &Told<'a>) {
+    fn mirror(&mut self, mirror: &Mirror, packet: &mut Contents, info: &PacketInfo<'a>) {
         let number = eval(&mirror.session, packet.state(), &[]).to_u64() as u32;
         let from_egress = mirror.to == Entry::CloneEgress;
         let limit = self.burst.pipeline.options.clone_limit;
@@ -328,7 +334,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         clone.preserved.take(packet.state(), &mirror.preserve);
         let (requests, output) = self.put_aside();
         let to = (number, session, session.replicas.as_slice());
-        self.follow_mirrored(clone, mirror.to, to, told);
+        self.follow_mirrored(clone, mirror.to, to, info);
         self.scratch.scratch.requests = requests;
         self.scratch.scratch.buffers.output = output;
     }
@@ -348,20 +354,20 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         mut clone: Box<Contents>,
         to: Entry,
         session: (u32, &'a CloneSession, &'a [Replica]),
-        told: &Told<'a>,
+        info: &PacketInfo<'a>,
     ) {
         let from_egress = to == Entry::CloneEgress;
         clone.passes.egress_clones += u32::from(from_egress);
-        let told = Told {
+        let info = PacketInfo {
             session: Some(session),
             replica: None,
             instance_type: match from_egress {
                 true => InstanceType::EgressClone,
                 false => InstanceType::IngressClone,
             },
-            ..*told
+            ..*info
         };
-        self.follow(clone, told, to);
+        self.follow(clone, info, to);
     }
 
     /// The initial contents of a mirrored packet.
@@ -384,11 +390,11 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn replicate(
         &mut self,
         mut packet: Box<Contents>,
-        told: &Told<'a>,
+        info: &PacketInfo<'a>,
         target: &Target,
         (each, none): (Entry, Option<BlockId>),
     ) -> Option<(Box<Contents>, BlockId)> {
-        let (members, instance_type) = self.members(&mut packet, told, target);
+        let (members, instance_type) = self.members(&mut packet, info, target);
         let Some((last, others)) = members.split_last() else {
             let Some(none) = none else {
                 self.scratch.pool.recycle_packet(packet);
@@ -396,23 +402,28 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             };
             return Some((packet, none));
         };
-        let told = |replica: &Replica| Told {
+        let info = |replica: &Replica| PacketInfo {
             replica: Some(*replica),
             instance_type,
-            ..*told
+            ..*info
         };
         for replica in others {
             let copy = self.scratch.pool.copy_of(&mut packet);
-            self.follow(copy, told(replica), each);
+            self.follow(copy, info(replica), each);
         }
-        self.follow(packet, told(last), each);
+        self.follow(packet, info(last), each);
         None
     }
 
-    fn members(&mut self, packet: &mut Contents, told: &Told<'a>, target: &Target) -> (&'a [Replica], InstanceType) {
+    fn members(
+        &mut self,
+        packet: &mut Contents,
+        info: &PacketInfo<'a>,
+        target: &Target,
+    ) -> (&'a [Replica], InstanceType) {
         match target {
             Target::Group(group) => {
-                let group = match told.end_values {
+                let group = match info.end_values {
                     Some([group, ..]) => group,
                     None => eval(group, packet.state(), &[]).to_u64_saturating(),
                 };
@@ -424,14 +435,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 (members, InstanceType::Replicated)
             }
             Target::Session => {
-                let replicas = told.session.map(|(_, _, replicas)| replicas);
-                (replicas.unwrap_or_default(), told.instance_type)
+                let replicas = info.session.map(|(_, _, replicas)| replicas);
+                (replicas.unwrap_or_default(), info.instance_type)
             }
         }
     }
 
     /// Handles the end of a packet's path through the graph.
-    fn leave(&mut self, mut packet: Box<Contents>, told: &Told<'a>, end: &End) {
+    fn leave(&mut self, mut packet: Box<Contents>, info: &PacketInfo<'a>, end: &End) {
         match end {
             End::Suspend {
                 port,
@@ -439,10 +450,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
                 length,
                 resume,
                 preserve,
-            } => self.suspend(packet, told, (port, class, length), (*resume, preserve)),
-            End::Finish(Finish::Transmit { port }) => self.transmit(packet, told, port),
+            } => self.suspend(packet, info, (port, class, length), (*resume, preserve)),
+            End::Finish(Finish::Transmit { port }) => self.transmit(packet, info, port),
             End::Finish(Finish::Drop(reason)) => {
-                let error = match (told.end_values, reason.error) {
+                let error = match (info.end_values, reason.error) {
                     (Some([error, ..]), _) => error,
                     (None, Some(slot)) => packet.state().get_u64(slot),
                     (None, None) => 0,
@@ -459,32 +470,32 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn suspend(
         &mut self,
         mut packet: Box<Contents>,
-        told: &Told<'_>,
+        info: &PacketInfo<'_>,
         (port, class, length): (&Expr, &Expr, &Expr),
         (resume, preserve): (Entry, &[(SlotId, SlotId)]),
     ) {
         let state = packet.state();
-        let [port, class, length] = told.numbers(state, [port, class, length]);
+        let [port, class, length] = info.numbers(state, [port, class, length]);
         let (port, class, length) = (port as u32, class as u8, length as u32);
         packet.preserve(preserve);
         packet.egress_port = port;
-        packet.instance = told.replica.map_or(0, |replica| replica.instance);
+        packet.instance = info.replica.map_or(0, |replica| replica.instance);
         packet.priority = class;
         packet.packet_length = length;
         packet.truncate_to = None;
-        packet.instance_type = told.instance_type;
+        packet.instance_type = info.instance_type;
         packet.resume = match resume {
             Entry::Dequeued(number) => number,
             _ => 0,
         };
-        if told.replica.is_none() {
+        if info.replica.is_none() {
             verdict(self.tracer, || format!("enqueue for port {port}"));
         }
         (self.sink)(Outcome::Enqueue(QueuedPacket(packet)));
     }
 
-    fn transmit(&mut self, mut packet: Box<Contents>, told: &Told<'_>, port: &Expr) {
-        let [port] = told.numbers(packet.state(), [port]).map(|port| port as u32);
+    fn transmit(&mut self, mut packet: Box<Contents>, info: &PacketInfo<'_>, port: &Expr) {
+        let [port] = info.numbers(packet.state(), [port]).map(|port| port as u32);
         self.own_frame(&mut packet);
         let (bytes, tag) = (std::mem::take(&mut packet.bytes), packet.tag);
         verdict(self.tracer, || format!("transmit {} bytes on port {port}", bytes.len()));

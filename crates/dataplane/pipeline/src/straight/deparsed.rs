@@ -23,7 +23,7 @@ impl Deparsed {
             let block = &mut blocks[index];
             for statement in &block.statements {
                 if let Op::Emit { header } = statement.op {
-                    if !is_on_all_ways(body, index) {
+                    if !is_on_all_paths(body, index) {
                         return Err(Refusal::new(statement.location, "emits headers on a condition"));
                     }
                     if emitted.contains(&header) {
@@ -83,7 +83,7 @@ fn order(body: &Body) -> Result<Vec<usize>, Refusal> {
 }
 
 /// Whether every path through a body without loops reaches a block.
-fn is_on_all_ways(body: &Body, wanted: usize) -> bool {
+fn is_on_all_paths(body: &Body, wanted: usize) -> bool {
     let mut seen = vec![false; body.blocks.len()];
     let mut pending = vec![0];
     while let Some(index) = pending.pop() {

@@ -372,9 +372,9 @@ impl Walk<'_> {
                     else_block,
                 } => {
                     let holds = self.decided(condition, &known);
-                    let ways = [(true, *then_block), (false, *else_block)].into_iter();
-                    let ways = ways.filter(|(way, _)| holds.is_none_or(|holds| holds == *way));
-                    pending.extend(ways.map(|(_, next)| (next, known.clone())));
+                    let paths = [(true, *then_block), (false, *else_block)].into_iter();
+                    let paths = paths.filter(|(path, _)| holds.is_none_or(|holds| holds == *path));
+                    pending.extend(paths.map(|(_, next)| (next, known.clone())));
                 }
                 terminator => {
                     let successors = terminator.successors().into_iter();

@@ -111,9 +111,9 @@ impl Clones {
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = fast_path.fate(index);
                 if let Fate::BailedOut(_) = fate
-                    && let Some(way) = fast_path.way_left_out(index)
+                    && let Some(path) = fast_path.path_left_out(index)
                 {
-                    self.left_out.note(fast_path.code(), way);
+                    self.left_out.note(fast_path.code(), path);
                 }
                 let passage = finish(options.packet_limit as usize, &mut fast_path, rewritten, packet, fate);
                 if let Passage::Drop(reason) = passage {
@@ -128,8 +128,8 @@ impl Clones {
                 break;
             }
         }
-        if let Some(ways) = self.left_out.in_use(fast_path.code()) {
-            code.want_ways_for_clones(&ways);
+        if let Some(paths) = self.left_out.in_use(fast_path.code()) {
+            code.want_paths_for_clones(&paths);
         }
     }
 

@@ -168,7 +168,7 @@ impl Worker {
         let pin = self.reader.pin_again();
         let length_max = self.pipeline.options.packet_limit as usize;
         let bits = length_bits(packets);
-        if let Some(port) = self.steady.way(arrival.ingress_port, pin.state())
+        if let Some(port) = self.steady.path(arrival.ingress_port, pin.state())
             && bits <= length_max
         {
             end_burst(pin, self.stays_pinned);
@@ -271,8 +271,8 @@ impl Worker {
         }
         self.paths.count_fast(form, fast as u64);
         self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
-        if let Some(ways) = self.left_out.in_use(fast_path.code()) {
-            code.want_ways(&ways);
+        if let Some(paths) = self.left_out.in_use(fast_path.code()) {
+            code.want_paths(&paths);
         }
         if is_cloned {
             let count_drop = |reason| self.pipeline.drops().count(self.bench.shard, reason);
@@ -402,9 +402,9 @@ impl Pass<'_, '_> {
             while index < ran {
                 let fate = self.fast_path.fate(index);
                 if let Fate::BailedOut(_) = fate
-                    && let Some(way) = self.fast_path.way_left_out(index)
+                    && let Some(path) = self.fast_path.path_left_out(index)
                 {
-                    self.left_out.note(self.fast_path.code(), way);
+                    self.left_out.note(self.fast_path.code(), path);
                 }
                 self.finish(&mut rest[index], fate, alike);
                 index += alike;

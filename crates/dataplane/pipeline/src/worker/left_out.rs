@@ -6,7 +6,7 @@
 //! [`MachineCode`](crate::machine_code::MachineCode).
 
 use forebay_jit::ShortCode;
-use forebay_jit::route::WayId;
+use forebay_jit::route::PathId;
 
 /// Packets that bail out before their paths are requested.
 const ENOUGH: u64 = 128;
@@ -27,14 +27,14 @@ pub(super) struct LeftOut {
 impl LeftOut {
     /// Counts a packet on one of the paths that are left out.
     #[cold]
-    pub(super) fn note(&mut self, code: &ShortCode, way: usize) {
+    pub(super) fn note(&mut self, code: &ShortCode, path: usize) {
         if self.code != code.number() || self.packets.len() != code.left_out().len() {
             self.code = code.number();
             self.packets.clear();
             self.packets.resize(code.left_out().len(), 0);
             self.all = 0;
         }
-        if let Some(packets) = self.packets.get_mut(way) {
+        if let Some(packets) = self.packets.get_mut(path) {
             *packets += 1;
             self.all += 1;
         }
@@ -43,18 +43,18 @@ impl LeftOut {
     /// The paths left out of this code that are in use, the most frequent first, once enough packets have been
     /// counted. Counting then starts again.
     #[inline]
-    pub(super) fn in_use(&mut self, code: &ShortCode) -> Option<Vec<WayId>> {
+    pub(super) fn in_use(&mut self, code: &ShortCode) -> Option<Vec<PathId>> {
         if self.all < ENOUGH || self.code != code.number() {
             return None;
         }
-        let ways = self.packets.iter().zip(code.left_out());
-        let mut in_use: Vec<(u64, WayId)> = ways
+        let paths = self.packets.iter().zip(code.left_out());
+        let mut in_use: Vec<(u64, PathId)> = paths
             .filter(|(packets, _)| **packets * PART >= self.all)
-            .map(|(packets, way)| (*packets, *way))
+            .map(|(packets, path)| (*packets, *path))
             .collect();
         in_use.sort_by_key(|(packets, _)| std::cmp::Reverse(*packets));
         self.packets.fill(0);
         self.all = 0;
-        Some(in_use.into_iter().map(|(_, way)| way).collect())
+        Some(in_use.into_iter().map(|(_, path)| path).collect())
     }
 }

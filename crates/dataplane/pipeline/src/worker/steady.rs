@@ -25,7 +25,7 @@ struct SteadyPort {
 impl SteadyPorts {
     /// The output port of packets that arrive at a port while the tables are in this state, if it is known.
     #[inline]
-    pub(super) fn way(&self, ingress_port: u32, state: Option<State>) -> Option<u32> {
+    pub(super) fn path(&self, ingress_port: u32, state: Option<State>) -> Option<u32> {
         let known = (*self.places.get(ingress_port as usize % PLACES)?)?;
         (known.ingress_port == ingress_port && Some(known.state) == state).then_some(known.egress_port)
     }
@@ -47,18 +47,18 @@ mod tests {
     use forebay_tables::Domain;
 
     #[test]
-    fn a_way_holds_for_its_port_and_the_state_of_the_tables() {
+    fn a_path_holds_for_its_port_and_the_state_of_the_tables() {
         let [state, other] = [Domain::new(), Domain::new()].map(|domain| domain.reader().pin().state());
         let mut ports = SteadyPorts::default();
-        assert_eq!(ports.way(3, state), None);
+        assert_eq!(ports.path(3, state), None);
         ports.note(3, 7, state.expect("nobody changes tables"));
-        assert_eq!(ports.way(3, state), Some(7));
-        assert_eq!(ports.way(3, other), None, "the tables were changed");
-        assert_eq!(ports.way(3, None), None, "they are being changed");
-        assert_eq!(ports.way(3 + PLACES as u32, state), None, "another port");
+        assert_eq!(ports.path(3, state), Some(7));
+        assert_eq!(ports.path(3, other), None, "the tables were changed");
+        assert_eq!(ports.path(3, None), None, "they are being changed");
+        assert_eq!(ports.path(3 + PLACES as u32, state), None, "another port");
         ports.note(3 + PLACES as u32, 8, state.expect("as above"));
         assert_eq!(
-            (ports.way(3, state), ports.way(3 + PLACES as u32, state)),
+            (ports.path(3, state), ports.path(3 + PLACES as u32, state)),
             (None, Some(8))
         );
     }

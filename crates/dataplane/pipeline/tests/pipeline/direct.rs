@@ -11,18 +11,18 @@ const INGRESS: &str = "lost = 16w0x7\nsm.egress_spec = 9w0x1\napply I.t -> block
 
 /// How packets pass a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum Path {
     Interpreter,
     Bodies,
     Short,
 }
 
-const WAYS: [Way; 3] = [Way::Interpreter, Way::Bodies, Way::Short];
+const TRAMPOLINES: [Path; 3] = [Path::Interpreter, Path::Bodies, Path::Short];
 
-fn switch(way: Way) -> Switch {
-    let engine = match way {
-        Way::Interpreter => Engine::Interpreter,
-        Way::Bodies | Way::Short => Engine::Jit,
+fn switch(path: Path) -> Switch {
+    let engine = match path {
+        Path::Interpreter => Engine::Interpreter,
+        Path::Bodies | Path::Short => Engine::Jit,
     };
     let options = Options {
         engine,
@@ -37,8 +37,8 @@ fn switch(way: Way) -> Switch {
 }
 
 /// The second byte of the packet that leaves: the colour, or 7 when no meter has set one.
-fn colour(switch: &mut Switch, way: Way, first: u8) -> u8 {
-    if way != Way::Short {
+fn colour(switch: &mut Switch, path: Path, first: u8) -> u8 {
+    if path != Path::Short {
         return switch.send(&[first, 0])[0].1[1];
     }
     assert!(switch.worker.has_fast_path());
@@ -65,8 +65,8 @@ fn value(packets: u64) -> CounterValue {
 
 #[test]
 fn misses_are_counted_and_metered_for_the_default_entry() {
-    for way in WAYS {
-        let mut switch = switch(way);
+    for path in TRAMPOLINES {
+        let mut switch = switch(path);
         let pipeline = switch.pipeline.clone();
         let (table, default_slot) = (TableId(0), pipeline.default_slot(TableId(0)));
         let matches = vec![EntryMatch::Exact(bits(8, 1))];
@@ -77,20 +77,20 @@ fn misses_are_counted_and_metered_for_the_default_entry() {
         };
         pipeline.insert_entry("t", &entry).unwrap();
         let slot = pipeline.record(table, &matches, 0).unwrap().slot;
-        let colours = |switch: &mut Switch| [1, 1, 9, 9, 9].map(|first| colour(switch, way, first));
+        let colours = |switch: &mut Switch| [1, 1, 9, 9, 9].map(|first| colour(switch, path, first));
         assert_eq!(
             colours(&mut switch),
             [0, 0, 7, 7, 7],
-            "{way:?}: a meter without rates leaves misses alone"
+            "{path:?}: a meter without rates leaves misses alone"
         );
         pipeline.set_direct_meter_at(table, slot, rates(1)).unwrap();
         pipeline.set_direct_meter_at(table, default_slot, rates(2)).unwrap();
-        assert_eq!(colours(&mut switch), [0, 2, 0, 0, 2], "{way:?}");
-        assert_eq!(pipeline.direct_counter_at(table, slot), Some(value(4)), "{way:?}");
+        assert_eq!(colours(&mut switch), [0, 2, 0, 0, 2], "{path:?}");
+        assert_eq!(pipeline.direct_counter_at(table, slot), Some(value(4)), "{path:?}");
         assert_eq!(
             pipeline.direct_counter_at(table, default_slot),
             Some(value(6)),
-            "{way:?}"
+            "{path:?}"
         );
         let counts = |green, red| ColorCounts {
             green: value(green),
@@ -100,12 +100,12 @@ fn misses_are_counted_and_metered_for_the_default_entry() {
         assert_eq!(
             pipeline.direct_meter_counts_at(table, slot),
             Some(counts(3, 1)),
-            "{way:?}"
+            "{path:?}"
         );
         assert_eq!(
             pipeline.direct_meter_counts_at(table, default_slot),
             Some(counts(5, 1)),
-            "{way:?}"
+            "{path:?}"
         );
     }
 }

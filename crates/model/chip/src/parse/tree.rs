@@ -239,7 +239,7 @@ impl FrameBits {
     }
 }
 
-/// A way through the parser, as far as it has been followed.
+/// A path through the parser, as far as it has been followed.
 #[derive(Clone)]
 struct Way {
     values: Values,

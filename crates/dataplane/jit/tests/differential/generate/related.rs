@@ -57,15 +57,15 @@ impl Generator<'_> {
     /// Egress for copies that may all have the same look-up result: all of them look it up, on one path or two, or
     /// only some do.
     pub(super) fn short_egress(&mut self) -> Vec<Block> {
-        let ways = 1 + self.below(2) as u32;
-        let last = BlockId(ways + 1);
+        let paths = 1 + self.below(2) as u32;
+        let last = BlockId(paths + 1);
         let branch = Terminator::Branch {
             condition: self.decision(),
             then_block: BlockId(1),
             else_block: if self.chance(20) { BlockId(1) } else { BlockId(2) },
         };
         let mut blocks = vec![block(self.assignments(0), branch)];
-        for _ in 0..ways {
+        for _ in 0..paths {
             let apply = Terminator::Apply {
                 table: TableId(2),
                 hit: self.chance(30).then_some(CONDITION),
@@ -76,7 +76,7 @@ impl Generator<'_> {
         }
         blocks.push(block(self.assignments(0), Terminator::Return));
         if let Terminator::Branch { else_block, .. } = &mut blocks[0].terminator
-            && ways == 2
+            && paths == 2
         {
             *else_block = BlockId(2);
         }

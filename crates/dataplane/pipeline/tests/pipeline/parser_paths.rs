@@ -52,7 +52,7 @@ fn pass(switch: &mut Switch, bytes: &[u8]) -> (bool, Vec<u8>) {
 }
 
 #[test]
-fn ways_that_packets_take_are_compiled() {
+fn paths_that_packets_take_are_compiled() {
     let mut switch = switch();
     assert!(!is_fast(&mut switch, 0xff), "it is the last one of 256");
     assert!(is_fast(&mut switch, 0), "it is the first one");
@@ -66,7 +66,7 @@ fn ways_that_packets_take_are_compiled() {
 
 /// The parser rejects in two ways. Ingress reports this in the packet, and drops what begins with 3.
 #[test]
-fn packets_that_are_rejected_have_their_ways() {
+fn packets_that_are_rejected_have_their_paths() {
     let mut switch = compiled(Blocks {
         parser: "extract h\nselect (h.a) { (8w0x1) => block1 (8w0x3) => block2 default => block3 }\nblock1:\nreturn\n\
                  block2:\nreject 32w0x6\nblock3:\nreject 32w0x2",
@@ -88,7 +88,7 @@ fn packets_that_are_rejected_have_their_ways() {
 
 /// Packets that end before the parser has read all headers continue with the headers that they have.
 #[test]
-fn packets_that_end_early_have_their_ways() {
+fn packets_that_end_early_have_their_paths() {
     let mut switch = compiled(Blocks {
         more: "slot last.$valid$: bit<1> valid last\nslot last.x: bit<8> field last\n\
                header last last_t { valid last.$valid$ field x = last.x }",
@@ -129,7 +129,7 @@ fn packets_that_end_early_have_their_ways() {
 
 /// A path behind which there are very many statements is left to general code. It is named, and no packets have it compiled.
 #[test]
-fn a_way_with_very_many_statements_is_left_out() {
+fn a_path_with_very_many_statements_is_left_out() {
     let ingress = format!(
         "branch h.a == 8w0x1, block1, block2\nblock1:\n{}jump block2\nblock2:\nsm.egress_spec = 9w0x1\nreturn",
         "h.b = (h.b + h.a) ^ 8w0x5\n".repeat(20_000)
@@ -150,6 +150,6 @@ fn a_way_with_very_many_statements_is_left_out() {
         .into_iter()
         .map(|obstacle| obstacle.text)
         .collect();
-    let text = "program too large for the fast path: more than 18000 statements behind a way through the parser";
+    let text = "program too large for the fast path: more than 18000 statements behind a path through the parser";
     assert_eq!(said, [text]);
 }
