@@ -64,7 +64,7 @@ fn check(ingress: &str, cases: &[(u16, u16)]) {
 fn chains_of_else_if_have_any_length() {
     let mut chain = String::from("if (hdr.h.a == 0) { hdr.h.b = 7; }");
     for link in 1..LINKS {
-        let value = link * 3 & 0xffff;
+        let value = (link * 3) & 0xffff;
         let _ = write!(chain, "\nelse if (hdr.h.a == {link}) {{ hdr.h.b = {value}; }}");
     }
     chain += "\nelse hdr.h.b = 9;";
