@@ -60,7 +60,7 @@ pub(crate) fn check(setup: &Setup, reader: &mut Reader<'_>) {
 /// None when no port has a limit.
 pub(crate) fn most_gbps(setup: &Setup) -> Option<f64> {
     let first = setup.streams.first()?.rates[0].1;
-    let most = by_port(setup).into_iter().filter_map(|(_, streams)| {
+    let most = by_port(setup).into_values().filter_map(|streams| {
         let (line, peak) = (setup.streams[streams[0]].line_bits_per_second, peak(setup, &streams));
         (line > 0 && peak > 0).then(|| line as f64 / 1e9 * (first as f64 / peak as f64))
     });

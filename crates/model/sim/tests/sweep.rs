@@ -57,6 +57,7 @@ duration_us = 20
 [[chip]]
 name = "switch"
 spec = "changed.toml"
+engine = "interp"
 program = "portfwd"
 commands = "add ports ingress_port:1 forward(port:3)"
 [[traffic]]
@@ -73,6 +74,7 @@ duration_us = 20
 [[chip]]
 name = "switch"
 spec = "changed.toml"
+engine = "interp"
 program = "iot_disaggregate_tofino"
 ignore_fit = true
 ignore_fit_reason = "its time is looked at"

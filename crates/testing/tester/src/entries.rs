@@ -26,8 +26,9 @@ const HIT_TRIES: usize = 16;
 /// Random keys that are tried for a miss.
 const MISS_TRIES: usize = 1000;
 
-/// The least flows that hit no entry, when there are any.
+/// Flows that hit no entry, when there are any.
 const MISSES_MIN: usize = 16;
+const MISSES_MAX: usize = 1 << 16;
 
 /// Frames that hit entries, and frames that hit none.
 pub struct EntryFrames {
@@ -91,12 +92,12 @@ pub fn frames(
     Ok(found)
 }
 
-/// Flows that hit no entry: as many as the share of frames asks for when each flow sends as often, and some in any case. How often
-/// each of them sends is decided by the order of frames.
+/// Flows that hit no entry: as many as the share of frames asks for when each flow sends as often, within limits. How often each of them
+/// sends is decided by the order of frames.
 fn missing_flows(hits: usize, misses: f64) -> usize {
     match misses {
         0.0 => 0,
-        share => MISSES_MIN.max((hits as f64 * share / (1.0 - share)).round() as usize),
+        share => ((hits as f64 * share / (1.0 - share)).round() as usize).clamp(MISSES_MIN, MISSES_MAX),
     }
 }
 

@@ -27,6 +27,9 @@ pub(crate) const TEMPLATES_MAX: usize = 1 << 21;
 /// Frames after which a random order of flows repeats.
 const ORDER_FRAMES: usize = 1 << 16;
 
+/// Frames of such an order at most.
+const ORDER_FRAMES_MAX: usize = 1 << 24;
+
 /// So near below a whole number of frames a share has reached it.
 const ROUNDING: f64 = 1e-9;
 
@@ -79,6 +82,13 @@ impl Frames {
         let misses = templates.len() - hits;
         if misses == 0 {
             return Frames::in_order(templates, flows, seed);
+        }
+        let whole = hits as f64 / (1.0 - flows.misses);
+        if whole > ORDER_FRAMES_MAX as f64 {
+            return Err(format!(
+                "with {hits} entries and a share of misses of {}, each entry is hit once in {whole:.0} frames; {ORDER_FRAMES_MAX} are possible",
+                flows.misses
+            ));
         }
         let of_hits = order(flows, hits, seed)?;
         let hit = |turn: usize| match of_hits.len() {

@@ -19,7 +19,7 @@ use forebay_traffic::MessageFormat;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The longest burst that is taken for meant: a second of the frames of 60 bytes at 1 Gbps is 1.5 million.
+/// The longest burst that is taken for meant: more than half a second of frames of 60 bytes at 1 Gbps.
 const BURST_FRAMES_MAX: u32 = 1 << 20;
 
 /// The highest rate in bits a second that is taken for meant.

@@ -186,6 +186,12 @@ fn values_that_do_nothing_or_too_much() {
     );
     let impairment = "[[impairment]]\nport = 2\nreordering = 0.1\nreordering_by = 0\n[[traffic]]";
     wrong("[[traffic]]", impairment, "7: reordering_by is 0");
+    let misses = "pps = 1000\nflows = { entries = \"ipv4_lpm\", misses = 0.999999999 }";
+    wrong(
+        "pps = 1000",
+        misses,
+        "with 2 entries and a share of misses of 0.999999999, each entry is hit once in 2000000",
+    );
     let port = "a whole number from 0 to 65535 is expected here, not 70000";
     wrong("bytes = 60", "bytes = 60, source_port = 70000", port);
 }

@@ -72,7 +72,9 @@ fn as_fast_as_possible() {
 #[ignore = "interfaces named by TESTER_INTERFACES"]
 fn known_distributions_of_delay_are_found_on_a_cable() {
     const US: f64 = 1e3;
-    let own = measured("", "pps = 2_000").trials[0].streams[0].paths[0].latency.p50_ns as f64;
+    let own = measured("", "pps = 2_000").trials[0].streams[0].paths[0]
+        .device_latency
+        .p50_ns as f64;
     for (text, delay, other) in [
         (
             "uniform_us = [2000, 12000]",
@@ -89,7 +91,7 @@ fn known_distributions_of_delay_are_found_on_a_cable() {
             &format!("[[impairment]]\nport = 2\ndelay = {{ {text} }}"),
             "pps = 2_000",
         );
-        let latency = &found.trials[0].streams[0].paths[0].latency;
+        let latency = &found.trials[0].streams[0].paths[0].device_latency;
         let (right, wrong) = (kolmogorov(latency, delay), kolmogorov(latency, other));
         println!(
             "{text}: {right:.2} from its own distribution, {wrong:.2} from another; median without delay {own} ns"
