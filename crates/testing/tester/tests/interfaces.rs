@@ -15,7 +15,7 @@ use support::{Repository, kolmogorov};
 
 fn test(more: &str, rate: &str) -> Test {
     let text = format!(
-        "description = \"a cable\"\nseed = 5\nduration_s = 2\nwarm_up_s = 0.2\nsample_s = 0\n[device]\nwire = true\n\
+        "description = \"a cable\"\nseed = 5\nduration_s = 2\ndrain_s = 2\ndisturbance_us = 1e6\nwarm_up_s = 0.2\nsample_s = 0\n[device]\nwire = true\n\
          [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\n{rate}\nframe = {{ udp = {{ bytes = 60 }} }}\n{more}"
     );
     let named = std::env::var("TESTER_INTERFACES").expect("TESTER_INTERFACES names two interfaces that are joined");
@@ -67,24 +67,25 @@ fn as_fast_as_possible() {
     assert!(stream.sent > 0);
 }
 
-/// Random delays are found with their distributions: what the cable and the machine add, measured without a delay, is a small part of them.
+/// Random delays are found with their distributions. They are long beside the pauses of a machine with other work, during which nothing is
+/// sent or received; all frames count, from their real sending times. The distance from the own distribution is mostly below 1.95, the 0.1 % point.
 #[test]
 #[ignore = "interfaces named by TESTER_INTERFACES"]
 fn known_distributions_of_delay_are_found_on_a_cable() {
     const US: f64 = 1e3;
     let own = measured("", "pps = 2_000").trials[0].streams[0].paths[0]
         .device_latency
-        .p50_ns as f64;
+        .p50_ns;
     for (text, delay, other) in [
         (
-            "uniform_us = [2000, 12000]",
-            Delay::Uniform(2_000.0 * US, 12_000.0 * US),
-            Delay::Exponential(7_000.0 * US),
+            "uniform_us = [20000, 120000]",
+            Delay::Uniform(20_000.0 * US, 120_000.0 * US),
+            Delay::Exponential(70_000.0 * US),
         ),
         (
-            "exponential_us = 8000",
-            Delay::Exponential(8_000.0 * US),
-            Delay::Uniform(0.0, 16_000.0 * US),
+            "exponential_us = 80000",
+            Delay::Exponential(80_000.0 * US),
+            Delay::Uniform(0.0, 160_000.0 * US),
         ),
     ] {
         let found = measured(
@@ -96,7 +97,7 @@ fn known_distributions_of_delay_are_found_on_a_cable() {
         println!(
             "{text}: {right:.2} from its own distribution, {wrong:.2} from another; median without delay {own} ns"
         );
-        assert!(right < wrong / 3.0, "{text}: {right} {wrong}");
+        assert!(right < wrong / 2.0, "{text}: {right} {wrong}");
     }
 }
 
