@@ -95,7 +95,14 @@ def rows(path: str, json: str) -> tuple[list[str], NDArray[np.int64], NDArray[np
 
 class Test:
     def __new__(
-        cls, text: str, name: str, folder: _Path, interfaces: list[str], wire: bool, chip: str | None
+        cls,
+        text: str,
+        name: str,
+        folder: _Path,
+        interfaces: list[str],
+        wire: bool,
+        chip: str | None,
+        ignore_fit: str | None,
     ) -> Test: ...
     def run(self) -> str: ...
     def search(self) -> str: ...

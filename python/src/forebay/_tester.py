@@ -84,6 +84,8 @@ class Tester:
         What the test names lies relative to it; the test's own folder if nothing is said.
     chip
         Runs the program on this chip of the timed model, in simulated time: same test and seed, same results.
+    ignore_fit
+        A reason to time a program that does not fit the chip; it stands in the results.
     interfaces
         Tests what is between these interfaces (`"1@veth0"`), in place of the device of the file. Needs the rights of `forebay run`.
     wire
@@ -109,13 +111,14 @@ class Tester:
         *,
         folder: str | os.PathLike[str] | None = None,
         chip: str | None = None,
+        ignore_fit: str | None = None,
         interfaces: Sequence[str] = (),
         wire: bool = False,
     ) -> None:
         if (chip is not None) + bool(interfaces) + wire > 1:
             raise ValueError("chip, interfaces and wire are three devices: choose one")
         text, name, folder = read_scenario(test, folder, "test")
-        self._test = _native.Test(text, name, folder, list(interfaces), wire, chip)
+        self._test = _native.Test(text, name, folder, list(interfaces), wire, chip, ignore_fit)
 
     def run(self) -> TestResults:
         """Sends the traffic, and measures every frame that comes back. The interpreter's lock is released meanwhile; an interrupt

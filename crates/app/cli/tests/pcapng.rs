@@ -2,6 +2,7 @@
 
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -164,6 +165,73 @@ fn a_switch_captures_what_became_of_every_packet() {
     assert!(of("2")[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
 }
 
+/// Slices that Perfetto drops, and ends of arrows that it joins with none. Its rules: times are whole nanoseconds, cut in some versions and
+/// rounded in others; a slice that begins within another of its thread must end with it or before; the end of an arrow belongs to a slice of its
+/// thread at its time.
+fn lost_in_perfetto(events: &[Value]) -> (usize, usize) {
+    let cut = |microseconds: f64| (microseconds * 1e3) as u64;
+    let rounded = |microseconds: f64| (microseconds * 1e3).round() as u64;
+    let lost = [cut as fn(f64) -> u64, rounded].map(|read| lost_when_read(events, read));
+    lost.into_iter().max().expect("two ways")
+}
+
+fn lost_when_read(events: &[Value], read: fn(f64) -> u64) -> (usize, usize) {
+    let time = |event: &Value, key: &str| read(event[key].as_f64().expect("a time"));
+    let mut order: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["ph"] != "M" && event["ph"] != "C")
+        .collect();
+    order.sort_by_key(|event| time(event, "ts"));
+    let mut open: HashMap<u64, Vec<u64>> = HashMap::new();
+    let (mut dropped, mut loose) = (0, 0);
+    for event in order {
+        let (now, stack) = (
+            time(event, "ts"),
+            open.entry(event["tid"].as_u64().expect("a thread")).or_default(),
+        );
+        if event["ph"] != "X" {
+            loose += usize::from(stack.is_empty());
+            continue;
+        }
+        while stack.last().is_some_and(|end| *end <= now) {
+            stack.pop();
+        }
+        let end = now + time(event, "dur");
+        match stack.iter().all(|other| end <= *other) {
+            true => stack.push(end),
+            false => dropped += 1,
+        }
+    }
+    (dropped, loose)
+}
+
+/// The queue of each frame in a capture, as its option `epb_queue` has it.
+fn queues_of(file: &[u8]) -> Vec<Option<u32>> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+    let half = |at: usize| usize::from(u16::from_le_bytes([file[at], file[at + 1]]));
+    let (mut at, mut queues) = (0, Vec::new());
+    while at < file.len() {
+        let (kind, length) = (word(at), word(at + 4) as usize);
+        if kind == ENHANCED_PACKET {
+            let mut option = at + 28 + (word(at + 20) as usize).next_multiple_of(4);
+            let mut queue = None;
+            while option < at + length - 4 && half(option) != 0 {
+                if half(option) == QUEUE_OPTION {
+                    queue = Some(word(option + 4));
+                }
+                option += 4 + half(option + 2).next_multiple_of(4);
+            }
+            queues.push(queue);
+        }
+        at += length;
+    }
+    queues
+}
+
+/// Numbers of a block and an option of pcapng.
+const ENHANCED_PACKET: u32 = 6;
+const QUEUE_OPTION: usize = 6;
+
 #[test]
 fn a_simulation_is_recorded_packet_by_packet() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -205,16 +273,28 @@ fn a_simulation_is_recorded_packet_by_packet() {
         .iter()
         .filter_map(|event| event["args"]["name"].as_str())
         .collect();
-    for part in ["parser", "ingress", "queue", "egress", "wire"] {
+    for part in ["parser", "ingress", "queue 0", "egress", "wire"] {
         assert!(names.iter().any(|name| name.ends_with(part)), "{part}: {names:?}");
     }
     assert!(events.iter().any(|event| event["ph"] == "s"), "arrows");
+    assert_eq!(lost_in_perfetto(events), (0, 0), "slices, ends of arrows");
+    let queues = queues_of(&std::fs::read(&frames).expect("a file"));
+    let has_left = queues.iter().filter(|queue| **queue == Some(0)).count();
+    assert!(
+        has_left > 0 && has_left < queues.len(),
+        "frames that leave have waited in a queue, those that come have not"
+    );
     let of = |name: &str| -> Vec<u64> {
         let counter = events
             .iter()
             .filter(|event| event["ph"] == "C" && event["name"] == name);
         counter.filter_map(|event| event["args"]["value"].as_u64()).collect()
     };
+    let waiting = events
+        .iter()
+        .filter(|event| event["ph"] == "C" && event["name"].as_str().is_some_and(|name| name.ends_with("(packets)")));
+    let waiting = waiting.filter_map(|event| event["args"]["value"].as_u64()).max();
+    assert!(waiting > Some(1), "packets that wait overlap: {waiting:?}");
     let (bytes, cells) = (of("buffer (bytes)"), of("buffer (cells)"));
     assert!(cells.iter().any(|cells| *cells > 0), "{cells:?}");
     // A cell of the chip has 80 bytes.

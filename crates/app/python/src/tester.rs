@@ -22,6 +22,7 @@ pub(crate) struct Test {
 impl Test {
     /// Reads a test file; what it names lies relative to `folder`.
     #[new]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -30,8 +31,14 @@ impl Test {
         interfaces: Vec<String>,
         wire: bool,
         chip: Option<String>,
+        ignore_fit: Option<String>,
     ) -> PyResult<Test> {
-        let overrides = Overrides { interfaces, wire, chip };
+        let overrides = Overrides {
+            interfaces,
+            wire,
+            chip,
+            ignore_fit,
+        };
         detached(py, || {
             let test = forebay_tester::Test::read(text, &Folder::new(folder), &overrides);
             let test = test.map_err(|problems| {

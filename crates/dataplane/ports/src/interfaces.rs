@@ -43,6 +43,14 @@ pub fn link(name: &str) -> Option<Link> {
     })
 }
 
+/// Whether there is an Ethernet interface of this name.
+///
+/// # Errors
+/// When there is none, with names that are like it.
+pub fn find_interface(name: &str) -> Result<(), OpenError> {
+    Interface::find(name).map(|_| ())
+}
+
 /// Brings an interface up.
 ///
 /// # Errors

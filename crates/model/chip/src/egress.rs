@@ -37,9 +37,9 @@ impl Chip {
         let parse_parts = waiting.parse_parts;
         let parse = port.egress_parser.take(parse_parts.into());
         let start = Start { begins, parse };
-        let (length, tag) = (waiting.length, waiting.packet.tag);
+        let (length, tag, queue) = (waiting.length, waiting.packet.tag, waiting.packet.priority);
         let leaves = start.begins + start.parse + self.timing.egress_latency;
-        context.inside(index, Part::Queue, tag, (waiting.enqueued, start.begins));
+        context.inside(index, Part::Queue(queue), tag, (waiting.enqueued, start.begins));
         context.inside(index, Part::Egress, tag, (start.begins, leaves));
         if self.pfc.is_some() {
             let (from, queue) = (waiting.from, usize::from(waiting.packet.priority));

@@ -66,4 +66,4 @@ pub use parse::ParserNeeds;
 pub use pfc::PfcConfig;
 pub use port::{PortConfig, PortReport, QueueConfig, QueueSample};
 pub use scheduler::Service;
-pub use spec::{ChipSpec, Constant, Origin, SpecError};
+pub use spec::{ChipSpec, Constant, Framing, Origin, SpecError};

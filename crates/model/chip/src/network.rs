@@ -44,8 +44,8 @@ pub enum Part {
     Parser,
     /// The ingress pipeline behind the parser of a port.
     Ingress,
-    /// A queue of a port.
-    Queue,
+    /// The queue of a port with this number.
+    Queue(u8),
     /// The egress pipeline of a port, with its parser.
     Egress,
     /// The wire of a port.

@@ -54,7 +54,7 @@ pub enum Origin {
 }
 
 /// A value of a specification that no source gives.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Constant {
     /// `table.key` of the specification.
     pub name: String,
@@ -222,6 +222,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("v1model-ideal", include_str!("../chips/v1model-ideal.toml")),
 ];
 
+const STATE_TAKES: &str = "a parser state takes at least a byte";
+
 /// The most ports: `egress_spec` of v1model has 9 bits, and 511 means drop.
 const PORTS_MAX: u16 = 511;
 
@@ -274,10 +276,53 @@ impl ChipSpec {
                 "pipelines.count: a chip has at least one pipeline, and at most one for each port".to_string(),
             );
         }
-        if self.buffer.cell_bytes == 0 {
-            return Some("buffer.cell_bytes is 0; a cell holds at least a byte".to_string());
-        }
-        None
+        self.zero()
+    }
+
+    /// A value that is 0 where the chip would then do nothing at all.
+    fn zero(&self) -> Option<String> {
+        let (parser, buffer) = (&self.parser, &self.buffer);
+        let values = [
+            ("buffer.cells", buffer.cells, "a buffer without cells holds no packet"),
+            (
+                "buffer.cell_bytes",
+                u64::from(buffer.cell_bytes),
+                "a cell holds at least a byte",
+            ),
+            ("parser.state_bytes", u64::from(parser.state_bytes), STATE_TAKES),
+            (
+                "parser.word_state_bytes",
+                u64::from(parser.word_state_bytes),
+                STATE_TAKES,
+            ),
+            (
+                "parser.late_word_state_bytes",
+                u64::from(parser.late_word_state_bytes),
+                STATE_TAKES,
+            ),
+            (
+                "parser.register_state_bytes",
+                u64::from(parser.register_state_bytes),
+                STATE_TAKES,
+            ),
+            (
+                "scheduler.bytes_per_weight",
+                u64::from(self.scheduler.bytes_per_weight),
+                "a queue with a weight has at least a byte in a turn",
+            ),
+        ];
+        let (name, _, why) = values.into_iter().find(|(_, value, _)| *value == 0)?;
+        Some(format!("{name} is 0; {why}"))
+    }
+
+    /// The names of values of which the specification does not say where they come from.
+    pub fn unsourced(&self) -> Vec<String> {
+        let has_origin = |name: &str| {
+            let (table, key) = name.split_once('.')?;
+            self.from.get(table)?.get(key)
+        };
+        let names = self.values.keys().filter(|name| has_origin(name).is_none());
+        names.cloned().collect()
     }
 
     /// Bytes that a frame takes on a wire.
@@ -408,6 +453,37 @@ mod tests {
         assert_eq!(back, spec);
         assert_eq!(spec.scaled("parser.register_state_bytes", 1.01), None, "rounded to 8");
         assert_eq!(spec.scaled("parser.bytes", 1.1), None);
+    }
+
+    #[test]
+    fn values_with_which_a_chip_does_nothing_are_refused() {
+        for (from, to, expected) in [
+            (
+                "\ncells = ",
+                "\ncells = 0 # ",
+                "buffer.cells is 0; a buffer without cells holds no packet",
+            ),
+            (
+                "\nword_state_bytes = ",
+                "\nword_state_bytes = 0 # ",
+                "parser.word_state_bytes is 0; a parser state",
+            ),
+            (
+                "\nbytes_per_weight = ",
+                "\nbytes_per_weight = 0 # ",
+                "scheduler.bytes_per_weight is 0",
+            ),
+        ] {
+            let error = ChipSpec::from_toml(&KNOWN[0].1.replacen(from, to, 1)).unwrap_err();
+            assert!(error.message.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn values_without_a_source_are_known_by_name() {
+        assert_eq!(ChipSpec::known("tofino").unwrap().unsourced(), Vec::<String>::new());
+        let text = KNOWN[0].1.replacen("tcam_rows = {", "# tcam_rows = {", 1);
+        assert_eq!(ChipSpec::from_toml(&text).unwrap().unsourced(), ["parser.tcam_rows"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What can be wrong with a scenario although it can be read.
 
 use crate::certainty::{LEVELS, SEARCHES_MAX};
+use crate::line_rate;
 use crate::scenario::{ArrivalsEntry, ChipEntry, QueueEntry, Scenario, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
 use forebay_chip::{ChipSpec, Loss, Network, NoObserver, Picos, Place, PortConfig};
@@ -17,6 +18,12 @@ const ALIKE_MAX: u32 = 511;
 
 /// The largest rate of a stream.
 const RATE_MAX_GBPS: f64 = 10_000.0;
+
+/// The longest delay of a wire: a second.
+const DELAY_MAX_NS: f64 = 1e9;
+
+/// The least rate of a port.
+const PORT_RATE_MIN_GBPS: f64 = 0.001;
 
 /// Numbers that the packets of a timer may have.
 const TIMER_PACKETS_MAX: u32 = 1 << 20;
@@ -84,28 +91,6 @@ pub(crate) fn numbers(scenario: &Scenario, reader: &mut Reader<'_>) {
     search(scenario, reader);
 }
 
-/// A stream cannot be faster than its port.
-pub(crate) fn fits_the_line(
-    entry: &TrafficEntry,
-    port: &str,
-    rates: &[(Picos, u64)],
-    spec: &ChipSpec,
-    reader: &mut Reader<'_>,
-) {
-    let line = spec.ports.bits_per_second;
-    if let Some((_, rate)) = rates.iter().find(|(_, rate)| line > 0 && *rate > line) {
-        reader.wrong(
-            entry.gbps.span(),
-            format!(
-                "{} Gbps do not fit into {port}: a port of {} takes {} Gbps; list several ports in `to`",
-                *rate as f64 / 1e9,
-                spec.name,
-                line as f64 / 1e9
-            ),
-        );
-    }
-}
-
 fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
     let mut names = BTreeSet::new();
     for chip in &scenario.chip {
@@ -123,8 +108,10 @@ fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
                 format!("loss is {}; it is a share from 0 to 1", link.loss),
             );
         }
-        if link.gbps < 0.0 || link.delay_ns < 0.0 {
-            reader.wrong(link.from.span(), "neither the rate nor the delay of a link is negative");
+        if !(0.0..=RATE_MAX_GBPS).contains(&link.gbps) || !(0.0..=DELAY_MAX_NS).contains(&link.delay_ns) {
+            let message =
+                format!("a link has a rate of 0 to {RATE_MAX_GBPS} Gbps and a delay of 0 to {DELAY_MAX_NS} ns");
+            reader.wrong(link.from.span(), message);
         }
     }
     for fault in &scenario.fault {
@@ -155,6 +142,16 @@ fn links_and_traffic(scenario: &Scenario, reader: &mut Reader<'_>) {
                 reader.wrong(traffic.gbps.span(), "on_us of arrivals is more than 0");
             }
             _ => {}
+        }
+        if !(0.0..=DURATION_MAX_US).contains(&traffic.start_us) {
+            reader.wrong(traffic.name.span(), format!("start_us is 0 to {DURATION_MAX_US}"));
+        }
+        if let Some(stop) = &traffic.stop_us
+            && *stop.get_ref() <= traffic.start_us
+        {
+            let (stop_us, start_us) = (stop.get_ref(), traffic.start_us);
+            let message = format!("stop_us is {stop_us}; it must be more than start_us, which is {start_us}");
+            reader.wrong(stop.span(), message);
         }
         let times: Vec<f64> = traffic.steps.iter().map(|(time, _)| *time).collect();
         if !times.is_sorted() || times.first().is_some_and(|first| *first < traffic.start_us) {
@@ -193,6 +190,12 @@ pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>)
     let mut seen = BTreeSet::new();
     for port in &entry.port {
         let span = port.numbers.span();
+        if port.gbps != 0.0 && !(PORT_RATE_MIN_GBPS..=RATE_MAX_GBPS).contains(&port.gbps) {
+            let message = format!(
+                "gbps of a port is {PORT_RATE_MIN_GBPS} to {RATE_MAX_GBPS}, or 0 for the rate of the chip's ports"
+            );
+            reader.wrong(span.clone(), message);
+        }
         if port.queues.len() > QUEUES_MAX {
             reader.wrong(span.clone(), format!("a port has at most {QUEUES_MAX} queues"));
         }
@@ -246,7 +249,11 @@ pub(crate) fn alike(entry: &ChipEntry, reader: &mut Reader<'_>) -> u32 {
 /// Times and rates of a traffic entry; see [`crate::source::Stream::rates`].
 pub(crate) fn rates(entry: &TrafficEntry, duration_us: f64) -> Vec<(Picos, u64)> {
     let bits = |gbps: f64| (gbps * 1e9) as u64;
-    let stop = entry.stop_us.unwrap_or(duration_us).min(duration_us);
+    let stop = entry
+        .stop_us
+        .as_ref()
+        .map_or(duration_us, |stop| *stop.get_ref())
+        .min(duration_us);
     let mut rates = vec![(picos(entry.start_us), bits(*entry.gbps.get_ref()))];
     let steps = entry.steps.iter().filter(|(time, _)| *time < stop);
     rates.extend(steps.map(|(time, gbps)| (picos(*time), bits(*gbps))));
@@ -279,16 +286,16 @@ pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
     loops(setup, &mut network, reader);
 }
 
-/// A search must not offer more than a port takes.
+/// A search must not offer more than the ports take.
 fn ceiling(setup: &Setup, reader: &mut Reader<'_>) {
-    let (Some(search), Some(line)) = (&setup.scenario.search, setup.line_gbps()) else {
+    let (Some(search), Some(most)) = (&setup.scenario.search, line_rate::most_gbps(setup)) else {
         return;
     };
-    let most = *search.to_gbps.get_ref();
-    if line > 0.0 && most > line {
+    let to = *search.to_gbps.get_ref();
+    if to > most {
         reader.wrong(
             search.to_gbps.span(),
-            format!("to_gbps is {most}; the port of the first stream takes {line} Gbps"),
+            format!("to_gbps is {to}; the ports take the streams up to {most} Gbps each"),
         );
     }
 }
@@ -303,7 +310,7 @@ fn loops(setup: &Setup, network: &mut Network, reader: &mut Reader<'_>) {
         if let Some(chip) = (0..network.chips()).find(|chip| network.books(*chip).lost(Loss::ResubmittedTooOften) > 0) {
             let spec = &setup.chips[usize::from(chip)].spec;
             let message = format!(
-                "a frame of {:?} is resubmitted more often than {} permits (max_resubmissions = {}); max_resubmissions of the [[chip]] lifts the rule, with a max_resubmissions_reason",
+                "a frame of {:?} is resubmitted more often than {} permits (max_resubmissions = {}); max_resubmissions lifts the rule, with a max_resubmissions_reason",
                 entry.name.get_ref(),
                 spec.name,
                 spec.parser.max_resubmissions

@@ -1,9 +1,9 @@
 //! What happened to single packets of a run: as pcapng, and as a timeline for Perfetto.
 //!
 //! * pcapng: an interface for each port. Frames that arrive and those that leave have the number of the packet they were made of; one that
-//!   ends inside has the verdict *drop* and the reason as comment.
+//!   leaves has the queue in which it waited, one that ends inside has the verdict *drop* and the reason as comment.
 //! * Timeline: a process for each chip, in it tracks for the parser, ingress, queues, egress and wire of each port, and counters of
-//!   queues (bytes) and of the buffer (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their original.
+//!   packets in queues; of a run that takes samples also of queues (bytes) and of the buffer (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their original.
 
 use crate::results::Results;
 use crate::timeline::{Timeline, Track};
@@ -29,6 +29,8 @@ pub struct Recording {
     stays: Vec<Stay>,
     frames: Vec<Frame>,
     bytes: Vec<u8>,
+    /// By port and tag, the queue in which a packet waited that has not left yet.
+    queues: BTreeMap<(Place, u64), u8>,
     /// Packets that have ended inside: by tag, where and why.
     ends: BTreeMap<u64, (Place, String)>,
     /// What was left out.
@@ -50,6 +52,8 @@ struct Frame {
     place: Place,
     direction: Direction,
     tag: u64,
+    /// The queue in which it waited, of a frame that leaves.
+    queue: Option<u8>,
     time: Picos,
     /// Where its bytes end.
     end: usize,
@@ -66,10 +70,10 @@ impl Recording {
 
     /// A frame comes from outside.
     pub(crate) fn arrived(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
-        self.keep(place, Direction::In, frame, (tag, time));
+        self.keep(place, Direction::In, frame, (tag, None, time));
     }
 
-    fn keep(&mut self, place: Place, direction: Direction, frame: &[u8], (tag, time): (u64, Picos)) {
+    fn keep(&mut self, place: Place, direction: Direction, frame: &[u8], (tag, queue, time): (u64, Option<u8>, Picos)) {
         if self.frames.len() == FRAMES_MAX || self.bytes.len() + frame.len() > BYTES_MAX {
             self.left_out += 1;
             return;
@@ -79,6 +83,7 @@ impl Recording {
             place,
             direction,
             tag,
+            queue,
             time,
             end: self.bytes.len(),
         });
@@ -124,8 +129,7 @@ impl Recording {
                 data: &self.bytes[start..frame.end],
                 direction: frame.direction,
                 id: frame.tag,
-                // Queues are not told apart here.
-                queue: None,
+                queue: frame.queue.map(u32::from),
                 verdict,
                 comment: comment.as_deref().unwrap_or_default(),
             })?;
@@ -152,21 +156,49 @@ impl Recording {
                 timeline.note(*slice, "dropped", &format!("{reason} at {}", self.name(*place)));
             }
         }
+        self.waiting(&mut timeline);
         self.counters(results, &mut timeline);
         timeline.json()
     }
 
     fn track(&self, stay: &Stay) -> Track {
         let part = match stay.part {
-            Part::Parser => "parser",
-            Part::Ingress => "ingress",
-            Part::Queue => "queue",
-            Part::Egress => "egress",
-            Part::Wire => "wire",
+            Part::Parser => "parser".to_string(),
+            Part::Ingress => "ingress".to_string(),
+            Part::Queue(queue) => format!("queue {queue}"),
+            Part::Egress => "egress".to_string(),
+            Part::Wire => "wire".to_string(),
         };
         Track {
             process: self.chips[usize::from(stay.place.chip)].clone(),
             name: format!("port {}: {part}", stay.place.port),
+        }
+    }
+
+    /// How many packets wait in each queue, whenever that changes.
+    fn waiting(&self, timeline: &mut Timeline) {
+        let mut changes: BTreeMap<(Place, u8), Vec<(Picos, i64)>> = BTreeMap::new();
+        for stay in &self.stays {
+            if let Part::Queue(queue) = stay.part {
+                let of_queue = changes.entry((stay.place, queue)).or_default();
+                of_queue.extend([(stay.from, 1), (stay.until, -1)]);
+            }
+        }
+        for ((place, queue), mut changes) in changes {
+            changes.sort_unstable();
+            let mut waiting = 0;
+            let mut points: Vec<(Picos, u64)> = Vec::new();
+            for (time, change) in changes {
+                waiting += change;
+                // Of changes at one time the last one holds.
+                points.pop_if(|(before, _)| *before == time);
+                points.push((time, waiting.max(0) as u64));
+            }
+            let track = Track {
+                process: self.chips[usize::from(place.chip)].clone(),
+                name: format!("port {}, queue {queue} (packets)", place.port),
+            };
+            timeline.counter_at(&track, &points);
         }
     }
 
@@ -198,7 +230,8 @@ impl Recording {
 
 impl Observer for Recording {
     fn departed(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
-        self.keep(place, Direction::Out, frame, (tag, time));
+        let queue = self.queues.remove(&(place, tag));
+        self.keep(place, Direction::Out, frame, (tag, queue, time));
     }
 
     fn lost(&mut self, place: Place, loss: Loss, tag: u64, _time: Picos) {
@@ -210,6 +243,11 @@ impl Observer for Recording {
     }
 
     fn inside(&mut self, place: Place, part: Part, tag: u64, from: Picos, until: Picos) {
+        if let Part::Queue(queue) = part
+            && self.frames.len() < FRAMES_MAX
+        {
+            self.queues.insert((place, tag), queue);
+        }
         if self.stays.len() == STAYS_MAX {
             self.left_out += 1;
             return;

@@ -1,7 +1,7 @@
 //! What a run has shown.
 
 use forebay_chip::Constant;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a run has shown, in the units of its names. What is said of rates, delays and order is about the time after the
@@ -172,7 +172,7 @@ pub struct OutputResults {
 }
 
 /// A rule of a chip that does not hold in a scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lifted {
     /// Which rule, and what holds in its place.
     pub rule: String,
@@ -191,6 +191,9 @@ pub struct ChipResults {
     pub lifted: Vec<Lifted>,
     /// Constants of the chip's model that were fitted to published results.
     pub fitted: Vec<Constant>,
+    /// Values of a chip of the user's own of which its file does not say where they come from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsourced: Vec<String>,
     /// Frames from outside.
     pub received: u64,
     /// Copies made.

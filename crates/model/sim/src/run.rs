@@ -351,6 +351,7 @@ impl<'a> Simulation<'a> {
             spec: setup.spec.name.clone(),
             lifted: setup.lifted.clone(),
             fitted: setup.spec.fitted(),
+            unsourced: setup.spec.unsourced(),
             received: books.received,
             copies: books.copies,
             transmitted: books.transmitted,

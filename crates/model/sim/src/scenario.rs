@@ -2,6 +2,7 @@
 
 use crate::hosts::{FlowEntry, HostEntry, PfcEntry};
 use crate::parameters::Put;
+use crate::rules::RuleKeys;
 use forebay_chip::Service;
 use serde::Deserialize;
 use std::fmt;
@@ -206,6 +207,24 @@ pub(crate) struct ChipEntry {
     pub(crate) pfc: Option<PfcEntry>,
 }
 
+impl ChipEntry {
+    /// The keys that lift rules of the chip.
+    pub(crate) fn rule_keys(&self) -> RuleKeys<'_> {
+        RuleKeys {
+            spec: self.spec.span(),
+            program: self.program.span(),
+            ignore_fit: self.ignore_fit,
+            ignore_fit_reason: self.ignore_fit_reason.as_ref(),
+            max_resubmissions: self.max_resubmissions.as_ref(),
+            max_resubmissions_reason: self.max_resubmissions_reason.as_ref(),
+            max_egress_bytes: self.max_egress_bytes.as_ref(),
+            max_egress_bytes_reason: self.max_egress_bytes_reason.as_ref(),
+            shared_registers: self.shared_registers,
+            shared_registers_reason: self.shared_registers_reason.as_ref(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EngineEntry {
@@ -280,7 +299,7 @@ pub(crate) struct TrafficEntry {
     #[serde(default)]
     pub(crate) start_us: f64,
     /// When it ends; with the scenario when it is not there.
-    pub(crate) stop_us: Option<f64>,
+    pub(crate) stop_us: Option<Spanned<f64>>,
     /// `[time in microseconds, Gbps]`: the rate from then on.
     #[serde(default)]
     pub(crate) steps: Vec<(f64, f64)>,

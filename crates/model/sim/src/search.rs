@@ -9,6 +9,7 @@
 //! the limit lies at or above it; or even the least load loses, so nothing was found.
 
 use crate::certainty::{Certainty, search_until_sure};
+use crate::line_rate;
 use crate::results::Results;
 use crate::run::{Progress, Run};
 use crate::scenario::SearchEntry;
@@ -47,7 +48,7 @@ pub struct SearchResults {
     pub found: bool,
     /// Whether the highest load that may be tried was good: the limit is at least `max_gbps`.
     pub at_least: bool,
-    /// Whether that highest load is the rate of the port, so that no more can be offered.
+    /// Whether at that highest load a port is at line rate, so that no more can be offered.
     pub ceiling_is_line_rate: bool,
     /// The least and the highest load that may be tried.
     pub range_gbps: (f64, f64),
@@ -92,7 +93,7 @@ pub(crate) fn search_once(
         max_gbps: None,
         found: false,
         at_least: false,
-        ceiling_is_line_rate: setup.line_gbps().is_some_and(|line| most >= line),
+        ceiling_is_line_rate: line_rate::most_gbps(setup).is_some_and(|line| most >= line),
         range_gbps: (least, most),
         trial_us: *setup.scenario.duration_us.get_ref(),
         tolerance_gbps: tolerance,

@@ -3,6 +3,7 @@
 use crate::check;
 use crate::frames;
 use crate::hosts::{self, FlowSetup, HostSetup};
+use crate::line_rate;
 use crate::parameters::Case;
 use crate::results::Lifted;
 use crate::rules;
@@ -10,7 +11,9 @@ use crate::scenario::{
     ArrivalsEntry, ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of,
 };
 use crate::source::{MICROSECOND, Stream};
+use crate::suggestion::nearest;
 use crate::timer::TimerSetup;
+use crate::wires;
 use forebay_chip::{
     ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, PfcConfig, Place, PortConfig, QueueConfig,
 };
@@ -61,8 +64,8 @@ pub(crate) struct ChipSetup {
 pub struct Setup {
     pub(crate) scenario: Scenario,
     pub(crate) chips: Vec<ChipSetup>,
-    connections: Vec<Connection>,
-    faults: Vec<(Place, FaultSpec)>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) faults: Vec<(Place, FaultSpec)>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) timers: Vec<TimerSetup>,
     pub(crate) hosts: Vec<HostSetup>,
@@ -150,6 +153,10 @@ impl Setup {
         };
         setup.connect(&mut reader);
         if reader.problems.is_empty() {
+            wires::check(&setup, &mut reader);
+            line_rate::check(&setup, &mut reader);
+        }
+        if reader.problems.is_empty() {
             check::trial(&setup, &mut reader);
         }
         match reader.problems.is_empty() {
@@ -166,12 +173,6 @@ impl Setup {
     /// The rules of chips that the scenario lifts.
     pub fn lifted(&self) -> impl Iterator<Item = &Lifted> {
         self.chips.iter().flat_map(|chip| &chip.lifted)
-    }
-
-    /// The rate of the port that the first stream goes to, in Gbps.
-    pub(crate) fn line_gbps(&self) -> Option<f64> {
-        let stream = self.streams.first()?;
-        Some(stream.line_bits_per_second as f64 / 1e9)
     }
 
     /// Without repeating searches to be sure of them.
@@ -231,7 +232,9 @@ impl Setup {
             let config = ChipConfig {
                 spec: chip.spec.clone(),
                 pipeline: load()?,
-                of_other_pipes: (1..chip.states()).map(|_| load()).collect::<Result<_, _>>()?,
+                of_other_pipes: (1..rules::states(&chip.spec, &chip.program))
+                    .map(|_| load())
+                    .collect::<Result<_, _>>()?,
                 ports: chip.ports.clone(),
                 alike: chip.alike,
                 pfc: chip.pfc,
@@ -274,16 +277,6 @@ fn fault_spec(entry: &FaultEntry, seed: u64) -> FaultSpec {
 }
 
 impl ChipSetup {
-    /// How often the program's registers and meters exist.
-    fn states(&self) -> u16 {
-        let pipelines = &self.spec.pipelines;
-        let keeps_state = !self.program.registers.is_empty() || !self.program.meters.is_empty();
-        match pipelines.own_registers && keeps_state {
-            true => pipelines.count,
-            false => 1,
-        }
-    }
-
     /// Loads the program and fills its tables.
     fn load(&self) -> Result<Arc<Pipeline>, String> {
         let options = Options {
@@ -330,7 +323,11 @@ impl Reader<'_> {
             entries.extend(self.commands(commands.get_ref(), commands.span()));
         }
         let ports = check::ports(entry, &spec, self);
-        let lifted = rules::lifted(entry, &mut spec, &program, self.ignore_fit, self);
+        let mut mistakes = Vec::new();
+        let lifted = rules::lifted(&entry.rule_keys(), &mut spec, &program, self.ignore_fit, &mut mistakes);
+        mistakes
+            .into_iter()
+            .for_each(|(place, message)| self.wrong(place, message));
         Some(ChipSetup {
             name: entry.name.get_ref().clone(),
             engine: match entry.engine {
@@ -348,20 +345,7 @@ impl Reader<'_> {
     }
 
     fn spec(&mut self, name: &str, place: Range<usize>) -> Option<ChipSpec> {
-        if let Some(spec) = ChipSpec::known(name) {
-            return Some(spec);
-        }
-        let read = match name.ends_with(".toml") {
-            true => self.library.text(name),
-            false => {
-                let known: Vec<&str> = ChipSpec::known_names().collect();
-                Err(format!(
-                    "there is no chip {name:?}; there are {}, or name a file that ends with .toml",
-                    known.join(", ")
-                ))
-            }
-        };
-        let spec = read.and_then(|text| ChipSpec::from_toml(&text).map_err(|error| format!("{name}: {error}")));
+        let spec = chip_spec(name, self.library);
         spec.map_err(|message| self.wrong(place, message)).ok()
     }
 
@@ -402,7 +386,6 @@ impl Reader<'_> {
         for text in entry.to.get_ref() {
             if let Some(place) = self.place(chips, text, entry.to.span()) {
                 let spec = &chips[usize::from(place.chip)].spec;
-                check::fits_the_line(entry, text, &rates, spec, self);
                 streams.push(Stream {
                     name: entry.name.get_ref().clone(),
                     place,
@@ -428,6 +411,28 @@ impl Reader<'_> {
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// The chip with this name: one that is known, or one that a file describes.
+///
+/// # Errors
+/// When there is none, or the file describes none, in words.
+pub fn chip_spec(name: &str, library: &dyn Library) -> Result<ChipSpec, String> {
+    if let Some(spec) = ChipSpec::known(name) {
+        return Ok(spec);
+    }
+    if !name.ends_with(".toml") {
+        let known: Vec<&str> = ChipSpec::known_names().collect();
+        return Err(match nearest(name, known.iter().copied()) {
+            Some(meant) => format!("there is no chip {name:?}; did you mean {meant}?"),
+            None => format!(
+                "there is no chip {name:?}; there are {}, or name a file that ends with .toml",
+                known.join(", ")
+            ),
+        });
+    }
+    let text = library.text(name)?;
+    ChipSpec::from_toml(&text).map_err(|error| format!("{name}: {error}"))
 }
 
 /// The port with this name: `chip:port`.

@@ -3,7 +3,11 @@
 use crate::certainty::Certainty;
 use crate::results::{ChipResults, MessageResults, Results, SourceResults};
 use crate::search::SearchResults;
+use forebay_chip::Constant;
 use std::fmt::Write;
+
+/// Values without a source that are named; others are counted.
+const UNSOURCED_SHOWN: usize = 6;
 
 /// The results in a few tables.
 pub fn text(results: &Results) -> String {
@@ -254,16 +258,37 @@ fn chip(chip: &ChipResults, text: &mut String) {
         let headroom = chip.headroom_max_bytes;
         line!(text, "  {pauses} pauses, headroom at most {headroom} bytes");
     }
-    if !chip.fitted.is_empty() {
-        let names: Vec<&str> = chip.fitted.iter().map(|constant| constant.name.as_str()).collect();
-        line!(
-            text,
-            "  the model of {} has {} constants fitted to published results: {}",
-            chip.spec,
+    if let Some(words) = fitted_text(&chip.spec, &chip.fitted) {
+        line!(text, "  {words}");
+    }
+    if let Some(words) = unsourced_text(&chip.spec, &chip.unsourced) {
+        line!(text, "  {words}");
+    }
+}
+
+/// Which constants of a chip's model were fitted; none when none was.
+pub fn fitted_text(spec: &str, fitted: &[Constant]) -> Option<String> {
+    let names: Vec<&str> = fitted.iter().map(|constant| constant.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the model of {spec} has {} constants fitted to published results: {}",
             names.len(),
             names.join(", ")
-        );
-    }
+        )
+    })
+}
+
+/// Which values of a chip have no source; none when all have one.
+pub fn unsourced_text(spec: &str, unsourced: &[String]) -> Option<String> {
+    let count = unsourced.len();
+    (count > 0).then(|| {
+        let shown: Vec<&str> = unsourced.iter().map(String::as_str).take(UNSOURCED_SHOWN).collect();
+        let more = if count > UNSOURCED_SHOWN { ", ..." } else { "" };
+        format!(
+            "the file of {spec} does not say where {count} of its values come from (tables [from.*]): {}{more}",
+            shown.join(", ")
+        )
+    })
 }
 
 fn ports(chip: &ChipResults, text: &mut String) {

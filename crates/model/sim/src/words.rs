@@ -25,7 +25,7 @@ pub(crate) fn plain(message: &str) -> String {
         {
             return format!(
                 "{} is expected here, not {}",
-                expected_words(expected),
+                range_words(expected, found).unwrap_or_else(|| expected_words(expected).to_string()),
                 found_words(found)
             );
         }
@@ -59,6 +59,18 @@ fn unknown_key(rest: &str) -> String {
 /// What stands between backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The range of a whole number's type, when the number that was found is beyond it.
+fn range_words(expected: &str, found: &str) -> Option<String> {
+    let most = match expected {
+        "u8" => i128::from(u8::MAX),
+        "u16" => i128::from(u16::MAX),
+        "u32" => i128::from(u32::MAX),
+        _ => return None,
+    };
+    let number: i128 = found.strip_prefix("integer ")?.trim_matches('`').parse().ok()?;
+    (number > most).then(|| format!("a whole number from 0 to {most}"))
 }
 
 fn expected_words(expected: &str) -> &str {
@@ -118,6 +130,10 @@ mod tests {
             (
                 "invalid value: integer `-1`, expected u32",
                 "a whole number that is not negative is expected here, not -1",
+            ),
+            (
+                "invalid value: integer `70000`, expected u16",
+                "a whole number from 0 to 65535 is expected here, not 70000",
             ),
             (
                 "unknown variant `normal`, expected one of `constant`, `poisson`, `bursts`",

@@ -177,7 +177,11 @@ pub fn measure(
 
 fn device_with(kind: Kind, rules: u32, place: &Place) -> Result<Device, String> {
     match place {
-        Place::Interfaces { specs, .. } => device::interfaces(specs).map_err(|error| error.to_string()),
+        Place::Interfaces { specs, .. } => {
+            let device = device::interfaces(specs).map_err(|error| error.to_string())?;
+            device::wait_for_links(specs, &device)?;
+            Ok(device)
+        }
         Place::Memory => {
             let pipeline = Router::new(Decision::Table(kind), rules)?.load()?;
             for index in 0..rules {

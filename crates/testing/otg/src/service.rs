@@ -4,6 +4,7 @@ use crate::node::Wrong;
 use crate::state::{Answer, Generator};
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode, Uri};
@@ -33,7 +34,18 @@ pub async fn serve(
     served.map_err(|error| error.to_string())
 }
 
-async fn answer(State(generator): State<Arc<Mutex<Generator>>>, method: Method, uri: Uri, body: Bytes) -> Response {
+/// What is left of a request: its body, or why it was not read.
+type Body = Result<Bytes, BytesRejection>;
+
+async fn answer(State(generator): State<Arc<Mutex<Generator>>>, method: Method, uri: Uri, body: Body) -> Response {
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let message = format!("a request has at most {REQUEST_BYTES_MAX} bytes");
+            return refusal(rejection.status(), &message);
+        }
+        Err(rejection) => return refusal(rejection.status(), &rejection.body_text()),
+    };
     // A configuration opens interfaces, and may take a while.
     let answered = tokio::task::spawn_blocking(move || {
         let body = match body.is_empty() {

@@ -3,6 +3,7 @@
 use forebay_otg::{Answer, Generator, Memory};
 use forebay_tester::device;
 use serde_json::{Value, json};
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 /// A generator whose ports are joined two by two.
@@ -155,4 +156,38 @@ fn the_description_lists_what_is_served() {
             assert!(!matches!(answer, Answer::Unknown(_)), "{method} {path}");
         }
     }
+}
+
+/// Sends bytes to the service, and reads all that it answers.
+fn exchange(request: &[u8]) -> String {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    runtime.spawn(forebay_otg::serve(listener, generator(), std::future::pending()));
+    let mut stream = std::net::TcpStream::connect(address).expect("the service listens");
+    stream.write_all(request).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+/// Every refusal is JSON, also that of a body which is not read.
+#[test]
+fn a_request_that_is_too_long_is_refused_as_json() {
+    let bytes = (4 << 20) + 1;
+    let mut request =
+        format!("POST /config HTTP/1.1\r\nHost: here\r\nContent-Length: {bytes}\r\nConnection: close\r\n\r\n")
+            .into_bytes();
+    request.resize(request.len() + bytes, b' ');
+    let answer = exchange(&request);
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 413"), "{head}");
+    let said: Value = serde_json::from_str(body).expect("JSON");
+    assert_eq!(said["errors"], json!(["a request has at most 4194304 bytes"]), "{said}");
 }

@@ -26,6 +26,10 @@ const HIT_TRIES: usize = 16;
 /// Random keys that are tried for a miss.
 const MISS_TRIES: usize = 1000;
 
+/// Flows that hit no entry, when there are any.
+const MISSES_MIN: usize = 16;
+const MISSES_MAX: usize = 1 << 16;
+
 /// Frames that hit entries, and frames that hit none.
 pub struct EntryFrames {
     /// A frame for each entry that can be hit, then frames that miss.
@@ -82,11 +86,19 @@ pub fn frames(
                 .join(", ")
         ));
     }
-    let wanted = (found.hits as f64 * misses / (1.0 - misses)).round() as usize;
-    for _ in 0..wanted {
+    for _ in 0..missing_flows(found.hits, misses) {
         found.frames.push(bench.miss(base, id, &settable, &mut random)?);
     }
     Ok(found)
+}
+
+/// Flows that hit no entry: as many as the share of frames asks for when each flow sends as often, within limits. How often each of them
+/// sends is decided by the order of frames.
+fn missing_flows(hits: usize, misses: f64) -> usize {
+    match misses {
+        0.0 => 0,
+        share => ((hits as f64 * share / (1.0 - share)).round() as usize).clamp(MISSES_MIN, MISSES_MAX),
+    }
 }
 
 fn find_table(program: &Program, name: &str) -> Result<TableId, String> {

@@ -27,6 +27,15 @@ pub(crate) const TEMPLATES_MAX: usize = 1 << 21;
 /// Frames after which a random order of flows repeats.
 const ORDER_FRAMES: usize = 1 << 16;
 
+/// Frames of such an order at most.
+const ORDER_FRAMES_MAX: usize = 1 << 24;
+
+/// So near below a whole number of frames a share has reached it.
+const ROUNDING: f64 = 1e-9;
+
+/// Values of a transport port.
+const PORTS: usize = 1 << 16;
+
 /// The largest VLAN identifier (IEEE 802.1Q, 9.6: 0xfff is reserved).
 const VLAN_MAX: u16 = 4094;
 
@@ -58,6 +67,46 @@ impl Frames {
     /// When the order has an impossible exponent, in words.
     pub fn in_order(templates: Vec<Vec<u8>>, flows: &FlowsEntry, seed: u64) -> Result<Frames, String> {
         let order = order(flows, templates.len(), seed)?;
+        Ok(Frames {
+            order,
+            ..Frames::in_turn(templates)
+        })
+    }
+
+    /// Frames of which the first `hits` are those of entries, in the order that the flows say, and the others miss the table. Of any
+    /// number of frames the share of misses is as near to that of the flows as whole frames allow; they are spread evenly.
+    ///
+    /// # Errors
+    /// When the order has an impossible exponent, in words.
+    pub fn with_misses(templates: Vec<Vec<u8>>, hits: usize, flows: &FlowsEntry, seed: u64) -> Result<Frames, String> {
+        let misses = templates.len() - hits;
+        if misses == 0 {
+            return Frames::in_order(templates, flows, seed);
+        }
+        let whole = hits as f64 / (1.0 - flows.misses);
+        if whole > ORDER_FRAMES_MAX as f64 {
+            return Err(format!(
+                "with {hits} entries and a share of misses of {}, each entry is hit once in {whole:.0} frames; {ORDER_FRAMES_MAX} are possible",
+                flows.misses
+            ));
+        }
+        let of_hits = order(flows, hits, seed)?;
+        let hit = |turn: usize| match of_hits.len() {
+            0 => (turn % hits) as u32,
+            length => of_hits[turn % length],
+        };
+        // Whole rounds of all entries, so that each is hit as often as any other when they take turns.
+        let rounds = (ORDER_FRAMES as f64 * (1.0 - flows.misses) / hits as f64).ceil() as usize;
+        let (hits_sent, share) = (rounds.max(1) * hits, flows.misses / (1.0 - flows.misses));
+        let mut order = Vec::new();
+        let mut missed = 0;
+        for turn in 0..hits_sent {
+            order.push(hit(turn));
+            while missed < ((turn + 1) as f64 * share + ROUNDING) as usize {
+                order.push((hits + missed % misses) as u32);
+                missed += 1;
+            }
+        }
         Ok(Frames {
             order,
             ..Frames::in_turn(templates)
@@ -160,6 +209,9 @@ fn transport_frames(
     let (count, order) = flow_order(flows, seed)?;
     check_count(count, sizes.len())?;
     let vary = flows.map_or(VaryEntry::default(), |flows| flows.vary);
+    if matches!(vary, VaryEntry::SourcePort | VaryEntry::DestinationPort) && count > PORTS {
+        return Err(format!("{count} flows that differ in a port; it has {PORTS} values"));
+    }
     let mut templates = Vec::with_capacity(count * sizes.len());
     for flow in 0..count {
         let spec = varied(&spec, vary, flow as u32);

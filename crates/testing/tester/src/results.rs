@@ -2,12 +2,13 @@
 
 use crate::histogram::{Distribution, Histogram};
 use crate::impairment::Injected;
+use crate::on_chip::ChipRemarks;
 use crate::path::Path;
 use crate::reference::Reference;
 use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
 use crate::stream::{Stream, wire_bits};
-use crate::trial::{StreamTrial, Trial};
+use crate::trial::{Plan, StreamTrial, Trial};
 use serde::{Deserialize, Serialize};
 
 /// The name of the form of these results.
@@ -50,6 +51,9 @@ pub struct Results {
     pub rfc2889: Option<crate::search::rfc2889::BridgeResults>,
     /// What was lost, duplicated and reordered on purpose, in all trials.
     pub injected: Option<Injected>,
+    /// What figures hang on when the device is a chip of the timed model.
+    #[serde(default)]
+    pub chip: Option<ChipRemarks>,
 }
 
 /// What the tester measures when there is nothing to be measured.
@@ -222,12 +226,12 @@ impl TrialResults {
     /// The results of a trial.
     pub fn new(streams: &[Stream], ports: &[u32], trial: &mut Trial, reference: Option<&Reference>) -> TrialResults {
         let seconds = trial.measured_ns as f64 / 1e9;
-        let scale = trial.plan.scale;
+        let plan = trial.plan;
         let streams = trial.streams.iter_mut().zip(streams).enumerate();
         let streams: Vec<StreamResults> = streams
             .map(|(index, (result, stream))| {
                 let check = reference.map(|reference| check(index, stream, result, reference, ports));
-                StreamResults::new(stream, result, seconds, scale, check)
+                StreamResults::new(stream, result, (seconds, &plan), check)
             })
             .collect();
         let mut results = TrialResults {
@@ -352,14 +356,13 @@ impl StreamResults {
     fn new(
         stream: &Stream,
         result: &mut StreamTrial,
-        seconds: f64,
-        scale: f64,
+        (seconds, plan): (f64, &Plan),
         check: Option<CheckResults>,
     ) -> StreamResults {
         let paths = result.paths.iter_mut();
         StreamResults {
             name: stream.name.clone(),
-            intended_pps: stream.mean_pps().map(|pps| pps * scale),
+            intended_pps: plan.intended_pps(stream),
             sent: result.sent.frames,
             sent_pps: result.sent.frames as f64 / seconds,
             sent_gbps: gbps(result.sent.frames, result.sent.bytes, seconds),

@@ -3,9 +3,12 @@
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::histogram::Histogram;
+use crate::line_rate;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
-use crate::search::{Confirmation, Goal, Limits, Measured, Measurer, rfc2544, rfc2889, search, search_and_confirm};
+use crate::search::{
+    Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, rfc2544, rfc2889, search, search_and_confirm,
+};
 use crate::setup::Test;
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
@@ -15,6 +18,27 @@ const SELF_TEST_NS_MAX: u64 = 200_000_000;
 
 /// How many loads lie between the least and the highest when the file does not name the least.
 const SEARCH_RANGE: f64 = 1000.0;
+
+/// The loads of a search, and what their ends mean.
+pub struct LoadLimits {
+    /// What is searched.
+    pub(crate) searched: Limits,
+    /// Whether a port is at line rate at the highest load.
+    ends_at_line_rate: bool,
+    /// Whether the ports are those of a model, so that nothing but line rate keeps the tester from sending.
+    line_rate_is_known: bool,
+}
+
+impl LoadLimits {
+    /// What keeps a load from being higher, given what the search says of it.
+    pub(crate) fn limited_by(&self, found: LimitedBy) -> LimitedBy {
+        match found {
+            LimitedBy::HighestLoad if self.ends_at_line_rate => LimitedBy::LineRate,
+            LimitedBy::Tester if self.line_rate_is_known => LimitedBy::LineRate,
+            found => found,
+        }
+    }
+}
 
 /// A test that runs.
 pub struct Session<'a> {
@@ -115,6 +139,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When a port is out of order, in words.
     pub fn run(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
+        self.test.rates_fit().map_err(|problem| problem.message)?;
         let mut results = self.results()?;
         for _ in 0..*self.test.file.trials.get_ref() {
             let trial = self.trial(self.test.plan(), progress)?;
@@ -156,10 +181,13 @@ impl<'a> Session<'a> {
         results.searches = {
             let mut measurer = self.measurer(progress)?;
             match confirmation {
-                Some(confirmation) => search_and_confirm(&goals, limits, confirmation, &mut measurer)?,
-                None => search(&goals, limits, &mut measurer)?,
+                Some(confirmation) => search_and_confirm(&goals, limits.searched, confirmation, &mut measurer)?,
+                None => search(&goals, limits.searched, &mut measurer)?,
             }
         };
+        for found in &mut results.searches {
+            found.limited_by = limits.limited_by(found.limited_by);
+        }
         results.injected = self.injected();
         Ok(results)
     }
@@ -172,7 +200,7 @@ impl<'a> Session<'a> {
         let entry = &self.test.file.search;
         let sizes = match entry.frame_bytes.is_empty() {
             true => rfc2544::SIZES.to_vec(),
-            false => entry.frame_bytes.clone(),
+            false => entry.frame_bytes.iter().map(|size| *size.get_ref()).collect(),
         };
         let mut results = self.results()?;
         for size in sizes {
@@ -184,7 +212,7 @@ impl<'a> Session<'a> {
                 self,
                 size,
                 &goals,
-                limits,
+                &limits,
                 entry.duration_scale,
                 progress,
             )?);
@@ -236,13 +264,17 @@ impl<'a> Session<'a> {
         self.device.ports.len()
     }
 
-    /// What loads are tried. The warm-up is as long as the first trials.
-    fn limits(&self, goals: &[Goal]) -> Result<Limits, String> {
+    /// What loads are tried: none above line rate, where that is known. The warm-up is as long as the first trials.
+    fn limits(&self, goals: &[Goal]) -> Result<LoadLimits, String> {
         let entry = &self.test.file.search;
-        let max_pps = match &entry.max_pps {
+        let asked_pps = match &entry.max_pps {
             Some(max) => *max.get_ref(),
             None => self.total_pps()?,
         };
+        let line = self.device.line_rate;
+        let line_scale = line.and_then(|line| line_rate::scale_max(&self.streams, line));
+        let line_pps = line_scale.map_or(f64::INFINITY, |scale| scale * self.total_pps().unwrap_or(0.0));
+        let max_pps = asked_pps.min(line_pps);
         let min_pps = entry
             .min_pps
             .as_ref()
@@ -252,11 +284,19 @@ impl<'a> Session<'a> {
                 "min_pps is {min_pps}; it must be more than 0 and less than max_pps, which is {max_pps}"
             ));
         }
-        Ok(Limits {
+        let searched = Limits {
             min_pps,
             max_pps,
             warm_up_s: goals.iter().map(|goal| goal.initial_trial_s).fold(0.0, f64::max),
-            trials_s_max: entry.time_limit_s.unwrap_or(f64::INFINITY),
+            trials_s_max: entry
+                .time_limit_s
+                .as_ref()
+                .map_or(f64::INFINITY, |limit| *limit.get_ref()),
+        };
+        Ok(LoadLimits {
+            searched,
+            ends_at_line_rate: asked_pps >= line_pps,
+            line_rate_is_known: line.is_some(),
         })
     }
 
@@ -311,6 +351,7 @@ impl<'a> Session<'a> {
             rfc2544: Vec::new(),
             rfc2889: None,
             injected: None,
+            chip: self.test.chip(),
         }
     }
 

@@ -82,10 +82,30 @@ impl Shape {
         Shape::new(vec![level(on_seconds, 1.0), level(off_seconds, 0.0)])
     }
 
+    /// The largest factor.
+    pub fn peak(&self) -> f64 {
+        let ends = self.0.iter().flat_map(|segment| [segment.from, segment.to]);
+        ends.fold(0.0, f64::max)
+    }
+
     /// The mean factor.
     pub fn mean(&self) -> f64 {
         let seconds: f64 = self.0.iter().map(|segment| segment.seconds).sum();
         self.area() / seconds
+    }
+
+    /// The integral of the factor from the beginning to a time in seconds.
+    pub fn work_until(&self, seconds: f64) -> f64 {
+        let period: f64 = self.0.iter().map(|segment| segment.seconds).sum();
+        let mut work = (seconds / period).floor() * self.area();
+        let mut left = seconds.rem_euclid(period);
+        for segment in &self.0 {
+            let part = left.clamp(0.0, segment.seconds);
+            let end = segment.from + (segment.to - segment.from) * part / segment.seconds;
+            work += part * (segment.from + end) / 2.0;
+            left -= part;
+        }
+        work
     }
 
     fn area(&self) -> f64 {

@@ -12,11 +12,16 @@ use crate::tag::{NUMBER_MAX, TRIALS, Tag};
 use crate::trial::Step;
 use forebay_packet::Burst;
 
+/// Frames that could not be sent are counted one by one up to this many; how many more were due is known on average. A sender that
+/// is asked for far more than it can send must end soon after its trial all the same.
+const UNSENT_COUNTED: u64 = 5_000_000;
+
 /// A stream that is being sent.
 pub struct Sender<'a> {
     stream: &'a Stream,
     index: u8,
     trial: u8,
+    scale: f64,
     schedule: Option<Schedule>,
     step: Option<Step>,
     works: Vec<f64>,
@@ -106,6 +111,7 @@ impl<'a> Sender<'a> {
             stream,
             index: index as u8,
             trial: (trial % TRIALS) as u8,
+            scale,
             schedule,
             step: None,
             works: stream.works(),
@@ -235,7 +241,10 @@ impl<'a> Sender<'a> {
         }
         let mut unsent = 0;
         let (mut due_ns, mut number) = (self.due_ns, self.number);
-        while due_ns < self.end_ns {
+        for _ in 0..UNSENT_COUNTED {
+            if due_ns >= self.end_ns {
+                return unsent;
+            }
             unsent += u64::from(due_ns >= self.measured_from_ns);
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance(self.works[self.stream.frames.template_of(number)]);
@@ -243,6 +252,14 @@ impl<'a> Sender<'a> {
             due_ns = self.scheduled_ns().unwrap_or(self.end_ns);
             number += 1;
         }
-        unsent
+        unsent + self.due_on_average(due_ns.max(self.measured_from_ns))
+    }
+
+    /// Frames that are due on average from a time to the end.
+    fn due_on_average(&self, from_ns: u64) -> u64 {
+        let due = self
+            .stream
+            .frames_due(self.scale, self.step, from_ns.min(self.end_ns), self.end_ns);
+        due.unwrap_or(0.0).round() as u64
     }
 }

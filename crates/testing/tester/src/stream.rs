@@ -2,6 +2,7 @@
 
 use crate::frames::Frames;
 use crate::schedule::{Arrivals, Shape};
+use crate::trial::Step;
 use forebay_traffic::MessageFormat;
 use forebay_traffic::wire::wire_bytes;
 use std::sync::Arc;
@@ -41,12 +42,23 @@ pub struct Stream {
 impl Stream {
     /// Frames a second on average; none when it is as fast as the tester can.
     pub fn mean_pps(&self) -> Option<f64> {
-        let factor = self.shape.mean();
+        Some(self.pps()? * self.shape.mean())
+    }
+
+    /// Frames a second while the factor of its shape is 1.
+    pub(crate) fn pps(&self) -> Option<f64> {
         match self.rate {
-            Rate::Frames(rate) => Some(rate * factor),
-            Rate::Bits(rate) => Some(rate * factor / self.mean_wire_bits()),
+            Rate::Frames(rate) => Some(rate),
+            Rate::Bits(rate) => Some(rate / self.mean_wire_bits()),
             Rate::Max => None,
         }
+    }
+
+    /// Frames that are due from one time of a trial to another, on average; none when it is as fast as the tester can.
+    pub(crate) fn frames_due(&self, scale: f64, step: Option<Step>, from_ns: u64, to_ns: u64) -> Option<f64> {
+        let seconds = |ns: u64| step.map_or(ns as f64, |step| step.without(ns)) / 1e9;
+        let work = self.shape.work_until(seconds(to_ns)) - self.shape.work_until(seconds(from_ns));
+        Some(self.pps()? * scale * work)
     }
 
     /// The work of each template, in the unit of the rate.
@@ -60,9 +72,14 @@ impl Stream {
     }
 
     fn mean_wire_bits(&self) -> f64 {
+        self.mean_of(wire_bits)
+    }
+
+    /// The mean over its frames of what a frame of so many bytes takes.
+    pub(crate) fn mean_of(&self, of: impl Fn(usize) -> f64) -> f64 {
         let templates = self.frames.templates();
-        let bits: f64 = templates.iter().map(|frame| wire_bits(frame.len())).sum();
-        bits / templates.len() as f64
+        let sum: f64 = templates.iter().map(|frame| of(frame.len())).sum();
+        sum / templates.len() as f64
     }
 }
 

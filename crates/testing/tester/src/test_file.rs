@@ -105,7 +105,7 @@ fn one() -> Spanned<u32> {
 }
 
 /// What the tester is connected with.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table [device]")]
 pub struct DeviceEntry {
     /// A P4 program that runs in the tester's process.
@@ -126,7 +126,7 @@ pub struct DeviceEntry {
     pub interfaces: Vec<Spanned<String>>,
     /// Ports of the program beside those that traffic names.
     #[serde(default)]
-    pub ports: Vec<u32>,
+    pub ports: Vec<Spanned<u32>>,
     /// Nothing: what is sent comes back by the port `to`.
     #[serde(default)]
     pub wire: bool,
@@ -134,16 +134,61 @@ pub struct DeviceEntry {
     pub chip: Option<Spanned<String>>,
     /// Bytes that a queue of the chip holds.
     pub queue_bytes: Option<u64>,
+    /// Times a program that does not fit the chip, for the reason that must be given.
+    #[serde(default)]
+    pub ignore_fit: bool,
+    /// The reason.
+    pub ignore_fit_reason: Option<Spanned<String>>,
+    /// In place of the chip's own rule; 0: as often as the program likes.
+    pub max_resubmissions: Option<Spanned<u32>>,
+    /// The reason.
+    pub max_resubmissions_reason: Option<Spanned<String>>,
+    /// In place of the chip's own rule, bytes that an egress parser can read; 0: all.
+    pub max_egress_bytes: Option<Spanned<u32>>,
+    /// The reason.
+    pub max_egress_bytes_reason: Option<Spanned<String>>,
+    /// Registers and meters are those of the whole chip, for the reason that must be given.
+    #[serde(default)]
+    pub shared_registers: bool,
+    /// The reason.
+    pub shared_registers_reason: Option<Spanned<String>>,
     /// Compare each packet with what the reference executor says.
     #[serde(default)]
     pub check: bool,
     /// Packets that the device keeps for a port at most, in memory.
     #[serde(default = "queue_packets")]
-    pub queue_packets: usize,
+    pub queue_packets: Spanned<usize>,
 }
 
-fn queue_packets() -> usize {
-    4096
+fn queue_packets() -> Spanned<usize> {
+    Spanned::new(0..0, 4096)
+}
+
+impl Default for DeviceEntry {
+    fn default() -> DeviceEntry {
+        DeviceEntry {
+            program: None,
+            defines: Vec::new(),
+            entries: Vec::new(),
+            commands: None,
+            engine: EngineEntry::default(),
+            interfaces: Vec::new(),
+            ports: Vec::new(),
+            wire: false,
+            chip: None,
+            queue_bytes: None,
+            ignore_fit: false,
+            ignore_fit_reason: None,
+            max_resubmissions: None,
+            max_resubmissions_reason: None,
+            max_egress_bytes: None,
+            max_egress_bytes_reason: None,
+            shared_registers: false,
+            shared_registers_reason: None,
+            check: false,
+            queue_packets: queue_packets(),
+        }
+    }
 }
 
 /// What executes a program.
@@ -164,9 +209,9 @@ pub struct TrafficEntry {
     /// What it is called.
     pub name: Spanned<String>,
     /// The port it is sent by.
-    pub from: u32,
+    pub from: Spanned<u32>,
     /// The port where it is expected; anywhere when it is not there.
-    pub to: Option<u32>,
+    pub to: Option<Spanned<u32>>,
     /// Frames a second.
     pub pps: Option<Spanned<RateEntry>>,
     /// Bits a second on the wire, in 10^9.
@@ -174,14 +219,18 @@ pub struct TrafficEntry {
     /// Bits a second on the wire, in 10^6.
     pub mbps: Option<Spanned<f64>>,
     /// How frames follow one another.
-    #[serde(default)]
-    pub arrivals: ArrivalsEntry,
+    #[serde(default = "constant")]
+    pub arrivals: Spanned<ArrivalsEntry>,
     /// The rate over time.
     pub shape: Option<Spanned<ShapeEntry>>,
     /// What its frames are.
     pub frame: Spanned<FrameEntry>,
     /// Its flows.
     pub flows: Option<Spanned<FlowsEntry>>,
+}
+
+fn constant() -> Spanned<ArrivalsEntry> {
+    Spanned::new(0..0, ArrivalsEntry::Constant)
 }
 
 /// A rate in frames a second, or the highest that is possible.
@@ -560,12 +609,12 @@ pub struct SearchEntry {
     pub goals: Vec<Spanned<GoalEntry>>,
     /// Lengths of frames for the tests of RFC 2544, in place of those of the streams.
     #[serde(default)]
-    pub frame_bytes: Vec<usize>,
+    pub frame_bytes: Vec<Spanned<usize>>,
     /// Makes all durations of goals shorter.
     #[serde(default = "full")]
     pub duration_scale: f64,
     /// The longest time that a search may take, in seconds.
-    pub time_limit_s: Option<f64>,
+    pub time_limit_s: Option<Spanned<f64>>,
 }
 
 impl Default for SearchEntry {

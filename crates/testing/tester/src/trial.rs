@@ -60,6 +60,15 @@ pub struct Plan {
     pub step: Option<Step>,
 }
 
+impl Plan {
+    /// Frames a second of a stream that are due in the measured time; none when it is as fast as the tester can.
+    pub(crate) fn intended_pps(&self, stream: &Stream) -> Option<f64> {
+        let (from, to) = (self.warm_up_ns, self.warm_up_ns + self.duration_ns);
+        let due = stream.frames_due(self.scale, self.step, from, to)?;
+        Some(due * 1e9 / self.duration_ns.max(1) as f64)
+    }
+}
+
 /// A change of all rates during a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
@@ -70,6 +79,14 @@ pub struct Step {
 }
 
 impl Step {
+    /// The time without the step at which a frame would be due that is due at a time with it.
+    pub(crate) fn without(self, due_ns: u64) -> f64 {
+        match due_ns.checked_sub(self.at_ns) {
+            Some(after) => self.at_ns as f64 + after as f64 * self.factor,
+            None => due_ns as f64,
+        }
+    }
+
     /// When a frame is due that would be due at a time without the step.
     pub(crate) fn due_ns(self, due_ns: u64) -> u64 {
         match due_ns.checked_sub(self.at_ns) {
@@ -312,10 +329,14 @@ impl<'a> Run<'a> {
 
     /// Simulated time goes on to what happens next.
     fn advance(&self, device: &Device, clock: &mut Clock) {
-        let due = self.senders.iter().map(Sender::due_ns).min().unwrap_or(0);
+        let next = device.next_ns();
+        // A stream whose port has no room must wait for something to happen in the device.
+        let waits = |stream: usize| next.is_some() && device.ports[self.from[stream]].port.room() == 0;
+        let senders = self.senders.iter().enumerate();
+        let due = senders.filter(|(stream, sender)| !sender.is_done() && !waits(*stream));
+        let due = due.map(|(_, sender)| sender.due_ns()).min().unwrap_or(u64::MAX);
         let due = due.min(self.window.end_ns) + self.start_ns;
-        let next = device.next_ns().map_or(due, |next| next.min(due));
-        // What is due at once and yet was not sent, as the port has no room, must wait for something to happen.
+        let next = next.map_or(due, |next| next.min(due));
         clock.advance_to(next.max(clock.now_ns() + 1));
     }
 

@@ -128,7 +128,7 @@ fn devices() {
     wrong(
         "[device]",
         "[device]\ninterfaces = [\"1@veth0\"]",
-        "4: there is no interface for port 2",
+        "there is no interface for port 2",
     );
     wrong(
         "[[traffic]]",
@@ -140,7 +140,7 @@ fn devices() {
         "[[impairment]]\nport = 2\nloss = 2\n[[traffic]]",
         "7: loss, duplication and reordering are shares",
     );
-    wrong("to = 2", "to = 900", "port 900: ports are 0 to 510");
+    wrong("to = 2", "to = 900", "9: port 900: ports are 0 to 510");
 }
 
 #[test]
@@ -159,6 +159,102 @@ fn shapes_and_flows() {
     wrong(
         "pps = 1000",
         "pps = 1000\narrivals = { bursts = { frames = 0 } }",
-        "7: a burst has at least 1 frame",
+        "11: a burst has 1 to 1048576 frames, not 0",
+    );
+}
+
+/// What could be meant and is not possible.
+#[test]
+fn values_that_do_nothing_or_too_much() {
+    let burst = "pps = 1000\narrivals = { bursts = { frames = 4000000000 } }";
+    wrong(
+        "pps = 1000",
+        burst,
+        "11: a burst has 1 to 1048576 frames, not 4000000000",
+    );
+    wrong(
+        "[device]",
+        "[device]\nqueue_packets = 0",
+        "4: queue_packets is 0; a port in memory holds at least 1",
+    );
+    wrong("name = \"a\"", "name = \" \"", "7: a stream has a name");
+    let flows = "pps = 1000\nflows = { count = 70_000, vary = \"source-port\" }";
+    wrong(
+        "pps = 1000",
+        flows,
+        "12: 70000 flows that differ in a port; it has 65536 values",
+    );
+    let impairment = "[[impairment]]\nport = 2\nreordering = 0.1\nreordering_by = 0\n[[traffic]]";
+    wrong("[[traffic]]", impairment, "7: reordering_by is 0");
+    let misses = "pps = 1000\nflows = { entries = \"ipv4_lpm\", misses = 0.999999999 }";
+    wrong(
+        "pps = 1000",
+        misses,
+        "with 2 entries and a share of misses of 0.999999999, each entry is hit once in 2000000",
+    );
+    let port = "a whole number from 0 to 65535 is expected here, not 70000";
+    wrong("bytes = 60", "bytes = 60, source_port = 70000", port);
+}
+
+#[test]
+fn rates_are_limited_in_frames_and_in_bits() {
+    wrong("pps = 1000", "pps = 1e10", "10: a rate is at most 10^9 frames a second");
+    wrong(
+        "pps = 1000",
+        "gbps = 700",
+        "10: a rate is at most 10^9 frames a second; these are 1.042e9",
+    );
+    wrong(
+        "pps = 1000",
+        "gbps = 20_000",
+        "10: 20000 Gbps; a rate is at most 10000 Gbps",
+    );
+    assert_eq!(
+        problems(
+            &GOOD
+                .replace("pps = 1000", "gbps = 670")
+                .replace("bytes = 60", "bytes = 1514")
+        ),
+        ""
+    );
+}
+
+#[test]
+fn numbers_of_searches() {
+    let search = |keys: &str| format!("frame = {{ udp = {{ bytes = 60 }} }}\n[search]\n{keys}");
+    let frame = "frame = { udp = { bytes = 60 } }";
+    for (keys, expected) in [
+        ("time_limit_s = -1", "13: time_limit_s is -1; it must be more than 0"),
+        (
+            "max_pps = nan",
+            "13: max_pps is NaN; it must be more than 0, and at most 10^9",
+        ),
+        (
+            "min_pps = 10\nmax_pps = 5",
+            "13: min_pps is 10; it must be less than max_pps, which is 5",
+        ),
+        (
+            "min_pps = 2000",
+            "13: min_pps is 2000; it must be less than the sum of the rates of all streams, which is 1000",
+        ),
+        (
+            "frame_bytes = [60, 10]",
+            "13: a: a frame of 10 bytes; with these headers and the tag of 18 bytes it has 60 to",
+        ),
+    ] {
+        wrong(frame, &search(keys), expected);
+    }
+}
+
+#[test]
+fn interfaces_and_entries_have_their_lines() {
+    let interfaces = "[device]\ninterfaces = [\"1@nosuch0\",\n\"2@nosuch1\"]";
+    wrong("[device]", interfaces, "4: there is no interface `nosuch0` here");
+    wrong("[device]", interfaces, "5: there is no interface `nosuch1` here");
+    let commands = "[device]\ncommands = \"add nothing x:1 y()\"";
+    wrong(
+        "[device]",
+        commands,
+        "4: commands, line 1: the entries do not suit programs/l3fwd/l3fwd.p4",
     );
 }

@@ -2,31 +2,14 @@
 
 mod support;
 
-use forebay_tester::histogram::Distribution;
 use forebay_tester::impairment::Delay;
-use support::{run, simulate};
+use support::{kolmogorov, run, simulate};
 
 fn wire(more: &str, duration_s: f64, stream: &str) -> String {
     format!(
         "description = \"a wire\"\nseed = 7\nduration_s = {duration_s}\ndrain_s = 1.0\nsample_s = 0\n[device]\nwire = true\n\
          [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\nframe = {{ udp = {{ bytes = 60 }} }}\n{stream}\n{more}"
     )
-}
-
-/// The largest distance of what was measured from the distribution function, in units of 1/sqrt(n).
-fn kolmogorov(found: &Distribution, expected: Delay) -> f64 {
-    let mut below = 0u64;
-    let mut largest = 0.0f64;
-    for (lower, upper, count) in &found.histogram {
-        let before = below as f64 / found.count as f64;
-        below += count;
-        let after = below as f64 / found.count as f64;
-        // Values are whole nanoseconds, cut off, and known by their bucket.
-        largest = largest
-            .max(before - expected.share_up_to(*lower as f64))
-            .max(expected.share_up_to(*upper as f64 + 1.0) - after);
-    }
-    largest * (found.count as f64).sqrt()
 }
 
 /// Known distributions of delay are measured as they are: the Kolmogorov-Smirnov distance is below its 0.1 % point, 1.95. The bias in

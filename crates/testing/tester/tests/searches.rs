@@ -15,8 +15,9 @@ fn two_into_one(search: &str) -> String {
         )
     };
     format!(
-        "description = \"two into one\"\nduration_s = 0.0002\nsample_s = 0\ndrain_s = 0.01\n[device]\nprogram = \"programs/l3fwd/l3fwd.p4\"\n\
-         entries = [\"programs/l3fwd/entries.stf\"]\nchip = \"tofino\"\nqueue_bytes = 20_000\n{}{}[search]\n{search}\n",
+        "description = \"two into one\"\nduration_s = 0.0002\nsample_s = 0\ndrain_s = 0.01\n[device]\nprogram = \"programs/portfwd/portfwd.p4\"\n\
+         commands = \"\"\"\nadd ports ingress_port:1 forward(port:3)\nadd ports ingress_port:2 forward(port:3)\n\"\"\"\n\
+         chip = \"tofino\"\nqueue_bytes = 20_000\n{}{}[search]\n{search}\n",
         stream("a", 1),
         stream("b", 2)
     )

@@ -1,6 +1,7 @@
 //! `forebay experiment`: published tables and figures beside what the timed model says, or what is measured of the software switch.
 
 use super::Status;
+use super::sim::IGNORED_FIT;
 use crate::simulation_progress::Simulations;
 use crate::{evaluation, files, output, parallel};
 use anyhow::{Context, Result, anyhow, bail};
@@ -51,9 +52,6 @@ enum What {
         json: bool,
     },
 }
-
-/// The reason that results show when the command line lifts the rule.
-const IGNORED_FIT: &str = "--ignore-fit on the command line";
 
 /// Does what was asked for.
 pub fn run(arguments: &Arguments) -> Result<Status> {

@@ -56,7 +56,7 @@ pub struct Arguments {
 }
 
 /// The reason that results show when the command line lifts the rule.
-const IGNORED_FIT: &str = "--ignore-fit on the command line";
+pub(super) const IGNORED_FIT: &str = "--ignore-fit on the command line";
 
 fn parameter(text: &str) -> Result<(String, String)> {
     let (name, values) = text.split_once('=').context("write NAME=VALUE")?;

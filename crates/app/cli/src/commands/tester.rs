@@ -2,6 +2,7 @@
 
 use super::Status;
 use super::run::stop_on_signals;
+use super::sim::IGNORED_FIT;
 use crate::evaluation::{self, Other};
 use crate::tester_progress::TestProgress;
 use crate::{files, output, parquet_table};
@@ -10,6 +11,7 @@ use clap::Subcommand;
 use forebay_evaluations::updates::Foreign;
 use forebay_files::Folder;
 use forebay_ports::PortSpec;
+use forebay_sim::Problem;
 use forebay_tester::results::FORMAT;
 use forebay_tester::search::LimitedBy;
 use forebay_tester::{Overrides, Progress, Results, Session, Test, report};
@@ -97,6 +99,9 @@ struct TestArguments {
     /// Run the program of the file on this chip of the timed model, in simulated time
     #[arg(long, value_name = "CHIP", conflicts_with = "interface")]
     chip: Option<String>,
+    /// Time a program that does not fit the chip, too
+    #[arg(long)]
+    ignore_fit: bool,
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
@@ -134,10 +139,30 @@ struct CompareArguments {
 /// Tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     match &arguments.command {
-        Command::Run(arguments) => test(arguments, |session, progress| session.run(progress), is_perfect),
-        Command::Search(arguments) => test(arguments, |session, progress| session.search(progress), has_found),
-        Command::Rfc2544(arguments) => test(arguments, |session, progress| session.rfc2544(progress), has_throughput),
-        Command::Rfc2889(arguments) => test(arguments, |session, progress| session.rfc2889(progress), learns),
+        Command::Run(arguments) => test(
+            arguments,
+            Test::rates_fit,
+            |session, progress| session.run(progress),
+            is_perfect,
+        ),
+        Command::Search(arguments) => test(
+            arguments,
+            |_| Ok(()),
+            |session, progress| session.search(progress),
+            has_found,
+        ),
+        Command::Rfc2544(arguments) => test(
+            arguments,
+            |_| Ok(()),
+            |session, progress| session.rfc2544(progress),
+            has_throughput,
+        ),
+        Command::Rfc2889(arguments) => test(
+            arguments,
+            |_| Ok(()),
+            |session, progress| session.rfc2889(progress),
+            learns,
+        ),
         Command::Compare(arguments) => compare(arguments),
         Command::Evaluate(arguments) => evaluate(arguments),
         Command::Serve(arguments) => super::tester_serve::run(arguments),
@@ -202,9 +227,15 @@ fn learns(results: &Results) -> bool {
 /// What a session does.
 type Measure = for<'s, 'a> fn(&'s mut Session<'a>, &mut dyn Progress) -> Result<Results, String>;
 
-fn test(arguments: &TestArguments, measure: Measure, is_good: fn(&Results) -> bool) -> Result<Status> {
+fn test(
+    arguments: &TestArguments,
+    check: fn(&Test) -> Result<(), Problem>,
+    measure: Measure,
+    is_good: fn(&Results) -> bool,
+) -> Result<Status> {
     let path = &arguments.file;
     let test = read(arguments)?;
+    check(&test).map_err(|problem| anyhow!("{}:{problem}", path.display()))?;
     let in_file = |error: String| anyhow!("{}: {error}", path.display());
     let mut session = Session::open(&test).map_err(in_file)?;
     let stop = stop_on_signals()?;
@@ -253,6 +284,7 @@ fn read(arguments: &TestArguments) -> Result<Test> {
         interfaces: arguments.interface.clone(),
         wire: arguments.wire,
         chip: arguments.chip.clone(),
+        ignore_fit: arguments.ignore_fit.then(|| IGNORED_FIT.to_string()),
     };
     Test::read(&text, &library, &overrides).map_err(|problems| {
         let lines = problems.iter().map(|problem| format!("{}:{problem}", path.display()));

@@ -55,7 +55,7 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
             reader.wrong(entry.at.span(), format!("there are at most {HOSTS_MAX} hosts"));
             return hosts;
         }
-        if !(0.0..=1.0).contains(&entry.loss) || entry.delay_ns < 0.0 || entry.gbps < 0.0 {
+        if !((0.0..=1.0).contains(&entry.loss) && entry.delay_ns >= 0.0 && entry.gbps >= 0.0) {
             reader.wrong(
                 entry.at.span(),
                 "loss of a host's line is a share from 0 to 1; gbps and delay_ns are not negative",

@@ -1,11 +1,12 @@
 //! A chip of the timed model, in simulated time.
 //!
-//! A frame that the tester sends takes its time on the wire of its port, then arrives at the chip. What departs comes back
-//! when its last byte has left.
+//! A frame that the tester sends takes its time on the wire of its port, then arrives at the chip. A port takes no more than its wire
+//! carries: a few frames wait for the wire, others are not taken. What departs comes back when its last byte has left.
 
-use super::{Device, Inside};
+use super::{Device, Inside, LineRate, NumberedPorts};
 use forebay_chip::{
-    ChipConfig, ChipSpec, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, QueueConfig, Service,
+    ChipConfig, ChipSpec, Framing, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, QueueConfig,
+    Service,
 };
 use forebay_packet::{Burst, Port, PortCounters, PortError};
 use forebay_pipeline::{DropReason, Pipeline};
@@ -15,8 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Picoseconds in a nanosecond.
 const NS: Picos = 1000;
 
-/// Preamble, check sequence and gap.
-const OVERHEAD_BYTES: u64 = 24;
+/// Frames on a wire and before it. Time goes on in steps of a nanosecond, so the next frame must wait when one ends; more would
+/// only delay frames that are sent too fast.
+const ON_WIRE_MAX: usize = 4;
 
 /// How far simulated time goes on at once while packets are inside.
 const STEP_NS: u64 = 100;
@@ -25,6 +27,7 @@ const STEP_NS: u64 = 100;
 struct Simulated {
     network: Network,
     coming: Vec<Line>,
+    framing: Framing,
     leaving: Leaving,
 }
 
@@ -32,8 +35,19 @@ struct Simulated {
 struct Line {
     port: u16,
     pacer: Pacer,
+    is_unlimited: bool,
     free_at: Picos,
     frames: VecDeque<(Picos, Vec<u8>)>,
+}
+
+impl Line {
+    /// Frames that it takes now. A wire without a rate takes any number.
+    fn room(&self) -> usize {
+        match self.is_unlimited {
+            true => usize::MAX,
+            false => ON_WIRE_MAX.saturating_sub(self.frames.len()),
+        }
+    }
 }
 
 /// What has left, by port, and why packets were lost.
@@ -85,18 +99,29 @@ fn queue(capacity_bytes: u64) -> QueueConfig {
     }
 }
 
-/// A chip with this pipeline, and wires at these ports, whose queues hold as many bytes as is said, or as the chip has.
+/// What the ports of a chip carry; none when that has no limit.
+pub fn line_rate(spec: &ChipSpec) -> Option<LineRate> {
+    let bits_per_second = spec.ports.bits_per_second;
+    (bits_per_second > 0).then_some(LineRate {
+        bits_per_second,
+        framing: spec.framing,
+    })
+}
+
+/// A chip with these pipelines, the first of which is that of all pipes when it is the only one, and wires at these ports, whose queues
+/// hold as many bytes as is said, or as the chip has.
 ///
 /// # Errors
 /// When the chip has no such port.
 pub fn chip(
-    pipeline: Arc<Pipeline>,
+    mut pipelines: Vec<Arc<Pipeline>>,
     spec: ChipSpec,
     numbers: &[u32],
     queue_bytes: Option<u64>,
 ) -> Result<Device, NetworkError> {
-    let bits_per_second = spec.ports.bits_per_second;
-    let name = spec.name.clone();
+    let (name, framing, bits_per_second) = (spec.name.clone(), spec.framing, spec.ports.bits_per_second);
+    let line_rate = line_rate(&spec);
+    let pipeline = pipelines.remove(0);
     let errors = pipeline.program().errors.clone();
     let mut network = Network::new();
     let port = |number: &u32| PortConfig {
@@ -109,7 +134,7 @@ pub fn chip(
         ports: numbers.iter().map(port).collect(),
         spec,
         pipeline,
-        of_other_pipes: Vec::new(),
+        of_other_pipes: pipelines,
         alike: 1,
         pfc: None,
         seed: 0,
@@ -117,20 +142,30 @@ pub fn chip(
     let line = |number: &u32| Line {
         port: *number as u16,
         pacer: Pacer::new(bits_per_second),
+        is_unlimited: bits_per_second == 0,
         free_at: 0,
         frames: VecDeque::new(),
     };
     let shared = Arc::new(Mutex::new(Simulated {
         network,
         coming: numbers.iter().map(line).collect(),
+        framing,
         leaving: Leaving {
             errors,
             ..Leaving::default()
         },
     }));
+    let inside = Some(Box::new(ChipInside(shared.clone())) as Box<dyn Inside>);
+    let mut device = Device::new(format!("chip {name}"), ports(&name, numbers, &shared), inside);
+    device.line_rate = line_rate;
+    Ok(device.in_simulated_time())
+}
+
+/// The tester's ends of the wires.
+fn ports(chip: &str, numbers: &[u32], shared: &Shared) -> NumberedPorts {
     let ports = numbers.iter().enumerate().map(|(index, number)| {
         let port = ChipPort {
-            name: format!("{name} port {number}"),
+            name: format!("{chip} port {number}"),
             number: *number as u16,
             index,
             shared: shared.clone(),
@@ -138,12 +173,7 @@ pub fn chip(
         };
         (*number, Box::new(port) as Box<dyn Port>)
     });
-    let device = Device::new(
-        format!("chip {name}"),
-        ports.collect(),
-        Some(Box::new(ChipInside(shared.clone()))),
-    );
-    Ok(device.in_simulated_time())
+    ports.collect()
 }
 
 impl Port for ChipPort {
@@ -169,17 +199,22 @@ impl Port for ChipPort {
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        let count = burst.len();
         let mut simulated = lock(&self.shared);
+        let framing = simulated.framing;
         let line = &mut simulated.coming[self.index];
-        for packet in burst.iter() {
-            let bits = 8 * (packet.len().max(60) as u64 + OVERHEAD_BYTES);
+        let count = burst.len().min(line.room());
+        for packet in burst.iter().take(count) {
+            let bits = 8 * framing.wire_bytes(packet.len() as u32);
             line.free_at = line.free_at.max(now_ns * NS) + line.pacer.take(bits);
             line.frames.push_back((line.free_at, packet.data().to_vec()));
             self.counters.count_sent(packet.len());
         }
         burst.clear();
         Ok(count)
+    }
+
+    fn room(&self) -> usize {
+        lock(&self.shared).coming[self.index].room()
     }
 
     fn counters(&self) -> PortCounters {

@@ -14,13 +14,14 @@ mod program;
 mod slow;
 mod wire;
 
-pub use chip::chip;
-pub use interfaces::interfaces;
+pub use chip::{chip, line_rate};
+pub use interfaces::{interface_exists, interfaces, wait_for_links};
 pub use program::{chain, program};
 pub use slow::{Processor, slow};
-pub use wire::wire;
+pub use wire::{end_of, wire};
 
 use crate::impairment::{Impaired, Impairment, Injected, SharedInjected};
+use forebay_chip::Framing;
 use forebay_packet::{MemoryPort, Port, Readiness};
 use std::sync::PoisonError;
 
@@ -31,6 +32,15 @@ pub struct DevicePort {
     /// The port: what is sent by it enters the device.
     pub port: Box<dyn Port>,
     injected: Option<SharedInjected>,
+}
+
+/// What the wires of a device's ports take, where the device knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineRate {
+    /// Bits a second.
+    pub bits_per_second: u64,
+    /// What a frame takes on the wire.
+    pub framing: Framing,
 }
 
 /// What is behind the ports, when it is in the tester's process.
@@ -55,6 +65,8 @@ pub struct Device {
     pub ports: Vec<DevicePort>,
     /// Whether its time is simulated.
     pub is_simulated: bool,
+    /// What each of its ports takes; none when that is not known.
+    pub line_rate: Option<LineRate>,
     inside: Option<Box<dyn Inside>>,
 }
 
@@ -73,6 +85,7 @@ impl Device {
             description: description.into(),
             ports: ports.collect(),
             is_simulated: false,
+            line_rate: None,
             inside,
         }
     }

@@ -23,6 +23,12 @@ pub fn wire(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Devi
     }
 }
 
+/// The number of the port where a frame comes back that is sent by a port.
+pub fn end_of(number: u32, pairs: &[(u32, u32)]) -> u32 {
+    let pair = pairs.iter().find(|(from, _)| *from == number);
+    pair.map_or(number, |(_, to)| *to)
+}
+
 const DESCRIPTION: &str = "a wire in memory";
 
 /// Two ports joined by one queue each way, or one that is joined with itself: nothing moves frames but the ports.
@@ -40,12 +46,9 @@ fn cable(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Option<
 /// Wires between any ports.
 fn patch_field(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Device {
     let (outside, inside) = memory_ports(numbers, queue_packets);
-    let index = |number: u32| numbers.iter().position(|own| *own == number);
     let end = |number: &u32| {
-        let pair = pairs.iter().find(|(from, _)| from == number);
-        pair.and_then(|(_, to)| index(*to))
-            .or_else(|| index(*number))
-            .unwrap_or(0)
+        let end = end_of(*number, pairs);
+        numbers.iter().position(|own| *own == end).unwrap_or(0)
     };
     let wire = Wire {
         ports: inside.into_iter().map(|(_, port)| port).collect(),

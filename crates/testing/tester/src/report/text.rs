@@ -2,6 +2,7 @@
 
 use super::{rate, time};
 use crate::histogram::Distribution;
+use crate::on_chip::ChipRemarks;
 use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
 use crate::search::rfc2544::SizeResults;
 use crate::search::rfc2889::BridgeResults;
@@ -19,6 +20,9 @@ pub fn text(results: &Results) -> String {
     let mut out = format!("{}\n  device: {}\n", results.description, results.device);
     if let Some(own) = &results.self_test {
         self_test(own, &mut out);
+    }
+    if let Some(chip) = &results.chip {
+        self::chip(chip, &mut out);
     }
     for trial in &results.trials {
         if results.trials.len() > 1 {
@@ -44,6 +48,20 @@ pub fn text(results: &Results) -> String {
         );
     }
     out
+}
+
+/// What the figures of a chip hang on.
+fn chip(chip: &ChipRemarks, out: &mut String) {
+    for lifted in &chip.lifted {
+        let _ = writeln!(out, "  rule lifted: {}; reason: {}", lifted.rule, lifted.reason);
+    }
+    let words = [
+        forebay_sim::fitted_text(&chip.spec, &chip.fitted),
+        forebay_sim::unsourced_text(&chip.spec, &chip.unsourced),
+    ];
+    for words in words.into_iter().flatten() {
+        let _ = writeln!(out, "  {words}");
+    }
 }
 
 fn bridge(found: &BridgeResults, out: &mut String) {
@@ -104,6 +122,8 @@ fn limit(limited_by: LimitedBy) -> &'static str {
         LimitedBy::Device => "limited by the device",
         LimitedBy::Tester => "limited by the tester, which cannot send more: the device may carry more",
         LimitedBy::HighestLoad => "the highest load of the search is good: the device may carry more",
+        LimitedBy::LineRate => "line rate was reached: the port carries no more, the device may",
+        LimitedBy::Time => "the time for the search was over before that was known",
         LimitedBy::LeastLoad => "even the least load of the search is too high",
     }
 }

@@ -306,7 +306,10 @@ impl<'a> Search<'a> {
             conditional_throughput_pps: conditional,
             limited_by: match (lower, upper) {
                 (_, Some(_)) if is_of_tester => LimitedBy::Tester,
+                (None, None) => LimitedBy::Time,
+                (None, _) if !is_complete => LimitedBy::Time,
                 (None, _) => LimitedBy::LeastLoad,
+                (_, None) if !is_complete => LimitedBy::Time,
                 (_, None) => LimitedBy::HighestLoad,
                 _ => LimitedBy::Device,
             },

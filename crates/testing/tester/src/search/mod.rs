@@ -86,6 +86,10 @@ pub enum LimitedBy {
     HighestLoad,
     /// Even the least load does not reach the goal.
     LeastLoad,
+    /// A port is at line rate.
+    LineRate,
+    /// The time for the search was over before a load was known to be good or bad.
+    Time,
 }
 
 /// A trial of a search.

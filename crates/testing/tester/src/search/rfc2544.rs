@@ -12,11 +12,11 @@
 //! Reset (§26.6) is not tested.
 
 use super::goal::Goal;
-use super::mlr::{Confirmation, Limits, search_and_confirm};
+use super::mlr::{Confirmation, search_and_confirm};
 use super::{LimitedBy, SearchResults};
 use crate::histogram::Distribution;
 use crate::results::TrialResults;
-use crate::run::Session;
+use crate::run::{LoadLimits, Session};
 use crate::trial::{Plan, Progress, Step};
 use serde::{Deserialize, Serialize};
 
@@ -130,13 +130,16 @@ pub fn test_size(
     session: &mut Session<'_>,
     frame_bytes: usize,
     goals: &[Goal],
-    limits: Limits,
+    limits: &LoadLimits,
     scale: f64,
     progress: &mut dyn Progress,
 ) -> Result<SizeResults, String> {
     let seconds = TRIAL_S * scale;
     let confirmation = Confirmation { trials: 1, seconds };
-    let found = search_and_confirm(goals, limits, confirmation, &mut session.measurer(progress)?)?.remove(0);
+    let max_pps = limits.searched.max_pps;
+    let mut found =
+        search_and_confirm(goals, limits.searched, confirmation, &mut session.measurer(progress)?)?.remove(0);
+    found.limited_by = limits.limited_by(found.limited_by);
     let mut results = SizeResults {
         frame_bytes,
         throughput_pps: found.lower_bound_pps,
@@ -154,14 +157,14 @@ pub fn test_size(
             results.latency.push(latency(share, share * throughput, &trial));
         }
     }
-    (results.loss, results.loss_late) = loss_rates(limits.max_pps, |pps| {
+    (results.loss, results.loss_late) = loss_rates(max_pps, |pps| {
         let trial = at_load(session, pps, seconds, progress)?;
         let ratio = trial.lost() as f64 / trial.expected().max(1) as f64;
         Ok((ratio, trial.is_late()))
     })?;
     let throughput = results.throughput_pps.unwrap_or(0.0);
-    results.back_to_back = back_to_back(session, limits.max_pps, throughput, scale, progress)?;
-    let overload = (OVERLOAD * throughput).min(limits.max_pps);
+    results.back_to_back = back_to_back(session, max_pps, throughput, scale, progress)?;
+    let overload = (OVERLOAD * throughput).min(max_pps);
     if throughput > 0.0 && overload > throughput {
         results.recovery = Some(recovery(session, overload, seconds, scale, progress)?);
     }

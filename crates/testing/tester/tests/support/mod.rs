@@ -5,6 +5,8 @@
 use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_sim::Library;
+use forebay_tester::histogram::Distribution;
+use forebay_tester::impairment::Delay;
 use forebay_tester::{Overrides, Results, Session, Silent, Test};
 use std::path::{Path, PathBuf};
 
@@ -66,4 +68,20 @@ pub fn run(text: &str) -> Results {
     let test = read(text);
     let mut session = Session::open(&test).unwrap_or_else(|error| panic!("{error}"));
     session.run(&mut Silent).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The largest distance of what was measured from the distribution function, in units of 1/sqrt(n).
+pub fn kolmogorov(found: &Distribution, expected: Delay) -> f64 {
+    let mut below = 0u64;
+    let mut largest = 0.0f64;
+    for (lower, upper, count) in &found.histogram {
+        let before = below as f64 / found.count as f64;
+        below += count;
+        let after = below as f64 / found.count as f64;
+        // Values are whole nanoseconds, cut off, and known by their bucket.
+        largest = largest
+            .max(before - expected.share_up_to(*lower as f64))
+            .max(expected.share_up_to(*upper as f64 + 1.0) - after);
+    }
+    largest * (found.count as f64).sqrt()
 }

@@ -1,0 +1,162 @@
+//! Numbers of a test file that make no sense.
+
+use crate::device;
+use crate::frames;
+use crate::setup::{Reader, Target};
+use crate::stream::Stream;
+use crate::test_file::TestFile;
+
+/// The longest test that is taken for meant: a day.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// Frames that are sent at once at most.
+const BURST_MAX: usize = 256;
+
+/// The highest rate that is taken for meant: frames a second.
+pub(crate) const PPS_MAX: f64 = 1e9;
+
+/// Numbers that make no sense.
+pub(crate) fn check(file: &TestFile, reader: &mut Reader<'_>) {
+    let duration = *file.duration_s.get_ref();
+    if !(duration > 0.0 && duration <= SECONDS_MAX) {
+        let message = format!("duration_s is {duration}; it must be more than 0 and at most {SECONDS_MAX}");
+        reader.wrong(file.duration_s.span(), message);
+    }
+    for (key, value) in [
+        ("warm_up_s", file.warm_up_s),
+        ("drain_s", file.drain_s),
+        ("sample_s", file.sample_s),
+    ] {
+        if !(0.0..=SECONDS_MAX).contains(&value) {
+            let line = reader.key_line(key);
+            reader.wrong(line, format!("{key} is {value}; it is 0 to {SECONDS_MAX}"));
+        }
+    }
+    if file.disturbance_us.is_nan() || file.disturbance_us <= 0.0 {
+        let line = reader.key_line("disturbance_us");
+        reader.wrong(line, "disturbance_us is more than 0");
+    }
+    let burst = *file.burst.get_ref();
+    if !(1..=BURST_MAX).contains(&burst) {
+        reader.wrong(file.burst.span(), format!("burst is {burst}; it is 1 to {BURST_MAX}"));
+    }
+    if *file.trials.get_ref() == 0 {
+        reader.wrong(file.trials.span(), "trials is 0; it must be at least 1");
+    }
+    if *file.device.queue_packets.get_ref() == 0 {
+        let message = "queue_packets is 0; a port in memory holds at least 1 frame";
+        reader.wrong(file.device.queue_packets.span(), message);
+    }
+}
+
+/// Numbers of the table `rfc2889` that make no sense.
+pub(crate) fn bridge(file: &TestFile, target: Option<&Target>, reader: &mut Reader<'_>) {
+    let Some(entry) = &file.rfc2889 else { return };
+    let bridge = entry.get_ref();
+    let ports = [bridge.learning_port, bridge.test_port, bridge.monitoring_port];
+    let least = 14 + crate::tag::TAG_BYTES;
+    let is_rate = |rate: f64| rate > 0.0 && rate <= PPS_MAX;
+    let wrong = if ports[0] == ports[1] || ports[1] == ports[2] || ports[0] == ports[2] {
+        "learning_port, test_port and monitoring_port are three different ports".to_string()
+    } else if !(1..=frames::TEMPLATES_MAX as u64).contains(&bridge.addresses_max) {
+        format!("addresses_max is 1 to {}", frames::TEMPLATES_MAX)
+    } else if !is_rate(bridge.learning_pps) || !is_rate(bridge.pps_max) {
+        "learning_pps and pps_max are more than 0, and at most 10^9".to_string()
+    } else if !(least..=frames::BYTES_MAX).contains(&bridge.frame_bytes) {
+        format!("frame_bytes is {least} to {}", frames::BYTES_MAX)
+    } else if !(0.0..=SECONDS_MAX).contains(&bridge.ageing_s) {
+        format!("ageing_s is 0 to {SECONDS_MAX}")
+    } else if !(bridge.duration_scale > 0.0 && bridge.duration_scale <= 1.0) {
+        "duration_scale is more than 0, and at most 1".to_string()
+    } else if let Some(most) = line_pps(target, bridge.frame_bytes).filter(|most| bridge.pps_max > *most) {
+        format!(
+            "pps_max is {}; a port of the chip carries {most:.0} of these frames a second",
+            bridge.pps_max
+        )
+    } else {
+        return;
+    };
+    reader.wrong(entry.span(), wrong);
+}
+
+/// Frames of a length that a port of the target carries in a second, where that is known.
+fn line_pps(target: Option<&Target>, bytes: usize) -> Option<f64> {
+    let Some(Target::Chip(chip)) = target else { return None };
+    let line = device::line_rate(&chip.spec)?;
+    Some(line.bits_per_second as f64 / (8.0 * line.framing.wire_bytes(bytes as u32) as f64))
+}
+
+/// Numbers of the table `search` that make no sense, and goals that do not exist.
+pub(crate) fn search(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_>) {
+    for goal in &file.search.goals {
+        if let Err(message) = goal.get_ref().resolved() {
+            reader.wrong(goal.span(), message);
+        }
+    }
+    let scale = file.search.duration_scale;
+    if !(scale > 0.0 && scale <= 1.0) {
+        let line = reader.key_line("duration_scale");
+        reader.wrong(
+            line,
+            format!("duration_scale is {scale}; it must be more than 0 and at most 1"),
+        );
+    }
+    if let Some(limit) = &file.search.time_limit_s
+        && !(*limit.get_ref() > 0.0 && limit.get_ref().is_finite())
+    {
+        reader.wrong(
+            limit.span(),
+            format!("time_limit_s is {}; it must be more than 0", limit.get_ref()),
+        );
+    }
+    loads(file, streams, reader);
+    sizes(file, reader);
+}
+
+/// The least and the highest load.
+fn loads(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_>) {
+    let entry = &file.search;
+    for (key, load) in [("min_pps", &entry.min_pps), ("max_pps", &entry.max_pps)] {
+        let Some(load) = load else { continue };
+        let value = *load.get_ref();
+        if !(value > 0.0 && value <= PPS_MAX) {
+            let message = format!("{key} is {value}; it must be more than 0, and at most 10^9");
+            return reader.wrong(load.span(), message);
+        }
+    }
+    let Some(min) = &entry.min_pps else { return };
+    if streams.len() < file.traffic.len() {
+        return;
+    }
+    let of_streams: Option<f64> = streams.iter().map(Stream::mean_pps).sum();
+    let (max, which) = match &entry.max_pps {
+        Some(max) => (Some(*max.get_ref()), "max_pps"),
+        None => (of_streams, "the sum of the rates of all streams"),
+    };
+    if let Some(max) = max.filter(|max| min.get_ref() >= max) {
+        let message = format!(
+            "min_pps is {}; it must be less than {which}, which is {max}",
+            min.get_ref()
+        );
+        reader.wrong(min.span(), message);
+    }
+}
+
+/// Lengths of frames for the tests of RFC 2544.
+fn sizes(file: &TestFile, reader: &mut Reader<'_>) {
+    for size in &file.search.frame_bytes {
+        for entry in &file.traffic {
+            // Frames of captures and messages have lengths of their own, which the test itself says.
+            let Some(frame) = entry.frame.get_ref().resized(*size.get_ref()) else {
+                continue;
+            };
+            if frame.parser.is_some() {
+                continue;
+            }
+            if let Err(message) = frames::frames(&frame, None, file.seed) {
+                reader.wrong(size.span(), format!("{}: {message}", entry.name.get_ref()));
+                return;
+            }
+        }
+    }
+}
