@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 
 import veth
+from precedence import precedence
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTION = ROOT / "functions/nat44"
@@ -189,7 +190,7 @@ def main():
     source_words = [sys.executable, __file__, "--source", "--sessions", arguments.sessions]
     # Until every session has had its turn.
     warm_up = 0.5 + arguments.sessions * REPETITIONS * veth.CLONES / 250_000
-    with veth.precedence(-20) if arguments.nice else contextlib.nullcontext():
+    with precedence() if arguments.nice else contextlib.nullcontext():
         for contender in found:
             check_translation(contender, source_words)
         loads = [os.getloadavg()[0]]

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What the Python package costs: batches beside `forebay bench`, sweeps by processes, memory over many programs.
 
-    benches/python_package.py [--forebay target/release/forebay] [--only batch,sweep,memory] [--json] [--record FILE.json]
+    benches/python_package.py [--forebay target/release/forebay] [--only batch,sweep,memory] [--nice] [--json] [--record FILE.json]
 
 Run it with the Python that has the release wheel (`make wheel`). What is compared is measured in turns; a ratio is the median of the rounds' ratios.
-`--record` keeps what an earlier record says of parts that are not measured.
+`--record` keeps what an earlier record says of parts that are not measured. With `--nice` (root)
+other programs on this machine wait meanwhile.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import operator
@@ -25,6 +27,7 @@ import numpy as np
 
 import forebay
 from forebay import Batch, Switch, compile, examples, sweep
+from precedence import precedence
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKETS, FRAME_BYTES = 1_000_000, 64
@@ -167,11 +170,26 @@ def machine():
     }
 
 
+def recorded(measure, nice):
+    """What is measured, with what it depends on."""
+    before = os.getloadavg()[0]
+    with precedence() if nice else contextlib.nullcontext():
+        found = measure()
+    return found | {
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "version": forebay.__version__,
+        "machine": machine(),
+        "load_before": round(before, 1),
+        "nice": nice,
+    }
+
+
 def main():
     parts = ("batch", "sweep", "memory")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forebay", type=Path, default=ROOT / "target/release/forebay", help="the executable")
     parser.add_argument("--only", default=",".join(parts), help="parts, with commas between them")
+    parser.add_argument("--nice", action="store_true", help="before other programs on this machine")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--record", type=Path, help="write what was found to this file")
     options = parser.parse_args()
@@ -180,13 +198,7 @@ def main():
     for part in options.only.split(","):
         if part not in measures:
             raise SystemExit(f"there is no part {part!r}; there are {', '.join(parts)}")
-        before = os.getloadavg()[0]
-        found[part] = measures[part]() | {
-            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            "version": forebay.__version__,
-            "machine": machine(),
-            "load_before": round(before, 1),
-        }
+        found[part] = recorded(measures[part], options.nice)
         if not options.json:
             print(part, found[part], flush=True)
     text = json.dumps(found, indent=1) + "\n"

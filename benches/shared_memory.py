@@ -19,6 +19,7 @@ a switch between them. Needs dpdk-testpmd (Debian: dpdk) and two processors.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -30,6 +31,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from precedence import precedence
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "programs/portfwd/portfwd.p4"
@@ -220,18 +223,10 @@ def main():
     parser.add_argument("--record", type=Path, help="add the run to this file, a list in JSON")
     parser.add_argument("--nice", action="store_true", help="before other programs on this machine")
     arguments = parser.parse_args()
-    if arguments.nice:
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
     load = [os.getloadavg()[0]]
     chosen = [name for name in CONTENDERS if name.startswith(arguments.only)]
-    rounds = []
-    for number in range(arguments.rounds):
-        rates = {}
-        for name in chosen:
-            with tempfile.TemporaryDirectory() as folder:
-                rates[name] = CONTENDERS[name](arguments, folder)
-            print(f"round {number + 1}: {name}: {rates[name][0]:,.0f} packets/s", file=sys.stderr)
-        rounds.append(rates)
+    with precedence() if arguments.nice else contextlib.nullcontext():
+        rounds = [one_round(number + 1, chosen, arguments) for number in range(arguments.rounds)]
     load.append(os.getloadavg()[0])
     rows = summary(chosen, rounds)
     record = {"date": f"{datetime.date.today()}", "kernel": platform.release(), "load": [round(one, 1) for one in load]}
@@ -243,6 +238,16 @@ def main():
         print(json.dumps(record))
     else:
         report(rows)
+
+
+def one_round(number, chosen, arguments):
+    """What each contender does in its turn."""
+    rates = {}
+    for name in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            rates[name] = CONTENDERS[name](arguments, folder)
+        print(f"round {number}: {name}: {rates[name][0]:,.0f} packets/s", file=sys.stderr)
+    return rates
 
 
 def summary(chosen, rounds):

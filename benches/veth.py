@@ -30,6 +30,8 @@ import sys
 import time
 from pathlib import Path
 
+from precedence import precedence
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "programs/portfwd/portfwd.p4"
 ENTRIES = ROOT / "programs/portfwd/entries.stf"
@@ -222,27 +224,6 @@ def frame_of(size):
     return bytes.fromhex(DESTINATION.replace(":", "")) + b"\x02\0\0\0\0\x01\x88\xb5" + bytes(size - 4 - 14)
 
 
-@contextlib.contextmanager
-def precedence(niceness):
-    """Puts this process, what it starts, and the kernel's threads for network traffic before others for a while."""
-    threads = [int(comm.parent.name) for comm in Path("/proc").glob("[0-9]*/comm") if is_traffic_thread(comm)]
-    before = {thread: os.getpriority(os.PRIO_PROCESS, thread) for thread in [os.getpid(), *threads]}
-    try:
-        for thread in before:
-            os.setpriority(os.PRIO_PROCESS, thread, niceness)
-        yield
-    finally:
-        for thread, old in before.items():
-            os.setpriority(os.PRIO_PROCESS, thread, old)
-
-
-def is_traffic_thread(comm):
-    try:
-        return comm.read_text().startswith("ksoftirqd/")
-    except OSError:
-        return False
-
-
 def contenders(binary):
     """Those that can be measured here."""
     found = [Forebay(binary, "xdp"), Forebay(binary, "packet"), Bridge(False), Bridge(True)]
@@ -269,7 +250,7 @@ def main():
         sys.exit("this needs root and two processors")
     if not arguments.forebay.exists():
         sys.exit(f"{arguments.forebay} is missing: cargo build --release -p forebay-cli")
-    first = precedence(-20) if arguments.nice else contextlib.nullcontext()
+    first = precedence() if arguments.nice else contextlib.nullcontext()
     with first:
         words = [sys.executable, __file__, "--source", "e0", "--size", arguments.size]
         figures = measure_all(contenders(arguments.forebay), arguments.rounds, arguments.seconds, words)

@@ -7,7 +7,7 @@ Needs root, qemu-system-x86_64, genisoimage, iperf3, ssh.
     h1 10.0.0.1 -- bridge -- TAP -- uplink [forebay@portfwd in the guest] downlink -- TAP -- bridge -- h2 10.0.0.2
                                     management: user-mode network, ssh from the namespace of QEMU
 
-With --vhost a switch on the host ($FOREBAY) stands in the place of each bridge and its TAP device, and is the guest's network card over
+With --vhost a switch on the host ($FOREBAY, or target/release/forebay) stands in the place of each bridge and its TAP device, and is the guest's network card over
 vhost-user.
 """
 
@@ -231,4 +231,5 @@ def test(bed):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
-    sys.exit(main(test, "qemu-system-x86_64", "qemu-img", "genisoimage", "iperf3", "ssh", "ssh-keygen"))
+    switch = [FOREBAY] if "--vhost" in sys.argv else []
+    sys.exit(main(test, "qemu-system-x86_64", "qemu-img", "genisoimage", "iperf3", "ssh", "ssh-keygen", *switch))

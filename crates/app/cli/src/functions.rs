@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const VARIABLE: &str = "FOREBAY_FUNCTIONS";
 
 /// A network function.
+#[derive(Clone)]
 pub struct Function {
     /// The name of its folder.
     pub name: String,
@@ -88,30 +89,37 @@ pub fn all(folder: &Path) -> Result<Vec<Function>> {
 /// # Errors
 /// When there is none; the message names those that there are.
 pub fn find(folder: &Path, name: &str) -> Result<Function> {
-    let mut all = all(folder)?;
-    if let Some(index) = all.iter().position(|function| function.name == name) {
-        return Ok(all.swap_remove(index));
-    }
-    let names: Vec<&str> = all.iter().map(|function| function.name.as_str()).collect();
-    let meant = closest_name(name, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-    Err(anyhow!(
-        "there is no function `{name}`{}\n{} has {}",
-        meant.unwrap_or_default(),
-        folder.display(),
-        names.join(", ")
-    ))
+    named(&[(folder.to_owned(), all(folder)?)], name)
 }
 
 /// The function with this name, or the small program with it in the folder `programs` beside that of the functions.
 ///
 /// # Errors
-/// When there is none; the message names the functions that there are.
+/// When there is none; the message names the functions and programs that there are.
 pub fn find_with_programs(folder: &Path, name: &str) -> Result<Function> {
-    find(folder, name).or_else(|error| {
-        let program = folder.join("../programs").join(name);
-        let program = program.canonicalize().ok().and_then(|program| function(&program));
-        program.ok_or(error)
-    })
+    let functions = (folder.to_owned(), all(folder)?);
+    let programs = folder.join("../programs").canonicalize().ok();
+    let programs = programs.and_then(|programs| Some((programs.clone(), all(&programs).ok()?)));
+    let folders: Vec<(PathBuf, Vec<Function>)> = [Some(functions), programs].into_iter().flatten().collect();
+    named(&folders, name)
+}
+
+/// The first function with this name.
+fn named(folders: &[(PathBuf, Vec<Function>)], name: &str) -> Result<Function> {
+    let functions = || folders.iter().flat_map(|(_, functions)| functions);
+    if let Some(found) = functions().find(|function| function.name == name) {
+        return Ok(found.clone());
+    }
+    let meant = closest_name(name, functions().map(|function| function.name.as_str()));
+    let meant = meant
+        .map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default();
+    let have = folders.iter().map(|(folder, functions)| {
+        let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+        format!("\n{} has {}", folder.display(), names.join(", "))
+    });
+    let have: String = have.collect();
+    Err(anyhow!("there is no function `{name}`{meant}{have}"))
 }
 
 /// The function of a folder, if it is one.

@@ -62,3 +62,21 @@ fn a_function_that_does_not_start_leaves_nothing() {
 fn good(done: &Ran) {
     assert_eq!(done.code, 0, "{}", done.stderr);
 }
+
+#[test]
+fn a_name_that_is_none_is_answered_with_functions_and_programs() {
+    let done = forebay(&["vnf", "up", "portfwdd", "--uplink", "mem:", "--downlink", "mem:"]);
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    for part in ["did you mean `portfwd`?", "nat44", "iot_aggregate"] {
+        assert!(done.stderr.contains(part), "{part}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn without_functions_the_status_says_so() {
+    let folder = folder();
+    let run_dir = folder.path().to_string_lossy().into_owned();
+    let done = forebay(&["vnf", "status", "--run-dir", &run_dir]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, ""), "{}", done.stderr);
+    assert!(done.stderr.contains("no function is up"), "{}", done.stderr);
+}

@@ -1,10 +1,13 @@
 //! Frames of a batch: arrays of NumPy, and what the switch takes and gives.
 
-use forebay_packet::Packet;
-use forebay_switch::{Frames, Left};
+use forebay_packet::{Packet, prefetch};
+use forebay_switch::{Frames, Left, Sink};
 use numpy::{IntoPyArray, PyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// The most bytes of frames that are prefetched for a burst. More would displace the burst itself from the first-level cache.
+const EXPECTED_MAX: usize = 8 << 10;
 
 /// Frames as arrays: bytes, offsets, ports, origins.
 pub(crate) type FrameArrays<'py> = (
@@ -73,10 +76,12 @@ impl<'m> Room<'m> {
             others: Frames::default(),
         })
     }
+}
 
+impl Sink for Room<'_> {
     /// Puts packets behind the others.
     #[inline]
-    pub(crate) fn take(&mut self, left: &Left<'_>) {
+    fn take(&mut self, left: &Left<'_>) {
         let packets = left.packets;
         let frames = self.frames + packets.len();
         let bytes = self.bytes + packets.iter().map(Packet::len).sum::<usize>();
@@ -84,7 +89,7 @@ impl<'m> Room<'m> {
             && frames <= self.ports.len().min(self.origins.len())
             && bytes <= self.data.len();
         if !has_room || !self.others.is_empty() {
-            return self.others.append(left);
+            return self.others.take(left);
         }
         self.ports[self.frames..frames].fill(left.port);
         let origins = &mut self.origins[self.frames..frames];
@@ -98,15 +103,21 @@ impl<'m> Room<'m> {
         }
         (self.frames, self.bytes) = (frames, bytes);
     }
+
+    #[inline]
+    fn expect(&mut self, frames: usize, bytes: usize) {
+        prefetch::to_write(part(self.data, self.bytes, bytes.min(EXPECTED_MAX)));
+        prefetch::to_write(part(self.offsets, self.frames + 1, frames));
+        prefetch::to_write(part(self.ports, self.frames, frames));
+        prefetch::to_write(part(self.origins, self.frames, frames));
+    }
 }
 
-/// Port and bytes of each frame; one port may be that of all. Offsets were checked, but another thread can change the array since: what is out of
-/// the data then is empty.
-pub(crate) fn each<'f>(data: &'f [u8], offsets: &'f [i64], ports: &'f [u32]) -> impl Iterator<Item = (u32, &'f [u8])> {
-    let frame = |ends: &[i64]| data.get(ends[0] as usize..ends[1] as usize).unwrap_or_default();
-    let step = usize::from(ports.len() > 1);
-    let frames = offsets.windows(2).map(frame).enumerate();
-    frames.map(move |(index, frame)| (ports[index * step], frame))
+/// So many elements from a place on, or as many as there are.
+#[inline]
+fn part<T>(elements: &[T], first: usize, count: usize) -> &[T] {
+    let behind = elements.get(first..).unwrap_or_default();
+    &behind[..count.min(behind.len())]
 }
 
 /// That offsets say where each frame is.

@@ -12,7 +12,7 @@ use forebay_pipeline::{
     CloneSession, CounterValue, CrcParameters, Engine, NoTrace, Options, Pipeline, Replica, Tracer,
 };
 use forebay_stf::Observer;
-use forebay_switch::{Config, Counters, Frames, MemorySwitch, SendError};
+use forebay_switch::{Arriving, Config, Counters, Frames, MemorySwitch, SendError};
 use forebay_trace::TracePrinter;
 use num_bigint::BigUint;
 use numpy::PyReadonlyArray1;
@@ -86,11 +86,8 @@ impl Switch {
         frames::check_offsets(data, offsets, ports)?;
         let mut room = Room::new(&mut room)?;
         detached(py, || {
-            let arriving = frames::each(data, offsets, ports);
-            let sent = self
-                .lock()?
-                .switch
-                .send_to(arriving, now_ns, &mut NoTrace, |left| room.take(left));
+            let arriving = Arriving { data, offsets, ports };
+            let sent = self.lock()?.switch.send_to(arriving, now_ns, &mut NoTrace, &mut room);
             sent.map_err(|error| self.refused(error))
         })?;
         let others = (!room.others.is_empty()).then(|| frames::arrays(py, std::mem::take(&mut room.others)));

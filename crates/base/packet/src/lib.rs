@@ -46,6 +46,7 @@ mod packet;
 pub mod pcap;
 mod pool;
 mod port;
+pub mod prefetch;
 mod random;
 mod timer;
 

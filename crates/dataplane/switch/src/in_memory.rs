@@ -10,38 +10,15 @@
 //! caller's memory, and back. After the first bursts, nothing is allocated for a packet.
 
 use crate::counters::add_by_label;
+use crate::frames::{Arriving, Frames, Left, Sink};
 use crate::switch::{Config, Settled, Switch};
-use forebay_packet::{Burst, Packet, Port, PortCounters, PortError, Readiness};
+use forebay_packet::{Burst, Port, PortCounters, PortError, Readiness};
 use forebay_pipeline::{DigestMessage, Pipeline, Tracer};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// After this many polls, packets that still move are assumed to move for ever.
 const MAX_POLLS: u32 = 100_000;
-
-/// Consecutive frames in one buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frames {
-    /// The bytes of all frames.
-    pub data: Vec<u8>,
-    /// Frame `i` is `data[offsets[i]..offsets[i + 1]]`. There is one more offset than frames, as in Arrow's large
-    /// binary arrays.
-    pub offsets: Vec<i64>,
-    /// The port by which each frame left.
-    pub ports: Vec<u32>,
-    /// For each frame, the index of the input frame from which it was made.
-    pub origins: Vec<i64>,
-}
-
-/// Packets that have left a switch together by one port.
-pub struct Left<'a> {
-    /// The port.
-    pub port: u32,
-    /// The packets, in order.
-    pub packets: &'a [Packet],
-    /// The number of the first input packet.
-    first: u64,
-}
 
 /// Why frames cannot be sent through a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,52 +36,6 @@ pub struct MemorySwitch {
     outgoing: Outgoing,
     /// Packets received so far.
     received: u64,
-}
-
-impl Default for Frames {
-    fn default() -> Frames {
-        Frames {
-            data: Vec::new(),
-            offsets: vec![0],
-            ports: Vec::new(),
-            origins: Vec::new(),
-        }
-    }
-}
-
-impl Frames {
-    /// The number of frames.
-    pub fn len(&self) -> usize {
-        self.ports.len()
-    }
-
-    /// Whether there are no frames.
-    pub fn is_empty(&self) -> bool {
-        self.ports.is_empty()
-    }
-
-    /// The bytes of a frame.
-    pub fn frame(&self, index: usize) -> &[u8] {
-        &self.data[self.offsets[index] as usize..self.offsets[index + 1] as usize]
-    }
-
-    /// Appends packets that have left.
-    pub fn append(&mut self, left: &Left<'_>) {
-        for packet in left.packets {
-            self.data.extend_from_slice(packet.data());
-            self.offsets.push(self.data.len() as i64);
-            self.ports.push(left.port);
-            self.origins.push(left.origin(packet));
-        }
-    }
-}
-
-impl Left<'_> {
-    /// The index of the input frame from which a packet was made; negative for an input frame of an earlier call.
-    #[inline]
-    pub fn origin(&self, packet: &Packet) -> i64 {
-        packet.id as i64 - self.first as i64
-    }
 }
 
 impl MemorySwitch {
@@ -137,46 +68,50 @@ impl MemorySwitch {
         now_ns: u64,
         tracer: &mut T,
     ) -> Result<Frames, SendError> {
+        let (mut data, mut offsets, mut ports) = (Vec::new(), vec![0], Vec::new());
+        for (port, frame) in frames {
+            data.extend_from_slice(frame);
+            offsets.push(data.len() as i64);
+            ports.push(port);
+        }
+        let arriving = Arriving {
+            data: &data,
+            offsets: &offsets,
+            ports: &ports,
+        };
         let mut left = Frames::default();
-        self.send_to(frames, now_ns, tracer, |packets| left.append(packets))?;
+        self.send_to(arriving, now_ns, tracer, &mut left)?;
         Ok(left)
     }
 
-    /// Does the same for a caller that has its own memory for the output: `take` is called with the packets of each
-    /// burst.
+    /// Does the same for a caller that has its own memory for both: `sink` is given the packets of each burst.
     ///
     /// # Errors
-    /// The errors of [`MemorySwitch::send`]. What left before was passed to `take`.
-    pub fn send_to<'f, T: Tracer>(
+    /// The errors of [`MemorySwitch::send`]. What left before was given to the sink.
+    pub fn send_to<T: Tracer>(
         &mut self,
-        frames: impl IntoIterator<Item = (u32, &'f [u8])>,
+        arriving: Arriving<'_>,
         now_ns: u64,
         tracer: &mut T,
-        mut take: impl FnMut(&Left<'_>),
+        sink: &mut impl Sink,
     ) -> Result<(), SendError> {
-        let first = self.received;
-        let mut frames = frames.into_iter();
-        let mut next = frames.next();
-        while let Some((port, _)) = next {
+        let (first, burst_max) = (self.received, self.switch.config.burst.max(1));
+        let mut next = 0;
+        while let Some((port, frames)) = arriving.run(next, burst_max) {
             if !self.ports.contains(&port) {
                 return Err(SendError::NoPort(port));
             }
+            next = frames.end;
             let fill = &mut |burst: &mut Burst| {
-                while let Some((by, frame)) = next
-                    && by == port
-                    && let Some(packet) = burst.allocate()
-                {
-                    packet.set_data(frame);
-                    packet.timestamp_ns = now_ns;
-                    next = frames.next();
-                }
+                let bytes = arriving.put(frames.clone(), burst, now_ns);
+                sink.expect(frames.len(), bytes);
             };
             self.switch.poll_with(port, fill, now_ns, tracer);
             if !self.switch.is_empty() {
                 self.settle(now_ns, tracer)?;
             }
             self.received = self.switch.counters().received;
-            self.outgoing.give(first, &mut take);
+            self.outgoing.give(first, sink);
         }
         Ok(())
     }
@@ -249,12 +184,12 @@ impl Outgoing {
     }
 
     /// Passes everything on, and empties the list. The packet with the number `first` has the origin 0.
-    fn give(&self, first: u64, take: &mut impl FnMut(&Left<'_>)) {
+    fn give(&self, first: u64, sink: &mut impl Sink) {
         let mut bursts = self.lock();
         for (port, burst) in &bursts.left {
             let packets = burst.as_slice();
             let port = *port;
-            take(&Left { port, packets, first });
+            sink.take(&Left { port, packets, first });
         }
         bursts.clear();
     }

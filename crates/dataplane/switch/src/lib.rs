@@ -28,6 +28,7 @@
 mod counters;
 mod delay;
 mod fast_path;
+mod frames;
 mod in_memory;
 mod lanes;
 mod passes;
@@ -40,7 +41,8 @@ mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
 pub use delay::DelayClock;
-pub use in_memory::{Frames, Left, MemorySwitch, SendError};
+pub use frames::{Arriving, Frames, Left, Sink};
+pub use in_memory::{MemorySwitch, SendError};
 pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
 pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};

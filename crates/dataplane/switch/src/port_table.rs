@@ -148,9 +148,7 @@ impl PortTable {
         let place = self.place(number)?;
         let slot = &mut self.slots[place];
         if slot.reads_ids {
-            for (copies, tag) in burst.as_mut_slice().chunks_mut(each).zip(first_tag..) {
-                copies.iter_mut().for_each(|copy| copy.id = tag);
-            }
+            tag(burst.as_mut_slice(), first_tag, each);
         }
         let before = slot.flush(now_ns, &mut self.failures);
         Some(before + slot.transmit(burst, now_ns, &mut self.failures))
@@ -258,6 +256,20 @@ impl PortTable {
                 slot.fail(error, &mut self.failures);
             }
         }
+    }
+}
+
+/// Gives packets tags; `each` consecutive ones get the same.
+#[inline]
+fn tag(packets: &mut [Packet], first_tag: u64, each: usize) {
+    if each == 1 {
+        return packets
+            .iter_mut()
+            .zip(first_tag..)
+            .for_each(|(packet, tag)| packet.id = tag);
+    }
+    for (copies, tag) in packets.chunks_mut(each).zip(first_tag..) {
+        copies.iter_mut().for_each(|copy| copy.id = tag);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::vnf::measure::{Size, Template};
 use crate::vnf::{Instance, RunFolder, Start};
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use forebay_tester::search::LimitedBy;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -183,6 +184,8 @@ fn status(show: &Show) -> Result<Status> {
             json
         };
         output::print_json(&Value::Array(described.iter().map(json).collect()))?;
+    } else if described.is_empty() {
+        output::info("no function is up");
     } else {
         let lines = described
             .iter()
@@ -258,6 +261,8 @@ fn measured(measure: &Measure) -> Result<Status> {
     if measure.json {
         let sizes: Vec<Value> = sizes.iter().map(Size::json).collect();
         output::print_json(&json!({ "function": measure.function, "sizes": sizes }))?;
+    } else {
+        output::print(&remarks(&sizes))?;
     }
     let all_pass = sizes.iter().all(|size| size.pps.is_some());
     Ok(if all_pass { Status::Good } else { Status::Bad })
@@ -270,7 +275,7 @@ fn row(size: &Size) -> String {
     let rate = size.pps.map_or("none".to_owned(), |pps| format!("{pps:.0}"));
     let bits = size.mbps().map_or(String::new(), |mbps| format!("{mbps:.1}"));
     let latency = |latency: Option<(f64, f64)>| {
-        latency.map_or((String::new(), String::new()), |(half, most)| {
+        latency.map_or(("-".to_owned(), "-".to_owned()), |(half, most)| {
             (duration(half), duration(most))
         })
     };
@@ -278,11 +283,73 @@ fn row(size: &Size) -> String {
     format!(
         "{:>5} {rate:>9} {bits:>8}  {:<11} {idle:>18} {idle_most:>9} {loaded:>18} {loaded_most:>9}{}\n",
         size.bytes,
-        size.limited_by,
+        limit(size.limited_by),
         size.confirmed.remark()
     )
 }
 
+/// A word for the column of what limits.
+fn limit(limited_by: LimitedBy) -> &'static str {
+    match limited_by {
+        LimitedBy::Device => "device",
+        LimitedBy::Tester => "tester",
+        LimitedBy::HighestLoad => "highest",
+        LimitedBy::LeastLoad => "least",
+    }
+}
+
+/// What the words of that column mean where the device is not the limit, a line for each that occurs.
+fn remarks(sizes: &[Size]) -> String {
+    let meanings = [
+        (
+            LimitedBy::Tester,
+            "this machine did not send more frames in time, for example because of other work; the function may carry more",
+        ),
+        (
+            LimitedBy::HighestLoad,
+            "the highest rate of the search passes; the function may carry more",
+        ),
+        (LimitedBy::LeastLoad, "even the least rate of the search does not pass"),
+    ];
+    let occurs = |limit: LimitedBy| sizes.iter().any(|size| size.limited_by == limit);
+    let occurring = meanings.iter().filter(|(limited_by, _)| occurs(*limited_by));
+    let lines = occurring.map(|(limited_by, meaning)| format!("{}: {meaning}\n", limit(*limited_by)));
+    lines.collect()
+}
+
 fn duration(nanoseconds: f64) -> String {
     format!("{:.1?}", Duration::from_nanos(nanoseconds as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(limited_by: LimitedBy) -> Size {
+        Size {
+            bytes: 64,
+            pps: None,
+            limited_by,
+            confirmed: Default::default(),
+            idle_ns: None,
+            loaded_ns: Some((1_500.0, 2e6)),
+        }
+    }
+
+    #[test]
+    fn times_that_were_not_measured_are_dashes() {
+        let row = row(&size(LimitedBy::Tester));
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(words, ["64", "none", "tester", "-", "-", "1.5µs", "2.0ms"]);
+    }
+
+    #[test]
+    fn limits_that_are_not_the_device_are_explained_once() {
+        use LimitedBy::*;
+        assert_eq!(remarks(&[size(Device)]), "");
+        let all = [Tester, Device, Tester, LeastLoad].map(size);
+        let lines: Vec<String> = remarks(&all).lines().map(str::to_owned).collect();
+        let words: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
+        assert_eq!(words, ["tester", "least"]);
+    }
 }

@@ -8,7 +8,7 @@ use crate::files;
 use anyhow::{Result, anyhow};
 use forebay_files::Folder;
 use forebay_tester::results::Results;
-use forebay_tester::search::Confirmed;
+use forebay_tester::search::{Confirmed, LimitedBy};
 use forebay_tester::{Overrides, Progress, Session, Test};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -31,11 +31,11 @@ pub struct Size {
     pub bytes: u32,
     /// The rate that passes, in frames a second; none when no rate does.
     pub pps: Option<f64>,
-    /// What keeps it from being higher, as the tester's results say: the device, or the tester itself.
-    pub limited_by: String,
+    /// What keeps it from being higher.
+    pub limited_by: LimitedBy,
     /// Whether the rate held when it was offered again, and how many did not.
     pub confirmed: Confirmed,
-    /// One-way latency with hardly any load: median, 99th percentile, in nanoseconds.
+    /// One-way latency with hardly any load: median, 99th percentile, in nanoseconds; none when no frame has one.
     pub idle_ns: Option<(f64, f64)>,
     /// The same at nine tenths of the rate that passes.
     pub loaded_ns: Option<(f64, f64)>,
@@ -96,10 +96,7 @@ impl<'a> Template<'a> {
         Ok(Size {
             bytes,
             pps,
-            limited_by: serde_json::to_value(found.limited_by)?
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            limited_by: found.limited_by,
             confirmed: found.confirmed.unwrap_or_default(),
             idle_ns,
             loaded_ns,
@@ -137,10 +134,11 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
         .replace("${PPS}", &format!("{pps:.1}"))
 }
 
-/// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds.
+/// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds. `None` when no frame has a latency: none
+/// came, or the machine paused during each of them.
 fn latency(results: &Results) -> Option<(f64, f64)> {
     let latency = &results.trials.first()?.streams.first()?.paths.first()?.latency;
-    Some((latency.p50_ns as f64, latency.p99_ns as f64))
+    (latency.count > 0).then_some((latency.p50_ns as f64, latency.p99_ns as f64))
 }
 
 #[cfg(test)]
@@ -160,7 +158,7 @@ mod tests {
         let size = Size {
             bytes: 1448,
             pps: Some(70_000.0),
-            limited_by: "device".to_owned(),
+            limited_by: LimitedBy::Device,
             confirmed: Confirmed::default(),
             idle_ns: None,
             loaded_ns: None,

@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
+use forebay_packet::prefetch;
 use libc::c_void;
 
 use super::check;
@@ -200,29 +201,18 @@ impl SharedMemory {
     /// Asks the memory system for the line at `at`, if there is one. A hint.
     #[inline]
     pub(crate) fn prefetch(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
         if self.contains(at, 1) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch of any address is allowed, and this one is valid.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.pointer(at, 1).cast()) };
+            prefetch::line_to_read(self.pointer(at, 1));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = at;
     }
 
     /// As [`SharedMemory::prefetch`] for a line that is written next: another processor's cache gives it up at once, not only when the first
     /// store asks for it again.
     #[inline]
     pub(crate) fn prefetch_to_write(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
         if self.contains(at, 1) {
-            // SAFETY: a prefetch changes nothing but caches; processors that do not have this one pass over it.
-            unsafe {
-                std::arch::asm!("prefetchw [{}]", in(reg) self.pointer(at, 1), options(nostack, preserves_flags))
-            };
+            prefetch::line_to_write(self.pointer(at, 1));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = at;
     }
 
     /// Copies bytes in.

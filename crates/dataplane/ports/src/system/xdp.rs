@@ -14,6 +14,7 @@ use std::mem::{size_of, size_of_val, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
 
+use forebay_packet::prefetch;
 use libc::{c_int, c_void, off_t, socklen_t, xdp_desc, xdp_mmap_offsets, xdp_statistics, xdp_umem_reg};
 
 use super::mapping::Mapping;
@@ -207,7 +208,7 @@ impl XdpSocket {
         for index in 0..whole {
             let entry = self.receive.peek(index);
             if let Some(next) = (index + 1 < whole).then(|| self.receive.peek(index + 1)) {
-                prefetch(self.memory.start().wrapping_add(next.addr as usize));
+                prefetch::line_to_read(self.memory.start().wrapping_add(next.addr as usize));
             }
             take(self.frame(entry.addr, entry.len as usize), first);
             first = entry.options & libc::XDP_PKT_CONTD == 0;
@@ -368,18 +369,6 @@ fn is_temporary(error: &io::Error) -> bool {
         error.raw_os_error(),
         Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR | libc::ENOMEM)
     )
-}
-
-/// Begins to load what will be read next: another processor has written it.
-#[inline]
-fn prefetch(pointer: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; it never faults, whatever the address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(pointer.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = pointer;
 }
 
 fn register_memory(socket: BorrowedFd<'_>, memory: &Mapping, frame_bytes: usize) -> io::Result<()> {
