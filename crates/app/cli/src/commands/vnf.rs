@@ -295,6 +295,8 @@ fn limit(limited_by: LimitedBy) -> &'static str {
         LimitedBy::Tester => "tester",
         LimitedBy::HighestLoad => "highest",
         LimitedBy::LeastLoad => "least",
+        LimitedBy::LineRate => "line rate",
+        LimitedBy::Time => "time",
     }
 }
 
@@ -310,6 +312,11 @@ fn remarks(sizes: &[Size]) -> String {
             "the highest rate of the search passes; the function may carry more",
         ),
         (LimitedBy::LeastLoad, "even the least rate of the search does not pass"),
+        (LimitedBy::LineRate, "the port carries no more; the function may"),
+        (
+            LimitedBy::Time,
+            "the time for the search was over before a rate was known to pass",
+        ),
     ];
     let occurs = |limit: LimitedBy| sizes.iter().any(|size| size.limited_by == limit);
     let occurring = meanings.iter().filter(|(limited_by, _)| occurs(*limited_by));
