@@ -1,4 +1,4 @@
-// More statements on all ways through the parser together than are compiled.
+// More statements on all paths through the parser together than are compiled.
 
 #include <v1model.p4>
 
@@ -24,7 +24,7 @@ struct meta_t {}
 parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
                   inout standard_metadata_t standard_metadata) {
     state start {
-        packet.extract(hdr.input); // some: program too large for the fast path: more than 6000 statements on 1 of 3 ways through the parser; others are compiled when packets take them
+        packet.extract(hdr.input); // some: program too large for the fast path: more than 6500 statements on 1 of 3 paths through the parser; others are compiled when packets take them
         transition select(hdr.input.a) {
             1: take_first;
             2: take_second;
