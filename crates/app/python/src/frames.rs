@@ -113,7 +113,7 @@ impl Sink for Room<'_> {
     }
 }
 
-/// So many elements from a place on, or as many as there are.
+/// The elements from a place on, at most this many.
 #[inline]
 fn part<T>(elements: &[T], first: usize, count: usize) -> &[T] {
     let behind = elements.get(first..).unwrap_or_default();

@@ -47,8 +47,8 @@ pub trait Sink {
     /// Takes packets that have left. They are given up afterwards.
     fn take(&mut self, left: &Left<'_>);
 
-    /// So many frames with so many bytes together are about to pass the switch. A hint to prefetch the memory that [`Sink::take`] will
-    /// write: as many leave as a rule.
+    /// Announces frames that are about to pass the switch, by their number and their total bytes. About as many leave, so this is
+    /// a hint to prefetch the memory that [`Sink::take`] will write.
     #[inline]
     fn expect(&mut self, _frames: usize, _bytes: usize) {}
 }

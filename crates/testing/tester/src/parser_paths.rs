@@ -26,7 +26,7 @@ const TRIES: usize = 32;
 /// Polls in which a frame passes a program.
 const POLLS: u32 = 64;
 
-/// Frames of this length, so many for each path through the parser of the program.
+/// Frames of this length: the same number for each path through the program's parser.
 ///
 /// # Errors
 /// When the program has no parser that accepts such frames, in words.

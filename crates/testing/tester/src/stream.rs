@@ -75,7 +75,7 @@ impl Stream {
         self.mean_of(wire_bits)
     }
 
-    /// The mean over its frames of what a frame of so many bytes takes.
+    /// The mean over its frames of a function of their length in bytes.
     pub(crate) fn mean_of(&self, of: impl Fn(usize) -> f64) -> f64 {
         let templates = self.frames.templates();
         let sum: f64 = templates.iter().map(|frame| of(frame.len())).sum();

@@ -22,7 +22,7 @@ fn portfwd(traffic: &str) -> String {
 fn a_port_carries_line_rate_and_no_more() {
     let found = simulate(&portfwd("pps = \"max\""));
     let stream = &found.trials[0].streams[0];
-    // Tofino takes at most one packet in a cycle of each pipeline, so frames of 60 bytes arrive at line rate and are lost behind it.
+    // Tofino takes at most one packet in a cycle of each pipeline, so when frames of 60 bytes arrive at line rate, some are lost in the chip.
     assert!((99.0..100.05).contains(&stream.sent_gbps), "{}", stream.sent_gbps);
     let found = simulate(&portfwd("gbps = 100").replace("bytes = 60", "bytes = 1514"));
     let stream = &found.trials[0].streams[0];

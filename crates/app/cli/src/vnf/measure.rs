@@ -35,7 +35,7 @@ pub struct Size {
     pub limited_by: LimitedBy,
     /// Whether the rate held when it was offered again, and how many did not.
     pub confirmed: Confirmed,
-    /// One-way latency with hardly any load: median, 99th percentile, in nanoseconds; none when no frame has one.
+    /// One-way latency at a very low load: median and 99th percentile, in nanoseconds; `None` when no frame has one.
     pub idle_ns: Option<(f64, f64)>,
     /// The same at nine tenths of the rate that passes.
     pub loaded_ns: Option<(f64, f64)>,

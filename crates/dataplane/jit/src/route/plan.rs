@@ -39,7 +39,7 @@ pub(super) const LEAVES_MAX: usize = 64;
 /// counted before jump threading, which leaves out some and copies others.
 pub(super) const STATEMENTS_MAX: usize = 6_500;
 
-/// The most statements of one copy. Specialised code of more is hardly faster than general code, and takes many seconds to compile.
+/// The most statements of one copy. Beyond it, specialised code takes many seconds to compile and is hardly faster than general code.
 pub(super) const PATH_STATEMENTS_MAX: usize = 18_000;
 
 /// The most blocks that jump threading may make in all copies of the controls together, and the most statements.
