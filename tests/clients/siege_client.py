@@ -44,14 +44,16 @@ SO_TIMESTAMPNS = 35
 # The first of addresses, all of which have six bytes, and one that stands for all.
 FIRST = 2 << 40
 PLACE = 0x02_FE_DC_BA_98_76
+# Between the first numbers of the frames of two steps.
+NUMBERS_OF_A_STEP = 1_000_000
 TO = bytes.fromhex("020000000002")
 # A program that sends 60-byte frames through the socket that it is given, 500 a second, each with the time of its sending and its
-# number.
+# number, of which the first is given.
 SENDER = """
 import itertools, socket, sys, time
 near = socket.socket(fileno=int(sys.argv[1]))
 header = bytes.fromhex(sys.argv[2])
-for number in itertools.count():
+for number in itertools.count(int(sys.argv[3])):
     near.send((header[:14] + time.time_ns().to_bytes(8, "big") + number.to_bytes(4, "big")).ljust(60, bytes(1)))
     time.sleep(0.002)
 """
@@ -100,13 +102,15 @@ class Client:
 class Watch:
     """What others see meanwhile: answers, memory, packets."""
 
-    def __init__(self, switch):
-        self.switch, self.is_over = switch, False
+    def __init__(self, switch, first_number):
+        self.switch, self.is_over, self.is_sent = switch, False, False
         self.answers, self.memory_mb, self.delays, self.numbers = [], 0, [], []
-        self.threads = [threading.Thread(target=each) for each in (self.ask, self.measure, self.send, self.receive)]
+        self.first_number = first_number
+        self.threads = [threading.Thread(target=each) for each in (self.ask, self.measure, self.send)]
+        self.receiver = threading.Thread(target=self.receive)
 
     def __enter__(self):
-        for thread in self.threads:
+        for thread in (self.receiver, *self.threads):
             thread.start()
         time.sleep(0.5)
         return self
@@ -116,6 +120,8 @@ class Watch:
         self.is_over = True
         for thread in self.threads:
             thread.join()
+        self.is_sent = True
+        self.receiver.join()
 
     def ask(self):
         client = Client()
@@ -135,7 +141,8 @@ class Watch:
         """From a process of its own: in this one, sending would wait whenever another thread works."""
         near = self.switch.wires[1].socket.fileno()
         frame = ethernet(int.from_bytes(TO, "big"), 0x02_00_00_00_00_01)
-        sender = subprocess.Popen([sys.executable, "-c", SENDER, str(near), frame.hex()], pass_fds=[near])
+        words = [sys.executable, "-c", SENDER, str(near), frame.hex(), str(self.first_number)]
+        sender = subprocess.Popen(words, pass_fds=[near])
         while not self.is_over:
             time.sleep(0.05)
         sender.terminate()
@@ -143,23 +150,26 @@ class Watch:
 
     def receive(self):
         """When packets were sent, which they carry, and when they arrived: the kernel's time, so that pauses of this program do not
-        matter."""
+        matter. Ends when the sender has and no packet comes any more."""
         far = self.switch.wires[2].socket
         far.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         far.settimeout(0.2)
-        while not self.is_over:
+        while True:
             try:
                 frame, control, _, (_, _, kind, *_) = far.recvmsg(2048, 64)
             except TimeoutError:
+                if self.is_sent:
+                    return
                 continue
-            if kind == socket.PACKET_OUTGOING:
+            number = int.from_bytes(frame[22:26], "big")
+            if kind == socket.PACKET_OUTGOING or not 0 <= number - self.first_number < NUMBERS_OF_A_STEP:
                 continue
-            for level, number, data in control:
-                if (level, number) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+            for level, option, data in control:
+                if (level, option) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                     seconds, nanoseconds = struct.unpack("qq", data)
                     arrived = seconds * 10**9 + nanoseconds
                     self.delays.append((arrived - int.from_bytes(frame[14:22], "big")) / 1e6)
-                    self.numbers.append(int.from_bytes(frame[22:26], "big"))
+                    self.numbers.append(number)
 
     def result(self):
         answers = sorted(self.answers)
@@ -170,7 +180,7 @@ class Watch:
             "answer_longest_ms": round(answers[-1], 2),
             "memory_mb": self.memory_mb,
             "packets": len(self.delays),
-            "packets_lost": max(self.numbers, default=-1) + 1 - len(self.numbers),
+            "packets_lost": max(self.numbers, default=self.first_number - 1) + 1 - self.first_number - len(self.numbers),
             "packet_longest_ms": round(max(self.delays, default=0), 2),
         }
 
@@ -217,7 +227,7 @@ class Siege:
     def step(self, name, attack):
         print(f"{name}: {attack.__doc__}", flush=True)
         began = time.monotonic()
-        with Watch(self.switch) as watch:
+        with Watch(self.switch, len(self.results) * NUMBERS_OF_A_STEP) as watch:
             told = attack()
         result = watch.result()
         result["seconds"] = round(time.monotonic() - began - 1, 1)
@@ -226,6 +236,7 @@ class Siege:
         self.results[name] = result
         expect(self.switch.process.poll() is None, "the switch runs")
         expect(result["memory_mb"] < MEMORY_MAX_MB, f"its memory stays below {MEMORY_MAX_MB} MB")
+        expect(result["packets"] > 0 and result["packets_lost"] == 0, "no packet is lost")
         if FULL:
             slow, delay = result["answer_99_of_100_ms"], result["packet_longest_ms"]
             print(f"  {'ok' if slow <= ANSWER_MAX_MS else 'SLOW'}: 99 of 100 answers within {slow} ms", flush=True)
