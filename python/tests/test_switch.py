@@ -250,6 +250,25 @@ def test_batches_are_what_packets_one_by_one_are() -> None:
     assert alone.books == together.books
 
 
+def test_memory_of_results_is_used_again_when_nothing_refers_to_it() -> None:
+    switch = Switch(REFLECTOR, ports=1)
+    matrices = [np.full((100, 64), value, dtype=np.uint8) for value in range(8)]
+    kept = [switch.send_batch(Batch.of_matrix(matrix)) for matrix in matrices[:4]]
+    cut = kept[3].data[64:128]
+    kept = kept[:3]
+    # Three results and a row of the fourth: nothing may be written into them.
+    more = [switch.send_batch(Batch.of_matrix(matrix)) for matrix in matrices[4:]]
+    for left, matrix in zip([*kept, *more], [*matrices[:3], *matrices[4:]], strict=True):
+        assert np.array_equal(left.matrix(), matrix)
+    assert (cut == 3).all()
+    places = set()
+    for matrix in matrices:
+        left = switch.send_batch(Batch.of_matrix(matrix))
+        assert np.array_equal(left.matrix(), matrix)
+        places.add(left.data.__array_interface__["data"][0])
+    assert len(places) <= 4
+
+
 def test_batches_of_every_form() -> None:
     switch = Switch(REFLECTOR, ports=3)
     assert len(switch.send_batch([])) == 0

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from forebay import _native
 from forebay._batch import Batch, Packet, arrival_ports, octets
 from forebay._program import Program, compile
+from forebay._result_memory import ResultMemory
 from forebay._state import ActionProfileArray, CounterArray, MeterArray, RegisterArray, Table
 
 __all__ = ["Books", "Digest", "Switch", "Trace"]
@@ -124,6 +125,7 @@ class Switch:
         """Numbers of the ports."""
         interpreted = engine == "interp"
         self._native = _native.Switch(self.program._native, list(self.ports), interpreted, seed, memory_limit_bytes)
+        self._result_memory = ResultMemory()
         self._now_ns = 0
 
     # Packets
@@ -157,8 +159,8 @@ class Switch:
             Where they arrive: one port for all, or an array of shape `(n,)`. Of a batch its own ports if nothing is said.
         out
             Memory for what leaves: `Batch.room`, or an earlier result that is no longer needed. It is overwritten, and the result is a view of its
-            beginning. If there is not enough room, the result is in new memory. A loop over many large batches saves the time
-            in which the system gives memory.
+            beginning. If there is not enough room, the result is in new memory. Without `out` the memory of the last two results is used
+            again once nothing refers to them any more; only a loop that keeps results has new memory for each.
 
         Raises
         ------
@@ -187,13 +189,20 @@ class Switch:
             np.ascontiguousarray(batch.offsets),
             np.ascontiguousarray(batch.ports) if ports is None else arrival_ports(ports, count),
         )
-        room = _new_room(count, arrays[0].size) if out is None else _writable(out, arrays)
+        room = self._room(count, arrays[0].size) if out is None else _writable(out, arrays)
         self._now_ns += _PACKET_NS
         left, octets, others = self._native.send(
             *arrays, self._now_ns, (room.data, room.offsets, room.ports, room.origins)
         )
         result = Batch(room.data[:octets], room.offsets[: left + 1], room.ports[:left], room.origins[:left])
+        if out is None:
+            self._result_memory.keep(room)
         return result if others is None else result._followed_by(Batch(*others))
+
+    def _room(self, packets: int, octets: int) -> Batch:
+        """Memory for what leaves of a batch, with room for a tunnel's headers. What is not used stays without pages."""
+        count = max(packets, 0)
+        return self._result_memory.take(count, octets + _ADDED_OCTETS * count)
 
     def trace(self, packet: SupportsBytes, port: int = 0) -> Trace:
         """Lets a packet arrive, and says what the program does with it, step by step. Registers and counters change as by `send`.
@@ -308,11 +317,6 @@ class Switch:
 
     def __repr__(self) -> str:
         return f"<Switch of {self.program!r}, {len(self.ports)} ports>"
-
-
-def _new_room(packets: int, octets: int) -> Batch:
-    """New memory for what leaves of a batch, with room for a tunnel's headers. What is not used stays without pages."""
-    return Batch._memory(max(packets, 0), octets + _ADDED_OCTETS * max(packets, 0))
 
 
 def _writable(out: Batch, arrays: tuple[NDArray[Any], ...]) -> Batch:
