@@ -70,6 +70,11 @@ impl<'a> Cursor<'a> {
             .ok_or_else(|| self.error(format!("the attribute `{name}` is missing")))
     }
 
+    /// Whether it is an object without attributes.
+    pub fn is_empty_object(&self) -> bool {
+        self.value.as_object().is_some_and(|object| object.is_empty())
+    }
+
     /// The elements of an array.
     pub fn items(&self) -> Result<Vec<Cursor<'a>>> {
         let Value::Array(values) = self.value else {

@@ -7,7 +7,8 @@
 //! then macros have been expanded.
 //!
 //! A backslash at the end of a line joins the line to the next one, also in the middle of a token (§6.2): the token's text
-//! is without the two characters, its span has them.
+//! is without the two characters, its span has them. Blanks may stand between the two, as GNU's preprocessor, which p4c runs,
+//! has it.
 
 use crate::ast::{IntLiteral, Signedness};
 use crate::source::{FileId, Span};
@@ -154,7 +155,7 @@ impl Lexer<'_> {
         let mut from = 0;
         while let Some(newline) = rest[from..].find('\n') {
             let end = from + newline;
-            if !rest[..end].trim_end_matches('\r').ends_with('\\') {
+            if !rest[..end].trim_end_matches(BLANKS).ends_with('\\') {
                 return end;
             }
             from = end + 1;
@@ -200,7 +201,7 @@ impl Lexer<'_> {
         }
         let joined: String = text
             .chars()
-            .filter(|letter| !matches!(letter, '\\' | '\r' | '\n'))
+            .filter(|letter| !matches!(letter, '\\' | '\n') && !BLANKS.contains(letter))
             .collect();
         self.interner.intern(&joined)
     }
@@ -265,11 +266,14 @@ fn run_length(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
+/// What may stand between a backslash and the end of the line that it joins to the next one.
+pub(crate) const BLANKS: [char; 3] = [' ', '\t', '\r'];
+
 /// The length of the backslash and the end of a line with which the text begins: zero, if it does not.
 fn splice_length(text: &str) -> usize {
-    match text.as_bytes() {
-        [b'\\', b'\n', ..] => 2,
-        [b'\\', b'\r', b'\n', ..] => 3,
+    let behind = text.strip_prefix('\\').unwrap_or_default();
+    match behind.trim_start_matches(BLANKS) {
+        end if end.starts_with('\n') => text.len() - end.len() + 1,
         _ => 0,
     }
 }
@@ -355,22 +359,23 @@ pub fn unescape(literal: &str) -> String {
     let inner = literal.strip_prefix('"').unwrap_or(literal);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
     let mut out = String::with_capacity(inner.len());
-    let mut characters = inner.chars();
-    while let Some(character) = characters.next() {
-        if character != '\\' {
-            out.push(character);
-            continue;
-        }
-        match characters.next() {
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('\n') => {}
-            Some(escaped @ ('"' | '\\')) => out.push(escaped),
-            Some(other) => out.extend(['\\', other]),
-            None => out.push('\\'),
-        }
+    let mut rest = inner;
+    while let Some(backslash) = rest.find('\\') {
+        out.push_str(&rest[..backslash]);
+        rest = &rest[backslash..];
+        let joined = splice_length(rest);
+        let (replacement, length) = match rest[1..].chars().next() {
+            _ if joined > 0 => ("", joined),
+            Some('n') => ("\n", 2),
+            Some('t') => ("\t", 2),
+            Some('"') => ("\"", 2),
+            Some('\\') => ("\\", 2),
+            _ => ("\\", 1),
+        };
+        out.push_str(replacement);
+        rest = &rest[length..];
     }
-    out
+    out + rest
 }
 
 #[cfg(test)]
@@ -424,7 +429,7 @@ mod tests {
         let mut interner = Interner::default();
         let tokens = tokenize(
             FileId(0),
-            "LONG_\\\nNAME 8w\\\r\n1\\\n\\\n6 a &\\\n&& b\\\n c",
+            "LONG_\\\nNAME 8w\\\r\n1\\\n\\\n6 a &\\ \t\n&& b\\ \n c // \\ \n still",
             &mut interner,
         );
         let texts: Vec<&str> = tokens.iter().map(|token| token.spelling(&interner)).collect();

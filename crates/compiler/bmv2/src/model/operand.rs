@@ -170,6 +170,8 @@ impl Operand {
                 true => expression(&value)?,
                 false => Operand::read(&value)?,
             },
+            // p4c writes an empty object for the parameters of a `log_msg` without any.
+            "parameters_vector" if value.is_empty_object() => Operand::Vector(Vec::new()),
             "parameters_vector" | "field_list" => {
                 Operand::Vector(value.items()?.iter().map(Operand::read).collect::<Result<_>>()?)
             }

@@ -10,7 +10,7 @@
 use super::Preprocessor;
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{tokenize_from, tokenize_window};
+use crate::lexer::{BLANKS, tokenize_from, tokenize_window};
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Preprocessor<'_> {
         }
         let mut lines = self.interner.text(token.text).split('\n');
         lines.next_back();
-        lines.any(|line| !line.trim_end_matches('\r').ends_with('\\'))
+        lines.any(|line| !line.trim_end_matches(BLANKS).ends_with('\\'))
     }
 
     /// Carries out the directives in a string, and replaces the macros.

@@ -163,6 +163,7 @@ fn lines_are_joined_before_they_are_read() {
         expand("#define LONG_\\\nNAME \\\n 8w\\\n3\nLONG_NAME LONG\\\n_NAME"),
         "8w3 8w3"
     );
+    assert_eq!(expand("#define A \\ \t\n 1 \\\t\r\n + 2\nA"), "1 + 2");
 }
 
 #[test]

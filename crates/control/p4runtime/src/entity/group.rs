@@ -85,9 +85,11 @@ fn check(change: &Change<'_, '_>, profile: &ProfileSchema, group: &ActionProfile
         )))
     };
     let (limit, size) = (profile.max_group_size, group.max_size);
-    if size < 0 || (limit > 0 && !(1..=limit).contains(&size)) {
+    if size < 0 || (limit > 0 && size > limit) {
         return invalid(format!("has max_size {size}; it must be from 1 to {limit}"));
     }
+    // Clients that set no size mean the largest.
+    let size = if size == 0 { limit } else { size };
     for (index, member) in group.members.iter().enumerate() {
         if group.members[..index]
             .iter()

@@ -151,7 +151,12 @@ fn candidates(replica: &Replica, ports: NamedPorts<'_>, what: &str) -> Result<Ve
     let own = match &replica.port_kind {
         Some(PortKind::Port(port)) => ports.0.read(ports.1, port, what)?,
         Some(PortKind::EgressPort(port)) => ports.0.check((*port).into(), what)?,
-        None => return Err(Error::invalid(format!("{what}: a replica has no port"))),
+        // Before 1.4 a replica's port was a number of its own, of which 0 is not sent.
+        None => {
+            return Err(Error::invalid(format!(
+                "{what}: a replica has no port; a controller of P4Runtime before 1.4 that means port 0 cannot say so: use other ports"
+            )));
+        }
     };
     let mut candidates = vec![(own, instance(replica.instance, what)?)];
     for backup in &replica.backup_replicas {

@@ -47,11 +47,7 @@ fn with_members(profile: &str) -> Switch {
 #[test]
 fn the_size_of_a_group_is_limited() {
     let mut switch = with_members(LIMITED.1);
-    for (size, message) in [
-        ("", "max_size 0"),
-        ("max_size: 4", "from 1 to 3"),
-        ("max_size: -1", "from 1 to 3"),
-    ] {
+    for (size, message) in [("max_size: 4", "from 1 to 3"), ("max_size: -1", "from 1 to 3")] {
         let text = group(LIMITED.1, 1, &[1], size);
         switch.refuse_insert(&text, (Code::InvalidArgument, message));
     }
@@ -62,6 +58,10 @@ fn the_size_of_a_group_is_limited() {
         &group(LIMITED.1, 2, &[1, 1, 1], "max_size: 2"),
         (Code::ResourceExhausted, "max_size 2"),
     );
+    // Without a size a group may be as large as the program says.
+    switch.insert(&group(LIMITED.1, 3, &[1, 1, 1], ""));
+    let larger = group(LIMITED.1, 3, &[2, 1, 1], "");
+    switch.refuse_modify(&larger, (Code::ResourceExhausted, "max_size 3"));
 }
 
 #[test]
