@@ -26,6 +26,12 @@ const UDP_HEADERS: usize = 14 + 20 + 8;
 /// Bytes of a VLAN tag.
 const TAG_BYTES: usize = 4;
 
+/// The longest frame, in bytes.
+const FRAME_MAX: usize = 9_000;
+
+/// Flows, of which each has an address of its own with 16 bits.
+const FLOWS_MAX: u32 = 1 << 16;
+
 /// The largest VLAN identifier (IEEE 802.1Q, 9.6: 0xfff is reserved).
 const VLAN_MAX: u16 = 4094;
 
@@ -139,11 +145,9 @@ fn mac(text: &str) -> Result<[u8; 6], String> {
 
 fn udp_frames(entry: &UdpEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
     let sizes = sizes(&entry.bytes, ethernet.headers())?;
-    let flows = entry.flows.max(1);
+    let flows = flows(entry.flows)?;
     let flow = |index: u32| ethernet.udp_spec((index % flows) as u16, entry.destination, entry.destination_port);
-    let count = entry
-        .flows
-        .max(sizes.len() as u32 * FRAMES.div_ceil(sizes.len() as u32));
+    let count = flows.max(sizes.len() as u32 * FRAMES.div_ceil(sizes.len() as u32));
     let frame = |index: u32| {
         let size = sizes[index as usize % sizes.len()];
         flow(index).build(&filling(index, size - ethernet.headers()))
@@ -154,7 +158,7 @@ fn udp_frames(entry: &UdpEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, Str
 fn message_frames(entry: &MessageEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
     let formats = payload_sizes(&entry.payload_bytes)?.into_iter().map(format);
     let formats: Vec<MessageFormat> = formats.collect::<Result<_, _>>()?;
-    let flows = entry.flows.max(1);
+    let flows = flows(entry.flows)?;
     let message = |index: u32| {
         let id = MessageId {
             flow: index % flows,
@@ -172,6 +176,14 @@ fn message_frames(entry: &MessageEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u
 
 fn n_packets(entry: &NPacketEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
     let format = format(entry.payload_bytes)?;
+    let flag_header = format.message_bytes() - format.payload_bytes();
+    let most = (FRAME_MAX - ethernet.headers() - flag_header) / entry.payload_bytes;
+    if !(1..=most).contains(&entry.messages) {
+        return Err(format!(
+            "an N-packet has 1 to {most} messages of {} bytes, not {}: a frame has at most {FRAME_MAX} bytes",
+            entry.payload_bytes, entry.messages
+        ));
+    }
     let packet = |index: u32| {
         let id = |sequence: usize| MessageId {
             flow: 0,
@@ -183,6 +195,14 @@ fn n_packets(entry: &NPacketEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, 
         ethernet.iot_spec(0).build(&datagram)
     };
     Ok((0..FRAMES).map(packet).collect())
+}
+
+/// A number of flows that have addresses.
+fn flows(flows: u32) -> Result<u32, String> {
+    match flows {
+        1..=FLOWS_MAX => Ok(flows),
+        _ => Err(format!("flows is {flows}; there are 1 to {FLOWS_MAX}")),
+    }
 }
 
 fn format(payload_bytes: usize) -> Result<MessageFormat, String> {
@@ -212,8 +232,8 @@ fn sizes(entry: &SizeEntry, headers: usize) -> Result<Vec<usize>, String> {
             ));
         }
     };
-    match sizes.iter().find(|size| !(headers..=9_000).contains(*size)) {
-        Some(size) => Err(format!("a UDP frame has {headers} to 9000 bytes, not {size}")),
+    match sizes.iter().find(|size| !(headers..=FRAME_MAX).contains(*size)) {
+        Some(size) => Err(format!("a UDP frame has {headers} to {FRAME_MAX} bytes, not {size}")),
         None if sizes.is_empty() => Err("a list of sizes has at least one".to_string()),
         None => Ok(sizes),
     }
@@ -280,6 +300,14 @@ mod tests {
             (
                 "udp = { bytes = 64 }\nsource_mac = \"2:0\"",
                 "\"2:0\" is no MAC address",
+            ),
+            (
+                "n-packet = { payload_bytes = 16, messages = 100000 }",
+                "an N-packet has 1 to 559 messages of 16 bytes, not 100000",
+            ),
+            (
+                "udp = { bytes = 64, flows = 65537 }",
+                "flows is 65537; there are 1 to 65536",
             ),
             ("vlan = 1", "exactly one of udp, message, n-packet and pcap"),
             ("pcap = { file = \"a\" }\nvlan = 1", "are sent as they are"),

@@ -66,7 +66,7 @@ pub use results::{
 pub use rows::{Row, rows};
 pub use run::{Progress, Run, Silent};
 pub use scenario::{ArrivalsEntry as Arrivals, Measures, Problem, Scenario, line_of};
-pub use search::{Search, SearchResults, Trial, find_max};
+pub use search::{Backlog, Search, SearchResults, Trial, find_max};
 pub use setup::{Library, Setup, chip_spec};
 pub use suggestion::{nearest, suggestion};
 pub use table::{fitted_text, search_text, text as results_text, unsourced_text};

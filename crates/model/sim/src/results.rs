@@ -202,6 +202,9 @@ pub struct ChipResults {
     pub transmitted: u64,
     /// Packets still inside at the end.
     pub inside: u64,
+    /// Packets inside when half of the time has passed in which traffic is sent, and when that time ends.
+    #[serde(skip)]
+    pub inside_while_sending: [u64; 2],
     /// Lost by the chip: by port and reason, `port.reason`.
     pub lost: BTreeMap<String, u64>,
     /// Dropped by the program, by reason.

@@ -65,6 +65,8 @@ pub(crate) struct Simulation<'a> {
     watched: Vec<Watched>,
     /// What the ports of each chip had carried at the end of the warm-up, and at that of the traffic.
     ports: [Vec<Vec<PortReport>>; 2],
+    /// Packets inside each chip when half of the time of the traffic had passed, and when it had ended.
+    inside: [Vec<u64>; 2],
     buffer_samples: Vec<Vec<u64>>,
     sample: Picos,
     pub(crate) end: Picos,
@@ -143,6 +145,7 @@ impl<'a> Simulation<'a> {
             scale: scale(setup, run),
             watched: queues.collect(),
             ports: [Vec::new(), Vec::new()],
+            inside: [Vec::new(), Vec::new()],
             buffer_samples: vec![Vec::new(); setup.chips.len()],
             network,
             sample,
@@ -168,6 +171,9 @@ impl<'a> Simulation<'a> {
                 }
             }
             progress.at(until, self.end, self.network.events());
+            if report == REPORTS / 2 {
+                self.inside[0] = self.inside_now();
+            }
         }
         self.note_end();
         let drain = picos(self.setup.scenario.drain_us);
@@ -185,6 +191,13 @@ impl<'a> Simulation<'a> {
         }
         self.hosts.note_end();
         self.ports[1] = self.ports_so_far();
+        self.inside[1] = self.inside_now();
+    }
+
+    /// Packets inside, by chip.
+    fn inside_now(&self) -> Vec<u64> {
+        let chips = 0..self.network.chips();
+        chips.map(|chip| self.network.books(chip).inside()).collect()
     }
 
     fn note_warm_up(&mut self) {
@@ -356,6 +369,7 @@ impl<'a> Simulation<'a> {
             copies: books.copies,
             transmitted: books.transmitted,
             inside: books.inside(),
+            inside_while_sending: self.inside.each_ref().map(|chips| chips[usize::from(index)]),
             lost: lost
                 .map(|((place, loss), count)| (format!("{}.{}", place.port, loss.name()), *count))
                 .collect(),

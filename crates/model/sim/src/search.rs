@@ -62,6 +62,9 @@ pub struct SearchResults {
     pub trials: Vec<Trial>,
     /// The run at the highest good load.
     pub best: Option<Results>,
+    /// Whether in that run more and more packets waited inside: what a longer trial would lose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
     /// The run at the lowest load that lost something.
     pub lowest_loss: Option<Results>,
     /// Passes of packets through pipelines in all trials.
@@ -69,6 +72,35 @@ pub struct SearchResults {
     /// How sure that is, when the search was repeated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certainty: Option<Certainty>,
+}
+
+/// Packets that waited in the chips, in a trial that was too short for them to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Backlog {
+    /// When half of the time of the traffic had passed.
+    pub halfway: u64,
+    /// When traffic ended.
+    pub at_end: u64,
+    /// Frames sent until then.
+    pub sent: u64,
+}
+
+/// A backlog of less than this share of what was sent is a switch at work.
+const BACKLOG_MIN: f64 = 0.01;
+
+/// A backlog that has grown by less than this factor in the second half of the trial comes and goes.
+const BACKLOG_GROWTH_MIN: f64 = 1.5;
+
+impl Backlog {
+    /// The backlog of a run, if it has grown all the time.
+    fn of(results: &Results) -> Option<Backlog> {
+        let [halfway, at_end] =
+            [0, 1].map(|when| results.chips.iter().map(|chip| chip.inside_while_sending[when]).sum());
+        let sent = results.sent();
+        let is_large = at_end as f64 > BACKLOG_MIN * sent as f64;
+        let has_grown = at_end as f64 > BACKLOG_GROWTH_MIN * halfway as f64;
+        (is_large && has_grown).then_some(Backlog { halfway, at_end, sent })
+    }
 }
 
 /// Searches as the scenario says; none when it says nothing about a search.
@@ -100,6 +132,7 @@ pub(crate) fn search_once(
         seeds: entry.seeds,
         trials: Vec::new(),
         best: None,
+        backlog: None,
         lowest_loss: None,
         packet_passes: 0,
         certainty: None,
@@ -147,6 +180,7 @@ impl SearchResults {
         if self.max_gbps.is_none_or(|max| gbps >= max) {
             self.max_gbps = Some(gbps);
             self.found = true;
+            self.backlog = last.as_ref().and_then(Backlog::of);
             self.best = last;
         }
         true

@@ -2,7 +2,7 @@
 
 use crate::certainty::Certainty;
 use crate::results::{ChipResults, MessageResults, Results, SourceResults};
-use crate::search::SearchResults;
+use crate::search::{Backlog, SearchResults};
 use forebay_chip::Constant;
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ pub fn search_text(search: &SearchResults) -> String {
         Some(certainty) => format!("{}; {how}", sure(certainty)),
     };
     let (_, most) = search.range_gbps;
-    match search.max_gbps {
+    let found = match search.max_gbps {
         None => format!("nothing found: {} ({how})", lowest_loss(search)),
         Some(max) if search.at_least => {
             let why = match search.ceiling_is_line_rate {
@@ -46,7 +46,17 @@ pub fn search_text(search: &SearchResults) -> String {
             format!("at least {max:.3} Gbps without loss: {why} ({how})")
         }
         Some(max) => format!("{max:.3} Gbps without loss (up to {most} Gbps, {how})"),
-    }
+    };
+    found + &search.backlog.map(backlog).unwrap_or_default()
+}
+
+/// That the trials were too short.
+fn backlog(backlog: Backlog) -> String {
+    let Backlog { halfway, at_end, sent } = backlog;
+    format!(
+        "\nnote: at this load the chip's buffer fills: {halfway} packets were inside halfway and {at_end} of {sent} at the end of the trial. \
+         A longer duration_us would find less"
+    )
 }
 
 /// How sure the mean of several searches is.

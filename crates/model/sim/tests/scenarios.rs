@@ -147,6 +147,26 @@ fn a_search_says_what_it_has_not_found() {
         said.starts_with("at least 30.000 Gbps without loss: the search goes no higher"),
         "{said}"
     );
+    assert_eq!(ceiling.backlog, None);
+}
+
+/// Two ports at 60 Gbps each into one of 100: in a short trial the buffer takes what is too much.
+#[test]
+fn a_search_says_when_its_trials_are_too_short() {
+    let short = searched(
+        &SCENARIO
+            .replace("to_gbps = 90", "to_gbps = 60")
+            .replace("duration_us = 200", "duration_us = 50")
+            .replace("capacity_bytes = 50_000", "capacity_bytes = 10_000_000"),
+    );
+    assert!(short.at_least, "{:?}", short.max_gbps);
+    let backlog = short.backlog.expect("the buffer fills");
+    assert!(
+        backlog.at_end > backlog.halfway && backlog.at_end < backlog.sent,
+        "{backlog:?}"
+    );
+    assert!(search_text(&short).contains("A longer duration_us would find less"));
+    assert_eq!(searched(SCENARIO).backlog, None);
 }
 
 #[test]
@@ -206,7 +226,7 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
             "\"switch\"]",
             "20: \"switch\" is no port; write chip:port, as in \"switch:1\"",
         ),
-        ("gbps = 40", "gbps = -40", "21: a rate is 0 to 10000 Gbps"),
+        ("gbps = 40", "gbps = -40", "21: a rate is 0, or 0.000001 to 10000 Gbps"),
         (
             "gbps = 40",
             "gbps = abc",
@@ -277,7 +297,7 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
         (
             "tolerance_gbps = 1",
             "tolerance_gbps = 0",
-            "32: tolerance_gbps is more than 0",
+            "32: tolerance_gbps is more than 0 and at most to_gbps",
         ),
         (
             "[measure]",
@@ -288,6 +308,41 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
             "[measure]",
             "[[fault]]\nport = \"switch:5\"\nloss = 2\n[measure]",
             "26: loss, duplication and delay of a fault are shares",
+        ),
+        (
+            "[measure]",
+            "[[fault]]\nport = \"switch:5\"\ndelay = 0.5\ndelay_ns = inf\n[measure]",
+            "26: loss, duplication and delay of a fault are shares from 0 to 1, delay_ns is 0 to 1000000000",
+        ),
+        (
+            "[[traffic]]",
+            "[[host]]\nname = \"h\"\nat = \"switch:4\"\naddress = \"10.0.0.1\"\ndelay_ns = 1e18\n[[traffic]]",
+            "20: loss of a host's line is a share from 0 to 1; gbps is 0.001 to 10000, or 0 for the rate of the port",
+        ),
+        (
+            "[[traffic]]",
+            "[[link]]\nfrom = \"switch:3\"\nto = \"switch:4\"\ngbps = 1e-300\n[[traffic]]",
+            "19: of a link, gbps is 0.001 to 10000",
+        ),
+        (
+            "gbps = 40",
+            "gbps = 1e-12",
+            "21: a rate is 0, or 0.000001 to 10000 Gbps",
+        ),
+        (
+            "tolerance_gbps = 1",
+            "tolerance_gbps = 1\nmissing_share = 1.5",
+            "missing_share is 1.5; it is a share, less than 1",
+        ),
+        (
+            "delivered_per_sent = 1",
+            "delivered_per_sent = nan",
+            "delivered_per_sent is NaN; it is more than 0",
+        ),
+        (
+            "tolerance_gbps = 1",
+            "tolerance_gbps = 1\nseeds = 0",
+            "seeds is 1 to 1000, lengths_max is 1 to 6",
         ),
         (
             "duration_us = 200",

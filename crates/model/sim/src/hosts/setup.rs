@@ -2,6 +2,7 @@
 
 use super::entries::{FlowEntry, HostEntry, PfcEntry, Transport};
 use super::frames::Address;
+use crate::check;
 use crate::setup::{ChipSetup, Reader, picos};
 use forebay_chip::{LinkSpec, PfcConfig, Picos, Place};
 
@@ -13,6 +14,10 @@ const FLOWS_MAX: usize = 10_000;
 const TCP_BYTES: u32 = 1_460;
 const ROCE_BYTES: u32 = 1_024;
 const SEGMENT_MAX: u32 = 9_000;
+
+/// The least time-out may be so long, in microseconds: as short as a round trip beside a chip, as long as a second.
+const RTO_SHORTEST_US: f64 = 1.0;
+const RTO_LONGEST_US: f64 = 1e6;
 
 /// A host at its port.
 #[derive(Clone, Debug)]
@@ -55,10 +60,11 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
             reader.wrong(entry.at.span(), format!("there are at most {HOSTS_MAX} hosts"));
             return hosts;
         }
-        if !((0.0..=1.0).contains(&entry.loss) && entry.delay_ns >= 0.0 && entry.gbps >= 0.0) {
+        if !((0.0..=1.0).contains(&entry.loss) && check::is_delay(entry.delay_ns) && check::is_wire_rate(entry.gbps)) {
+            let limits = check::wire_limits();
             reader.wrong(
                 entry.at.span(),
-                "loss of a host's line is a share from 0 to 1; gbps and delay_ns are not negative",
+                format!("loss of a host's line is a share from 0 to 1; {limits}"),
             );
         }
         let port_rate = chips[usize::from(place.chip)].spec.ports.bits_per_second;
@@ -135,11 +141,16 @@ fn flow(entry: &FlowEntry, from: usize, to: usize, reader: &mut Reader<'_>) -> F
     if from == to {
         reader.wrong(entry.to.span(), "a flow is between two hosts");
     }
-    if !(entry.start_us >= 0.0 && entry.rto_min_us > 0.0 && entry.gbps >= 0.0) {
-        reader.wrong(
-            entry.name.span(),
-            "start_us and gbps are not negative, rto_min_us is more than 0",
+    if !(check::is_time(entry.start_us) && check::is_wire_rate(entry.gbps)) {
+        let message = "start_us of a flow is not negative and at most a minute, gbps is that of a wire, or 0";
+        reader.wrong(entry.name.span(), message);
+    }
+    if !(RTO_SHORTEST_US..=RTO_LONGEST_US).contains(&entry.rto_min_us) {
+        let message = format!(
+            "rto_min_us is {}; it is {RTO_SHORTEST_US} to {RTO_LONGEST_US}",
+            entry.rto_min_us
         );
+        reader.wrong(entry.name.span(), message);
     }
     FlowSetup {
         name: entry.name.get_ref().clone(),
