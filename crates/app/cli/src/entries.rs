@@ -87,7 +87,7 @@ impl Entries {
                         path.display()
                     );
                 }
-                Contents::Stf(stf_file::read(path)?)
+                Contents::Stf(stf_file::parse(path, &text)?)
             }
         };
         if keep_going && matches!(contents, Contents::Updates(_) | Contents::Json(_)) {

@@ -96,14 +96,28 @@ fn help() -> anyhow::Result<commands::Status> {
     Ok(commands::Status::Good)
 }
 
-/// A command line from its words, with what a configuration file says. A wrong one ends the process with a message.
-fn parse(words: Vec<OsString>) -> anyhow::Result<CommandLine> {
+/// A command line from its words, with what a configuration file says.
+fn parse(words: Vec<OsString>) -> anyhow::Result<Result<CommandLine, clap::Error>> {
+    if wants_json(&words) {
+        output::set_log(LogLevel::Info, LogFormat::Json);
+    }
     let words = run_config::expand(words, &command_line())?;
-    Ok(CommandLine::try_parse_from(words).unwrap_or_else(|error| output::usage(error).exit()))
+    Ok(CommandLine::try_parse_from(words).map_err(output::usage))
+}
+
+/// Whether a command line, be it right or wrong, asks for messages as JSON.
+fn wants_json(words: &[OsString]) -> bool {
+    let apart = words
+        .windows(2)
+        .any(|pair| pair[0] == "--log-format" && pair[1] == "json");
+    apart || words.iter().any(|word| word == "--log-format=json")
 }
 
 fn run(arguments: Vec<OsString>) -> anyhow::Result<commands::Status> {
-    let line = parse(arguments)?;
+    let line = match parse(arguments)? {
+        Ok(line) => line,
+        Err(error) => std::process::exit(output::usage_error(&error)),
+    };
     output::set_log(line.log, line.log_format);
     line.command.run()
 }

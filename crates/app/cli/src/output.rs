@@ -39,6 +39,8 @@ pub fn usage(error: clap::Error) -> clap::Error {
         Some("number too large to fit in target type") => "the number is too large",
         Some("number too small to fit in target type") => "the number is too small",
         Some("invalid float literal" | "cannot parse float from empty string") => "expected a number",
+        Some("number would be zero for non-zero type") => "expected at least 1",
+        Some("invalid socket address syntax") => "expected ADDRESS:PORT, as in 127.0.0.1:9100",
         _ => return error,
     };
     let said = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
@@ -81,13 +83,39 @@ pub fn note(text: &str) {
     labelled(LogLevel::Info, "note", "\x1b[1;36m", text);
 }
 
+/// Says what is wrong with a command line, or the help that was asked for; the exit code of the process.
+pub fn usage_error(error: &clap::Error) -> i32 {
+    match is_json() && error.use_stderr() {
+        true => self::error(error.to_string().trim_start_matches("error: ").trim_end()),
+        false => drop(error.print()),
+    }
+    error.exit_code()
+}
+
+/// Says what the compiler has to say: `text` for people, `json` as `forebay check --json` has it.
+pub fn diagnostics(text: &str, json: &serde_json::Value) {
+    if !is_json() {
+        return message(text);
+    }
+    for diagnostic in json["diagnostics"].as_array().into_iter().flatten() {
+        let level = diagnostic["severity"].as_str().unwrap_or("error");
+        let mut record = record(level, diagnostic["message"].as_str().unwrap_or_default());
+        record["diagnostic"] = diagnostic.clone();
+        message(&format!("{record}\n"));
+    }
+}
+
+fn is_json() -> bool {
+    IS_JSON.load(Ordering::Relaxed)
+}
+
 /// Says how things are, without a label.
 pub fn info(text: &str) {
     if !says(LogLevel::Info) {
         return;
     }
-    match IS_JSON.load(Ordering::Relaxed) {
-        true => message(&record("info", text)),
+    match is_json() {
+        true => message(&format!("{}\n", record("info", text))),
         false => message(&format!("{text}\n")),
     }
 }
@@ -96,17 +124,16 @@ fn labelled(level: LogLevel, label: &str, paint: &str, text: &str) {
     if !says(level) {
         return;
     }
-    match IS_JSON.load(Ordering::Relaxed) {
-        true => message(&record(label, text)),
+    match is_json() {
+        true => message(&format!("{}\n", record(label, text))),
         false => message(&painted(label, paint, text)),
     }
 }
 
-/// A message as an object on a line.
-fn record(level: &str, text: &str) -> String {
+/// A message as an object.
+fn record(level: &str, text: &str) -> serde_json::Value {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let record = serde_json::json!({ "time": forebay_telemetry::rfc3339(since), "level": level, "message": text });
-    format!("{record}\n")
+    serde_json::json!({ "time": forebay_telemetry::rfc3339(since), "level": level, "message": text })
 }
 
 fn painted(label: &str, paint: &str, text: &str) -> String {
@@ -160,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_record_is_an_object_on_a_line() {
-        let line = record("warning", "two\nlines");
+        let line = record("warning", "two\nlines").to_string();
         assert_eq!(line.lines().count(), 1);
         let record: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         assert_eq!(

@@ -70,6 +70,11 @@ impl PacketFile {
         state.note(flushed.unwrap_or(Ok(())));
     }
 
+    /// Whether all packets could be written.
+    pub fn is_complete(&self) -> bool {
+        self.state().writer.is_some()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

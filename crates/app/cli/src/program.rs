@@ -104,7 +104,7 @@ impl CompileOptions {
 /// Writes the messages of a report to the standard error; of a program without errors they are warnings.
 pub fn print(report: &Report) {
     if !report.good || output::says(LogLevel::Warning) {
-        output::message(&report.messages);
+        output::diagnostics(&report.messages, &report.json);
     }
 }
 

@@ -90,7 +90,9 @@ fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsStri
         if is_written(argument, written) {
             continue;
         }
-        words.extend(words_of(argument, key, value).map_err(|message| format!("{at}{message}"))?);
+        let said = words_of(argument, key, value).map_err(|message| format!("{at}{message}"))?;
+        check(argument, &said).map_err(|message| format!("{at}`{key}`: {message}"))?;
+        words.extend(said);
     }
     Ok(words)
 }
@@ -156,6 +158,9 @@ fn words_of(argument: &Arg, key: &str, value: &Value) -> Result<Vec<OsString>, S
         })
     };
     match value {
+        Value::Integer(_) | Value::Float(_) if option.is_none() => {
+            Err(format!("`{key}` is a path, in quotation marks"))
+        }
         Value::Boolean(false) if may_stand_alone => Ok(Vec::new()),
         Value::Boolean(true) if may_stand_alone => Ok(option.into_iter().map(OsString::from).collect()),
         Value::Boolean(_) => Err(format!("`{key}` needs a value, not true or false")),
@@ -167,6 +172,30 @@ fn words_of(argument: &Arg, key: &str, value: &Value) -> Result<Vec<OsString>, S
         Value::Array(_) => Err(format!("`{key}` has one value, not a list")),
         one => with_value(one),
     }
+}
+
+/// Reads the values of one option as the command line will, where an error would not name the file.
+fn check(argument: &Arg, words: &[OsString]) -> Result<(), String> {
+    const VALUE: &str = "value";
+    if !argument.get_action().takes_values() {
+        return Ok(());
+    }
+    let alone = Arg::new(VALUE)
+        .value_parser(argument.get_value_parser().clone())
+        .allow_hyphen_values(true);
+    let command = Command::new(COMMAND).no_binary_name(true).arg(alone);
+    for word in words.iter().filter_map(|word| word.to_str()) {
+        let value = match word.strip_prefix("--") {
+            Some(long) => long.split_once('=').map(|(_, value)| value),
+            None => Some(word).filter(|word| argument.get_short().is_none_or(|short| **word != format!("-{short}"))),
+        };
+        let Some(value) = value else { continue };
+        command.clone().try_get_matches_from([value]).map_err(|error| {
+            let said = crate::output::first_line(error).to_string();
+            said.replace(&format!(" for '[{VALUE}]'"), "")
+        })?;
+    }
+    Ok(())
 }
 
 fn scalar(value: &Value) -> Option<String> {
@@ -187,7 +216,7 @@ mod tests {
         Command::new("run")
             .arg(Arg::new("program"))
             .arg(Arg::new("interfaces").short('i').action(ArgAction::Append))
-            .arg(flag("workers"))
+            .arg(flag("workers").value_parser(clap::value_parser!(u8)))
             .arg(flag("busy-poll").action(ArgAction::SetTrue))
             .arg(flag("grpc").num_args(0..=1))
     }
@@ -230,6 +259,12 @@ mod tests {
             ":1: `workers` needs a value, not true or false"
         );
         assert!(error("workers = \n").starts_with(":1: "));
+        assert_eq!(
+            error("\nworkers = \"two\"\n"),
+            ":2: `workers`: invalid value 'two': expected a whole number"
+        );
+        assert!(error("workers = -1\n").starts_with(":1: `workers`: invalid value '-1'"));
+        assert_eq!(error("program = 5\n"), ":1: `program` is a path, in quotation marks");
     }
 
     #[test]

@@ -12,8 +12,12 @@ const MAX_LISTED: usize = 10;
 
 /// Reads a test. The error lists what is wrong with it, one on a line.
 pub fn read(path: &Path) -> Result<Test> {
-    let text = files::text(path, "STF file")?;
-    forebay_entries::parse(&text).map_err(|errors| {
+    parse(path, &files::text(path, "STF file")?)
+}
+
+/// Reads a test that is the text of a file.
+pub fn parse(path: &Path, text: &str) -> Result<Test> {
+    forebay_entries::parse(text).map_err(|errors| {
         let lines = errors.iter().map(|error| format!("{}:{error}", path.display()));
         anyhow!("this is no STF file{}", listed(lines.collect()))
     })

@@ -53,6 +53,10 @@ struct OptionLine {
 /// The file's own options, then those of the command line. A file that cannot be read wants none: why it cannot is said
 /// when it is to be run.
 fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
+    // A pipe would be empty when the test itself is read.
+    if test.exists() && !test.is_file() && !test.is_dir() {
+        bail!("{} is no regular file; a test is read more than once", test.display());
+    }
     let bytes = forebay_files::bytes(test).unwrap_or_default();
     let mut all = CompileOptions::default();
     for (line, text) in forebay_entries::options(&String::from_utf8_lossy(&bytes)) {

@@ -743,6 +743,89 @@ fn a_configuration_file_has_the_options_of_run() {
     assert_eq!(ran.code, 2);
     let expected = format!("error: {path}:4: `forebay run` has no option `wrokers`; did you mean `workers`?\n");
     assert_eq!(ran.stderr, expected);
+    let path = config("workers = \"two\"");
+    let ran = forebay(&["run", "--config", &path]);
+    let expected = format!("error: {path}:4: `workers`: invalid value 'two': expected a whole number\n");
+    assert_eq!(ran.stderr, expected);
+}
+
+#[test]
+fn messages_as_json_are_objects_on_a_line() {
+    let folder = folder();
+    let wrong = write(folder.path(), "wrong.p4", "control c() { apply { x = 1; } }\n");
+    for words in [
+        &["run", &*wrong, "-i", "1@mem:"][..],
+        &["run", "--nope"],
+        &["run", "no-such-file.p4", "-i", "1@mem:"],
+    ] {
+        let ran = forebay(&[&["--log-format", "json"], words].concat());
+        assert_ne!(ran.code, 0);
+        assert!(!ran.stderr.is_empty(), "{words:?}");
+        for line in ran.stderr.lines() {
+            let record: serde_json::Value =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert!(record["level"].is_string() && record["message"].is_string(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn ports_of_interfaces_and_of_controllers_differ() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+    let words = [
+        "run",
+        program,
+        "-i",
+        "7@mem:",
+        "--cpu-port",
+        "7",
+        "--grpc",
+        "127.0.0.1:0",
+        "--duration",
+        "0.1",
+    ];
+    let ran = forebay(&words);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr
+            .contains("port 7 is an interface's, and that of the controllers"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// A pipe has its contents once.
+#[test]
+fn entries_may_come_through_a_pipe_and_tests_may_not() {
+    let folder = folder();
+    let pipe = folder.path().join("pipe").to_string_lossy().into_owned();
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .expect("mkfifo");
+    assert!(made.success());
+    let writing = |text: &'static str| {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || std::fs::write(pipe, text).expect("somebody reads"))
+    };
+    let writer = writing("this is no command\n");
+    let ran = forebay(&[
+        "run",
+        &*program(),
+        "-i",
+        "1@mem:",
+        "--duration",
+        "0.1",
+        "--entries",
+        &pipe,
+    ]);
+    writer.join().expect("written");
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("this is no STF file"), "{}", ran.stderr);
+    let ran = forebay(&["test", &*program(), &pipe]);
+    assert_ne!(ran.code, 0);
+    let said = ran.stdout + &ran.stderr;
+    assert!(said.contains("is no regular file"), "{said}");
 }
 
 #[test]

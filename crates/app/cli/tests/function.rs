@@ -75,5 +75,5 @@ fn what_is_wrong_is_said() {
     let text = run(&["nat44", "--interface", "1@mem:"]);
     assert!(text.contains("unexpected argument '--interface'"), "{text}");
     let text = run(&["nat44"]);
-    assert!(text.contains("<OPTIONS>"), "{text}");
+    assert!(text.contains("`nat44` needs ports"), "{text}");
 }

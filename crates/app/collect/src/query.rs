@@ -12,7 +12,7 @@ use crate::analysis::{Analysis, BurstThresholds, Event};
 use crate::store::{self, StoreError, Stored};
 use answer::time_cell;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,65 +104,81 @@ pub struct Query {
 /// Answers a question.
 ///
 /// # Errors
-/// When the folder or a file cannot be read. A file that is deleted meanwhile is passed over.
+/// When the folder cannot be read. A file that cannot be read is named in the answer; one that is deleted meanwhile is passed over.
 pub fn ask(folder: &Path, query: &Query) -> Result<Answer, StoreError> {
+    let mut files = Files {
+        paths: store::files(folder)?,
+        unread: Vec::new(),
+    };
+    let mut answer = answer(&mut files, query);
+    answer.unread = files.unread;
+    Ok(answer)
+}
+
+fn answer(files: &mut Files, query: &Query) -> Answer {
     match query.question {
         Question::Flows(order) => {
             let mut flows = flows::Flows::default();
-            each(folder, &query.filter, |stored| flows.see(&stored.report))?;
-            Ok(flows.answer(order, query.limit))
+            files.each(&query.filter, |stored| flows.see(&stored.report));
+            flows.answer(order, query.limit)
         }
         Question::Hops => {
             let mut nodes = nodes::Nodes::default();
-            each(folder, &query.filter, |stored| nodes.see(&stored.report))?;
-            Ok(nodes.answer(query.limit))
+            files.each(&query.filter, |stored| nodes.see(&stored.report));
+            nodes.answer(query.limit)
         }
         Question::Drops => {
             let mut drops = nodes::Drops::default();
-            each(folder, &query.filter, |stored| drops.see(stored))?;
-            Ok(drops.answer(query.limit))
+            files.each(&query.filter, |stored| drops.see(stored));
+            drops.answer(query.limit)
         }
-        Question::Reports => reports(folder, query),
-        Question::Loops | Question::Paths | Question::Bursts => events(folder, query),
+        Question::Reports => reports(files, query),
+        Question::Loops | Question::Paths | Question::Bursts => events(files, query),
     }
 }
 
-/// Calls a function with each report that passes the filter, in the order in which they came.
-fn each(folder: &Path, filter: &Filter, mut take: impl FnMut(&Stored)) -> Result<(), StoreError> {
-    let files = store::files(folder)?;
-    for (place, path) in files.iter().enumerate() {
-        let is_over = |path| filter.from_ns.is_some_and(|from| store::begins_before(path, from));
-        let is_ahead = filter.to_ns.is_some_and(|to| !store::begins_before(path, to));
-        // All reports of a file came before the first of the next.
-        if is_ahead || files.get(place + 1).is_some_and(|next| is_over(next)) {
-            continue;
-        }
-        let read = store::read(path, |stored| {
-            if filter.takes(&stored) {
-                take(&stored);
+/// The files of a store, and what is wrong with those that could not be read.
+struct Files {
+    paths: Vec<PathBuf>,
+    unread: Vec<String>,
+}
+
+impl Files {
+    /// Calls a function with each report that passes the filter, in the order in which they came.
+    fn each(&mut self, filter: &Filter, mut take: impl FnMut(&Stored)) {
+        for (place, path) in self.paths.iter().enumerate() {
+            let is_over = |path| filter.from_ns.is_some_and(|from| store::begins_before(path, from));
+            let is_ahead = filter.to_ns.is_some_and(|to| !store::begins_before(path, to));
+            // All reports of a file came before the first of the next.
+            if is_ahead || self.paths.get(place + 1).is_some_and(|next| is_over(next)) {
+                continue;
             }
-            // Reports of a file are in order.
-            filter.to_ns.is_none_or(|to| stored.received_ns < to)
-        });
-        match read {
-            // Rotation has deleted it.
-            Err(_) if !path.exists() => {}
-            read => read?,
+            let read = store::read(path, |stored| {
+                if filter.takes(&stored) {
+                    take(&stored);
+                }
+                // Reports of a file are in order.
+                filter.to_ns.is_none_or(|to| stored.received_ns < to)
+            });
+            match read {
+                // One that is gone was deleted by rotation.
+                Err(error) if path.exists() => self.unread.push(error.to_string()),
+                _ => {}
+            }
         }
     }
-    Ok(())
 }
 
-fn reports(folder: &Path, query: &Query) -> Result<Answer, StoreError> {
+fn reports(files: &mut Files, query: &Query) -> Answer {
     let mut rows = std::collections::VecDeque::new();
-    each(folder, &query.filter, |stored| {
+    files.each(&query.filter, |stored| {
         if rows.len() >= query.limit {
             rows.pop_front();
         }
         if query.limit > 0 {
             rows.push_back(report_row(stored));
         }
-    })?;
+    });
     let mut answer = Answer::new(&[
         "time",
         "reporter",
@@ -174,7 +190,7 @@ fn reports(folder: &Path, query: &Query) -> Result<Answer, StoreError> {
         "drop_reason",
     ]);
     answer.rows.extend(rows);
-    Ok(answer)
+    answer
 }
 
 fn report_row(stored: &Stored) -> Vec<Cell> {
@@ -198,18 +214,18 @@ fn report_row(stored: &Stored) -> Vec<Cell> {
 }
 
 /// What the analysis finds in the files, as it found it when the reports came.
-fn events(folder: &Path, query: &Query) -> Result<Answer, StoreError> {
+fn events(files: &mut Files, query: &Query) -> Answer {
     let mut analysis = Analysis::new(query.bursts);
     let mut answer = Answer::new(columns(query.question));
     let mut events = Vec::new();
-    each(folder, &query.filter, |stored| {
+    files.each(&query.filter, |stored| {
         analysis.time_passes(stored.received_ns, &mut events);
         analysis.see(&stored.report, stored.received_ns, &mut events);
         take_events(&mut events, query, stored.received_ns, &mut answer);
-    })?;
+    });
     analysis.finish(&mut events);
     take_events(&mut events, query, 0, &mut answer);
-    Ok(answer)
+    answer
 }
 
 fn columns(question: Question) -> &'static [&'static str] {

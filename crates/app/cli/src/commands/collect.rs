@@ -228,7 +228,14 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
         true => output::print_json(&answer.json())?,
         false => output::print(&answer.table())?,
     }
-    Ok(Status::Good)
+    for problem in &answer.unread {
+        output::warning(&format!("{problem}; its reports are not in the answer"));
+    }
+    Ok(if answer.unread.is_empty() {
+        Status::Good
+    } else {
+        Status::Bad
+    })
 }
 
 fn collect(arguments: &Arguments) -> Result<Status> {

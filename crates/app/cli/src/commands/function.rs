@@ -58,12 +58,7 @@ struct Run {
     /// The function, as `forebay function list` names it
     name: String,
     /// Options of `forebay run`, ports above all: -i PORT@INTERFACE
-    #[arg(
-        value_name = "OPTIONS",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true
-    )]
+    #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     options: Vec<OsString>,
 }
 
@@ -101,11 +96,19 @@ fn described(function: &Function) -> Value {
 }
 
 fn run_one(one: &Run) -> Result<Status> {
-    let folder = functions::folder(one.place.folder.as_deref())?;
+    let (folder, options) = folder_among(&one.options);
+    let folder = functions::folder(folder.as_deref().or(one.place.folder.as_deref()))?;
     let function = functions::find(&folder, &one.name)?;
+    if options.is_empty() {
+        let name = &function.name;
+        bail!("`{name}` needs ports: forebay function run {name} -i 1@veth1 -i 2@veth2");
+    }
     let mut words: Vec<OsString> = vec!["forebay".into(), "run".into(), function.program.clone().into()];
-    words.extend(one.options.iter().cloned());
-    let line = crate::parse(words)?;
+    words.extend(options);
+    let line = match crate::parse(words)? {
+        Ok(line) => line,
+        Err(error) => std::process::exit(output::usage_error(&error)),
+    };
     output::set_log(line.log, line.log_format);
     let Command::Run(mut arguments) = line.command else {
         bail!("`forebay run` is what a function is run by");
@@ -116,6 +119,21 @@ fn run_one(one: &Run) -> Result<Status> {
         arguments.set_entries(entries);
     }
     run::run(&arguments)
+}
+
+/// The folder of the functions where it stands among the options of `forebay run`, and these without it.
+fn folder_among(words: &[OsString]) -> (Option<PathBuf>, Vec<OsString>) {
+    let (mut folder, mut others) = (None, Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let joined = word.to_str().and_then(|word| word.strip_prefix("--functions="));
+        match joined {
+            Some(joined) => folder = Some(joined.into()),
+            None if word == "--functions" => folder = words.next().map(PathBuf::from),
+            None => others.push(word.clone()),
+        }
+    }
+    (folder, others)
 }
 
 fn said_of(entries: &Path, function: &Function) -> String {

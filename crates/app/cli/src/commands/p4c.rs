@@ -67,7 +67,7 @@ pub fn is_name(name: &str) -> bool {
 /// # Errors
 /// When an option asks for what is not done here, or a file cannot be read or written.
 pub fn run_under_name(name: &str) -> Result<Status> {
-    let command = Arguments::augment_args(Command::new("p4c"));
+    let command = Arguments::augment_args(Command::new("p4c").version(crate::version::LONG));
     let matches = command.about("In the place of p4c for BMv2").try_get_matches();
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = arguments.unwrap_or_else(|error| output::usage(error).exit());

@@ -60,7 +60,7 @@ Examples:
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
 It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input; with timers alone it runs on.
-SIGUSR1 prints statistics now.
+SIGUSR1 prints statistics now; SIGINT, SIGTERM and SIGHUP end it.
 When statistics cannot be written any more (a closed pipe, a full disk) the switch goes on without them.
 An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
 file, a full disk), or its interface is away at the end.")]
@@ -75,7 +75,7 @@ pub struct Arguments {
     #[command(flatten)]
     options: CompileOptions,
     /// A port; may be repeated
-    #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present = "grpc")]
+    #[arg(short = 'i', value_name = "PORT@INTERFACE", required_unless_present_any = ["grpc", "thrift"])]
     interfaces: Vec<String>,
     #[command(flatten)]
     entries: EntriesOptions,
@@ -217,6 +217,12 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         busy_poll: arguments.busy_poll,
         force: arguments.force,
     };
+    let cpu_port = arguments.control.cpu_port(&start.pipeline);
+    if is_served && ports.iter().any(|port| port.number == cpu_port) {
+        bail!(
+            "port {cpu_port} is an interface's, and that of the controllers (--cpu-port): give one of them another number"
+        );
+    }
     let captures = match (&extras.captures, &arguments.pcap) {
         (Some(folder), _) => Captures::ByInterface(folder),
         (None, Some(folder)) => Captures::ByPort(folder),
@@ -242,7 +248,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         let join = Join::new()?;
         let (gated, gates) = Gates::before(ports, &means);
         ports = gated;
-        ports.push((arguments.control.cpu_port(&start.pipeline), Box::new(join.port)));
+        ports.push((cpu_port, Box::new(join.port)));
         daemon.send_digests(join.digests);
         let times = (clock, config.start_ns);
         Some((arguments.control).start(join.link, start, (daemon.slot(), queues), times, gates)?)
@@ -260,6 +266,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         let narrator = Narrator::new(log, Arc::clone(&pipeline));
         daemon.poll_by(Box::new(NarratedPoll::new(narrator, turns)));
     }
+    let mut capture = None;
     if let Some(path) = &arguments.capture {
         if workers.workers > 1 || extras.log.is_some() {
             bail!("--capture is for one worker, and without a log of packets");
@@ -267,7 +274,8 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         let turns = Turns::new(ports.len());
         let file = PacketFile::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         ports = captured_in(&file, ports, &turns, &pipeline)?;
-        daemon.poll_by(Box::new(CapturingPoll::new(file, turns, Arc::clone(&pipeline))));
+        daemon.poll_by(Box::new(CapturingPoll::new(file.clone(), turns, Arc::clone(&pipeline))));
+        capture = Some(file);
     }
     for (number, port) in ports {
         daemon.attach(number, port);
@@ -297,6 +305,9 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     statistics.last(&stopped.report, &program);
     kept.transpose()?;
     check_ports(&stopped)?;
+    if capture.is_some_and(|file| !file.is_complete()) {
+        bail!("--capture: not all packets are in the file");
+    }
     Ok(Status::Good)
 }
 

@@ -26,6 +26,10 @@ impl Format {
     pub fn records(self, records: &[Record]) -> Result<()> {
         match self.is_json {
             true => output::print_json(&listing::json(records)),
+            false if records.is_empty() => {
+                output::info("there is none");
+                Ok(())
+            }
             false => output::print(&listing::text(records)),
         }
     }

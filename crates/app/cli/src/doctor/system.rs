@@ -195,10 +195,26 @@ fn isolated(host: &Host) -> Option<Check> {
             "isolated processors",
             format!("none of {online}"),
             "workers share their processors with other work, and packets wait for a turn of the scheduler",
-            "isolcpus=1-3 nohz_full=1-3 on the kernel's command line, and taskset or CPUAffinity= for the switch",
+            &isolation(&online),
         ),
         false => Check::good("isolated processors", isolated),
     })
+}
+
+/// How to isolate all processors but the first.
+fn isolation(online: &str) -> String {
+    let last = online
+        .rsplit(['-', ','])
+        .next()
+        .and_then(|last| last.parse::<u32>().ok());
+    let others = match last {
+        None | Some(0) => return "a machine with more than one processor".to_string(),
+        Some(1) => "1".to_string(),
+        Some(last) => format!("1-{last}"),
+    };
+    format!(
+        "isolcpus={others} nohz_full={others} on the kernel's command line, and taskset or CPUAffinity= for the switch"
+    )
 }
 
 fn governor(host: &Host) -> Option<Check> {

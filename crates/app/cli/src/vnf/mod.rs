@@ -99,7 +99,10 @@ impl RunFolder {
                 .with_context(|| format!("cannot read {}", self.0.display()))?
                 .path();
             if path.extension().is_some_and(|kind| kind == "json") {
-                found.push(Instance::read(&path)?);
+                match Instance::read(&path) {
+                    Ok(instance) => found.push(instance),
+                    Err(error) => crate::output::warning(&format!("{error:#}; it is passed over")),
+                }
             }
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));

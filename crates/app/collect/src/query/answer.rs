@@ -57,6 +57,8 @@ pub struct Answer {
     pub columns: &'static [&'static str],
     /// The rows.
     pub rows: Vec<Vec<Cell>>,
+    /// What is wrong with each file that could not be read: its reports are missing.
+    pub unread: Vec<String>,
 }
 
 impl Answer {
@@ -64,6 +66,7 @@ impl Answer {
         Answer {
             columns,
             rows: Vec::new(),
+            unread: Vec::new(),
         }
     }
 
