@@ -101,6 +101,13 @@ fn parse(words: Vec<OsString>) -> anyhow::Result<Result<CommandLine, clap::Error
     if wants_json(&words) {
         output::set_log(LogLevel::Info, LogFormat::Json);
     }
+    if words
+        .iter()
+        .take_while(|word| *word != "--")
+        .any(|word| word == "--json")
+    {
+        output::expect_json();
+    }
     let words = run_config::expand(words, &command_line())?;
     Ok(CommandLine::try_parse_from(words).map_err(output::usage))
 }
@@ -139,7 +146,9 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) if output::is_broken_pipe(&error) => commands::Status::Good,
         Err(error) => {
-            output::error(&format!("{error:#}"));
+            let message = format!("{error:#}");
+            output::error(&message);
+            output::print_failure(&serde_json::json!({ "error": message }));
             commands::Status::Unable
         }
     };

@@ -30,6 +30,10 @@ pub enum LogFormat {
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
+/// Whether the standard output is to have JSON (`--json`), and whether it has anything.
+static WANTS_JSON: AtomicBool = AtomicBool::new(false);
+static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
+
 /// What clap says of a wrong command line, with a value that is no number named as such: the standard library's words
 /// ("invalid digit found in string") are about its parser.
 pub fn usage(error: clap::Error) -> clap::Error {
@@ -143,8 +147,22 @@ fn painted(label: &str, paint: &str, text: &str) -> String {
     }
 }
 
+/// From now on the standard output has JSON, also when a command cannot be done.
+pub fn expect_json() {
+    WANTS_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Writes why a command cannot be done, where JSON is expected and nothing was written before.
+pub fn print_failure(failure: &serde_json::Value) {
+    if WANTS_JSON.load(Ordering::Relaxed) && !HAS_PRINTED.load(Ordering::Relaxed) {
+        // The command has failed already; the message on the standard error says why.
+        let _ = print_json(failure);
+    }
+}
+
 /// Writes the text.
 pub fn print(text: &str) -> Result<()> {
+    HAS_PRINTED.store(true, Ordering::Relaxed);
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())

@@ -106,6 +106,9 @@ pub fn print(report: &Report) {
     if !report.good || output::says(LogLevel::Warning) {
         output::diagnostics(&report.messages, &report.json);
     }
+    if !report.good {
+        output::print_failure(&report.json);
+    }
 }
 
 /// Looks for mistakes, also in programs for architectures that cannot be executed; with `portability` also for what other

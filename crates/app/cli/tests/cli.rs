@@ -769,6 +769,32 @@ fn messages_as_json_are_objects_on_a_line() {
     }
 }
 
+/// Where JSON is expected there is JSON, whatever goes wrong.
+#[test]
+fn failures_are_json_too() {
+    let folder = folder();
+    let wrong = write(folder.path(), "wrong.p4", "control c() { apply { x = 1; } }\n");
+    for words in [
+        &["trace", "no-such-file.p4", "--hex", "00"][..],
+        &["sim", "no-such-file.toml"],
+        &["bench", "no-such-file.p4", "--pcap", "x.pcap"],
+        &["tester", "run", "no-such-file.toml"],
+        &["run", &*wrong, "-i", "1@mem:"],
+        &["trace", &*wrong, "--hex", "00"],
+        &["state", "show", "no-such-folder"],
+        &["ctl", "--connect", "127.0.0.1:1", "table", "list"],
+    ] {
+        let ran = forebay(&[words, &["--json"]].concat());
+        assert_ne!(ran.code, 0, "{words:?}");
+        let failure: serde_json::Value =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {}", ran.stdout));
+        assert!(
+            failure["error"].is_string() || failure["errors"] == 1,
+            "{words:?}: {failure}"
+        );
+    }
+}
+
 #[test]
 fn ports_of_interfaces_and_of_controllers_differ() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");

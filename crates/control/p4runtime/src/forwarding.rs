@@ -13,7 +13,7 @@ use crate::status::Error;
 use crate::stream::idle::IdleTimers;
 use crate::undo;
 use forebay_ir::Program;
-use forebay_pipeline::{Options, Pipeline};
+use forebay_pipeline::{EndedEntries, Options, Pipeline};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
@@ -32,6 +32,8 @@ pub(crate) struct Forwarding {
     pub(crate) timers: IdleTimers,
     /// Whether numbers of strings were freed since everything was kept ([`crate::save`]).
     pub(crate) has_freed_numbers: bool,
+    /// While the updates of a call are done one by one.
+    ended: EndedEntries,
 }
 
 impl Forwarding {
@@ -67,6 +69,7 @@ impl Forwarding {
             config,
             pipeline,
             has_freed_numbers: false,
+            ended: EndedEntries::default(),
         })
     }
 
@@ -86,6 +89,7 @@ impl Forwarding {
             pipeline: Arc::new(pipeline),
             ledger: Ledger::default(),
             has_freed_numbers: false,
+            ended: EndedEntries::default(),
         })
     }
 
@@ -115,6 +119,7 @@ impl Forwarding {
             }
         };
         self.timers.tidy(&self.schema, &self.pipeline);
+        self.ended = EndedEntries::default();
         results
     }
 
@@ -146,12 +151,14 @@ impl Forwarding {
             ledger,
             pipeline,
             timers,
+            ended,
             ..
         } = self;
         writer.role.check_write(update, schema)?;
         begin(schema, update);
         let mut later = Vec::new();
         pipeline.batch(|batch| {
+            batch.swap_ended(ended);
             let change = &mut Change {
                 schema,
                 writer,
@@ -160,7 +167,9 @@ impl Forwarding {
                 batch,
                 later: &mut later,
             };
-            entity::write(change, update)
+            let done = entity::write(change, update);
+            batch.swap_ended(ended);
+            done
         })?;
         later.into_iter().for_each(|later| later.apply(pipeline));
         Ok(())

@@ -10,13 +10,13 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
-/// Connections at the same time; further ones wait.
+/// Connections at the same time; a further one takes the place of that which has asked for nothing for the longest time.
 const CONNECTIONS_MAX: usize = 32;
 
 /// How long a request may take to arrive, and a connection may be without one.
@@ -36,20 +36,23 @@ pub(crate) struct Pages {
     pub(crate) scrapes: Arc<AtomicU64>,
 }
 
+/// A connection that is served.
+struct Held {
+    task: AbortHandle,
+    /// When it came, or asked for something last.
+    asked: Arc<Mutex<Instant>>,
+}
+
 /// Serves for ever.
 pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections: Vec<Held> = Vec::new();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let pages = Arc::clone(&pages);
-                tokio::spawn(async move {
-                    connection(stream, pages).await;
-                    drop(place);
-                });
+                make_room(&mut connections);
+                let asked = Arc::new(Mutex::new(Instant::now()));
+                let task = tokio::spawn(connection(stream, Arc::clone(&pages), Arc::clone(&asked))).abort_handle();
+                connections.push(Held { task, asked });
             }
             // Too many open files, or a peer that has gone already.
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -57,9 +60,23 @@ pub(crate) async fn serve(listener: TcpListener, pages: Arc<Pages>) {
     }
 }
 
-async fn connection(stream: TcpStream, pages: Arc<Pages>) {
+/// Leaves less connections than there may be.
+fn make_room(connections: &mut Vec<Held>) {
+    connections.retain(|held| !held.task.is_finished());
+    if connections.len() < CONNECTIONS_MAX {
+        return;
+    }
+    let asked = |held: &Held| *held.asked.lock().unwrap_or_else(PoisonError::into_inner);
+    let silent = (0..connections.len()).min_by_key(|index| asked(&connections[*index]));
+    if let Some(silent) = silent {
+        connections.swap_remove(silent).task.abort();
+    }
+}
+
+async fn connection(stream: TcpStream, pages: Arc<Pages>, asked: Arc<Mutex<Instant>>) {
     let service = service_fn(move |request: Request<Incoming>| {
         let pages = Arc::clone(&pages);
+        *asked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         async move { Ok::<_, Infallible>(respond(&request, &pages).await) }
     });
     let served = http1::Builder::new()

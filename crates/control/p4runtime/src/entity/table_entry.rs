@@ -143,7 +143,10 @@ fn check_not_const(table: &TableSchema, entry: &TableEntry) -> Result<(), Error>
 
 fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     check_not_const(table, entry)?;
-    let found = find(change, table, entry)?;
+    let found = match find(change, table, entry) {
+        Err(_) if change.batch.take_ended(table.index, &key::read(table, &entry.r#match)?) => return Ok(()),
+        found => found?,
+    };
     change
         .batch
         .delete_entry(&table.name, &found.entry.matches, found.entry.priority)?;

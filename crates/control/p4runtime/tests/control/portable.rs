@@ -2,7 +2,10 @@
 
 use super::support::Switch;
 use forebay_p4runtime::Code;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::write_request::Atomicity;
 
+const PAIRS: &str = include_str!("pairs.p4");
 const PSA: &str = include_str!("portable_psa.p4");
 const PNA: &str = include_str!("portable_pna.p4");
 
@@ -143,4 +146,29 @@ fn entries_that_a_table_of_pna_has_learnt_are_read_and_deleted() {
     switch.insert(own);
     let register = "register_entry { register_id: $last index { index: 0 } data { bitstring: \"\\005\" } }";
     switch.expect("register_entry { register_id: $last index { index: 0 } }", &[register]);
+}
+
+/// A controller that deletes what it has read deletes both entries of a pair, of which the first takes the second along.
+#[test]
+fn both_entries_of_a_pair_are_deleted_in_one_batch() {
+    let table = "table_entry { table_id: $connections }";
+    for atomicity in [Atomicity::ContinueOnError, Atomicity::RollbackOnError] {
+        let mut switch = Switch::with(PAIRS);
+        switch.packet(&[1, 2]);
+        switch.packet(&[3, 4]);
+        let entry = |from: u8, to: u8| {
+            format!(
+                "table_entry {{ table_id: $connections match {{ field_id: 1 exact {{ value: \"\\{from:03o}\" }} }}
+                 match {{ field_id: 2 exact {{ value: \"\\{to:03o}\" }} }} }}"
+            )
+        };
+        let all = [entry(1, 2), entry(2, 1), entry(4, 3), entry(3, 4)];
+        assert_eq!(switch.read(table).len(), all.len());
+        let deletions = all.iter().map(|entry| switch.update(Type::Delete, entry)).collect();
+        switch.batch(atomicity, deletions).expect("all are deleted");
+        assert!(switch.read(table).is_empty());
+        switch.refuse_delete(&entry(2, 1), (Code::NotFound, "connections"));
+        let both = vec![switch.update(Type::Delete, &entry(5, 6)); 2];
+        assert!(switch.batch(atomicity, both).is_err(), "these were never there");
+    }
 }

@@ -36,7 +36,8 @@ use crate::error::ControlError;
 use crate::load::Pipeline;
 use crate::objects::{Control, Snapshot};
 use forebay_ir::TableId;
-use forebay_tables::{EntryId, NewEntry, Table, TableError};
+use forebay_tables::{EntryId, KeyMatch, NewEntry, Table, TableError};
+use std::collections::HashSet;
 use std::sync::{Arc, MutexGuard};
 
 /// Writes to tables and all other data of the control plane, under one lock; see the [module](self).
@@ -48,7 +49,13 @@ pub struct Batch<'a> {
     draft: Option<Draft>,
     /// What removed entries held.
     pub(super) released: Vec<Hold>,
+    /// Entries that ended with a partner which a controller has deleted.
+    pub(super) ended: EndedEntries,
 }
+
+/// Entries of pairs that ended with the other one, which a controller has deleted.
+#[derive(Debug, Default)]
+pub struct EndedEntries(pub(super) HashSet<(TableId, Vec<KeyMatch>)>);
 
 /// The data that an atomic batch will publish.
 #[derive(Debug)]
@@ -113,6 +120,7 @@ impl Pipeline {
             control,
             draft: Some(draft),
             released: Vec::new(),
+            ended: EndedEntries::default(),
         };
         let result = writes(&mut batch)?;
         batch.commit();
@@ -128,6 +136,7 @@ impl<'a> Batch<'a> {
             control,
             draft: None,
             released: Vec::new(),
+            ended: EndedEntries::default(),
         }
     }
 }

@@ -152,9 +152,14 @@ pub(crate) fn action_from_control(
     })
 }
 
-pub(crate) fn entry_to_control(program: &Program, table: &Table, entry: &forebay_tables::Entry) -> Entry {
+/// The key of an entry, in canonical form.
+pub(crate) fn key_of(table: &Table, entry: &forebay_tables::Entry) -> Vec<KeyMatch> {
     let keys: Vec<_> = table.keys.iter().map(key_spec).collect();
-    let key = entry.key(&keys);
+    entry.key(&keys)
+}
+
+pub(crate) fn entry_to_control(program: &Program, table: &Table, entry: &forebay_tables::Entry) -> Entry {
+    let key = key_of(table, entry);
     let fields = matched_fields(table).zip(&key);
     Entry {
         matches: fields

@@ -17,7 +17,7 @@ mod replication;
 mod tables;
 mod value_sets;
 
-pub use batch::Batch;
+pub use batch::{Batch, EndedEntries};
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
 pub use learning::LearningCounters;

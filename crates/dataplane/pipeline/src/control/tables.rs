@@ -3,12 +3,12 @@
 use crate::control::convert;
 use crate::control::learning::EntryKey;
 use crate::control::names::resolve;
-use crate::control::{Batch, Entry, EntryAction, TableMemory};
+use crate::control::{Batch, EndedEntries, Entry, EntryAction, TableMemory};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_ir::{ActionProfileId, EntryMatch, TableId};
-use forebay_tables::{ActionRef, EntryId, NewEntry, Table};
+use forebay_tables::{ActionRef, EntryId, KeyMatch, NewEntry, Table};
 use std::sync::Arc;
 
 impl Pipeline {
@@ -175,8 +175,35 @@ impl Batch<'_> {
     /// See [`Pipeline::delete_entry`].
     pub fn delete_entry(&mut self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(), ControlError> {
         let id = self.pipeline.table_id(table)?;
-        let found = self.pipeline.find(self.table(id), id, matches, priority)?;
+        let found = match self.pipeline.find(self.table(id), id, matches, priority) {
+            Err(_) if self.take_ended(id, matches) => return Ok(()),
+            found => found?,
+        };
+        let partner = self.entry_key(id, found.id()).and_then(|entry| self.partner(entry));
+        if let Some(partner) = partner.filter(|partner| self.holds(*partner)) {
+            let key = self.matches_of(partner);
+            self.ended.0.extend(key.map(|key| (partner.table, key)));
+        }
         self.remove(id, found.id())
+    }
+
+    /// Whether this entry of a pair has ended with the other one, which the same controller has just deleted: one that deletes what it
+    /// has read deletes both. It is said once.
+    pub fn take_ended(&mut self, table: TableId, matches: &[EntryMatch]) -> bool {
+        let declared = &self.pipeline.program.tables[table.index()];
+        let ended = &mut self.ended.0;
+        !ended.is_empty() && convert::key_from_control(declared, matches).is_ok_and(|key| ended.remove(&(table, key)))
+    }
+
+    /// Lets entries that have ended in one batch be known in the next: it takes those of the other side, and gives its own.
+    pub fn swap_ended(&mut self, ended: &mut EndedEntries) {
+        std::mem::swap(&mut self.ended, ended);
+    }
+
+    fn matches_of(&self, entry: EntryKey) -> Option<Vec<KeyMatch>> {
+        let declared = &self.pipeline.program.tables[entry.table.index()];
+        let present = self.table(entry.table).in_slot(entry.slot)?;
+        Some(convert::key_of(declared, present))
     }
 
     /// See [`Pipeline::clear_entries`].
