@@ -35,8 +35,11 @@ impl Means {
         }
     }
 
-    pub(crate) fn packet() -> Means {
-        Means::of("packet", "AF_PACKET socket")
+    pub(crate) fn packet(is_shared: bool) -> Means {
+        match is_shared {
+            false => Means::of("packet", "AF_PACKET socket"),
+            true => Means::of("shared", "AF_PACKET socket, shared with other programs"),
+        }
     }
 
     pub(crate) fn tap() -> Means {
@@ -110,10 +113,13 @@ pub(crate) fn open_xdp_shares(interface: &str, count: usize, options: &OpenOptio
     Ok(ports.into_iter().map(described).collect())
 }
 
-/// Opens an interface through packet sockets for several threads.
-pub(crate) fn open_packet_shares(interface: &str, count: usize) -> Result<Vec<Opened>, OpenError> {
-    let ports = PacketPort::open_shares(interface, count)?;
-    let describe = |port| -> Opened { (Box::new(port), Means::packet()) };
+/// Opens an interface through packet sockets for so many threads.
+pub(crate) fn open_packet_shares(interface: &str, count: usize, is_shared: bool) -> Result<Vec<Opened>, OpenError> {
+    let ports = match count {
+        0 | 1 => vec![PacketPort::open(interface, is_shared)?],
+        _ => PacketPort::open_shares(interface, count, is_shared)?,
+    };
+    let describe = |port| -> Opened { (Box::new(port), Means::packet(is_shared)) };
     Ok(ports.into_iter().map(describe).collect())
 }
 
@@ -134,7 +140,7 @@ pub(crate) fn open_fastest(name: &str, options: &OpenOptions) -> Result<Opened, 
     fastest(
         name,
         || XdpPort::open_native(name, options).map(described),
-        || PacketPort::open(name).map(|port| -> Opened { (Box::new(port), Means::packet()) }),
+        || Ok(open_packet_shares(name, 1, false)?.remove(0)),
         |(port, means), reason| (port, means.because(reason)),
         options.force,
     )
@@ -149,7 +155,7 @@ pub(crate) fn open_fastest_shares(name: &str, count: usize, options: &OpenOption
     fastest(
         name,
         || XdpPort::open_native_shares(name, count, options).map(|ports| ports.into_iter().map(described).collect()),
-        || open_packet_shares(name, count),
+        || open_packet_shares(name, count, false),
         because,
         options.force,
     )

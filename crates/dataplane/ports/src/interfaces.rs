@@ -1,12 +1,14 @@
 //! The interfaces there are, what they can do, and which of them a user may have meant.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use forebay_packet::PortState;
 
 use crate::OpenError;
 use crate::system;
-use crate::system::interface;
+use crate::system::interface::{self, Operation};
 
 /// Hardware types that carry Ethernet headers: Ethernet and the loopback interface.
 const ETHERNET_TYPES: [u16; 2] = [libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK];
@@ -70,7 +72,12 @@ pub(crate) struct Interface {
     /// An ordinary socket of its network namespace. It needs no rights, so that a wrong name is told apart from a
     /// missing right.
     asking: OwnedFd,
+    /// Whether its link was there when that was asked last, and when.
+    carrier: Cell<Option<(Instant, bool)>>,
 }
+
+/// An answer about a link is taken for so long: the question takes the kernel's lock for changes of interfaces.
+const CARRIER_TIME: Duration = Duration::from_millis(5);
 
 impl Interface {
     /// The Ethernet interface called `name`.
@@ -99,16 +106,30 @@ impl Interface {
             name: name.to_owned(),
             index,
             asking,
+            carrier: Cell::new(None),
         })
     }
 
     /// Whether it is up, down or gone.
     pub(crate) fn state(&self) -> PortState {
-        match interface::interface_is_up(self.asking.as_fd(), self.index) {
-            Ok(true) => PortState::Up,
-            Ok(false) => PortState::Down,
+        match interface::operation(self.asking.as_fd(), self.index) {
+            Ok(Operation::Running) => PortState::Up,
+            Ok(Operation::NotRunning) if self.has_carrier() => PortState::Up,
+            Ok(Operation::NotRunning | Operation::Down) => PortState::Down,
             Err(_) => PortState::Gone,
         }
+    }
+
+    /// Whether its link is there though the kernel does not call it running yet: of a new veth pair it may take a second to.
+    fn has_carrier(&self) -> bool {
+        if let Some((asked, answer)) = self.carrier.get()
+            && asked.elapsed() < CARRIER_TIME
+        {
+            return answer;
+        }
+        let answer = interface::has_carrier(self.asking.as_fd(), self.index);
+        self.carrier.set(Some((Instant::now(), answer)));
+        answer
     }
 
     /// The longest packet without its Ethernet header, in bytes; 1500 when it is gone.

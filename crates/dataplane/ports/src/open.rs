@@ -102,7 +102,7 @@ fn open_returning(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
     let (ports, means): (Vec<_>, Vec<_>) = open_interface(kind, count, options)?.into_iter().unzip();
     let (PortKind::Interface { interface }
     | PortKind::Xdp { interface, .. }
-    | PortKind::Packet { interface }
+    | PortKind::Packet { interface, .. }
     | PortKind::Tap { interface }) = kind
     else {
         unreachable!("files and memory are no interfaces")
@@ -124,11 +124,13 @@ fn open_interface(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
     match kind {
         PortKind::Interface { interface } if count > 1 => choose::open_fastest_shares(interface, count, options),
         PortKind::Xdp { interface, queue: None } if count > 1 => choose::open_xdp_shares(interface, count, options),
-        PortKind::Packet { interface } if count > 1 => choose::open_packet_shares(interface, count),
+        PortKind::Packet { interface, is_shared } if count > 1 => {
+            choose::open_packet_shares(interface, count, *is_shared)
+        }
         PortKind::Tap { interface } if count > 1 => choose::open_tap_shares(interface, count),
         PortKind::Interface { interface } => Ok(vec![choose::open_fastest(interface, options)?]),
         PortKind::Xdp { interface, queue } => Ok(vec![choose::open_xdp(interface, *queue, options)?]),
-        PortKind::Packet { interface } => Ok(vec![(Box::new(PacketPort::open(interface)?), Means::packet())]),
+        PortKind::Packet { interface, is_shared } => Ok(choose::open_packet_shares(interface, 1, *is_shared)?),
         PortKind::Tap { interface } => Ok(vec![(Box::new(TapPort::open(interface)?), Means::tap())]),
         _ => unreachable!("files and memory are no interfaces"),
     }

@@ -25,11 +25,11 @@ use crate::vhost::VhostOptions;
 /// The longest interface name Linux takes, in bytes (IFNAMSIZ less the closing zero).
 const MAX_INTERFACE_NAME: usize = 15;
 
-const KINDS: [&str; 10] = [
-    "xdp", "packet", "tap", "memif", "vhost", "dpdk", "pcap", "mem", "loopback", "timer",
+const KINDS: [&str; 11] = [
+    "xdp", "packet", "shared", "tap", "memif", "vhost", "dpdk", "pcap", "mem", "loopback", "timer",
 ];
 
-const KINDS_HELP: &str = "write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, \
+const KINDS_HELP: &str = "write NAME, xdp:NAME, packet:NAME or shared:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, \
                           pcap:IN,OUT (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS";
 
 /// A port as the user described it.
@@ -60,6 +60,8 @@ pub enum PortKind {
     Packet {
         /// The interface's name.
         interface: String,
+        /// Whether other programs see what is sent, and what they send comes in.
+        is_shared: bool,
     },
     /// A TAP device, made if it does not exist.
     Tap {
@@ -114,9 +116,9 @@ impl PortSpec {
     /// The existing interface that it stands on; none when it is of another kind.
     pub fn interface(&self) -> Option<&str> {
         match &self.kind {
-            PortKind::Interface { interface } | PortKind::Xdp { interface, .. } | PortKind::Packet { interface } => {
-                Some(interface)
-            }
+            PortKind::Interface { interface }
+            | PortKind::Xdp { interface, .. }
+            | PortKind::Packet { interface, .. } => Some(interface),
             _ => None,
         }
     }
@@ -241,7 +243,7 @@ fn device(kind: &PortKind) -> Option<Cow<'_, str>> {
     match kind {
         PortKind::Interface { interface }
         | PortKind::Xdp { interface, .. }
-        | PortKind::Packet { interface }
+        | PortKind::Packet { interface, .. }
         | PortKind::Tap { interface } => Some(interface.into()),
         PortKind::Memif(memif) => Some(format!("{},id={}", memif.path, memif.id).into()),
         PortKind::Vhost(vhost) => Some(vhost.path.as_str().into()),
@@ -271,8 +273,9 @@ fn parse_kind(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     };
     match kind.text() {
         "xdp" => parse_xdp(rest),
-        "packet" => Ok(PortKind::Packet {
+        "packet" | "shared" => Ok(PortKind::Packet {
             interface: parse_interface(rest)?,
+            is_shared: kind.text() == "shared",
         }),
         "tap" => Ok(PortKind::Tap {
             interface: parse_interface(rest)?,
@@ -469,7 +472,10 @@ impl fmt::Display for PortSpec {
                 interface,
                 queue: Some(queue),
             } => write!(formatter, "xdp:{interface}:{queue}"),
-            PortKind::Packet { interface } => write!(formatter, "packet:{interface}"),
+            PortKind::Packet { interface, is_shared } => {
+                let kind = if *is_shared { "shared" } else { "packet" };
+                write!(formatter, "{kind}:{interface}")
+            }
             PortKind::Tap { interface } => write!(formatter, "tap:{interface}"),
             PortKind::Memif(memif) => write!(formatter, "memif:{memif}"),
             PortKind::Vhost(vhost) => write!(formatter, "vhost:{vhost}"),
@@ -501,6 +507,7 @@ mod tests {
     fn packet(interface: &str) -> PortKind {
         PortKind::Packet {
             interface: interface.to_owned(),
+            is_shared: false,
         }
     }
 
@@ -640,7 +647,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "  12@pakcet:veth0\n     ^^^^^^ unknown kind of port `pakcet`\n  help: did you mean \
-             `packet:`? write NAME, xdp:NAME or packet:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, pcap:IN,OUT \
+             `packet:`? write NAME, xdp:NAME, packet:NAME or shared:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, pcap:IN,OUT \
              (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS"
         );
     }

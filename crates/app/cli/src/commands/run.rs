@@ -38,6 +38,7 @@ A port is PORT@INTERFACE: the number by which the program knows it, and what it 
   0@veth0               an existing interface, the fastest way that it supports (needs root)
   0@xdp:veth0           the same through AF_XDP; xdp:veth0:2 for one receive queue (CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF)
   0@packet:veth0        the same through a packet socket (CAP_NET_RAW)
+  0@shared:veth0        the same, and sniffers see all that is sent, and what other programs send by the interface comes in
   1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
   2@vhost:PATH          the network card of a virtual machine, by vhost-user; options follow, as in 2@vhost:/run/a.sock,mode=client,queues=2
   2@memif:PATH          memory shared with another switch, VPP or DPDK; options follow, as in 2@memif:/run/x.sock,id=1,role=client

@@ -6,8 +6,9 @@
 //!   kernel ◄────── sendmsg ◄── TCP segments     send to a veth pair: joined to a super-frame
 //! ```
 //!
-//! One socket receives, another sends. The first gives every frame that comes in by the interface, for whichever address,
-//! and none that goes out by it. What the kernel left undone for a network card is done here ([`crate::offload`]):
+//! One socket receives, another sends, past the queueing discipline and past sniffers. The first gives every frame that comes in by the interface,
+//! for whichever address, and none that goes out by it. A *shared* port has one socket for both, without these short cuts: sniffers see
+//! what it sends, and what other programs send by the interface comes in, as with libpcap, by which BMv2 opens interfaces. What the kernel left undone for a network card is done here ([`crate::offload`]):
 //! checksums are completed, VLAN tags put back, super-frames cut.
 //!
 //! A veth pair takes super-frames too, so that TCP between two machines on this one is not cut for good: what was cut on the way in is
@@ -46,6 +47,9 @@ const SLOTS: usize = 8192;
 /// Bytes of a slot: a full Ethernet frame with tags, and what stands before it. Longer frames come another way.
 const SLOT_BYTES: usize = 2048;
 
+/// What a frame is sent behind that leaves nothing to the kernel.
+const NO_OFFLOAD: [u8; OFFLOAD_HEADER] = [0; OFFLOAD_HEADER];
+
 /// The driver that takes super-frames of any sort as they are.
 const TAKES_SUPER_FRAMES: &str = "veth";
 
@@ -58,6 +62,8 @@ pub struct PacketPort {
     receiver: OwnedFd,
     ring: ReceiveRing,
     sender: OwnedFd,
+    /// Whether what is sent begins with an offload header: where one socket receives and sends.
+    sends_headers: bool,
     /// Sends super-frames, where the interface takes them.
     super_sender: Option<OwnedFd>,
     /// The longest frame that the interface takes, without a tag, in bytes.
@@ -72,12 +78,13 @@ pub struct PacketPort {
 }
 
 impl PacketPort {
-    /// Opens the interface called `name`.
+    /// Opens the interface called `name`. A shared one is that of other programs too, as with libpcap: sniffers see what it sends, and what
+    /// others send by the interface comes in.
     ///
     /// # Errors
     /// When there is none, it is not an Ethernet interface, or the process has not CAP_NET_RAW.
-    pub fn open(name: &str) -> Result<PacketPort, OpenError> {
-        PacketPort::open_member(name, None)
+    pub fn open(name: &str, is_shared: bool) -> Result<PacketPort, OpenError> {
+        PacketPort::open_member(name, None, is_shared)
     }
 
     /// Opens the interface called `name` as `count` ports for as many threads. The kernel gives each its share of what
@@ -85,20 +92,28 @@ impl PacketPort {
     ///
     /// # Errors
     /// As for [`PacketPort::open`].
-    pub fn open_shares(name: &str, count: usize) -> Result<Vec<PacketPort>, OpenError> {
+    pub fn open_shares(name: &str, count: usize, is_shared: bool) -> Result<Vec<PacketPort>, OpenError> {
         let group = next_group();
-        (0..count).map(|_| PacketPort::open_member(name, Some(group))).collect()
+        (0..count)
+            .map(|_| PacketPort::open_member(name, Some(group), is_shared))
+            .collect()
     }
 
-    fn open_member(name: &str, group: Option<u16>) -> Result<PacketPort, OpenError> {
+    fn open_member(name: &str, group: Option<u16>, is_shared: bool) -> Result<PacketPort, OpenError> {
         let system_error = |cause| {
             let action = format!("open a packet socket on `{name}`");
             OpenError::from_system(action, "CAP_NET_RAW", cause)
         };
         let interface = Interface::find(name)?;
-        let (receiver, ring) = open_receiver(interface.index, group).map_err(system_error)?;
-        let sender = open_sender(interface.index).map_err(system_error)?;
+        let (receiver, ring) = open_receiver(interface.index, group, is_shared).map_err(system_error)?;
+        // The kernel gives a socket what others send, and not what it sends itself, or another one of its group.
+        let sender = match is_shared {
+            true => receiver.try_clone(),
+            false => open_sender(interface.index),
+        };
+        let sender = sender.map_err(system_error)?;
         let super_sender = match interface.driver() {
+            Some(driver) if driver == TAKES_SUPER_FRAMES && is_shared => Some(receiver.try_clone()),
             Some(driver) if driver == TAKES_SUPER_FRAMES => Some(open_super_sender(interface.index)),
             _ => None,
         };
@@ -108,6 +123,7 @@ impl PacketPort {
             receiver,
             ring,
             sender,
+            sends_headers: is_shared,
             super_sender,
             longest: 0,
             state: PortState::Up,
@@ -146,6 +162,7 @@ impl PacketPort {
         let PacketPort {
             ring,
             receiver,
+            sends_headers,
             large,
             segments,
             counters,
@@ -154,7 +171,7 @@ impl PacketPort {
         let Some(slot) = ring.peek() else {
             return false;
         };
-        if !slot.outgoing {
+        if !slot.outgoing || *sends_headers {
             let frame = whole_frame(&slot, receiver, large);
             let result = frame.and_then(|frame| match Offload::parse(slot.offload).segmentation {
                 Some(segmentation) => segments.cut(frame, segmentation, slot.vlan),
@@ -227,7 +244,8 @@ impl PacketPort {
             for (frame, packet) in frames.iter_mut().zip(batch) {
                 *frame = packet.data();
             }
-            match messages::send_batch(self.sender.as_fd(), &frames[..batch.len()]) {
+            let header = self.sends_headers.then_some(&NO_OFFLOAD);
+            match messages::send_batch(self.sender.as_fd(), header, &frames[..batch.len()]) {
                 Ok(sent) => {
                     for packet in &batch[..sent] {
                         self.counters.count_sent(packet.len());
@@ -305,12 +323,14 @@ fn put_tag_back(packet: &mut Packet, slot: &Slot<'_>) {
 
 /// Sets the options, and binds last: an unbound socket of protocol 0 receives nothing, so no frame of another interface
 /// slips in.
-fn open_receiver(interface_index: i32, group: Option<u16>) -> io::Result<(OwnedFd, ReceiveRing)> {
+fn open_receiver(interface_index: i32, group: Option<u16>, is_shared: bool) -> io::Result<(OwnedFd, ReceiveRing)> {
     let receiver = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
     let socket = receiver.as_fd();
     messages::set_packet_option(socket, libc::PACKET_VNET_HDR, 1)?;
-    // Since Linux 4.20; on older kernels outgoing frames are passed over by their type.
-    let _ = messages::set_packet_option(socket, libc::PACKET_IGNORE_OUTGOING, 1);
+    if !is_shared {
+        // Since Linux 4.20; on older kernels outgoing frames are passed over by their type.
+        let _ = messages::set_packet_option(socket, libc::PACKET_IGNORE_OUTGOING, 1);
+    }
     messages::set_buffers(socket, SOCKET_BUFFER);
     let ring = ReceiveRing::open(socket, SLOTS, SLOT_BYTES)?;
     messages::set_promiscuous(socket, interface_index)?;

@@ -56,21 +56,56 @@ pub(crate) fn interface_mac_address(socket: BorrowedFd<'_>, name: &str) -> io::R
     Ok(std::array::from_fn(|index| address[index] as u8))
 }
 
-/// Whether the interface with this number is up and has a carrier; an error of kind `ENODEV` when there is none.
+/// What the system says of whether an interface carries frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// It is up, and so is its link, or its driver tells nothing of that.
+    Running,
+    /// It is up, and the link is not, or has come up within the last second, after which the kernel says so.
+    NotRunning,
+    /// It has been set down.
+    Down,
+}
+
+/// Whether the interface with this number carries frames; an error of kind `ENODEV` when there is none.
 ///
 /// IFF_RUNNING is the operational state of RFC 2863 (`operstate`): up, or unknown where the driver tells nothing. The kernel
 /// answers without its lock for changes of interfaces, unlike for the questions of `ethtool`.
-pub(crate) fn interface_is_up(socket: BorrowedFd<'_>, index: c_int) -> io::Result<bool> {
-    // SAFETY: plain old data, see the module.
-    let mut request: ifreq = unsafe { zeroed() };
-    request.ifr_ifru.ifru_ifindex = index;
-    // The kernel answers with the present name, which may have changed.
-    interface_ioctl(socket, libc::SIOCGIFNAME, &mut request)?;
+pub(crate) fn operation(socket: BorrowedFd<'_>, index: c_int) -> io::Result<Operation> {
+    let mut request = request_by_index(socket, index)?;
     interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
     // SAFETY: SIOCGIFFLAGS has filled the flags; any bits are a valid integer.
     let flags = c_int::from(unsafe { request.ifr_ifru.ifru_flags });
-    let working = libc::IFF_UP | libc::IFF_RUNNING;
-    Ok(flags & working == working)
+    Ok(match (flags & libc::IFF_UP != 0, flags & libc::IFF_RUNNING != 0) {
+        (false, _) => Operation::Down,
+        (true, false) => Operation::NotRunning,
+        (true, true) => Operation::Running,
+    })
+}
+
+/// Whether the interface with this number has a carrier, now; false when the driver does not tell.
+pub(crate) fn has_carrier(socket: BorrowedFd<'_>, index: c_int) -> bool {
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    let mut value = Value { command: 0x0a, data: 0 };
+    let Ok(mut request) = request_by_index(socket, index) else {
+        return false;
+    };
+    request.ifr_ifru.ifru_data = ptr::from_mut(&mut value).cast();
+    interface_ioctl(socket, libc::SIOCETHTOOL, &mut request).is_ok() && value.data != 0
+}
+
+/// An interface request with the present name of the interface with this number, which may have changed.
+fn request_by_index(socket: BorrowedFd<'_>, index: c_int) -> io::Result<ifreq> {
+    // SAFETY: plain old data, see the module.
+    let mut request: ifreq = unsafe { zeroed() };
+    request.ifr_ifru.ifru_ifindex = index;
+    interface_ioctl(socket, libc::SIOCGIFNAME, &mut request)?;
+    Ok(request)
 }
 
 /// Brings an interface up.
@@ -179,10 +214,7 @@ pub(crate) fn receive_queues(socket: BorrowedFd<'_>, name: &str) -> u32 {
 
 /// The longest packet, without its Ethernet header, that an interface sends, in bytes.
 pub(crate) fn interface_mtu(socket: BorrowedFd<'_>, index: c_int) -> io::Result<usize> {
-    // SAFETY: plain old data, see the module.
-    let mut request: ifreq = unsafe { zeroed() };
-    request.ifr_ifru.ifru_ifindex = index;
-    interface_ioctl(socket, libc::SIOCGIFNAME, &mut request)?;
+    let mut request = request_by_index(socket, index)?;
     interface_ioctl(socket, libc::SIOCGIFMTU, &mut request)?;
     // SAFETY: SIOCGIFMTU has filled the MTU; any bits are a valid integer.
     Ok(usize::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(0))

@@ -106,15 +106,22 @@ pub(crate) fn take_kernel_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(statistics.tp_drops)
 }
 
-/// Sends up to [`BATCH`] frames without blocking. Returns how many went (at least one), or why the first did not.
-pub(crate) fn send_batch(socket: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<usize> {
+/// Sends up to [`BATCH`] frames without blocking, each behind the offload header if there is one. Returns how many went (at least one), or
+/// why the first did not.
+pub(crate) fn send_batch(
+    socket: BorrowedFd<'_>,
+    offload: Option<&[u8; OFFLOAD_HEADER]>,
+    frames: &[&[u8]],
+) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     // SAFETY: plain old data, see the module.
-    let (mut headers, mut vectors): ([mmsghdr; BATCH], [iovec; BATCH]) = unsafe { (zeroed(), zeroed()) };
+    let (mut headers, mut vectors): ([mmsghdr; BATCH], [[iovec; 2]; BATCH]) = unsafe { (zeroed(), zeroed()) };
+    // An empty vector in place of no header.
+    let header = constant_io_vector(offload.map_or(&[], |offload| offload));
     for (index, frame) in frames[..count].iter().enumerate() {
-        vectors[index] = constant_io_vector(frame);
-        headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
-        headers[index].msg_hdr.msg_iovlen = 1;
+        vectors[index] = [header, constant_io_vector(frame)];
+        headers[index].msg_hdr.msg_iov = vectors[index].as_mut_ptr();
+        headers[index].msg_hdr.msg_iovlen = 2;
     }
     // SAFETY: each of the `count` headers points to arrays on this stack frame and to the frames,
     // which are borrowed for the whole call, with their true lengths. `sendmmsg` only reads them.

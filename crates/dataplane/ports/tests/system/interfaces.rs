@@ -230,7 +230,7 @@ fn an_interface_that_vanishes_is_an_error_not_a_crash() {
         };
         network.switch.ip("link del s0");
         // The waiting switch wakes up to learn of it, if the kernel tells: it does not tell those who wait for AF_XDP.
-        if kind == Kind::Packet {
+        if kind != Kind::Xdp {
             let woken = Poller::new().wait([port.readiness()], 0, 10_000_000_000);
             assert!(woken.expect("can wait"));
         }
@@ -273,7 +273,7 @@ fn without_the_right_the_error_names_it() {
             panic!("opened without a right")
         };
         let expected = match kind {
-            Kind::Packet => {
+            Kind::Packet | Kind::Shared => {
                 "not permitted to open a packet socket on `s0`; run as root, or give the program the \
              right: setcap cap_net_raw+ep PROGRAM"
             }
@@ -318,4 +318,27 @@ fn an_interface_may_go_down_and_vanish_under_traffic() {
         let gone = exchange(&|state| state == PortState::Gone);
         assert!(matches!(gone, Err(PortError::Gone { .. })), "{gone:?}");
     }
+}
+
+/// A shared interface is another program's too: a sniffer, or one that sends by it.
+#[test]
+fn a_shared_interface_shows_what_is_sent_and_takes_what_others_send() {
+    let Some(network) = Network::new() else {
+        return;
+    };
+    let mut near = network.port(Kind::Shared, "s0");
+    let mut other = network.port(Kind::Shared, "s0");
+    let mut far = network.left.enter(|| Kind::Packet.open("eth0")).expect("it is there");
+    let marked = |mark: u8| {
+        let mut frame = frame(100);
+        frame[20] = mark;
+        frame
+    };
+    assert_eq!(send(&mut *near, &[marked(1)]), Ok(1));
+    receive_until(&mut *far, |frame| frame == marked(1));
+    receive_until(&mut *other, |frame| frame == marked(1));
+    assert_eq!(send(&mut *other, &[marked(2)]), Ok(1));
+    receive_until(&mut *far, |frame| frame == marked(2));
+    let seen = receive_until(&mut *near, |frame| frame == marked(2));
+    assert!(!seen.contains(&marked(1)), "what it sends does not come back");
 }

@@ -16,15 +16,17 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Packet,
+    Shared,
     Xdp,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::Packet, Kind::Xdp];
+    pub const ALL: [Kind; 3] = [Kind::Packet, Kind::Shared, Kind::Xdp];
 
     pub fn open(self, name: &str) -> Result<Box<dyn Port>, OpenError> {
         Ok(match self {
-            Kind::Packet => Box::new(PacketPort::open(name)?),
+            Kind::Packet => Box::new(PacketPort::open(name, false)?),
+            Kind::Shared => Box::new(PacketPort::open(name, true)?),
             Kind::Xdp => Box::new(XdpPort::open(name, None, &OpenOptions::default())?),
         })
     }

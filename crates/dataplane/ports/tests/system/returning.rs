@@ -41,7 +41,10 @@ fn an_interface_that_is_made_again_is_used_again() {
                 assert_eq!(port.counters().drops(DropReason::PortDown), 2 * round, "{text}");
                 network.switch.veth("s0", &network.left, "eth0");
                 wait_for(&mut *port, PortState::Up);
-                let mut far = network.left.enter(|| PacketPort::open("eth0")).expect("it is there");
+                let mut far = network
+                    .left
+                    .enter(|| PacketPort::open("eth0", false))
+                    .expect("it is there");
                 assert_eq!(send(&mut *port, &[frame(77)]), Ok(1));
                 receive_until(&mut far, |received| received == frame(77));
                 assert_eq!(send(&mut far, &[frame(88)]), Ok(1));

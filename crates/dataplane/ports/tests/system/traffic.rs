@@ -94,6 +94,8 @@ fn tap_devices_bring_every_frame() {
     };
     let mut tap = namespace.enter(|| TapPort::open("p4tap")).expect("root may make it");
     // What the port sends, the kernel receives, and the other way round.
-    let mut kernel = namespace.enter(|| PacketPort::open("p4tap")).expect("it is there");
+    let mut kernel = namespace
+        .enter(|| PacketPort::open("p4tap", false))
+        .expect("it is there");
     exchange(&mut tap, &mut kernel);
 }

@@ -25,7 +25,7 @@ pub fn interface_exists(spec: &PortSpec) -> Result<(), OpenError> {
 /// The interface that must exist for a port.
 fn interface_of(spec: &PortSpec) -> Option<&str> {
     match &spec.kind {
-        PortKind::Interface { interface } | PortKind::Xdp { interface, .. } | PortKind::Packet { interface } => {
+        PortKind::Interface { interface } | PortKind::Xdp { interface, .. } | PortKind::Packet { interface, .. } => {
             Some(interface)
         }
         _ => None,
