@@ -11,6 +11,7 @@
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
 use forebay_protocol::p4::v1::Update;
 use forebay_shell::{Catalog, Command};
+use forebay_syntax::diagnostic::closest_name;
 use serde_json::{Map, Value};
 
 /// Keys whose lists are read, and what their elements are.
@@ -61,11 +62,13 @@ impl Document {
         }))
     }
 
-    /// What is said of keys that are not for a switch that runs already.
+    /// What is said of keys that are not for a switch that runs already, or that the tools of the tutorials do not know either.
     pub fn ignored(&self) -> Option<String> {
-        let present: Vec<String> = IGNORED
-            .iter()
-            .filter(|key| self.0.contains_key(**key))
+        let is_ignored = |key: &str| IGNORED.contains(&key) || (self.is_unknown(key) && misspelt(key).is_none());
+        let present: Vec<String> = self
+            .0
+            .keys()
+            .filter(|key| is_ignored(key))
             .map(|key| format!("`{key}`"))
             .collect();
         (!present.is_empty()).then(|| format!("{} say nothing here and are passed over", present.join(", ")))
@@ -97,14 +100,22 @@ impl Document {
     }
 
     fn unknown_keys(&self) -> Vec<String> {
-        let is_known = |key: &str| IGNORED.contains(&key) || LISTS.iter().any(|(known, _)| *known == key);
-        let unknown = self.0.keys().filter(|key| !is_known(key) && !is_comment(key));
-        unknown
-            .map(|key| {
-                format!("`{key}` is not known; lists are table_entries, multicast_group_entries, clone_session_entries")
-            })
+        let unknown = self.0.keys().filter(|key| self.is_unknown(key));
+        let meant = unknown.filter_map(|key| Some((key, misspelt(key)?)));
+        meant
+            .map(|(key, meant)| format!("`{key}` is not known; did you mean `{meant}`?"))
             .collect()
     }
+
+    fn is_unknown(&self, key: &str) -> bool {
+        let is_known = IGNORED.contains(&key) || LISTS.iter().any(|(known, _)| *known == key);
+        !is_known && !is_comment(key)
+    }
+}
+
+/// The list that a key seems to mean.
+fn misspelt(key: &str) -> Option<&'static str> {
+    closest_name(key, LISTS.iter().map(|(known, _)| *known))
 }
 
 fn other_kind(what: &str) -> String {
@@ -333,13 +344,23 @@ mod tests {
         let document = read(r#"{"target": "bmv2", "p4info": "x", "table_entries": []}"#);
         assert_eq!(
             document.ignored().as_deref(),
-            Some("`target`, `p4info` say nothing here and are passed over")
+            Some("`p4info`, `target` say nothing here and are passed over")
         );
         assert_eq!(document.updates(&Catalog::default()), Ok(Vec::new()));
         let commented = read(r#"{"comment": "for s1", "table_entries": [], "_note": 1}"#);
         assert_eq!(commented.updates(&Catalog::default()), Ok(Vec::new()));
+        let of_others = read(r#"{"table_entries": [], "register_entries": [{}]}"#);
+        assert!(
+            of_others
+                .ignored()
+                .is_some_and(|said| said.contains("`register_entries`"))
+        );
+        assert_eq!(of_others.updates(&Catalog::default()), Ok(Vec::new()));
         let misspelt = read(r#"{"table_entries": [], "tabel_entries": []}"#);
         let error = misspelt.updates(&Catalog::default()).expect_err("a mistake");
-        assert!(error.contains("`tabel_entries` is not known"), "{error}");
+        assert!(
+            error.contains("`tabel_entries` is not known; did you mean `table_entries`?"),
+            "{error}"
+        );
     }
 }

@@ -73,8 +73,7 @@ fn without_ports() {
 
 #[test]
 fn ports_may_follow_one_another() {
-    let expected =
-        "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 -i 2@shared:veth2 -i 3@shared:veth4 -i 4@shared:veth6 l3.json";
+    let expected = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 -i 2@shared:veth2 -i 3@shared:veth4 -i 4@shared:veth6 l3.json";
     for line in [
         "x -i 2@veth2 3@veth4 4@veth6 l3.json",
         "x -i2@veth2 3@veth4 l3.json 4@veth6",
