@@ -61,7 +61,16 @@ pub struct Agent {
     next_usage: Duration,
     next_connect: Duration,
     router_solicitations: u64,
+    /// Messages within the present second, and when it ends.
+    told: u64,
+    next_second: Duration,
+    /// Datagrams of strangers that were told of, and until when no more are.
+    strangers: u64,
+    next_minute: Duration,
 }
+
+/// Messages that are told within a second: whoever may send requests could fill a disk with those that are refused.
+const TOLD_MAX: u64 = 20;
 
 /// Times since 1970 that never go back.
 struct Clock {
@@ -121,6 +130,10 @@ impl Agent {
             next_connect: Duration::ZERO,
             clock,
             router_solicitations: 0,
+            told: 0,
+            next_second: Duration::ZERO,
+            strangers: 0,
+            next_minute: Duration::ZERO,
         };
         agent.connect(tell)?;
         Ok(agent)
@@ -205,6 +218,7 @@ impl Agent {
             return;
         }
         self.next_tick = now + TICK;
+        self.look_at_messages(now, tell);
         self.node.tick(now);
         if !self.plane.is_connected() && now >= self.next_connect {
             if let Err(error) = self.connect(tell) {
@@ -249,9 +263,29 @@ impl Agent {
             }
         }
         while let Some(event) = self.node.next_event() {
-            tell(&event.to_string());
+            if self.told < TOLD_MAX {
+                tell(&event.to_string());
+            }
+            self.told += 1;
         }
         Ok(())
+    }
+
+    /// Says once a second how much was not told, and once a minute that datagrams come from where no SMF may be.
+    fn look_at_messages(&mut self, now: Duration, tell: &mut dyn FnMut(&str)) {
+        if now >= self.next_second {
+            self.next_second = now + Duration::from_secs(1);
+            let more = std::mem::take(&mut self.told).saturating_sub(TOLD_MAX);
+            if more > 0 {
+                tell(&format!("and {more} more messages like these within a second"));
+            }
+        }
+        let strangers = self.node.counters().not_allowed;
+        if strangers > self.strangers && now >= self.next_minute {
+            let more = strangers - std::mem::replace(&mut self.strangers, strangers);
+            self.next_minute = now + Duration::from_secs(60);
+            tell(&format!("{more} datagrams from outside of n4.peers were passed over"));
+        }
     }
 
     fn save(&mut self) -> Result<(), AgentError> {

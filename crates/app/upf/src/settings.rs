@@ -200,7 +200,7 @@ impl Settings {
     pub(crate) fn entries(&self) -> Result<Entries, AgentError> {
         let mut entries = Entries::default();
         for own in &self.own {
-            let action = Action::new("own", [mac(&own.mac)?]);
+            let action = Action::new("own", [mac("own.mac", &own.mac)?]);
             match own.address {
                 IpAddr::V4(address) => {
                     let key = [Match::exact(u32::from(address))];
@@ -214,11 +214,12 @@ impl Settings {
                 }
             }
         }
-        for hop in &self.next_hop {
+        for (index, hop) in self.next_hop.iter().enumerate() {
+            self.check_next_hop(index, hop)?;
             let values = [
                 u128::from(hop.port),
-                mac(&hop.mac)?,
-                mac(&hop.peer_mac)?,
+                mac("next_hop.mac", &hop.mac)?,
+                mac("next_hop.peer_mac", &hop.peer_mac)?,
                 u128::from(hop.mtu),
             ];
             entries.insert(
@@ -244,14 +245,39 @@ impl Settings {
         }
         Ok(entries)
     }
+
+    fn check_next_hop(&self, index: usize, hop: &NextHop) -> Result<(), AgentError> {
+        let number = hop.number;
+        if self.next_hop[..index].iter().any(|other| other.number == number) {
+            return Err(wrong("next_hop", &format!("there are two with the number {number}")));
+        }
+        if hop.port > PORT_MAX {
+            let why = format!("that of next hop {number} is {}; a port is 0 to {PORT_MAX}", hop.port);
+            return Err(wrong("next_hop.port", &why));
+        }
+        if hop.mtu < MTU_MIN {
+            let why = format!(
+                "that of next hop {number} is {}; IPv4 needs at least {MTU_MIN}",
+                hop.mtu
+            );
+            return Err(wrong("next_hop.mtu", &why));
+        }
+        Ok(())
+    }
 }
 
-fn mac(text: &str) -> Result<u128, AgentError> {
+/// The last port that a program for v1model can name.
+const PORT_MAX: u16 = 510;
+
+/// What every link of IPv4 must carry (RFC 791).
+const MTU_MIN: u16 = 68;
+
+fn mac(key: &str, text: &str) -> Result<u128, AgentError> {
     let parts: Option<Vec<u8>> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect();
     match parts.as_deref() {
         Some(bytes) if bytes.len() == 6 => Ok(bytes.iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte))),
         _ => Err(wrong(
-            "mac",
+            key,
             &format!("`{text}` is no MAC address like 02:00:00:00:00:01"),
         )),
     }

@@ -128,6 +128,17 @@ fn what_is_wrong_in_settings_is_named() {
         ("\"192.168.4.0/24\"", "\"192.168.4.0/33\"", "n4.peers"),
         ("10.60.0.0/16", "10.60.0.0/31", "pools.v4"),
         ("mtu = 1600", "mtuu = 1600", "mtuu"),
+        (
+            "mtu = 1600",
+            "mtu = 0",
+            "next_hop.mtu: that of next hop 1 is 0; IPv4 needs at least 68",
+        ),
+        (
+            "port = 1",
+            "port = 600",
+            "next_hop.port: that of next hop 1 is 600; a port is 0 to 510",
+        ),
+        ("number = 2", "number = 1", "next_hop: there are two with the number 1"),
     ];
     for (text, other, expected) in wrong {
         let changed = EXAMPLE.replace(text, other);

@@ -137,14 +137,22 @@ impl CallError {
     }
 }
 
+/// What the library says of a connection that does not speak HTTP/2, or not any more.
+const NO_HTTP2: [&str; 3] = ["frame with invalid size", "broken pipe", "connection reset"];
+
 impl From<Status> for CallError {
     fn from(status: Status) -> CallError {
         let results = results(status.details());
         // What the transport reports has an error of the connection as its cause; what the switch has sent has none.
         let is_answer = status.source().is_none();
+        let mut message = with_causes(status.message().to_string(), status.source());
+        // What a server with TLS sends to a client without, or its end, is no HTTP/2.
+        if !is_answer && NO_HTTP2.iter().any(|sign| message.contains(sign)) {
+            message += "; if the server wants TLS, name the authority of its certificate (--ca)";
+        }
         CallError {
             code: Some(status.code()),
-            message: with_causes(status.message().to_string(), status.source()),
+            message,
             left_out: None,
             updates_told: results.len(),
             updates: failed(results),
