@@ -7,7 +7,7 @@ use crate::choose::{self, Means};
 use crate::memif;
 use crate::returning::Returning;
 use crate::vhost;
-use crate::{OpenError, PacketPort, PcapPort, PortKind, PortSpec, TapPort};
+use crate::{OpenError, PcapPort, PortKind, PortSpec, TapPort};
 
 /// How many packets each direction of a memory or loopback port holds.
 pub const MEMORY_QUEUE_PACKETS: usize = 4096;

@@ -37,7 +37,7 @@ pub use sensitivity::Sensitivity;
 use cells::Parameters;
 use forebay_sim::{Library, Problem, Progress, Run, Search, Setup, expand, find_max, suggestion};
 use metrics::{Found, Value};
-use sensitivity::{Varied, varied};
+use sensitivity::{Varied, compared, varied};
 
 /// An experiment that can be run.
 pub struct Experiment {
@@ -187,12 +187,9 @@ impl Experiment {
         let first = outcomes.first().and_then(|outcome| outcome.0.results.as_ref());
         let over_time = first.filter(|_| self.definition.over_time);
         let rows: Vec<Row> = rows.collect();
-        let sensitivities = self.varied.iter().zip(varied).map(|(varied, outcome)| {
-            let (cell, row) = (&self.cells[varied.cell], &rows[varied.cell]);
-            Sensitivity::of(varied, cell, row, &outcome.0, self.definition.scale)
-        });
+        let found: Vec<&Found> = varied.iter().map(|outcome| &outcome.0).collect();
         Report {
-            sensitivities: sensitivities.collect(),
+            sensitivities: compared(&self.varied, &found, &self.cells, self.definition.scale),
             rows,
             losses: losses.collect(),
             provenance: self.provenance(),

@@ -1,8 +1,11 @@
 //! How much headlines hang on what was chosen: each with one thing changed.
+//!
+//! A headline of which a search must be sure is the mean of several searches with longer and longer trials. Each change is searched once, and is compared with the
+//! unchanged scenario searched once: compared with the headline, all changes would seem to raise what longer trials lower.
 
 use crate::cells::Cell;
 use crate::metrics::{Found, Value};
-use crate::report::{Row, number, put};
+use crate::report::{number, put};
 use forebay_sim::{Setup, Variation};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,7 +14,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Varied {
     /// Index of its cell.
     pub(crate) cell: usize,
-    what: Variation,
+    /// None for the scenario as it is, searched once.
+    what: Option<Variation>,
     pub(crate) setup: Setup,
 }
 
@@ -28,30 +32,58 @@ pub struct Sensitivity {
     pub value: Option<f64>,
     /// A search ended at its highest load.
     pub at_least: bool,
-    /// The share by which that is more than the value with nothing changed.
+    /// The share by which that is more than the value with nothing changed, searched once too.
     pub change: Option<f64>,
 }
 
-/// All that is changed of a headline, one after the other.
+/// A headline as it is, and all that is changed of it, one after the other.
 pub(crate) fn varied(cell: usize, setup: &Setup) -> impl Iterator<Item = Varied> + '_ {
+    let unchanged = Varied {
+        cell,
+        what: None,
+        setup: setup.clone().searching_once(),
+    };
     let variations = Variation::usual(setup).into_iter();
-    variations.filter_map(move |what| {
+    let changed = variations.filter_map(move |what| {
         let setup = setup.varied(&what)?.searching_once();
+        let what = Some(what);
         Some(Varied { cell, what, setup })
+    });
+    std::iter::once(unchanged).chain(changed)
+}
+
+/// What each has given. `cells` are those of the experiment.
+pub(crate) fn compared(varied: &[Varied], found: &[&Found], cells: &[Cell], scale: f64) -> Vec<Sensitivity> {
+    let mut unchanged: BTreeMap<usize, Option<f64>> = BTreeMap::new();
+    let each = varied.iter().zip(found);
+    each.map(|(varied, found)| {
+        let mut sensitivity = Sensitivity::of(varied, &cells[varied.cell], found, scale);
+        match varied.what {
+            None => drop(unchanged.insert(varied.cell, sensitivity.value)),
+            Some(_) => {
+                let base = unchanged.get(&varied.cell).copied().flatten();
+                sensitivity.change = sensitivity.value.zip(base).map(|(value, base)| value / base - 1.0);
+            }
+        }
+        sensitivity
     })
+    .collect()
 }
 
 impl Sensitivity {
-    pub(crate) fn of(varied: &Varied, cell: &Cell, row: &Row, found: &Found, scale: f64) -> Sensitivity {
+    fn of(varied: &Varied, cell: &Cell, found: &Found, scale: f64) -> Sensitivity {
         let value: Option<Value> = found.metric(&cell.metric);
         let scaled = value.map(|value| value.value * scale);
         Sensitivity {
             parameters: cell.parameters.clone(),
             metric: cell.metric.clone(),
-            what: varied.what.to_string(),
+            what: varied
+                .what
+                .as_ref()
+                .map_or("nothing, searched once".to_string(), ToString::to_string),
             value: scaled,
             at_least: value.is_some_and(|value| value.at_least),
-            change: scaled.zip(row.model).map(|(value, model)| value / model - 1.0),
+            change: None,
         }
     }
 
