@@ -58,6 +58,9 @@ def single_commands(bed):
     expect(entry["action"] == "forward" and entry["parameters"] == {"port": "2"}, "an entry is added and read")
     bed.wires[1].send(ethernet(2, 9))
     expect((bed.wires[2].receive() or b"")[:14] == ethernet(2, 9), "a packet follows it")
+    counted = json.loads(ctl("--json", "statistics"))
+    expect(counted["totals"]["received_packets"] >= 1, "the switch tells what it has counted")
+    expect("received packets" in ctl("statistics"), "in words too")
     counted = json.loads(ctl("counter", "read", "port_counter", "1", "--json"))[0]
     expect(counted["packets"] == 1, "it was counted")
     watched = json.loads(ctl(*"watch port_counter --count 1 --json".split()))

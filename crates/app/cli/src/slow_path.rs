@@ -7,6 +7,9 @@ use std::fmt::Write;
 /// Obstacles that a message lists.
 const LISTED_MAX: usize = 20;
 
+/// How many times as long a packet takes in general code, about.
+const TIMES_SLOWER: u32 = 4;
+
 /// The obstacles of a program as a note for people, without "note: "; nothing when specialised code takes all
 /// packets.
 pub fn note(pipeline: &Pipeline) -> Option<String> {
@@ -24,7 +27,8 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
         if !text.is_empty() {
             text.push('\n');
         }
-        let _ = write!(text, "general code{which}, about 4 times slower:{}", listed(&sentences));
+        let listed = listed(&sentences);
+        let _ = write!(text, "general code{which}, about {TIMES_SLOWER} times slower:{listed}");
     }
     (!text.is_empty()).then_some(text)
 }
@@ -57,6 +61,7 @@ pub fn json(pipeline: &Pipeline) -> Value {
             "file": file.filter(|_| is_known),
             "line": is_known.then_some(obstacle.location.line),
             "message": obstacle.describe(program),
+            "times_slower": TIMES_SLOWER,
         })
     };
     pipeline.obstacles().iter().map(object).collect()

@@ -127,7 +127,6 @@ impl Statistics {
         if self.json {
             let elapsed = (self.last_ns - self.start_ns) as f64 / 1e9;
             let mut json = self.table.json(ports, seconds, elapsed);
-            json["totals"] = totals_json(report);
             json["queues"] = report
                 .queues
                 .iter()
@@ -139,12 +138,9 @@ impl Statistics {
             if let Some(state) = state.filter(|state| state.keeps_state) {
                 json["state"] = state_json(&state);
             }
-            json["inside"] = inside_json(&report.inside);
-            if let Some(delays) = &report.delays {
-                json["delay"] = inside_json(delays);
+            if let (Value::Object(all), Value::Object(counters)) = (&mut json, counters_json(report, pipeline)) {
+                all.extend(counters);
             }
-            json["paths"] = slow_path::paths_json(&report.paths);
-            json["slow_path"] = slow_path::json(pipeline);
             return self.write(&format!("{json}\n"));
         }
         let mut text = self.table.text(ports, seconds);
@@ -182,6 +178,48 @@ impl Statistics {
             self.is_given_up = true;
             output::warning(&format!("no more statistics: {error:#}; the switch goes on"));
         }
+    }
+}
+
+/// What the data plane has counted since its start, but for ports, queues and tables.
+pub fn counters_json(report: &Report, pipeline: &Pipeline) -> Value {
+    let mut json = json!({
+        "totals": totals_json(report),
+        "inside": inside_json(&report.inside),
+        "paths": slow_path::paths_json(&report.paths),
+        "slow_path": slow_path::json(pipeline),
+    });
+    if let Some(delays) = &report.delays {
+        json["delay"] = inside_json(delays);
+    }
+    json
+}
+
+/// The same for people, a line for each number that is not zero.
+pub fn counters_text(counters: &Value) -> String {
+    let mut text = String::new();
+    let sections = [
+        ("packets", &counters["totals"]),
+        ("entries from packets", &counters["totals"]["learning"]),
+        ("fast path", &counters["paths"]["fast_packets"]),
+        ("slow path", &counters["paths"]["slow_packets"]),
+        ("inside the switch", &counters["inside"]),
+        ("delay of sampled packets", &counters["delay"]),
+    ];
+    for (title, section) in sections {
+        let numbers = section.as_object().into_iter().flatten();
+        let numbers = numbers.filter_map(|(name, value)| Some((name, value.as_u64().filter(|number| *number > 0)?)));
+        for (name, number) in numbers {
+            let _ = writeln!(text, "{title:<26} {:<24} {number:>14}", name.replace('_', " "));
+        }
+    }
+    for obstacle in counters["slow_path"].as_array().into_iter().flatten() {
+        let message = obstacle["message"].as_str().unwrap_or_default();
+        let _ = writeln!(text, "general code, {}x slower: {message}", obstacle["times_slower"]);
+    }
+    match text.is_empty() {
+        true => "no packet has come yet\n".to_string(),
+        false => text,
     }
 }
 

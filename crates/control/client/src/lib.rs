@@ -19,7 +19,6 @@ pub use error::CallError;
 pub use generated::p4_runtime_client::P4RuntimeClient;
 
 use forebay_protocol::Address;
-use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
@@ -29,6 +28,7 @@ use forebay_protocol::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     ReadRequest, SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
 };
+use forebay_protocol::{STATISTICS, StateReport};
 use std::time::Duration;
 use stream::Stream;
 use tokio::runtime::{Runtime, RuntimeFlavor};
@@ -132,12 +132,30 @@ impl Client {
         Ok(StateReport::of(&self.capabilities_answer()?))
     }
 
+    /// Counters of the data plane as JSON; none when the switch does not tell them.
+    ///
+    /// # Errors
+    /// When the switch refuses or is gone.
+    pub fn statistics(&mut self) -> Result<Option<String>, CallError> {
+        let mut request = self.capabilities_request();
+        request
+            .metadata_mut()
+            .insert(STATISTICS, tonic::metadata::MetadataValue::from_static("1"));
+        let answer = self.runtime.block_on(self.service.capabilities(request))?;
+        let report = StateReport::of(&answer.into_inner());
+        Ok(report.map(|report| report.statistics).filter(|text| !text.is_empty()))
+    }
+
     fn capabilities_answer(&mut self) -> Result<CapabilitiesResponse, CallError> {
-        let request = CapabilitiesRequest {
-            device_id: self.options.device_id,
-        };
+        let request = self.capabilities_request();
         let answer = self.runtime.block_on(self.service.capabilities(request))?;
         Ok(answer.into_inner())
+    }
+
+    fn capabilities_request(&self) -> tonic::Request<CapabilitiesRequest> {
+        tonic::Request::new(CapabilitiesRequest {
+            device_id: self.options.device_id,
+        })
     }
 
     /// Entities as they are.

@@ -31,7 +31,7 @@ pub mod text;
 
 pub use address::{Address, AddressError, DEFAULT_PORT};
 pub use causes::with_causes;
-pub use state_report::StateReport;
+pub use state_report::{STATISTICS, StateReport};
 
 pub use generated::{gnmi, gnmi_ext, google, p4, stratum};
 

@@ -33,7 +33,13 @@ pub struct StateReport {
     /// Calls that were refused since the switch started.
     #[prost(uint64, tag = "7")]
     pub refused_calls: u64,
+    /// Counters of the data plane as JSON; empty unless the call asks for them ([`STATISTICS`]).
+    #[prost(string, tag = "8")]
+    pub statistics: String,
 }
+
+/// The metadata of a call of `Capabilities` that asks for counters of the data plane.
+pub const STATISTICS: &str = "forebay-statistics";
 
 impl StateReport {
     /// The report as the `experimental` part of an answer.

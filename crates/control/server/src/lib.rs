@@ -145,6 +145,11 @@ impl Running {
         move || shared.keeping()
     }
 
+    /// Where counters of the data plane come from, as JSON, for clients that ask for them. It may take its time.
+    pub fn give_statistics(&self, statistics: impl Fn() -> String + Send + Sync + 'static) {
+        self.shared.set_statistics(Arc::new(statistics));
+    }
+
     /// What controllers have called, to be asked again and again.
     pub fn watch_calls(&self) -> impl Fn() -> CallReport + Send + Sync + use<> {
         let (counts, shared) = (Arc::clone(&self.counts), Arc::clone(&self.shared));

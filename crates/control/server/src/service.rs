@@ -8,6 +8,7 @@ use crate::push::Pushes;
 use crate::shared::Shared;
 use crate::status::{of_error, of_rejection};
 use forebay_p4runtime::{Device, Rejection, StreamId};
+use forebay_protocol::STATISTICS;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update;
 use forebay_protocol::p4::v1::write_request::Atomicity;
@@ -143,10 +144,15 @@ impl P4Runtime for Service {
         &self,
         request: Request<CapabilitiesRequest>,
     ) -> Result<Response<CapabilitiesResponse>, Status> {
+        let wants_statistics = request.metadata().contains_key(STATISTICS);
         let request = request.into_inner();
         let capabilities = self.shared.call(|device, _| device.capabilities(request));
         let mut capabilities = capabilities.map_err(|error| of_error(&error))?;
-        capabilities.experimental = Some(self.shared.state_report().to_any());
+        let mut report = self.shared.state_report();
+        if wants_statistics {
+            report.statistics = self.shared.statistics().await;
+        }
+        capabilities.experimental = Some(report.to_any());
         Ok(Response::new(capabilities))
     }
 }

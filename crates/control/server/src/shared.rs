@@ -12,7 +12,7 @@ use forebay_protocol::p4::v1::StreamMessageResponse;
 use forebay_protocol::p4::v1::stream_message_response::Update;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
@@ -67,7 +67,12 @@ pub(crate) struct Shared {
     /// When time is looked at next, in nanoseconds since the switch started.
     planned_ns: AtomicU64,
     replan: Notify,
+    /// Counters of the data plane as JSON.
+    statistics: OnceLock<Arc<Statistics>>,
 }
+
+/// What gives counters of the data plane as JSON. It may take its time.
+pub(crate) type Statistics = dyn Fn() -> String + Send + Sync;
 
 struct Inner {
     device: Device,
@@ -109,6 +114,7 @@ impl Shared {
             last_stream: AtomicU64::new(0),
             planned_ns: AtomicU64::new(u64::MAX),
             replan: Notify::new(),
+            statistics: OnceLock::new(),
         };
         let inputs = Inputs {
             packets_in: link.packets_in,
@@ -196,6 +202,22 @@ impl Shared {
     /// How it stands with what is kept.
     pub(crate) fn keeping(&self) -> KeepingStatus {
         self.keeping.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where counters of the data plane come from, from now on.
+    pub(crate) fn set_statistics(&self, statistics: Arc<Statistics>) {
+        // A second source is none.
+        let _ = self.statistics.set(statistics);
+    }
+
+    /// Counters of the data plane as JSON; empty when nobody gives any.
+    pub(crate) async fn statistics(&self) -> String {
+        let Some(statistics) = self.statistics.get().cloned() else {
+            return String::new();
+        };
+        tokio::task::spawn_blocking(move || statistics())
+            .await
+            .unwrap_or_default()
     }
 
     /// The same for controllers.
@@ -369,5 +391,6 @@ fn report_of(status: &KeepingStatus, now: Now) -> StateReport {
         next_try_ns: fault.map_or(0, |fault| fault.retry_ns.saturating_sub(now.switch_ns)),
         faults: status.faults,
         refused_calls: status.refused_calls,
+        statistics: String::new(),
     }
 }

@@ -10,7 +10,7 @@ use crate::packet_capture::{CapturedPort, CapturingPoll, PacketFile};
 use crate::packet_log::{Destination, LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
 use crate::program::{CompileOptions, Engine};
 use crate::run_ports::{Captures, announce, open, shares};
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, counters_json};
 use crate::switch_options::SwitchOptions;
 use crate::telemetry_options::TelemetryOptions;
 use anyhow::{Context, Result, anyhow, bail};
@@ -295,6 +295,12 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     statistics.note_slow_path(&daemon.slot().present());
     let running = daemon.start()?;
     telemetry.start(&running, control_plane)?;
+    if let Some(control_plane) = control_plane {
+        let watch = running.watch();
+        control_plane
+            .server
+            .give_statistics(move || counters_json(&watch.report(), &watch.program()).to_string());
+    }
     statistics.first(&running.last_report(), &running.program());
     supervise(&running, control_plane, clock, &until, &mut statistics);
     let program = running.program();

@@ -3,7 +3,7 @@
 use super::batch::{self, Gathered};
 use super::{Format, pipeline, watch};
 use crate::output;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use forebay_client::{CallError, Client, ClientOptions};
 use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
@@ -82,6 +82,7 @@ impl Session {
             Command::Show(records) => self.format.records(&records)?,
             Command::Capabilities => self.capabilities()?,
             Command::State => self.state()?,
+            Command::Statistics => self.statistics()?,
             Command::PipelineShow => pipeline::show(self)?,
             Command::PipelinePush(push) => pipeline::push(self, &push)?,
             Command::PipelineGet(file) => pipeline::get(self, &file)?,
@@ -143,6 +144,15 @@ impl Session {
                 .fact("the switch does not say whether its state is saved", &object);
         };
         self.format.fact(&sentence(&report), &state_json(&report))
+    }
+
+    fn statistics(&mut self) -> Result<()> {
+        let Some(text) = self.client.statistics()? else {
+            return self.format.fact("the switch does not tell its counters", &json!({}));
+        };
+        let counters: Value = serde_json::from_str(&text).context("the switch's counters are no JSON")?;
+        let text = crate::statistics::counters_text(&counters);
+        self.format.fact(text.trim_end(), &counters)
     }
 
     fn read(&mut self, reading: Reading) -> Result<()> {

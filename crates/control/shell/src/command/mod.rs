@@ -39,6 +39,8 @@ pub enum Command {
     Capabilities,
     /// Tell whether the state of the switch is saved.
     State,
+    /// Tell what the data plane has counted.
+    Statistics,
     /// Tell which program runs.
     PipelineShow,
     /// Run another program.

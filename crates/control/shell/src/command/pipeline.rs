@@ -32,6 +32,14 @@ pub(super) const FORMS: &[Form] = &[
         read: |_, arguments| arguments.at_most(0).map(|()| Command::State),
     },
     Form {
+        words: "statistics",
+        arguments: "",
+        about: "what the data plane has counted: packets, which code took them and why, delays (--delay-sample)",
+        places: &[],
+        options: &[],
+        read: |_, arguments| arguments.at_most(0).map(|()| Command::Statistics),
+    },
+    Form {
         words: "pipeline show",
         arguments: "",
         about: "the program that runs",
