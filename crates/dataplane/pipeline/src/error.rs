@@ -44,7 +44,10 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LoadError::MissingBlock(name) => write!(f, "the program has no {name}"),
-            LoadError::MissingIntrinsic(name) => write!(f, "standard_metadata has no field {name}"),
+            LoadError::MissingIntrinsic(name) => write!(
+                f,
+                "standard_metadata has no field `{name}`, so the program's architecture is not v1model: what is executed is v1model.p4, psa.p4 and pna.p4"
+            ),
             LoadError::Architecture(error) => error.fmt(f),
             LoadError::TooLarge { name, size } => {
                 write!(
