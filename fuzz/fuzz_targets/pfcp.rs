@@ -62,6 +62,7 @@ fn settings() -> Settings {
             qers: 32,
             urrs: 32,
         },
+        first_sequence: 1,
         recovery: 1,
         retry: Duration::from_secs(1),
         attempts: 2,
