@@ -122,8 +122,9 @@ fn sources(results: &Results, text: &mut String) {
     results.sources.iter().for_each(|source| self::source(source, text));
     line!(
         text,
-        "  delivered: packets of which a frame came out; copies: further frames of them. Gbps: on the wire, framing included,\n  \
-         behind the warm-up. Delays: last byte in to last byte out. Extent: by how many packets one is late (RFC 4737)."
+        "  delivered: packets of which a frame came out; copies: further frames of them. Gbps and Mpps: on the wire, framing\n  \
+         included, from the end of the warm-up to that of the traffic. Delays and order: of frames sent in that time, whenever\n  \
+         they leave; last byte in to last byte out. Extent: by how many packets one is late (RFC 4737). Counts: the whole run."
     );
 }
 

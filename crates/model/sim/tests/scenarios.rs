@@ -760,3 +760,16 @@ fn faults_of_a_scenario_strike() {
         results.chips[0].lost
     );
 }
+
+/// A frame of which the last part leaves behind the measured time takes the wire for the part that lies within.
+#[test]
+fn a_wire_is_never_taken_for_more_than_the_time() {
+    let slow = SCENARIO.replace("numbers = [3]", "numbers = [3]\ngbps = 0.001");
+    let results = setup(&slow).run(Run { seed: 1, gbps: None }, &mut Silent);
+    let port = results.chips[0].ports.iter().find(|port| port.port == 3).unwrap();
+    assert!(
+        (0.95..=1.0).contains(&port.wire_utilisation),
+        "{}",
+        port.wire_utilisation
+    );
+}
