@@ -33,7 +33,7 @@ pub fn search_text(search: &SearchResults) -> String {
     );
     let how = match &search.certainty {
         None => how,
-        Some(certainty) => format!("{}; {how}", sure(certainty)),
+        Some(certainty) => format!("{}; {how}", sure(certainty, search.tolerance_gbps)),
     };
     let (_, most) = search.range_gbps;
     let found = match search.max_gbps {
@@ -60,14 +60,18 @@ fn backlog(backlog: Backlog) -> String {
 }
 
 /// How sure the mean of several searches is.
-fn sure(certainty: &Certainty) -> String {
+fn sure(certainty: &Certainty, tolerance_gbps: f64) -> String {
     let reached = match certainty.reached {
         true => "",
-        false => ", which is not as sure as was asked for",
+        false => ", which is not as sure as was asked for: searches, or longer trials, still differ too much",
+    };
+    // Searches end on a grid: the mean of those that agree is known as well as one of them.
+    let mean = match certainty.half_width_gbps < tolerance_gbps {
+        true => format!("mean within the tolerance of {tolerance_gbps} Gbps"),
+        false => format!("mean +- {:.3} Gbps", certainty.half_width_gbps),
     };
     format!(
-        "mean +- {:.3} Gbps at {} % confidence{reached}, {} searches with trials up to {} us",
-        certainty.half_width_gbps,
+        "{mean} at {} % confidence{reached}, {} searches with trials up to {} us",
         100.0 * certainty.confidence,
         certainty.searches.len(),
         certainty.searches.last().map_or(0.0, |search| search.trial_us)

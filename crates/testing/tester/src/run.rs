@@ -395,6 +395,7 @@ impl SelfTest {
             bias_ns: latency.quantile(0.5),
             p99_ns: latency.quantile(0.99),
             p99_9_ns: latency.quantile(0.999),
+            backlog: trial.backlog,
             pps: paths().map(|path| path.received_pps).sum(),
             lost: trial.lost(),
             lateness_p99_ns: lateness.max().unwrap_or(0),

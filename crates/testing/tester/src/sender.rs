@@ -98,6 +98,13 @@ pub struct Window {
     pub end_ns: u64,
 }
 
+impl Window {
+    /// When half of the measured time has passed.
+    pub(crate) fn middle_ns(self) -> u64 {
+        self.from_ns + self.end_ns.saturating_sub(self.from_ns) / 2
+    }
+}
+
 impl<'a> Sender<'a> {
     /// The stream from its beginning; `scale` multiplies its rate.
     pub fn new(stream: &'a Stream, index: usize, trial: u64, scale: f64, window: Window, seed: u64) -> Sender<'a> {

@@ -18,6 +18,7 @@ use crate::stream::Stream;
 use crate::tag::{TRIALS, Tag};
 use forebay_packet::{Burst, PortError};
 use forebay_ports::thread_time_ns;
+use forebay_sim::Backlog;
 
 /// Packets that are taken from a port at once.
 const RECEIVE_BURST: usize = 64;
@@ -131,6 +132,8 @@ pub struct Trial {
     pub was_stopped: bool,
     /// Frames inside the device when the measured time began and ended: those sent less those received.
     pub held: [u64; 2],
+    /// Whether ever more packets waited in the device: what a longer trial would lose.
+    pub backlog: Option<Backlog>,
 }
 
 /// Ports where a stream comes out, each with the frames that should, and what was measured.
@@ -220,6 +223,8 @@ struct Run<'a> {
     was_stopped: bool,
     ended_ns: u64,
     held: [Option<u64>; 2],
+    /// Packets inside the device when half of the measured time had passed, and when it ended.
+    waiting: [Option<u64>; 2],
     /// What this thread has had of a processor, when the measured time begins and ends.
     thread_ns: [u64; 2],
     is_simulated: bool,
@@ -279,6 +284,7 @@ impl<'a> Run<'a> {
             was_stopped: false,
             ended_ns: 0,
             held: [None; 2],
+            waiting: [None; 2],
             thread_ns: [0; 2],
             is_simulated: clock.is_simulated(),
         }
@@ -303,8 +309,12 @@ impl<'a> Run<'a> {
                 self.held[0] = Some(self.inside());
                 self.thread_ns[0] = thread_time_ns();
             }
+            if now_ns >= self.window.middle_ns() && self.waiting[0].is_none() {
+                self.waiting[0] = device.waiting();
+            }
             if now_ns >= self.window.end_ns {
                 self.ended_ns = now_ns;
+                self.waiting[1] = device.waiting();
                 self.held[1] = Some(self.inside());
                 self.thread_ns[1] = thread_time_ns();
                 return Ok(());
@@ -534,6 +544,12 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self) -> Trial {
+    /// Whether ever more packets waited inside.
+    fn backlog(&self) -> Option<Backlog> {
+        let sent = self.senders.iter().map(|sender| sender.all.frames).sum();
+        Backlog::growing(self.waiting[0]?, self.waiting[1]?, sent)
+    }
+
         for (result, sender) in self.results.iter_mut().zip(&mut self.senders) {
             result.sent = sender.measured;
             result.sent.frames -= result.refused.min(result.sent.frames);
@@ -560,6 +576,7 @@ impl<'a> Run<'a> {
                 .min(self.window.end_ns)
                 .saturating_sub(self.window.from_ns)
                 .max(1),
+            backlog: self.backlog(),
             processor_ns: self.processor_ns(),
             streams: self.results,
             polling: self.polling,

@@ -112,6 +112,13 @@ fn search(found: &SearchResults, out: &mut String) {
         found.confirmed.map(Confirmed::remark).unwrap_or_default(),
         found.trials.len()
     );
+    if let Some(backlog) = found.backlog() {
+        let _ = writeln!(
+            out,
+            "  doubt: at this load {}; make duration_scale larger",
+            super::backlog(backlog)
+        );
+    }
     if !found.is_complete {
         out.push_str("  the search ended before the bounds were as near as the goal wants\n");
     }
@@ -144,9 +151,13 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
         let is_late = burst.is_late || at.is_some_and(|found| found.is_late);
         let late = if is_late { "; sender late" } else { "" };
         let confirmed = size.search.confirmed.map(Confirmed::remark).unwrap_or_default();
+        let fills = match size.search.backlog() {
+            Some(_) => "; doubt: the chip's buffer fills, trials are too short",
+            None => "",
+        };
         let _ = writeln!(
             out,
-            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}{confirmed}",
+            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}{confirmed}{fills}",
             size.frame_bytes,
             size.throughput_pps.map_or("none".to_string(), rate),
             ns(|found| found.typical_ns),

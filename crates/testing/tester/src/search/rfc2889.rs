@@ -300,6 +300,7 @@ impl Measurer for Broadcast<'_, '_, '_> {
             lost: trial.lost().max(missing).min(expected),
             is_disturbed: trial.is_disturbed(),
             is_late: trial.is_late(),
+            backlog: trial.backlog,
         })
     }
 }
