@@ -113,7 +113,12 @@ impl<'a> Simulation<'a> {
         let sources = setup.streams.iter().enumerate().map(|(index, stream)| {
             let framing = setup.chips[usize::from(stream.place.chip)].spec.framing;
             let seed = run.seed.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64 + 1);
-            let source = Source::new(stream, scale(setup, run), seed, move |bytes| framing.wire_bytes(bytes));
+            let scale = scale(setup, run);
+            let source = Source::new(stream, scale, seed, move |bytes| framing.wire_bytes(bytes));
+            let source = match index {
+                0 => source,
+                _ => source.with_own_phase(scale),
+            };
             (source, None)
         });
         let queues = setup.watched.iter().flat_map(|&place| {

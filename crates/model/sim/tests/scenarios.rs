@@ -613,6 +613,41 @@ fn a_program_that_does_not_fit_its_chip_is_not_timed() {
         said.starts_with("8: the program does not fit tofino: ") && said.contains("--ignore-fit"),
         "{said}"
     );
+/// A trial in which the buffer takes what the port cannot send says nothing of the load; longer ones do.
+#[test]
+fn a_highest_load_without_loss_is_tried_in_longer_trials() {
+    let short = SCENARIO
+        .replace("duration_us = 200", "duration_us = 30")
+        .replace("capacity_bytes = 50_000", "capacity_bytes = 300_000")
+        .replace("gbps = 40\narrivals = \"poisson\"\n", "gbps = 40\n");
+    let once = searched(&short);
+    assert!(once.at_least && once.max_gbps == Some(90.0), "{:?}", once.max_gbps);
+    let sure = "delivered_per_sent = 1\nconfidence = 0.95\nwithin = 0.1\nlengths_max = 4";
+    let found = searched(&short.replace("delivered_per_sent = 1", sure));
+    let max = found.max_gbps.expect("a load");
+    assert!(!found.at_least && (48.0..70.0).contains(&max), "{max} {:?}", found.certainty);
+    let certainty = found.certainty.expect("it was asked for");
+    assert_eq!(certainty.searches[0].trial_us, 30.0);
+    assert!(found.trial_us > 30.0);
+}
+
+/// Two cables have no common clock: which of two streams at equal distances loses more hangs on their phases.
+#[test]
+fn streams_at_equal_distances_are_not_in_step() {
+    let text = SCENARIO
+        .replace("gbps = 40", "gbps = 80")
+        .replace("arrivals = \"poisson\"", "arrivals = \"constant\"")
+        .replace("bytes = \"imix\", flows = 10", "bytes = 256");
+    let share = |seed| {
+        let found = setup(&text).run(Run { seed, gbps: None }, &mut Silent);
+        let [first, second] = [0, 1].map(|stream| found.sources[stream].delivered as f64);
+        first / (first + second)
+    };
+    let shares: Vec<f64> = (0..16).map(share).collect();
+    let is_any = |range: std::ops::RangeInclusive<f64>| shares.iter().any(|share| range.contains(share));
+    assert!(is_any(0.0..=0.48) && is_any(0.52..=1.0), "{shares:?}");
+}
+
     let case = &expand(&text, &[]).unwrap()[0];
     let setup = Setup::of_case(case, &Programs, Some("tried")).unwrap_or_else(|problems| panic!("{problems:?}"));
     assert_eq!(

@@ -161,6 +161,19 @@ impl Schedule {
             let segment = self.shape.0[self.segment];
             let within = self.work / self.rate - self.segment_work;
             if within <= segment.area() {
+    /// Begins within a first interval of its own, which the seed decides: streams of equal distances are not in step.
+    /// `mean_work` is that of a frame. Poisson arrivals are not in step anyway.
+    #[must_use]
+    pub fn with_own_phase(mut self, mean_work: f64) -> Schedule {
+        let frames = match self.arrivals {
+            Arrivals::Constant => 1.0,
+            Arrivals::Bursts(frames) => f64::from(frames),
+            Arrivals::Poisson => return self,
+        };
+        self.work = uniform(&mut self.random) * frames * mean_work;
+        self
+    }
+
                 return (self.start_ns + (self.segment_s + segment.time_of(within)) * 1e9).round() as u64;
             }
             self.segment_work += segment.area();
