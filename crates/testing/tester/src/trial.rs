@@ -91,7 +91,7 @@ impl Step {
     /// When a frame is due that would be due at a time without the step.
     pub(crate) fn due_ns(self, due_ns: u64) -> u64 {
         match due_ns.checked_sub(self.at_ns) {
-            Some(after) => self.at_ns + (after as f64 / self.factor).round() as u64,
+            Some(after) => self.at_ns.saturating_add((after as f64 / self.factor).round() as u64),
             None => due_ns,
         }
     }
@@ -180,7 +180,7 @@ pub fn run_trial(
     let drops_before = device.drops();
     let mut run = Run::new(streams, device, reference, plan, clock);
     run.send_and_receive(device, clock, progress)?;
-    run.drain(device, clock)?;
+    run.drain(device, clock, progress)?;
     let mut trial = run.finish();
     trial.drops = since(&drops_before, device.drops());
     Ok(trial)
@@ -499,14 +499,20 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Receives until everything has come, or the time for it is over.
-    fn drain(&mut self, device: &mut Device, clock: &mut Clock) -> Result<(), PortError> {
+    /// Receives until everything has come, the time for it is over, or the caller stops the trial.
+    fn drain(&mut self, device: &mut Device, clock: &mut Clock, progress: &mut dyn Progress) -> Result<(), PortError> {
         let end_ns = clock.now_ns() + self.plan.drain_ns;
         for port in &mut device.ports {
             port.port.flush()?;
         }
         let mut idle_steps = 0;
+        let mut rounds = 0u64;
         loop {
+            rounds += 1;
+            if self.was_stopped || rounds.is_multiple_of(ROUNDS_TOLD) && !self.tell(self.window.end_ns, progress) {
+                self.was_stopped = true;
+                return Ok(());
+            }
             let received = self.received;
             device.work(|| clock.now_ns());
             self.receive(device, clock)?;
@@ -538,18 +544,18 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn processor_ns(&self) -> Option<u64> {
-        let [began_ns, ended_ns] = self.thread_ns;
-        (!self.is_simulated && !self.was_stopped).then(|| ended_ns.saturating_sub(began_ns))
-    }
-
-    fn finish(mut self) -> Trial {
     /// Whether ever more packets waited inside.
     fn backlog(&self) -> Option<Backlog> {
         let sent = self.senders.iter().map(|sender| sender.all.frames).sum();
         Backlog::growing(self.waiting[0]?, self.waiting[1]?, sent)
     }
 
+    fn processor_ns(&self) -> Option<u64> {
+        let [began_ns, ended_ns] = self.thread_ns;
+        (!self.is_simulated && !self.was_stopped).then(|| ended_ns.saturating_sub(began_ns))
+    }
+
+    fn finish(mut self) -> Trial {
         for (result, sender) in self.results.iter_mut().zip(&mut self.senders) {
             result.sent = sender.measured;
             result.sent.frames -= result.refused.min(result.sent.frames);
@@ -570,13 +576,13 @@ impl<'a> Run<'a> {
             }
         }
         Trial {
+            backlog: self.backlog(),
             plan: self.plan,
             measured_ns: self
                 .ended_ns
                 .min(self.window.end_ns)
                 .saturating_sub(self.window.from_ns)
                 .max(1),
-            backlog: self.backlog(),
             processor_ns: self.processor_ns(),
             streams: self.results,
             polling: self.polling,
