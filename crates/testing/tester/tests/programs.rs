@@ -146,14 +146,22 @@ fn the_share_of_misses_is_what_the_file_says() {
     }
 }
 
+/// The same traffic on a wire.
+fn wire(flows: &str) -> String {
+    let [program, entries] = [
+        "program = \"programs/l3fwd/l3fwd.p4\"\n",
+        "entries = [\"programs/l3fwd/entries.stf\"]\n",
+    ];
+    l3fwd("wire = true\ncheck = true", flows)
+        .replace(program, "")
+        .replace(entries, "")
+}
+
 /// A wire gives back what is sent: that is compared, not what the program would send.
 #[test]
 fn a_wire_is_compared_with_what_was_sent() {
     for (to, port) in [("", 1), ("to = 3", 3)] {
-        let found = simulate(&l3fwd(
-            "wire = true\ncheck = true",
-            &format!("{to}\nflows = {{ count = 10 }}"),
-        ));
+        let found = simulate(&wire(&format!("{to}\nflows = {{ count = 10 }}")));
         let stream = &found.trials[0].streams[0];
         let check = stream.check.as_ref().expect("checked");
         assert_eq!((check.same, check.different, check.unexpected), (1000, 0, 0), "{to}");
@@ -162,9 +170,9 @@ fn a_wire_is_compared_with_what_was_sent() {
     }
     let two = "to = 3\n".to_string() + "flows = { count = 10 }";
     let other = "[[traffic]]\nname = \"b\"\nfrom = 1\nto = 2\npps = 1\nframe = { udp = { bytes = 60 } }\n";
-    let said = support::problems(&(l3fwd("wire = true\ncheck = true", &two) + other));
+    let said = support::problems(&(wire(&two) + other));
     assert!(
-        said.contains("19: a wire leads from port 1 to one port, here 3"),
+        said.contains("17: a wire leads from port 1 to one port, here 3"),
         "{said}"
     );
 }
