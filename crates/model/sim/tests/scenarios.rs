@@ -625,7 +625,11 @@ fn a_highest_load_without_loss_is_tried_in_longer_trials() {
     let sure = "delivered_per_sent = 1\nconfidence = 0.95\nwithin = 0.1\nlengths_max = 4";
     let found = searched(&short.replace("delivered_per_sent = 1", sure));
     let max = found.max_gbps.expect("a load");
-    assert!(!found.at_least && (48.0..70.0).contains(&max), "{max} {:?}", found.certainty);
+    assert!(
+        !found.at_least && (48.0..70.0).contains(&max),
+        "{max} {:?}",
+        found.certainty
+    );
     let certainty = found.certainty.expect("it was asked for");
     assert_eq!(certainty.searches[0].trial_us, 30.0);
     assert!(found.trial_us > 30.0);
