@@ -56,7 +56,7 @@ fn mistakes_name_the_file() {
     assert_eq!(ran.code, 2);
     assert!(
         ran.stderr
-            .contains("chip.toml:4: there is no chip trident; there are: "),
+            .contains("chip.toml:2: there is no chip trident; there are: "),
         "{}",
         ran.stderr
     );
