@@ -2,7 +2,7 @@
 
 mod support;
 
-use forebay_tester::{Session, Silent};
+use forebay_tester::{Progress, Session, Silent};
 use support::{read, run, simulate};
 
 fn l3fwd(device: &str, flows: &str) -> String {
@@ -236,4 +236,22 @@ fn frames_for_each_way_through_the_parser() {
         (check.different, check.unexpected, check.same + check.expected_drops),
         (0, 0, 1000)
     );
+}
+
+/// Goes on while frames are sent.
+struct UntilDrain;
+
+impl Progress for UntilDrain {
+    fn at(&mut self, share: f64, _sent: u64, _received: u64) -> bool {
+        share < 1.0
+    }
+}
+
+/// What the program drops never comes back: the drain would wait for ten minutes.
+#[test]
+fn a_test_can_be_stopped_while_it_drains() {
+    let text = l3fwd("", "to = 3").replace("10.0.2.0", "11.0.0.1");
+    let test = read(&text.replace("duration_s", "drain_s = 600\nduration_s"));
+    let found = Session::open(&test).expect("opens").run(&mut UntilDrain).expect("runs");
+    assert!(found.trials[0].was_stopped && found.trials[0].lost() > 0);
 }
