@@ -126,6 +126,14 @@ def test_a_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [results.data["description"] for results in found.results] == ["kept", "A queue at 20 Gbps"]
 
 
+@pytest.mark.parametrize("seeds", [0, -1, []])
+def test_a_sweep_of_nothing_is_an_error(seeds: int | list[int]) -> None:
+    with pytest.raises(ValueError, match="seeds"):
+        sweep(QUEUE, {"LOAD": [10]}, seeds=seeds, processes=1)
+    with pytest.raises(ValueError, match="LOAD has no values"):
+        sweep(QUEUE, {"LOAD": []}, processes=1)
+
+
 def loky_workers() -> list[int]:
     """Processes that this one has started to work for joblib."""
     found = []

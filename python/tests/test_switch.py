@@ -212,6 +212,8 @@ def test_what_is_refused_has_a_message() -> None:
         switch.register("sen")
     with pytest.raises(ControlError):
         switch.register("seen")[512]
+    with pytest.raises(ValueError, match=r"there is no port 511: programs for v1model have ports 0 to 510"):
+        Switch(ROUTER, ports=1000)
     with pytest.raises(ValueError, match=r"there is no port 4; ports are 0 to 3"):
         switch.send(bytes(64), port=4)
     with pytest.raises(ValueError, match="is no number"):

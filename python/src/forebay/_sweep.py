@@ -215,9 +215,14 @@ def _points(
     text: str, name: str, parameters: Mapping[str, Iterable[object]], seeds: int | Iterable[int] | None
 ) -> tuple[list[Point], list[tuple[tuple[str, str], ...]]]:
     """Every point, and the values that make it."""
+    if isinstance(seeds, int) and seeds < 1:
+        raise ValueError(f"seeds = {seeds} must be at least 1")
     each_seed: list[int | None]
     each_seed = [None] if seeds is None else list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     values = {key: [values] if isinstance(values, str) else list(values) for key, values in parameters.items()}
+    empty = [key for key, chosen in {**values, "seeds": each_seed}.items() if not chosen]
+    if empty:
+        raise ValueError(f"{empty[0]} has no values: there is nothing to simulate")
     points, given = [], []
     for chosen in itertools.product(*values.values()):
         said = as_given(dict(zip(values, chosen, strict=True)))

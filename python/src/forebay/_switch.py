@@ -79,7 +79,7 @@ class Switch:
     program
         A program, or what `compile` takes.
     ports
-        How many ports there are, or their numbers; every number that a v1model program can name if nothing is said. What would
+        How many ports there are, or their numbers; every number that a v1model program can name, 0 to 510, if nothing is said. What would
         leave by another port is dropped as `no_such_port`. A switch of few ports takes less time for a packet.
     engine
         `jit`, machine code, or `interp`, the reference.

@@ -55,7 +55,8 @@ fn mistakes_name_the_file() {
     let ran = forebay(&["allocate", &unknown]);
     assert_eq!(ran.code, 2);
     assert!(
-        ran.stderr.contains("chip.toml: there is no chip trident; there are: "),
+        ran.stderr
+            .contains("chip.toml:2: there is no chip trident; there are: "),
         "{}",
         ran.stderr
     );
@@ -70,8 +71,21 @@ fn mistakes_name_the_file() {
         "{}",
         ran.stderr
     );
+    let fast = write(out.path(), "fast.toml", &text.replacen("gbps = 50", "gbps = 1e308", 1));
+    let ran = forebay(&["allocate", &fast]);
+    let line = 1 + text.split("gbps = 50").next().expect("a flow").matches('\n').count();
+    let expected = format!("fast.toml:{line}: flow ");
+    assert!(
+        ran.stderr.contains(&expected) && ran.stderr.contains("at most 100"),
+        "{}",
+        ran.stderr
+    );
     let none = write(out.path(), "none.toml", "");
     let ran = forebay(&["allocate", &none]);
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("missing field `chip`"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("none.toml:1: the key `chip` is missing"),
+        "{}",
+        ran.stderr
+    );
 }

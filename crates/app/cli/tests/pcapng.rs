@@ -262,11 +262,23 @@ fn a_simulation_is_recorded_packet_by_packet() {
         "--set",
         "TRIAL=5",
     ];
-    let recorded = [&scenario[..], &["--pcapng", &frames_path, "--timeline", &timeline_path]].concat();
+    let departures = folder.path().join("departures.csv");
+    let departures_path = departures.to_string_lossy().into_owned();
+    let outputs = [
+        "--pcapng",
+        &frames_path,
+        "--timeline",
+        &timeline_path,
+        "--departures",
+        &departures_path,
+    ];
+    let recorded = [&scenario[..], &outputs].concat();
     let plain = forebay(&scenario).stdout;
     assert_eq!(forebay(&recorded).stdout, plain, "recording changes nothing");
     let read = read_all(&std::fs::read(&frames).expect("a file")).expect("pcapng");
     assert!(read.len() > 10);
+    let left = std::fs::read_to_string(&departures).expect("departures");
+    assert!(left.lines().count() > 5, "{left}");
     let document: Value = serde_json::from_slice(&std::fs::read(&timeline).expect("a file")).expect("JSON");
     let events = document["traceEvents"].as_array().expect("events");
     let names: Vec<&str> = events

@@ -200,6 +200,13 @@ fn experiments_are_listed_and_run() {
             .as_u64()
             .is_some_and(|sent| sent > 100)
     );
+    // Results that cannot be written are noticed before anything is simulated or read.
+    let out = folder();
+    std::fs::create_dir_all(out.path().join("x/result.md")).expect("a folder in the place of the file");
+    write(&out.path().join("x"), "experiment.toml", "");
+    let refused = forebay(&["experiment", "run", "x", "--folder", &out.path().to_string_lossy()]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("result.md"), "{}", refused.stderr);
     let unknown = forebay(&["experiment", "run", "table-9", "--folder", &experiments]);
     assert_eq!(unknown.code, 2);
     assert!(

@@ -8,6 +8,7 @@ use crate::program::Program;
 use crate::tables::{self, ReadEntry};
 use crate::values::{Field, Invoked};
 use forebay_entries::{Applied, Controller};
+use forebay_ir::Architecture;
 use forebay_pipeline::{
     CloneSession, CounterValue, CrcParameters, Engine, NoTrace, Options, Pipeline, Replica, Tracer,
 };
@@ -54,6 +55,7 @@ impl Switch {
             random_seed: seed,
             ..Config::default()
         };
+        check_ports(program.program.architecture, &ports)?;
         detached(py, || {
             let pipeline = Pipeline::load_with(program.program.clone(), options);
             let wrong = |error| errors::LoadError::new_err(format!("the program cannot be loaded: {error}"));
@@ -398,6 +400,21 @@ impl Switch {
                 PyValueError::new_err(message)
             }
         }
+    }
+}
+
+/// The largest port of v1model, whose ports have 9 bits; 511 is where dropped packets go.
+const V1MODEL_PORT_MAX: u32 = 510;
+
+/// Ports that programs of an architecture can tell apart.
+fn check_ports(architecture: Architecture, ports: &[u32]) -> PyResult<()> {
+    let beyond = ports.iter().find(|port| **port > V1MODEL_PORT_MAX);
+    match (architecture, beyond) {
+        (Architecture::V1Model, Some(port)) => {
+            let message = format!("there is no port {port}: programs for v1model have ports 0 to {V1MODEL_PORT_MAX}");
+            Err(PyValueError::new_err(message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -38,5 +38,5 @@ mod search;
 
 pub use commands::commands;
 pub use plan::{Hop, Plan, Route, first_fit};
-pub use problem::{Chip, Flow, Function, Half, Place, Problem};
+pub use problem::{Chip, Flow, Function, Half, Mistake, Place, Problem};
 pub use search::{Solution, solve};

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::fmt;
+use toml::Spanned;
 
 /// The chip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,12 +82,41 @@ pub struct Flow {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    chip: String,
-    loopback_ports: Vec<u16>,
+    chip: Spanned<String>,
+    loopback_ports: Spanned<Vec<u16>>,
     #[serde(rename = "function")]
-    functions: Vec<Function>,
+    functions: Vec<Spanned<Function>>,
     #[serde(rename = "flow")]
-    flows: Vec<Flow>,
+    flows: Vec<Spanned<Flow>>,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug)]
+pub struct Mistake {
+    /// In words.
+    pub message: String,
+    /// What the TOML reader says, when it cannot read the text.
+    pub toml: Option<toml::de::Error>,
+    /// A byte of the table that is wrong, and the key in it.
+    pub near: usize,
+    /// See `near`.
+    pub key: &'static str,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message.fmt(f)
+    }
+}
+
+/// A mistake at a key of a table.
+fn at<T>(table: &Spanned<T>, key: &'static str, message: String) -> Mistake {
+    Mistake {
+        message,
+        toml: None,
+        near: table.span().start,
+        key,
+    }
 }
 
 /// Chip, functions and flows.
@@ -107,15 +138,15 @@ impl Problem {
     /// Reads a file. `chip` finds the chip that it names.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
-    pub fn read(text: &str, chip: impl Fn(&str) -> Result<Chip, String>) -> Result<Problem, String> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            format!("line {line}: {}", error.message().trim())
+    /// What is wrong with it.
+    pub fn read(text: &str, chip: impl Fn(&str) -> Result<Chip, String>) -> Result<Problem, Mistake> {
+        let file: File = toml::from_str(text).map_err(|error: toml::de::Error| Mistake {
+            message: error.message().trim().to_string(),
+            near: error.span().map_or(0, |span| span.start),
+            key: "",
+            toml: Some(error),
         })?;
-        let chip = chip(&file.chip)?;
+        let chip = chip(file.chip.get_ref()).map_err(|message| at(&file.chip, "chip", message))?;
         check_ports(&file, &chip)?;
         check_functions(&file.functions, &chip)?;
         let chains = file.flows.iter().map(|flow| chain(flow, &file.functions));
@@ -123,11 +154,11 @@ impl Problem {
         let mut problem = Problem {
             chip,
             loopback_ports: vec![Vec::new(); chip.pipelines.into()],
-            functions: file.functions,
-            flows: file.flows,
+            functions: file.functions.into_iter().map(Spanned::into_inner).collect(),
+            flows: file.flows.into_iter().map(Spanned::into_inner).collect(),
             chains,
         };
-        for port in file.loopback_ports {
+        for port in file.loopback_ports.into_inner() {
             let pipeline = problem.pipeline_of(port);
             problem.loopback_ports[usize::from(pipeline)].push(port);
         }
@@ -150,61 +181,78 @@ impl Problem {
     }
 }
 
-fn check_ports(file: &File, chip: &Chip) -> Result<(), String> {
-    let there = |port: u16, what: &str| match port < chip.ports {
-        true => Ok(()),
-        false => Err(format!(
-            "{what}: there is no port {port}; the chip has 0 to {}",
-            chip.ports - 1
-        )),
-    };
+fn check_ports(file: &File, chip: &Chip) -> Result<(), Mistake> {
+    let no_port = |port: u16| format!("there is no port {port}; the chip has 0 to {}", chip.ports - 1);
     let mut loopback = BTreeSet::new();
-    for port in &file.loopback_ports {
-        there(*port, "loopback_ports")?;
+    for port in file.loopback_ports.get_ref() {
+        let wrong = |message| Err(at(&file.loopback_ports, "loopback_ports", message));
+        if *port >= chip.ports {
+            return wrong(format!("loopback_ports: {}", no_port(*port)));
+        }
         if !loopback.insert(*port) {
-            return Err(format!("loopback_ports: {port} is there twice"));
+            return wrong(format!("loopback_ports: {port} is there twice"));
         }
     }
-    for flow in &file.flows {
-        for (port, what) in [(flow.from, "from"), (flow.to, "to")] {
-            there(port, &format!("flow {}: {what}", flow.name))?;
+    for entry in &file.flows {
+        let flow = entry.get_ref();
+        let wrong = |key, message| Err(at(entry, key, format!("flow {}: {message}", flow.name)));
+        for (port, key) in [(flow.from, "from"), (flow.to, "to")] {
+            if port >= chip.ports {
+                return wrong(key, format!("{key}: {}", no_port(port)));
+            }
             if loopback.contains(&port) {
-                return Err(format!("flow {}: {what} = {port} is a loopback port", flow.name));
+                return wrong(key, format!("{key} = {port} is a loopback port"));
             }
         }
-        if !(flow.gbps > 0.0 && flow.gbps.is_finite()) {
-            return Err(format!("flow {}: gbps is more than 0", flow.name));
+        let most = chip.port_gbps;
+        if !(flow.gbps > 0.0 && flow.gbps <= most) {
+            return wrong(
+                "gbps",
+                format!("gbps is more than 0 and at most {most}, the rate of a port"),
+            );
         }
     }
     Ok(())
 }
 
-fn check_functions(functions: &[Function], chip: &Chip) -> Result<(), String> {
+fn check_functions(functions: &[Spanned<Function>], chip: &Chip) -> Result<(), Mistake> {
     let mut names = BTreeSet::new();
-    for function in functions {
+    for entry in functions {
+        let function = entry.get_ref();
         let name = &function.name;
-        if !names.insert(name) {
-            return Err(format!("there are two functions {name}"));
+        let wrong = |key, message| Err(at(entry, key, message));
+        if name.trim().is_empty() {
+            return wrong("name", "a function has a name".to_string());
         }
-        if function.stages > chip.stages {
-            return Err(format!(
-                "function {name} takes {} stages; half of a pipeline has {}",
-                function.stages, chip.stages
-            ));
+        if !names.insert(name) {
+            return wrong("name", format!("there are two functions {name}"));
+        }
+        if !(1..=chip.stages).contains(&function.stages) {
+            return wrong(
+                "stages",
+                format!(
+                    "function {name} takes {} stages; half of a pipeline has {}, and a function takes at least 1",
+                    function.stages, chip.stages
+                ),
+            );
         }
         if function.memory_percent > 100 {
-            return Err(format!("function {name} takes more memory than a pipeline has"));
+            let message = format!("function {name} takes more memory than a pipeline has");
+            return wrong("memory_percent", message);
         }
     }
     Ok(())
 }
 
-fn chain(flow: &Flow, functions: &[Function]) -> Result<Vec<usize>, String> {
+fn chain(flow: &Spanned<Flow>, functions: &[Spanned<Function>]) -> Result<Vec<usize>, Mistake> {
     let index = |name: &String| {
         functions
             .iter()
-            .position(|function| &function.name == name)
-            .ok_or_else(|| format!("flow {}: there is no function {name}", flow.name))
+            .position(|function| &function.get_ref().name == name)
+            .ok_or_else(|| {
+                let message = format!("flow {}: there is no function {name}", flow.get_ref().name);
+                at(flow, "functions", message)
+            })
     };
-    flow.functions.iter().map(index).collect()
+    flow.get_ref().functions.iter().map(index).collect()
 }

@@ -1,6 +1,6 @@
 //! Plans of small problems: against what one can see, and against every placement that there is.
 
-use forebay_allocation::{Chip, Half, Place, Plan, Problem, commands, first_fit, solve};
+use forebay_allocation::{Chip, Half, Mistake, Place, Plan, Problem, commands, first_fit, solve};
 
 const CHIP: Chip = Chip {
     pipelines: 2,
@@ -9,7 +9,7 @@ const CHIP: Chip = Chip {
     stages: 12,
 };
 
-fn read(text: &str) -> Result<Problem, String> {
+fn read(text: &str) -> Result<Problem, Mistake> {
     Problem::read(text, |name| match name {
         "small" => Ok(CHIP),
         _ => Err(format!("there is no chip {name}")),
@@ -272,7 +272,7 @@ fn a_plan_becomes_entries_of_the_program() {
 #[test]
 fn mistakes_are_named() {
     let one = [function("a", 1), flow("f", 0, 8, 1.0, &["a"])].concat();
-    let with = |header: &str| read(&format!("{header}{one}")).unwrap_err();
+    let with = |header: &str| read(&format!("{header}{one}")).unwrap_err().to_string();
     assert_eq!(
         with("chip = \"large\"\nloopback_ports = []\n"),
         "there is no chip large"
@@ -289,10 +289,11 @@ fn mistakes_are_named() {
         with("chip = \"small\"\nloopback_ports = [1, 1]\n"),
         "loopback_ports: 1 is there twice"
     );
-    let wrong = |text: String| read(&format!("{HEADER}{text}")).unwrap_err();
+    let mistake = |text: String| read(&format!("{HEADER}{text}")).unwrap_err();
+    let wrong = |text: String| mistake(text).to_string();
     assert_eq!(
         wrong([function("a", 13), flow("f", 0, 8, 1.0, &[])].concat()),
-        "function a takes 13 stages; half of a pipeline has 12"
+        "function a takes 13 stages; half of a pipeline has 12, and a function takes at least 1"
     );
     assert_eq!(
         wrong([function("a", 1), flow("f", 0, 8, 1.0, &["b"])].concat()),
@@ -300,11 +301,14 @@ fn mistakes_are_named() {
     );
     assert_eq!(
         wrong([function("a", 1), flow("f", 0, 8, 0.0, &["a"])].concat()),
-        "flow f: gbps is more than 0"
+        "flow f: gbps is more than 0 and at most 100, the rate of a port"
     );
     assert_eq!(
         wrong([function("a", 1), function("a", 2), flow("f", 0, 8, 1.0, &["a"])].concat()),
         "there are two functions a"
     );
-    assert!(wrong("[[function]]\nname = 1\n".to_string()).starts_with("line 4: "));
+    assert!(wrong([function("a", 0), flow("f", 0, 8, 1.0, &["a"])].concat()).contains("takes 0 stages"));
+    assert!(wrong([function("a", 1), flow("f", 0, 8, 1e308, &["a"])].concat()).contains("at most 100"));
+    let mistake = mistake("[[function]]\nname = 1\n".to_string());
+    assert!(mistake.toml.is_some() && mistake.near > HEADER.len());
 }

@@ -183,6 +183,7 @@ impl Port {
         let duration = self.wire.take(8 * spec.wire_bytes(length));
         self.free_at = start.begins + duration.max(start.parse);
         self.report.wire_busy_ps += duration;
+        self.wire_taken_until = start.begins + duration;
         duration
     }
 

@@ -96,7 +96,7 @@ impl Chip {
         let leaves = context.now + self.timing.ingress_latency;
         context.schedule(leaves, Kind::IngressDone, state);
         context.inside(index, Part::Ingress, packet.tag, (context.now, leaves));
-        if let Some(duration) = port.channel.begin(&self.timing) {
+        if let Some(duration) = port.channel.begin(&self.timing, context.now) {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
         self.books.ingress_passes += 1;
@@ -225,7 +225,7 @@ impl Port {
         timing: &Timing,
         context: &mut Context<'_, O>,
     ) -> Result<(), (Loss, IngressPacket)> {
-        if let Some(duration) = self.channel.offer(origin, incoming, timing)? {
+        if let Some(duration) = self.channel.offer(origin, incoming, timing, context.now)? {
             context.schedule(context.now + duration, Kind::Parsed, index);
         }
         Ok(())

@@ -317,9 +317,9 @@ impl Network {
         self.chips[usize::from(chip)].pipeline()
     }
 
-    /// What a port that exists has carried.
+    /// What a port that exists has carried until now.
     pub fn port(&self, place: Place) -> PortReport {
-        self.chips[usize::from(place.chip)].ports[usize::from(place.port)].report()
+        self.chips[usize::from(place.chip)].ports[usize::from(place.port)].report(self.now)
     }
 
     /// What waits in a queue that exists.

@@ -55,7 +55,9 @@ pub(crate) struct ParserChannel {
     duration: Picos,
     buffers: [InputBuffer; 3],
     parts: Pacer,
+    /// Time for all packets so far, to the end of the one that is being parsed.
     busy: Picos,
+    busy_until: Picos,
 }
 
 impl ParserChannel {
@@ -72,6 +74,7 @@ impl ParserChannel {
             ],
             parts: Pacer::new(timing.parts_per_second),
             busy: 0,
+            busy_until: 0,
         }
     }
 
@@ -83,6 +86,7 @@ impl ParserChannel {
         origin: Origin,
         incoming: Incoming,
         timing: &Timing,
+        now: Picos,
     ) -> Result<Option<Picos>, (Loss, IngressPacket)> {
         let buffer = &mut self.buffers[origin as usize];
         if !buffer.has_room(incoming.bytes) {
@@ -92,7 +96,7 @@ impl ParserChannel {
             buffer.push(incoming);
             return Ok(None);
         }
-        Ok(Some(self.serve(incoming, timing)))
+        Ok(Some(self.serve(incoming, timing, now)))
     }
 
     /// The tag of the packet that is being parsed, and how long that takes.
@@ -110,23 +114,24 @@ impl ParserChannel {
 
     /// Begins to parse the next packet that waits, after [`Self::finish`]; says how long that takes.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, timing: &Timing) -> Option<Picos> {
+    pub(crate) fn begin(&mut self, timing: &Timing, now: Picos) -> Option<Picos> {
         let incoming = self.buffers.iter_mut().find_map(InputBuffer::pop)?;
-        Some(self.serve(incoming, timing))
+        Some(self.serve(incoming, timing, now))
     }
 
     #[inline]
-    fn serve(&mut self, Incoming { packet, .. }: Incoming, timing: &Timing) -> Picos {
+    fn serve(&mut self, Incoming { packet, .. }: Incoming, timing: &Timing, now: Picos) -> Picos {
         let (parts, arrival) = timing.parse(&packet);
         self.serving = Some((packet, arrival));
         self.duration = self.parts.take(parts.into());
         self.busy += self.duration;
+        self.busy_until = now + self.duration;
         self.duration
     }
 
-    /// Time that it has served so far.
-    pub(crate) fn busy(&self) -> Picos {
-        self.busy
+    /// Time that it has served until now.
+    pub(crate) fn busy(&self, now: Picos) -> Picos {
+        self.busy - self.busy_until.saturating_sub(now)
     }
 
     /// Packets in its buffers, and the one that it parses.
@@ -193,11 +198,11 @@ mod tests {
             (Origin::New, 3),
         ];
         for (origin, tag) in offers {
-            let begins = channel.offer(origin, packet(60, tag), &timing).unwrap();
+            let begins = channel.offer(origin, packet(60, tag), &timing, 0).unwrap();
             assert_eq!(begins, (tag == 0).then_some(1_000), "the first finds the parser idle");
         }
         let mut order = vec![channel.finish().0.tag];
-        while channel.begin(&timing).is_some() {
+        while channel.begin(&timing, 0).is_some() {
             order.push(channel.finish().0.tag);
         }
         assert_eq!(order, [0, 3, 2, 1]);
@@ -208,9 +213,9 @@ mod tests {
         let (mut spec, timing) = (ChipSpec::known("tofino").unwrap(), timing());
         spec.ports.input_buffer_bytes = 10_000;
         let mut channel = ParserChannel::new(&spec, &timing);
-        channel.offer(Origin::New, packet(60, 0), &timing).unwrap();
+        channel.offer(Origin::New, packet(60, 0), &timing, 0).unwrap();
         let mut refused = |origin, bytes| {
-            let offer = |count| Some((count, channel.offer(origin, packet(bytes, 0), &timing).err()?.0));
+            let offer = |count| Some((count, channel.offer(origin, packet(bytes, 0), &timing, 0).err()?.0));
             (0..).find_map(offer).unwrap()
         };
         assert_eq!(refused(Origin::Resubmitted, 100), (16, Loss::ResubmitBufferFull));

@@ -220,6 +220,8 @@ pub(crate) struct Port {
     pub(crate) free_at: Picos,
     /// When the last frame has left.
     pub(crate) wire_free_at: Picos,
+    /// When the time that the wire is taken for the last packet ends.
+    pub(crate) wire_taken_until: Picos,
     /// Whether it is already known when the next packet will be taken from the queues.
     pub(crate) is_scheduled: bool,
     pub(crate) report: PortReport,
@@ -244,6 +246,7 @@ impl Port {
             faults: Vec::new(),
             free_at: 0,
             wire_free_at: 0,
+            wire_taken_until: 0,
             is_scheduled: false,
             report: PortReport::default(),
         };
@@ -290,9 +293,12 @@ impl Port {
         self.channel.packets() + (waiting + self.on_wire.len()) as u64
     }
 
-    pub(crate) fn report(&self) -> PortReport {
+    /// What it has carried until now. A packet's time on the wire is counted when it begins; of the last one, the part that
+    /// is still to come does not count.
+    pub(crate) fn report(&self, now: Picos) -> PortReport {
         PortReport {
-            parser_busy_ps: self.channel.busy(),
+            wire_busy_ps: self.report.wire_busy_ps - self.wire_taken_until.saturating_sub(now),
+            parser_busy_ps: self.channel.busy(now),
             ..self.report
         }
     }

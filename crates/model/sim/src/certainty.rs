@@ -1,5 +1,5 @@
 //! How sure the result of a search is: the search with other seeds until the mean is known well enough, then with longer
-//! trials until these change it no more.
+//! trials until these change it no more. A highest load that seems to be without loss is tried in longer trials, too.
 
 use crate::run::Progress;
 use crate::scenario::SearchEntry;
@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certainty {
     /// With this probability the mean of more searches lies within `half_width_gbps` of that of these: Student's t, of the
-    /// searches with the longest trials.
+    /// searches with the longest trials. Each search itself is as exact as its tolerance.
     pub confidence: f64,
     /// See `confidence`.
     pub half_width_gbps: f64,
@@ -86,9 +86,15 @@ pub(crate) fn search_until_sure(
         packet_passes += results.packet_passes;
         results.packet_passes = packet_passes;
         certainty.half_width_gbps = half_width;
-        let mean = results.max_gbps.filter(|_| !results.at_least);
+        let (found, at_least) = (results.max_gbps, results.at_least);
         last = Some(results);
-        let Some(mean) = mean else { break };
+        let Some(mean) = found else { break };
+        if at_least {
+            // The buffer may have taken what the highest load has too much: longer trials decide.
+            previous = None;
+            length *= LONGER;
+            continue;
+        }
         let wanted = mean * entry.within;
         let is_narrow = half_width <= wanted;
         let same =

@@ -32,8 +32,10 @@ mod hosts;
 mod line_rate;
 mod measure;
 mod messages;
+mod numbers;
 mod parameters;
 mod parts;
+mod places;
 pub mod plot;
 mod recording;
 mod reordering;
@@ -58,6 +60,7 @@ pub use cosimulation::{CoSimulation, Left, Past};
 pub use departures::Departure;
 pub use forebay_chip::{ChipSpec, Constant, Picos, Place};
 pub use parameters::{Case, Put, expand};
+pub use places::key_place;
 pub use recording::Recording;
 pub use results::{
     ChipResults, FlowResults, LatencyResults, Lifted, MessageResults, OutputResults, PartsResults, PortResults,
@@ -71,3 +74,4 @@ pub use setup::{Library, Setup, chip_spec};
 pub use suggestion::{nearest, suggestion};
 pub use table::{fitted_text, search_text, text as results_text, unsourced_text};
 pub use variation::Variation;
+pub use words::number;

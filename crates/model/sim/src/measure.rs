@@ -25,6 +25,9 @@ struct StreamMeter {
     /// Time of arrival by sequence number modulo [`REMEMBERED`].
     arrived: Vec<Picos>,
     next: u64,
+    /// The first sequence number sent behind the warm-up: delays and order are about this frame and later ones, whenever
+    /// they leave.
+    first_measured: u64,
     /// A bit for each sequence number modulo [`REMEMBERED`]: whether a frame of it has come out.
     seen: Vec<u64>,
     delivered: u64,
@@ -79,6 +82,7 @@ impl Meter {
         let stream = |_| StreamMeter {
             arrived: vec![0; REMEMBERED],
             next: 0,
+            first_measured: 0,
             seen: vec![0; REMEMBERED / 64],
             delivered: 0,
             copies: 0,
@@ -120,10 +124,13 @@ impl Meter {
 
     /// A frame of a stream comes; its tag.
     pub(crate) fn sent(&mut self, stream: usize, bytes: usize, now: Picos) -> u64 {
-        let measured = self.measures(now);
+        let (measured, is_warm) = (self.measures(now), now >= self.begins);
         let meter = &mut self.streams[stream];
         let sequence = meter.next;
         meter.next += 1;
+        if !is_warm {
+            meter.first_measured = meter.next;
+        }
         meter.arrived[sequence as usize % REMEMBERED] = now;
         let (word, bit) = meter.seen_bit(sequence);
         meter.seen[word] &= !bit;
@@ -288,7 +295,7 @@ impl Observer for Meter {
             return;
         };
         meter.deliver(sequence);
-        if !measured {
+        if sequence < meter.first_measured {
             return;
         }
         meter.reordering.arrive(sequence);

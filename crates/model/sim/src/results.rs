@@ -4,8 +4,9 @@ use forebay_chip::Constant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run has shown, in the units of its names. What is said of rates, delays and order is about the time after the
-/// warm-up; counts of packets are about the whole run.
+/// What a run has shown, in the units of its names. Rates are those between the end of the warm-up and that of the traffic.
+/// Delays and order are those of all frames that were sent in this time, whenever they leave. Counts of packets are about
+/// the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Results {
     /// The scenario's description.
@@ -161,9 +162,9 @@ pub struct ReorderingResults {
 pub struct OutputResults {
     /// `chip:port`.
     pub port: String,
-    /// Frames.
+    /// Frames in the whole run, those included that leave after the end of the traffic.
     pub frames: u64,
-    /// On the wire, with framing, after the warm-up.
+    /// On the wire, with framing, between the end of the warm-up and that of the traffic.
     pub gbps: f64,
     /// Frames a second in millions.
     pub mpps: f64,

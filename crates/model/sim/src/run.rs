@@ -89,14 +89,22 @@ impl Setup {
         (simulation.results(run.seed), departures)
     }
 
-    /// Simulates the scenario, and keeps what happens to single packets.
-    pub fn run_recorded(&self, run: Run, progress: &mut dyn Progress) -> (Results, Recording) {
+    /// Simulates the scenario, and keeps what happens to single packets; also records every frame that leaves, if
+    /// `with_departures`.
+    pub fn run_recorded(
+        &self,
+        run: Run,
+        with_departures: bool,
+        progress: &mut dyn Progress,
+    ) -> (Results, Recording, Vec<Departure>) {
         let mut simulation = Simulation::new(self, run);
         let chips = self.chips.iter().map(|chip| chip.name.clone());
         simulation.meter.recording = Some(Box::new(Recording::new(chips.collect())));
+        simulation.meter.departures = with_departures.then(Vec::new);
         simulation.pass_time(progress);
         let recording = simulation.meter.recording.take().unwrap_or_default();
-        (simulation.results(run.seed), *recording)
+        let departures = simulation.departures();
+        (simulation.results(run.seed), *recording, departures)
     }
 }
 
@@ -113,7 +121,12 @@ impl<'a> Simulation<'a> {
         let sources = setup.streams.iter().enumerate().map(|(index, stream)| {
             let framing = setup.chips[usize::from(stream.place.chip)].spec.framing;
             let seed = run.seed.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64 + 1);
-            let source = Source::new(stream, scale(setup, run), seed, move |bytes| framing.wire_bytes(bytes));
+            let scale = scale(setup, run);
+            let source = Source::new(stream, scale, seed, move |bytes| framing.wire_bytes(bytes));
+            let source = match index {
+                0 => source,
+                _ => source.with_own_phase(scale),
+            };
             (source, None)
         });
         let queues = setup.watched.iter().flat_map(|&place| {

@@ -14,7 +14,7 @@ use crate::results::Results;
 use crate::run::{Progress, Run};
 use crate::scenario::SearchEntry;
 use crate::setup::Setup;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What to search.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub struct SearchResults {
 }
 
 /// Packets that waited in the chips, in a trial that was too short for them to be lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
     /// When half of the time of the traffic had passed.
     pub halfway: u64,
@@ -96,7 +96,11 @@ impl Backlog {
     fn of(results: &Results) -> Option<Backlog> {
         let [halfway, at_end] =
             [0, 1].map(|when| results.chips.iter().map(|chip| chip.inside_while_sending[when]).sum());
-        let sent = results.sent();
+        Backlog::growing(halfway, at_end, results.sent())
+    }
+
+    /// What waited, if it is a large share of what was sent and has grown all the time.
+    pub fn growing(halfway: u64, at_end: u64, sent: u64) -> Option<Backlog> {
         let is_large = at_end as f64 > BACKLOG_MIN * sent as f64;
         let has_grown = at_end as f64 > BACKLOG_GROWTH_MIN * halfway as f64;
         (is_large && has_grown).then_some(Backlog { halfway, at_end, sent })

@@ -4,7 +4,9 @@ use crate::check;
 use crate::frames;
 use crate::hosts::{self, FlowSetup, HostSetup};
 use crate::line_rate;
+use crate::numbers;
 use crate::parameters::Case;
+use crate::places::key_place;
 use crate::results::Lifted;
 use crate::rules;
 use crate::scenario::{
@@ -90,6 +92,18 @@ impl Reader<'_> {
         let line = line_of(self.text, place.start);
         self.problems.push(Problem::new(Some(line), message));
     }
+
+    /// The place of a table's header, when the text has one.
+    pub(crate) fn table(&self, header: &str) -> Option<Range<usize>> {
+        let at = self.text.find(header)?;
+        Some(at..at + header.len())
+    }
+
+    /// Notes a mistake at a key of the table in which another key or value stands.
+    pub(crate) fn wrong_key(&mut self, near: Range<usize>, key: &str, message: impl Into<String>) {
+        let place = key_place(self.text, near.start, key).unwrap_or(near);
+        self.wrong(place, message);
+    }
 }
 
 impl Setup {
@@ -135,7 +149,7 @@ impl Setup {
             is_cosimulation,
             problems: Vec::new(),
         };
-        check::numbers(&scenario, &mut reader);
+        numbers::check(&scenario, &mut reader);
         let chips: Vec<ChipSetup> = scenario.chip.iter().filter_map(|entry| reader.chip(entry)).collect();
         if !reader.problems.is_empty() {
             return Err(reader.problems);

@@ -44,6 +44,8 @@ pub(crate) struct Source<'a> {
     left_of_on: f64,
     /// Bits that a frame takes on the line, mean of all frames.
     mean_bits: u64,
+    /// How much later than its rates say it begins, as a share of the first interval.
+    phase: f64,
 }
 
 impl<'a> Source<'a> {
@@ -63,6 +65,7 @@ impl<'a> Source<'a> {
             burst_gap: 0,
             left_of_on: 0.0,
             mean_bits: 0,
+            phase: 0.0,
         };
         let bits = stream
             .frames
@@ -71,6 +74,33 @@ impl<'a> Source<'a> {
         source.mean_bits = bits.sum::<u64>() / stream.frames.len().max(1) as u64;
         source.pacer = source.pacer_of(0, scale);
         source
+    }
+
+    /// The same stream with a first frame within an interval, not at once: streams of equal distances are not in step then.
+    pub(crate) fn with_own_phase(mut self, scale: f64) -> Source<'a> {
+        if matches!(
+            self.stream.arrivals,
+            ArrivalsEntry::Constant | ArrivalsEntry::Bursts { .. }
+        ) {
+            self.phase = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+            self.due = self.begin(0, scale);
+        }
+        self
+    }
+
+    /// When the first frame of a step of the rates is due: within the step.
+    fn begin(&self, step: usize, scale: f64) -> Picos {
+        let (begins, rate) = self.stream.rates[step];
+        let ends = self.stream.rates.get(step + 1).map_or(begins, |(ends, _)| *ends);
+        if rate == 0 || self.phase == 0.0 {
+            return begins;
+        }
+        let frames = match self.stream.arrivals {
+            ArrivalsEntry::Bursts { frames } => f64::from(frames),
+            _ => 1.0,
+        };
+        let interval = frames * self.mean_bits as f64 * 1e12 / (rate as f64 * scale);
+        begins + ((self.phase * interval) as Picos).min((ends - begins).saturating_sub(1))
     }
 
     fn pacer_of(&self, step: usize, scale: f64) -> Pacer {
@@ -101,8 +131,8 @@ impl<'a> Source<'a> {
 
     /// To the next step with a rate, if there is one.
     fn skip_pause(&mut self, scale: f64) -> Option<(Picos, &'a [u8])> {
-        let (begins, _) = self.stream.rates.get(self.step + 1)?;
-        self.due = *begins;
+        self.stream.rates.get(self.step + 1)?;
+        self.due = self.begin(self.step + 1, scale);
         self.next(scale)
     }
 
@@ -191,6 +221,19 @@ mod tests {
             [10_000, 110_000],
             "1000 bits take 10 ns on the wire, and come each 100 ns"
         );
+    }
+
+    #[test]
+    fn streams_of_equal_distances_have_phases_of_their_own() {
+        let stream = stream(ArrivalsEntry::Constant, vec![(0, 10_000_000_000), (1_000_000, 0)]);
+        let times = |seed| -> Vec<Picos> {
+            let source = Source::new(&stream, 1.0, seed, |bytes| u64::from(bytes) + 24);
+            let mut source = source.with_own_phase(1.0);
+            std::iter::from_fn(|| source.next(1.0).map(|(time, _)| time)).collect()
+        };
+        let (first, second) = (times(1), times(2));
+        assert!(first[0] != second[0] && first[0] < 110_000 && second[0] < 110_000);
+        assert!(first.windows(2).all(|pair| pair[1] - pair[0] == 100_000), "{first:?}");
     }
 
     #[test]

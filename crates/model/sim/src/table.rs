@@ -33,7 +33,7 @@ pub fn search_text(search: &SearchResults) -> String {
     );
     let how = match &search.certainty {
         None => how,
-        Some(certainty) => format!("{}; {how}", sure(certainty)),
+        Some(certainty) => format!("{}; {how}", sure(certainty, search.tolerance_gbps)),
     };
     let (_, most) = search.range_gbps;
     let found = match search.max_gbps {
@@ -60,14 +60,18 @@ fn backlog(backlog: Backlog) -> String {
 }
 
 /// How sure the mean of several searches is.
-fn sure(certainty: &Certainty) -> String {
+fn sure(certainty: &Certainty, tolerance_gbps: f64) -> String {
     let reached = match certainty.reached {
         true => "",
-        false => ", which is not as sure as was asked for",
+        false => ", which is not as sure as was asked for: searches, or longer trials, still differ too much",
+    };
+    // Searches end on a grid: the mean of those that agree is known as well as one of them.
+    let mean = match certainty.half_width_gbps < tolerance_gbps {
+        true => format!("mean within the tolerance of {tolerance_gbps} Gbps"),
+        false => format!("mean +- {:.3} Gbps", certainty.half_width_gbps),
     };
     format!(
-        "mean +- {:.3} Gbps at {} % confidence{reached}, {} searches with trials up to {} us",
-        certainty.half_width_gbps,
+        "{mean} at {} % confidence{reached}, {} searches with trials up to {} us",
         100.0 * certainty.confidence,
         certainty.searches.len(),
         certainty.searches.last().map_or(0.0, |search| search.trial_us)
@@ -122,8 +126,9 @@ fn sources(results: &Results, text: &mut String) {
     results.sources.iter().for_each(|source| self::source(source, text));
     line!(
         text,
-        "  delivered: packets of which a frame came out; copies: further frames of them. Gbps: on the wire, framing included,\n  \
-         behind the warm-up. Delays: last byte in to last byte out. Extent: by how many packets one is late (RFC 4737)."
+        "  delivered: packets of which a frame came out; copies: further frames of them. Gbps and Mpps: on the wire, framing\n  \
+         included, from the end of the warm-up to that of the traffic. Delays and order: of frames sent in that time, whenever\n  \
+         they leave; last byte in to last byte out. Extent: by how many packets one is late (RFC 4737). Counts: the whole run."
     );
 }
 

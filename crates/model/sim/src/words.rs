@@ -18,7 +18,13 @@ pub(crate) fn plain(message: &str) -> String {
     if let Some(name) = message.strip_prefix("missing field ") {
         return format!("the key {name} is missing");
     }
-    for kind in ["invalid type: ", "invalid value: "] {
+    if message == "wanted string or table" {
+        return "a name in quotes, or a table with one, is expected here".to_string();
+    }
+    if message.starts_with("wanted exactly 1 element") {
+        return "a table with exactly one name is expected here, as in { NAME = { KEY = VALUE } }".to_string();
+    }
+    for kind in ["invalid type: ", "invalid value: ", "invalid length "] {
         if let Some((found, expected)) = message
             .strip_prefix(kind)
             .and_then(|rest| rest.split_once(", expected "))
@@ -43,6 +49,17 @@ pub(crate) fn plain(message: &str) -> String {
         return "this is neither a number, nor true or false, nor a text in quotes".to_string();
     }
     message.to_string()
+}
+
+/// Numbers of more characters are shown with an exponent.
+const LONG_NUMBER: usize = 24;
+
+/// A number as a person writes it: very large and very small ones with an exponent.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e15 && size.is_finite() || size > 0.0 && size < 1e-6 => format!("{value:e}"),
+        _ => value.to_string(),
+    }
 }
 
 fn unknown_key(rest: &str) -> String {
@@ -82,6 +99,9 @@ fn expected_words(expected: &str) -> &str {
         "a string" => "a text in quotes",
         "a sequence" => "a list in brackets",
         "a map" => "a table",
+        "a tuple of size 2" => "a list of two values",
+        "struct variant" => "a table with the values of this kind, as in { NAME = { KEY = VALUE } },",
+        "unit variant" => "a name alone in quotes",
         other => other,
     }
 }
@@ -92,14 +112,26 @@ fn found_words(found: &str) -> String {
         .or_else(|| found.strip_prefix("floating point "))
         .or_else(|| found.strip_prefix("boolean "));
     match (number, found.strip_prefix("string ")) {
-        (Some(number), _) => number.trim_matches('`').to_string(),
+        (Some(number), _) => number_words(quoted(number).first().unwrap_or(&number)),
         (_, Some(text)) if text.trim_matches('"').parse::<f64>().is_ok() => {
             format!("the text {text}: write it without quotes, parameters (`${{NAME}}`) too")
         }
         (_, Some(text)) => format!("the text {text}"),
         _ if found == "sequence" => "a list".to_string(),
         _ if found == "map" => "a table".to_string(),
+        _ if found == "unit variant" => "its name alone".to_string(),
+        _ if found == "struct variant" || found == "newtype variant" => "a table".to_string(),
+        _ if found.parse::<u64>().is_ok_and(|values| values != 1) => format!("{found} of them"),
+        _ if found == "1" => "one".to_string(),
         _ => found.to_string(),
+    }
+}
+
+/// A number that was found; one of very many digits with an exponent.
+fn number_words(written: &str) -> String {
+    match written.parse::<f64>() {
+        Ok(value) if written.len() > LONG_NUMBER => number(value),
+        _ => written.to_string(),
     }
 }
 
@@ -142,6 +174,26 @@ mod tests {
             (
                 "expected `false`",
                 "this is neither a number, nor true or false, nor a text in quotes",
+            ),
+            (
+                "invalid type: integer `99999999999999999999` as i128, expected f64",
+                "a number is expected here, not 99999999999999999999",
+            ),
+            (
+                "invalid type: floating point `100000000000000000000000000000.0`, expected u32",
+                "a whole number that is not negative is expected here, not 1e29",
+            ),
+            (
+                "invalid type: unit variant, expected struct variant",
+                "a table with the values of this kind, as in { NAME = { KEY = VALUE } }, is expected here, not its name alone",
+            ),
+            (
+                "invalid length 3, expected a tuple of size 2",
+                "a list of two values is expected here, not 3 of them",
+            ),
+            (
+                "wanted exactly 1 element, found 0 elements",
+                "a table with exactly one name is expected here, as in { NAME = { KEY = VALUE } }",
             ),
             ("something else", "something else"),
         ] {

@@ -227,6 +227,12 @@ fn mistakes_are_named() {
         ("to = \"sink\"", "to = \"a\"", "a flow is between two hosts"),
         ("switch:2", "switch:1", "a port has one host"),
         ("transport = \"cubic\"", "transport = \"reno\"", "newreno"),
+        ("10.0.0.2", "10.0.0.1", "two hosts have the address 10.0.0.1"),
+        (
+            "transport = \"cubic\"",
+            "transport = \"cubic\"\nbytes = 0",
+            "bytes is 0; a flow has at least a byte",
+        ),
         (
             "at = \"switch:1\"",
             "at = \"switch:1\"\nmac = \"2:0\"",

@@ -284,6 +284,7 @@ impl Measurer for Trials {
             lost: self.lost(&trial).max(self.queued(&trial)),
             is_disturbed: trial.is_disturbed(),
             is_late: trial.is_late(),
+            backlog: trial.backlog,
         })
     }
 }

@@ -5,9 +5,13 @@ use crate::frames;
 use crate::setup::{Reader, Target};
 use crate::stream::Stream;
 use crate::test_file::TestFile;
+use forebay_sim::number;
 
 /// The longest test that is taken for meant: a day.
-const SECONDS_MAX: f64 = 86_400.0;
+pub(crate) const SECONDS_MAX: f64 = 86_400.0;
+
+/// The shortest time that is measured: a nanosecond.
+pub(crate) const SECONDS_MIN: f64 = 1e-9;
 
 /// Frames that are sent at once at most.
 const BURST_MAX: usize = 256;
@@ -15,11 +19,17 @@ const BURST_MAX: usize = 256;
 /// The highest rate that is taken for meant: frames a second.
 pub(crate) const PPS_MAX: f64 = 1e9;
 
+/// The lowest: a few frames in an hour.
+pub(crate) const PPS_MIN: f64 = 1e-3;
+
 /// Numbers that make no sense.
 pub(crate) fn check(file: &TestFile, reader: &mut Reader<'_>) {
     let duration = *file.duration_s.get_ref();
-    if !(duration > 0.0 && duration <= SECONDS_MAX) {
-        let message = format!("duration_s is {duration}; it must be more than 0 and at most {SECONDS_MAX}");
+    if !(SECONDS_MIN..=SECONDS_MAX).contains(&duration) {
+        let message = format!(
+            "duration_s is {}; it must be more than 0 (at least {SECONDS_MIN:?}) and at most {SECONDS_MAX}",
+            number(duration)
+        );
         reader.wrong(file.duration_s.span(), message);
     }
     for (key, value) in [
@@ -29,7 +39,7 @@ pub(crate) fn check(file: &TestFile, reader: &mut Reader<'_>) {
     ] {
         if !(0.0..=SECONDS_MAX).contains(&value) {
             let line = reader.key_line(key);
-            reader.wrong(line, format!("{key} is {value}; it is 0 to {SECONDS_MAX}"));
+            reader.wrong(line, format!("{key} is {}; it is 0 to {SECONDS_MAX}", number(value)));
         }
     }
     if file.disturbance_us.is_nan() || file.disturbance_us <= 0.0 {
@@ -55,28 +65,39 @@ pub(crate) fn bridge(file: &TestFile, target: Option<&Target>, reader: &mut Read
     let bridge = entry.get_ref();
     let ports = [bridge.learning_port, bridge.test_port, bridge.monitoring_port];
     let least = 14 + crate::tag::TAG_BYTES;
-    let is_rate = |rate: f64| rate > 0.0 && rate <= PPS_MAX;
-    let wrong = if ports[0] == ports[1] || ports[1] == ports[2] || ports[0] == ports[2] {
-        "learning_port, test_port and monitoring_port are three different ports".to_string()
+    let rates = [("learning_pps", bridge.learning_pps), ("pps_max", bridge.pps_max)];
+    let (key, message) = if ports[0] == ports[1] || ports[1] == ports[2] || ports[0] == ports[2] {
+        let message = "learning_port, test_port and monitoring_port are three different ports";
+        ("learning_port", message.to_string())
     } else if !(1..=frames::TEMPLATES_MAX as u64).contains(&bridge.addresses_max) {
-        format!("addresses_max is 1 to {}", frames::TEMPLATES_MAX)
-    } else if !is_rate(bridge.learning_pps) || !is_rate(bridge.pps_max) {
-        "learning_pps and pps_max are more than 0, and at most 10^9".to_string()
+        (
+            "addresses_max",
+            format!("addresses_max is 1 to {}", frames::TEMPLATES_MAX),
+        )
+    } else if let Some((key, rate)) = rates.into_iter().find(|(_, rate)| !(PPS_MIN..=PPS_MAX).contains(rate)) {
+        (key, format!("{key} is {}; it is {PPS_MIN} to 10^9", number(rate)))
     } else if !(least..=frames::BYTES_MAX).contains(&bridge.frame_bytes) {
-        format!("frame_bytes is {least} to {}", frames::BYTES_MAX)
+        (
+            "frame_bytes",
+            format!("frame_bytes is {least} to {}", frames::BYTES_MAX),
+        )
     } else if !(0.0..=SECONDS_MAX).contains(&bridge.ageing_s) {
-        format!("ageing_s is 0 to {SECONDS_MAX}")
+        ("ageing_s", format!("ageing_s is 0 to {SECONDS_MAX}"))
     } else if !(bridge.duration_scale > 0.0 && bridge.duration_scale <= 1.0) {
-        "duration_scale is more than 0, and at most 1".to_string()
+        (
+            "duration_scale",
+            "duration_scale is more than 0, and at most 1".to_string(),
+        )
     } else if let Some(most) = line_pps(target, bridge.frame_bytes).filter(|most| bridge.pps_max > *most) {
-        format!(
+        let message = format!(
             "pps_max is {}; a port of the chip carries {most:.0} of these frames a second",
             bridge.pps_max
-        )
+        );
+        ("pps_max", message)
     } else {
         return;
     };
-    reader.wrong(entry.span(), wrong);
+    reader.wrong_key(entry.span(), key, message);
 }
 
 /// Frames of a length that a port of the target carries in a second, where that is known.
@@ -95,18 +116,18 @@ pub(crate) fn search(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_
     }
     let scale = file.search.duration_scale;
     if !(scale > 0.0 && scale <= 1.0) {
-        let line = reader.key_line("duration_scale");
-        reader.wrong(
-            line,
-            format!("duration_scale is {scale}; it must be more than 0 and at most 1"),
+        let message = format!(
+            "duration_scale is {}; it must be more than 0 and at most 1",
+            number(scale)
         );
+        reader.wrong_key(reader.table("[search]"), "duration_scale", message);
     }
     if let Some(limit) = &file.search.time_limit_s
         && !(*limit.get_ref() > 0.0 && limit.get_ref().is_finite())
     {
         reader.wrong(
             limit.span(),
-            format!("time_limit_s is {}; it must be more than 0", limit.get_ref()),
+            format!("time_limit_s is {}; it must be more than 0", number(*limit.get_ref())),
         );
     }
     loads(file, streams, reader);
@@ -119,8 +140,11 @@ fn loads(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_>) {
     for (key, load) in [("min_pps", &entry.min_pps), ("max_pps", &entry.max_pps)] {
         let Some(load) = load else { continue };
         let value = *load.get_ref();
-        if !(value > 0.0 && value <= PPS_MAX) {
-            let message = format!("{key} is {value}; it must be more than 0, and at most 10^9");
+        if !(PPS_MIN..=PPS_MAX).contains(&value) {
+            let message = format!(
+                "{key} is {}; it must be more than 0 (at least {PPS_MIN}), and at most 10^9",
+                number(value)
+            );
             return reader.wrong(load.span(), message);
         }
     }

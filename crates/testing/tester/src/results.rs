@@ -9,6 +9,7 @@ use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
 use crate::stream::{Stream, wire_bits};
 use crate::trial::{Plan, StreamTrial, Trial};
+use forebay_sim::Backlog;
 use serde::{Deserialize, Serialize};
 
 /// The name of the form of these results.
@@ -93,6 +94,9 @@ pub struct TrialResults {
     /// Frames inside the device when the measured time began and ended, where it gives back one for each.
     #[serde(default)]
     pub held: [u64; 2],
+    /// Packets that waited in a chip's buffer, when these became ever more: what a longer trial would lose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
     /// Why figures of this trial should not be relied on; empty when they may be.
     pub doubts: Vec<String>,
 }
@@ -249,6 +253,7 @@ impl TrialResults {
             },
             was_stopped: trial.was_stopped,
             held: trial.held,
+            backlog: trial.backlog,
             doubts: Vec::new(),
         };
         results.doubts = results.doubts_of();
@@ -268,6 +273,7 @@ impl TrialResults {
                 crate::report::time(self.polling.gaps.max_ns)
             ));
         }
+        doubts.extend(self.backlog.map(crate::report::backlog));
         doubts.extend(self.streams.iter().flat_map(StreamResults::doubts));
         if self.is_late() {
             let late =

@@ -12,6 +12,7 @@ use crate::search::{
 use crate::setup::Test;
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
+use std::time::{Duration, Instant};
 
 /// The longest self test.
 const SELF_TEST_NS_MAX: u64 = 200_000_000;
@@ -239,11 +240,10 @@ impl<'a> Session<'a> {
     /// Makes the device forget: one in this process is made anew, another is given time.
     ///
     /// # Errors
-    /// When it cannot be made, in words.
-    pub(crate) fn renew(&mut self, ageing_s: f64) -> Result<(), String> {
+    /// When it cannot be made, or the caller stops the test, in words.
+    pub(crate) fn renew(&mut self, ageing_s: f64, progress: &mut dyn Progress) -> Result<(), String> {
         if matches!(self.test.target, crate::setup::Target::Interfaces(_)) {
-            std::thread::sleep(std::time::Duration::from_secs_f64(ageing_s));
-            return Ok(());
+            return wait(Duration::from_secs_f64(ageing_s), progress);
         }
         let is_simulated = self.device.is_simulated;
         self.device = self.test.device()?;
@@ -360,6 +360,22 @@ impl<'a> Session<'a> {
     }
 }
 
+/// The caller is asked so often whether to go on while nothing happens.
+const ASKED_EACH: Duration = Duration::from_millis(100);
+
+/// Lets time pass, unless the caller stops the test.
+fn wait(time: Duration, progress: &mut dyn Progress) -> Result<(), String> {
+    let begin = Instant::now();
+    while let Some(left) = time.checked_sub(begin.elapsed()).filter(|left| !left.is_zero()) {
+        let share = begin.elapsed().as_secs_f64() / time.as_secs_f64();
+        if !progress.at(share, 0, 0) {
+            return Err("the test was stopped".to_string());
+        }
+        std::thread::sleep(left.min(ASKED_EACH));
+    }
+    Ok(())
+}
+
 struct SessionMeasurer<'s, 'a> {
     session: &'s mut Session<'a>,
     progress: &'s mut dyn Progress,
@@ -379,6 +395,7 @@ impl Measurer for SessionMeasurer<'_, '_> {
             lost: trial.lost(),
             is_disturbed: trial.is_disturbed(),
             is_late: trial.is_late(),
+            backlog: trial.backlog,
         })
     }
 }

@@ -49,6 +49,9 @@ impl Segment {
     }
 }
 
+/// So many periods of a shape are gone through one by one, which adds up their times exactly as for frames in each of them.
+const SKIPPED_MIN: f64 = 1000.0;
+
 /// The rate over time: segments one after another, again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape(Vec<Segment>);
@@ -90,13 +93,17 @@ impl Shape {
 
     /// The mean factor.
     pub fn mean(&self) -> f64 {
-        let seconds: f64 = self.0.iter().map(|segment| segment.seconds).sum();
-        self.area() / seconds
+        self.area() / self.seconds()
+    }
+
+    /// How long it takes until it begins again.
+    fn seconds(&self) -> f64 {
+        self.0.iter().map(|segment| segment.seconds).sum()
     }
 
     /// The integral of the factor from the beginning to a time in seconds.
     pub fn work_until(&self, seconds: f64) -> f64 {
-        let period: f64 = self.0.iter().map(|segment| segment.seconds).sum();
+        let period = self.seconds();
         let mut work = (seconds / period).floor() * self.area();
         let mut left = seconds.rem_euclid(period);
         for segment in &self.0 {
@@ -154,6 +161,19 @@ impl Schedule {
         schedule
     }
 
+    /// Begins within a first interval of its own, which the seed decides: streams of equal distances are not in step.
+    /// `mean_work` is that of a frame. Poisson arrivals are not in step anyway.
+    #[must_use]
+    pub fn with_own_phase(mut self, mean_work: f64) -> Schedule {
+        let frames = match self.arrivals {
+            Arrivals::Constant => 1.0,
+            Arrivals::Bursts(frames) => f64::from(frames),
+            Arrivals::Poisson => return self,
+        };
+        self.work = uniform(&mut self.random) * frames * mean_work;
+        self
+    }
+
     /// When the frame that is due next should be sent, in nanoseconds.
     #[inline]
     pub fn due_ns(&mut self) -> u64 {
@@ -166,6 +186,19 @@ impl Schedule {
             self.segment_work += segment.area();
             self.segment_s += segment.seconds;
             self.segment = (self.segment + 1) % self.shape.0.len();
+            self.skip_periods();
+        }
+    }
+
+    /// Goes on by whole periods of the shape, of which very many may lie between two frames.
+    fn skip_periods(&mut self) {
+        let left = self.work / self.rate - self.segment_work;
+        let periods = (left / self.shape.area()).floor();
+        if periods > SKIPPED_MIN {
+            self.segment_s += periods * self.shape.seconds();
+            // Work is counted anew from here on: a sum of very many periods would not change by one more.
+            self.work = (left % self.shape.area()) * self.rate;
+            self.segment_work = 0.0;
         }
     }
 
@@ -268,6 +301,32 @@ mod tests {
             (expected - rank as f64 / 20_000.0).abs()
         });
         assert!(deviation.fold(0.0, f64::max) < 0.0138, "Kolmogorov-Smirnov at 0.1 %");
+    }
+
+    #[test]
+    fn streams_of_equal_distances_have_phases_of_their_own() {
+        let schedule = |seed| Schedule::new(Arrivals::Constant, &Shape::flat(), 1e6, 0, seed).with_own_phase(1.0);
+        let [first, second] = [1, 2].map(|seed| times(schedule(seed), 100));
+        assert!(first[0] < 1000 && second[0] < 1000 && first[0] != second[0]);
+        assert!(first.windows(2).all(|pair| pair[1] - pair[0] == 1000), "{first:?}");
+        assert_eq!(first, times(schedule(1), 100), "the seed decides");
+        let bursts = Schedule::new(Arrivals::Bursts(4), &Shape::flat(), 1e6, 0, 3).with_own_phase(1.0);
+        let found = times(bursts, 8);
+        assert!(
+            found[0] < 4000 && found[3] == found[0] && found[4] == found[0] + 4000,
+            "{found:?}"
+        );
+    }
+
+    /// A frame in years, with a shape that changes each nanosecond: its time is found at once.
+    #[test]
+    fn very_slow_streams_take_no_longer() {
+        let shape = Shape::on_off(1e-9, 3e-9).expect("positive times");
+        for rate in [1e-10, 1e-300] {
+            let found = times(Schedule::new(Arrivals::Constant, &shape, rate, 0, 1), 2);
+            let expected = (4e9 / rate).min(u64::MAX as f64);
+            assert!((found[1] as f64 / expected - 1.0).abs() < 1e-6, "{found:?}");
+        }
     }
 
     #[test]

@@ -98,14 +98,28 @@ pub struct Window {
     pub end_ns: u64,
 }
 
+impl Window {
+    /// When half of the measured time has passed.
+    pub(crate) fn middle_ns(self) -> u64 {
+        self.from_ns + self.end_ns.saturating_sub(self.from_ns) / 2
+    }
+}
+
 impl<'a> Sender<'a> {
-    /// The stream from its beginning; `scale` multiplies its rate.
+    /// The stream from its beginning; `scale` multiplies its rate. The first stream of a test begins at once, others within an
+    /// interval: no two cables have one clock.
     pub fn new(stream: &'a Stream, index: usize, trial: u64, scale: f64, window: Window, seed: u64) -> Sender<'a> {
         let rate = match stream.rate {
             Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * scale),
             Rate::Max => None,
         };
+        let works = stream.works();
+        let mean_work = works.iter().sum::<f64>() / works.len().max(1) as f64;
         let schedule = rate.map(|rate| Schedule::new(stream.arrivals, &stream.shape, rate, 0, seed));
+        let schedule = schedule.map(|schedule| match index {
+            0 => schedule,
+            _ => schedule.with_own_phase(mean_work),
+        });
         let messages = stream.messages.map(|(format, devices)| Messages::new(format, devices));
         let mut sender = Sender {
             stream,
@@ -114,7 +128,7 @@ impl<'a> Sender<'a> {
             scale,
             schedule,
             step: None,
-            works: stream.works(),
+            works,
             due_ns: 0,
             measured_from_ns: window.from_ns,
             end_ns: window.end_ns,

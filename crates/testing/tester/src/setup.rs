@@ -14,7 +14,7 @@ use crate::traffic::{described_frames, streams};
 use crate::trial::Plan;
 use forebay_pipeline::Pipeline;
 use forebay_ports::PortSpec;
-use forebay_sim::{Library, Problem, line_of};
+use forebay_sim::{Library, Problem, key_place, line_of};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,9 +77,20 @@ impl Reader<'_> {
         self.problems.push(Problem::new(line, message));
     }
 
-    /// The place of a key that has none of its own.
+    /// The place of a key at the beginning of the file.
     pub(crate) fn key_line(&self, key: &str) -> Range<usize> {
-        self.text.find(key).map_or(0..0, |at| at..at + key.len())
+        key_place(self.text, 0, key).unwrap_or(0..0)
+    }
+
+    /// The place of a table's header.
+    pub(crate) fn table(&self, header: &str) -> Range<usize> {
+        self.text.find(header).map_or(0..0, |at| at..at + header.len())
+    }
+
+    /// Notes a mistake at a key of the table in which another key or value stands.
+    pub(crate) fn wrong_key(&mut self, near: Range<usize>, key: &str, message: impl Into<String>) {
+        let place = key_place(self.text, near.start, key).unwrap_or(near);
+        self.wrong(place, message);
     }
 }
 
@@ -275,6 +286,7 @@ fn target(file: &TestFile, overrides: &Overrides, loaded: Option<&Loaded>, reade
         true => of_file.collect(),
         false => overrides.interfaces.iter().map(String::as_str).collect(),
     };
+    devices(file, overrides, reader);
     if overrides.wire || entry.wire && overrides.interfaces.is_empty() && overrides.chip.is_none() {
         if entry.check {
             one_end_each(file, reader);
@@ -286,7 +298,7 @@ fn target(file: &TestFile, overrides: &Overrides, loaded: Option<&Loaded>, reade
     }
     if entry.program.is_none() {
         let message = "nothing is measured; [device] has a program, interfaces = [\"1@veth0\", ...] or wire = true";
-        let line = reader.key_line("[device]");
+        let line = reader.table("[device]");
         reader.wrong(line, message);
         return None;
     }
@@ -303,6 +315,37 @@ fn target(file: &TestFile, overrides: &Overrides, loaded: Option<&Loaded>, reade
         .into_iter()
         .for_each(|(place, message)| reader.wrong(place, message));
     chip.map(|chip| Target::Chip(Box::new(chip)))
+}
+
+/// A file names one device; the command line may name another in its place.
+fn devices(file: &TestFile, overrides: &Overrides, reader: &mut Reader<'_>) {
+    let (entry, near) = (&file.device, reader.table("[device]"));
+    if entry.interfaces.is_empty() && key_place(reader.text, near.start, "interfaces").is_some() {
+        let message = "interfaces is empty; name one for each port, as in [\"1@veth0\", \"2@veth2\"]";
+        reader.wrong_key(near.clone(), "interfaces", message);
+    }
+    let is_overridden = overrides.wire || overrides.chip.is_some() || !overrides.interfaces.is_empty();
+    if !entry.wire || is_overridden {
+        return;
+    }
+    let other = match entry.interfaces.is_empty() {
+        false => "interfaces",
+        true if entry.program.is_some() && !needs_program(file) => "a program",
+        true => return,
+    };
+    let message = format!("[device] has a wire and {other}; leave one out, or write --wire on the command line");
+    reader.wrong_key(near, "wire", message);
+}
+
+/// Whether frames are those of a program's parser, or of entries of its tables.
+fn needs_program(file: &TestFile) -> bool {
+    file.traffic.iter().any(|entry| {
+        let of_entries = entry
+            .flows
+            .as_ref()
+            .is_some_and(|flows| flows.get_ref().entries.is_some());
+        of_entries || entry.frame.get_ref().parser.is_some()
+    })
 }
 
 fn interfaces_target(file: &TestFile, interfaces: &[&str], reader: &mut Reader<'_>) -> Option<Target> {

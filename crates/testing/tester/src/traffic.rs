@@ -4,7 +4,7 @@ use crate::entries;
 use crate::frames::{self, Frames, ONE_KIND};
 use crate::loaded::Loaded;
 use crate::messages;
-use crate::numbers::PPS_MAX;
+use crate::numbers::{PPS_MAX, PPS_MIN};
 use crate::parser_paths;
 use crate::schedule::{Arrivals, Segment, Shape};
 use crate::setup::Reader;
@@ -14,9 +14,10 @@ use crate::test_file::{
     ArrivalsEntry, FlowsEntry, FrameEntry, MessageEntry, ParserEntry, RateEntry, ShapeEntry, TestFile, TrafficEntry,
 };
 use forebay_packet::pcap;
-use forebay_sim::{Library, Problem};
+use forebay_sim::{Library, Problem, number};
 use forebay_traffic::MessageFormat;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The longest burst that is taken for meant: more than half a second of frames of 60 bytes at 1 Gbps.
@@ -56,7 +57,7 @@ fn stream(entry: &TrafficEntry, loaded: Option<&Loaded>, seed: u64, reader: &mut
     let frames = match stream_frames(entry, loaded, seed, reader.library) {
         Ok(frames) => Some(frames),
         Err(message) => {
-            reader.wrong(entry.frame.span(), message);
+            reader.wrong(wrong_place(entry, loaded, seed, reader.library), message);
             None
         }
     };
@@ -95,6 +96,18 @@ fn stream(entry: &TrafficEntry, loaded: Option<&Loaded>, seed: u64, reader: &mut
     possible_rate(stream, entry, reader)
 }
 
+/// What is wrong with a stream's frames: their flows, when the frames alone are right.
+fn wrong_place(entry: &TrafficEntry, loaded: Option<&Loaded>, seed: u64, library: &dyn Library) -> Range<usize> {
+    let alone = TrafficEntry {
+        flows: None,
+        ..entry.clone()
+    };
+    match &entry.flows {
+        Some(flows) if stream_frames(&alone, loaded, seed, library).is_ok() => flows.span(),
+        _ => entry.frame.span(),
+    }
+}
+
 /// The stream, when its rate is one that is taken for meant.
 fn possible_rate(stream: Stream, entry: &TrafficEntry, reader: &mut Reader<'_>) -> Option<Stream> {
     let places = [
@@ -108,10 +121,15 @@ fn possible_rate(stream: Stream, entry: &TrafficEntry, reader: &mut Reader<'_>) 
         (Rate::Bits(bits), _) if bits > BITS_MAX => {
             reader.wrong(
                 place,
-                format!("{} Gbps; a rate is at most {} Gbps", bits / 1e9, BITS_MAX / 1e9),
+                format!("{} Gbps; a rate is at most {} Gbps", number(bits / 1e9), BITS_MAX / 1e9),
             );
         }
         (Rate::Frames(_), Some(_)) => reader.wrong(place, "a rate is at most 10^9 frames a second"),
+        _ if stream.pps().is_some_and(|pps| pps < PPS_MIN) => {
+            let message =
+                format!("a rate is at least {PPS_MIN} frames a second; pps counts single frames, not millions");
+            reader.wrong(place, message);
+        }
         (_, Some(pps)) => {
             let message =
                 format!("a rate is at most 10^9 frames a second; these are {pps:.3e} of frames of this length");

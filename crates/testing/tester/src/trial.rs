@@ -18,6 +18,7 @@ use crate::stream::Stream;
 use crate::tag::{TRIALS, Tag};
 use forebay_packet::{Burst, PortError};
 use forebay_ports::thread_time_ns;
+use forebay_sim::Backlog;
 
 /// Packets that are taken from a port at once.
 const RECEIVE_BURST: usize = 64;
@@ -90,7 +91,7 @@ impl Step {
     /// When a frame is due that would be due at a time without the step.
     pub(crate) fn due_ns(self, due_ns: u64) -> u64 {
         match due_ns.checked_sub(self.at_ns) {
-            Some(after) => self.at_ns + (after as f64 / self.factor).round() as u64,
+            Some(after) => self.at_ns.saturating_add((after as f64 / self.factor).round() as u64),
             None => due_ns,
         }
     }
@@ -131,6 +132,8 @@ pub struct Trial {
     pub was_stopped: bool,
     /// Frames inside the device when the measured time began and ended: those sent less those received.
     pub held: [u64; 2],
+    /// Whether ever more packets waited in the device: what a longer trial would lose.
+    pub backlog: Option<Backlog>,
 }
 
 /// Ports where a stream comes out, each with the frames that should, and what was measured.
@@ -177,7 +180,7 @@ pub fn run_trial(
     let drops_before = device.drops();
     let mut run = Run::new(streams, device, reference, plan, clock);
     run.send_and_receive(device, clock, progress)?;
-    run.drain(device, clock)?;
+    run.drain(device, clock, progress)?;
     let mut trial = run.finish();
     trial.drops = since(&drops_before, device.drops());
     Ok(trial)
@@ -220,6 +223,8 @@ struct Run<'a> {
     was_stopped: bool,
     ended_ns: u64,
     held: [Option<u64>; 2],
+    /// Packets inside the device when half of the measured time had passed, and when it ended.
+    waiting: [Option<u64>; 2],
     /// What this thread has had of a processor, when the measured time begins and ends.
     thread_ns: [u64; 2],
     is_simulated: bool,
@@ -279,6 +284,7 @@ impl<'a> Run<'a> {
             was_stopped: false,
             ended_ns: 0,
             held: [None; 2],
+            waiting: [None; 2],
             thread_ns: [0; 2],
             is_simulated: clock.is_simulated(),
         }
@@ -303,8 +309,12 @@ impl<'a> Run<'a> {
                 self.held[0] = Some(self.inside());
                 self.thread_ns[0] = thread_time_ns();
             }
+            if now_ns >= self.window.middle_ns() && self.waiting[0].is_none() {
+                self.waiting[0] = device.waiting();
+            }
             if now_ns >= self.window.end_ns {
                 self.ended_ns = now_ns;
+                self.waiting[1] = device.waiting();
                 self.held[1] = Some(self.inside());
                 self.thread_ns[1] = thread_time_ns();
                 return Ok(());
@@ -489,14 +499,20 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Receives until everything has come, or the time for it is over.
-    fn drain(&mut self, device: &mut Device, clock: &mut Clock) -> Result<(), PortError> {
+    /// Receives until everything has come, the time for it is over, or the caller stops the trial.
+    fn drain(&mut self, device: &mut Device, clock: &mut Clock, progress: &mut dyn Progress) -> Result<(), PortError> {
         let end_ns = clock.now_ns() + self.plan.drain_ns;
         for port in &mut device.ports {
             port.port.flush()?;
         }
         let mut idle_steps = 0;
+        let mut rounds = 0u64;
         loop {
+            rounds += 1;
+            if self.was_stopped || rounds.is_multiple_of(ROUNDS_TOLD) && !self.tell(self.window.end_ns, progress) {
+                self.was_stopped = true;
+                return Ok(());
+            }
             let received = self.received;
             device.work(|| clock.now_ns());
             self.receive(device, clock)?;
@@ -528,6 +544,12 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Whether ever more packets waited inside.
+    fn backlog(&self) -> Option<Backlog> {
+        let sent = self.senders.iter().map(|sender| sender.all.frames).sum();
+        Backlog::growing(self.waiting[0]?, self.waiting[1]?, sent)
+    }
+
     fn processor_ns(&self) -> Option<u64> {
         let [began_ns, ended_ns] = self.thread_ns;
         (!self.is_simulated && !self.was_stopped).then(|| ended_ns.saturating_sub(began_ns))
@@ -554,6 +576,7 @@ impl<'a> Run<'a> {
             }
         }
         Trial {
+            backlog: self.backlog(),
             plan: self.plan,
             measured_ns: self
                 .ended_ns

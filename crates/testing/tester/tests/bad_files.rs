@@ -138,7 +138,7 @@ fn devices() {
     wrong(
         "[[traffic]]",
         "[[impairment]]\nport = 2\nloss = 2\n[[traffic]]",
-        "7: loss, duplication and reordering are shares",
+        "8: loss is 2; loss, duplication and reordering are shares from 0 to 1",
     );
     wrong("to = 2", "to = 900", "9: port 900: ports are 0 to 510");
 }
@@ -182,15 +182,55 @@ fn values_that_do_nothing_or_too_much() {
     wrong(
         "pps = 1000",
         flows,
-        "12: 70000 flows that differ in a port; it has 65536 values",
+        "11: 70000 flows that differ in a port; it has 65536 values",
     );
     let impairment = "[[impairment]]\nport = 2\nreordering = 0.1\nreordering_by = 0\n[[traffic]]";
-    wrong("[[traffic]]", impairment, "7: reordering_by is 0");
+    wrong("[[traffic]]", impairment, "9: reordering_by is 0");
     let misses = "pps = 1000\nflows = { entries = \"ipv4_lpm\", misses = 0.999999999 }";
     wrong(
         "pps = 1000",
         misses,
         "with 2 entries and a share of misses of 0.999999999, each entry is hit once in 2000000",
+    );
+    let slow = "10: a rate is at least 0.001 frames a second; pps counts single frames, not millions";
+    wrong("pps = 1000", "pps = 1e-6", slow);
+    wrong(
+        "pps = 1000",
+        "gbps = 1e-20",
+        "10: a rate is at least 0.001 frames a second",
+    );
+    let late = "[[impairment]]\nport = 2\ndelay = { constant_us = 1e308 }\n[[traffic]]";
+    wrong("[[traffic]]", late, "8: a delay is at most 86400000000 us (a day)");
+    wrong(
+        "duration_s = 1",
+        "duration_s = 1e-12",
+        "2: duration_s is 1e-12; it must be more than 0",
+    );
+    wrong(
+        "duration_s = 1",
+        "duration_s = 1\nwarm_up_s = 1e308",
+        "3: warm_up_s is 1e308; it is 0 to 86400",
+    );
+    wrong(
+        "[device]",
+        "[device]\nwire = true",
+        "4: [device] has a wire and a program; leave one out",
+    );
+    wrong(
+        "[device]",
+        "[device]\ninterfaces = []",
+        "4: interfaces is empty; name one for each port",
+    );
+    wrong(
+        "pps = 1000",
+        "pps = 1000\narrivals = \"bursts\"",
+        "11: a table with the values of this kind, as in { NAME = { KEY = VALUE } }, is expected here",
+    );
+    let goal = "frame = { udp = { bytes = 60 } }\n[search]\nduration_scale = 2";
+    wrong(
+        "frame = { udp = { bytes = 60 } }",
+        goal,
+        "13: duration_scale is 2; it must be more than 0",
     );
     let port = "a whole number from 0 to 65535 is expected here, not 70000";
     wrong("bytes = 60", "bytes = 60, source_port = 70000", port);
@@ -227,7 +267,7 @@ fn numbers_of_searches() {
         ("time_limit_s = -1", "13: time_limit_s is -1; it must be more than 0"),
         (
             "max_pps = nan",
-            "13: max_pps is NaN; it must be more than 0, and at most 10^9",
+            "13: max_pps is NaN; it must be more than 0 (at least 0.001), and at most 10^9",
         ),
         (
             "min_pps = 10\nmax_pps = 5",

@@ -95,6 +95,66 @@ fn rfc2544_ends_at_line_rate() {
     assert!((size.loss[0].0 / line - 1.0).abs() < 1e-9);
 }
 
+/// Two streams of 80 Gbps into a port of 100 Gbps.
+fn overload(seconds: f64, more: &str) -> String {
+    let device = "program = \"programs/portfwd/portfwd.p4\"\ncommands = \"\"\"\nadd ports ingress_port:1 forward(port:3)\nadd ports ingress_port:2 forward(port:3)\n\"\"\"";
+    let other =
+        "gbps = 80\n[[traffic]]\nname = \"b\"\nfrom = 2\nto = 3\nframe = { udp = { bytes = 256 } }\ngbps = 80\n";
+    on_chip(device, &format!("{other}{more}"))
+        .replace("bytes = 60", "bytes = 256")
+        .replace("duration_s = 0.0001", &format!("duration_s = {seconds}"))
+}
+
+/// No two cables have a common clock: which of two streams at equal distances loses more in a full queue hangs on their phases.
+#[test]
+fn streams_at_equal_distances_are_not_in_step() {
+    let share = |seed: u64| {
+        let text = overload(0.0005, "").replace("[device]", &format!("seed = {seed}\n[device]\nqueue_bytes = 20_000"));
+        let found = simulate(&text);
+        let [first, second] = [0, 1].map(|stream| found.trials[0].streams[stream].paths[0].lost as f64);
+        first / (first + second)
+    };
+    let shares: Vec<f64> = (0..16).map(share).collect();
+    let is_any = |range: std::ops::RangeInclusive<f64>| shares.iter().any(|share| range.contains(share));
+    assert!(is_any(0.0..=0.4) && is_any(0.6..=1.0), "{shares:?}");
+}
+
+/// Within a short trial the buffer takes what the port cannot send: nothing is lost, and a doubt says why.
+#[test]
+fn trials_that_are_too_short_for_the_buffer_are_doubted() {
+    let found = simulate(&overload(0.0001, ""));
+    let trial = &found.trials[0];
+    assert_eq!(trial.lost(), 0);
+    let backlog = trial.backlog.expect("it grows");
+    assert!(
+        backlog.at_end > backlog.halfway && backlog.at_end > backlog.sent / 4,
+        "{backlog:?}"
+    );
+    assert!(
+        trial
+            .doubts
+            .iter()
+            .any(|doubt| doubt.starts_with("the chip's buffer fills: ")),
+        "{:?}",
+        trial.doubts
+    );
+    assert!(
+        simulate(&overload(0.0001, "").replace("gbps = 80", "gbps = 40")).trials[0]
+            .doubts
+            .is_empty()
+    );
+
+    let search = "[search]\ngoals = [\"ndr\"]\nduration_scale = 0.0001\n";
+    let test = read(&overload(0.0001, search));
+    let found = Session::open(&test)
+        .expect("opens")
+        .search(&mut Silent)
+        .expect("searches");
+    assert!(found.searches[0].backlog().is_some(), "{:?}", found.searches[0].trials);
+    let text = report::text(&found);
+    assert!(text.contains("doubt: at this load the chip's buffer fills: "), "{text}");
+}
+
 const L3FWD: &str = "program = \"programs/l3fwd/l3fwd.p4\"\nentries = [\"programs/l3fwd/entries.stf\"]";
 
 #[test]

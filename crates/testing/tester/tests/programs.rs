@@ -2,7 +2,7 @@
 
 mod support;
 
-use forebay_tester::{Session, Silent};
+use forebay_tester::{Progress, Session, Silent};
 use support::{read, run, simulate};
 
 fn l3fwd(device: &str, flows: &str) -> String {
@@ -146,14 +146,22 @@ fn the_share_of_misses_is_what_the_file_says() {
     }
 }
 
+/// The same traffic on a wire.
+fn wire(flows: &str) -> String {
+    let [program, entries] = [
+        "program = \"programs/l3fwd/l3fwd.p4\"\n",
+        "entries = [\"programs/l3fwd/entries.stf\"]\n",
+    ];
+    l3fwd("wire = true\ncheck = true", flows)
+        .replace(program, "")
+        .replace(entries, "")
+}
+
 /// A wire gives back what is sent: that is compared, not what the program would send.
 #[test]
 fn a_wire_is_compared_with_what_was_sent() {
     for (to, port) in [("", 1), ("to = 3", 3)] {
-        let found = simulate(&l3fwd(
-            "wire = true\ncheck = true",
-            &format!("{to}\nflows = {{ count = 10 }}"),
-        ));
+        let found = simulate(&wire(&format!("{to}\nflows = {{ count = 10 }}")));
         let stream = &found.trials[0].streams[0];
         let check = stream.check.as_ref().expect("checked");
         assert_eq!((check.same, check.different, check.unexpected), (1000, 0, 0), "{to}");
@@ -162,9 +170,9 @@ fn a_wire_is_compared_with_what_was_sent() {
     }
     let two = "to = 3\n".to_string() + "flows = { count = 10 }";
     let other = "[[traffic]]\nname = \"b\"\nfrom = 1\nto = 2\npps = 1\nframe = { udp = { bytes = 60 } }\n";
-    let said = support::problems(&(l3fwd("wire = true\ncheck = true", &two) + other));
+    let said = support::problems(&(wire(&two) + other));
     assert!(
-        said.contains("19: a wire leads from port 1 to one port, here 3"),
+        said.contains("17: a wire leads from port 1 to one port, here 3"),
         "{said}"
     );
 }
@@ -228,4 +236,22 @@ fn frames_for_each_way_through_the_parser() {
         (check.different, check.unexpected, check.same + check.expected_drops),
         (0, 0, 1000)
     );
+}
+
+/// Goes on while frames are sent.
+struct UntilDrain;
+
+impl Progress for UntilDrain {
+    fn at(&mut self, share: f64, _sent: u64, _received: u64) -> bool {
+        share < 1.0
+    }
+}
+
+/// What the program drops never comes back: the drain would wait for ten minutes.
+#[test]
+fn a_test_can_be_stopped_while_it_drains() {
+    let text = l3fwd("", "to = 3").replace("10.0.2.0", "11.0.0.1");
+    let test = read(&text.replace("duration_s", "drain_s = 600\nduration_s"));
+    let found = Session::open(&test).expect("opens").run(&mut UntilDrain).expect("runs");
+    assert!(found.trials[0].was_stopped && found.trials[0].lost() > 0);
 }

@@ -114,12 +114,14 @@ fn reports_and_comparison() {
         .find(|found| found.quantity == "loss ratio")
         .expect("compared");
     assert!(loss.is_significant() && loss.between_trials, "{loss:?}");
-    assert!(loss.interval.0 < 0.05 && 0.05 < loss.interval.1, "{loss:?}");
+    let interval = |found: &report::compare::Difference| found.interval.expect("three trials on both sides");
+    let (low, high) = interval(loss);
+    assert!(low < 0.05 && 0.05 < high, "{loss:?}");
     let latency = differences
         .iter()
         .find(|found| found.quantity == "latency 50 % (ns)")
         .expect("compared");
-    assert!(latency.interval.0 < latency.interval.1);
+    assert!(interval(latency).0 < interval(latency).1);
     assert!(report::compare::table(&differences).contains("between trials"));
     let same = report::compare::differences(&before, &before);
     assert!(same.iter().all(|found| !found.is_significant()));

@@ -3,8 +3,9 @@
 use super::Status;
 use crate::{files, output};
 use anyhow::{Result, anyhow, bail};
-use forebay_allocation::{Chip, Hop, Plan, Problem, Solution, commands, first_fit, solve};
+use forebay_allocation::{Chip, Hop, Mistake, Plan, Problem, Solution, commands, first_fit, solve};
 use forebay_chip::ChipSpec;
+use forebay_sim::{key_place, line_of, suggestion};
 use forebay_stages::Machine;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -82,14 +83,24 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 fn read(arguments: &Arguments) -> Result<Problem> {
     let path = &arguments.file;
     let text = files::text(path, "file of functions and flows")?;
-    Problem::read(&text, chip).map_err(|error| anyhow!("{}: {error}", path.display()))
+    Problem::read(&text, chip).map_err(|mistake| anyhow!("{}:{}", path.display(), located(&text, mistake)))
+}
+
+/// A mistake with its line, in the words of other files.
+fn located(text: &str, mistake: Mistake) -> forebay_sim::Problem {
+    if let Some(error) = mistake.toml {
+        return forebay_sim::Problem::of_toml(text, &error);
+    }
+    let place = key_place(text, mistake.near, mistake.key).map_or(mistake.near, |place| place.start);
+    forebay_sim::Problem::new(Some(line_of(text, place)), mistake.message)
 }
 
 fn chip(name: &str) -> Result<Chip, String> {
-    let known: Vec<&str> = ChipSpec::known_names().collect();
-    let spec =
-        ChipSpec::known(name).ok_or_else(|| format!("there is no chip {name}; there are: {}", known.join(", ")))?;
-    let machine = spec.stages.as_deref().and_then(|name| Machine::named(name).ok());
+    let stages = |spec: &ChipSpec| Machine::named(spec.stages.as_deref()?).ok();
+    let has_stages = |name: &&str| ChipSpec::known(name).is_some_and(|spec| stages(&spec).is_some());
+    let known: Vec<&str> = ChipSpec::known_names().filter(has_stages).collect();
+    let spec = ChipSpec::known(name).ok_or_else(|| format!("there is no chip {name}{}", suggestion(name, known)))?;
+    let machine = stages(&spec);
     let machine = machine.ok_or_else(|| format!("chip {name} has no stages that functions could fill"))?;
     Ok(Chip {
         pipelines: spec.pipelines.count,
@@ -120,7 +131,7 @@ fn to_text(problem: &Problem, plan: &Plan, search: Option<(bool, u64)>) -> Strin
     }
     text.push_str(&format!(
         "recirculated: {:.1} Gbps; the fullest loopback port carries {:.1} % of its rate{}\n",
-        plan.recirculated_gbps,
+        plan.recirculated_gbps + 0.0,
         100.0 * plan.utilisation,
         headroom(plan)
     ));

@@ -66,6 +66,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             let mut reports = Vec::new();
             for name in names {
                 check_name(&arguments.folder, name)?;
+                if !quick {
+                    check_writable(&arguments.folder.join(name))?;
+                }
+            }
+            for name in names {
                 if is_evaluation(&arguments.folder.join(name)) {
                     evaluate(&arguments.folder.join(name), name, *quick, *json)?;
                     continue;
@@ -203,6 +208,14 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
         write(&folder, &report, &command)?;
     }
     Ok(report)
+}
+
+/// Results that cannot be written are noticed before the simulations, which may take hours.
+fn check_writable(folder: &Path) -> Result<()> {
+    for name in [".writable", "result.md", "result.json"] {
+        files::check_writable(&folder.join(name))?;
+    }
+    Ok(())
 }
 
 /// Takes away the charts of a former run, which this one may not have.

@@ -42,10 +42,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "find_max")]
     departures: Option<PathBuf>,
     /// Write the frames that arrive and leave, and what became of each, as pcapng; for one case
-    #[arg(long, value_name = "FILE.pcapng", conflicts_with_all = ["find_max", "departures"])]
+    #[arg(long, value_name = "FILE.pcapng", conflicts_with = "find_max")]
     pcapng: Option<PathBuf>,
     /// Write the way of each packet through ingress, queues, egress and wires for Perfetto (JSON); for one case
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["find_max", "departures"])]
+    #[arg(long, value_name = "FILE.json", conflicts_with = "find_max")]
     timeline: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
@@ -163,23 +163,26 @@ fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Res
         let found = forebay_sim::find_max(setup, Search { seed }, &mut one);
         let found = found.expect("every scenario says how to search");
         (Found::Search(Box::new(found)), Vec::new())
-    } else if arguments.departures.is_some() {
-        let (results, departures) = setup.run_with_departures(run, &mut one);
-        (Found::Run(Box::new(results)), departures)
     } else {
-        let results = match arguments.is_recorded() {
-            true => record(setup, run, arguments, &mut one)?,
-            false => setup.run(run, &mut one),
+        let (results, departures) = match (arguments.is_recorded(), &arguments.departures) {
+            (true, _) => record(setup, run, arguments, &mut one)?,
+            (false, Some(_)) => setup.run_with_departures(run, &mut one),
+            (false, None) => (setup.run(run, &mut one), Vec::new()),
         };
-        (Found::Run(Box::new(results)), Vec::new())
+        (Found::Run(Box::new(results)), departures)
     };
     progress.finish_one();
     Ok(found)
 }
 
-/// Simulates, and writes what happened to single packets.
-fn record(setup: &Setup, run: Run, arguments: &Arguments, progress: &mut dyn Progress) -> Result<Results> {
-    let (results, recording) = setup.run_recorded(run, progress);
+/// Simulates, and writes what happened to single packets; the frames that left, too.
+fn record(
+    setup: &Setup,
+    run: Run,
+    arguments: &Arguments,
+    progress: &mut dyn Progress,
+) -> Result<(Results, Vec<Departure>)> {
+    let (results, recording, departures) = setup.run_recorded(run, arguments.departures.is_some(), progress);
     if let Some(path) = &arguments.pcapng {
         files::write(path, recording.pcapng()?)?;
     }
@@ -192,7 +195,7 @@ fn record(setup: &Setup, run: Run, arguments: &Arguments, progress: &mut dyn Pro
             recording.left_out()
         ));
     }
-    Ok(results)
+    Ok((results, departures))
 }
 
 fn print(case: &Case, found: &Found) -> Result<()> {

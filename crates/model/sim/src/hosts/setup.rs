@@ -2,7 +2,7 @@
 
 use super::entries::{FlowEntry, HostEntry, PfcEntry, Transport};
 use super::frames::Address;
-use crate::check;
+use crate::numbers::{DELAYS_NS, SHARES, TIMES_US};
 use crate::setup::{ChipSetup, Reader, picos};
 use forebay_chip::{LinkSpec, PfcConfig, Picos, Place};
 
@@ -55,18 +55,18 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
             .any(|host| host.place == place || host.name == *entry.name.get_ref())
         {
             reader.wrong(entry.at.span(), "a port has one host, and a name is that of one host");
+        } else if hosts.iter().any(|host| host.address.ipv4 == entry.address) {
+            let message = format!("two hosts have the address {}", entry.address);
+            reader.wrong_key(entry.at.span(), "address", message);
         }
+        reader.name(&entry.name, "host");
         if hosts.len() >= HOSTS_MAX {
             reader.wrong(entry.at.span(), format!("there are at most {HOSTS_MAX} hosts"));
             return hosts;
         }
-        if !((0.0..=1.0).contains(&entry.loss) && check::is_delay(entry.delay_ns) && check::is_wire_rate(entry.gbps)) {
-            let limits = check::wire_limits();
-            reader.wrong(
-                entry.at.span(),
-                format!("loss of a host's line is a share from 0 to 1; {limits}"),
-            );
-        }
+        reader.within(entry.at.span(), "loss", entry.loss, SHARES);
+        reader.within(entry.at.span(), "delay_ns", entry.delay_ns, DELAYS_NS);
+        reader.wire_rate(entry.at.span(), entry.gbps);
         let port_rate = chips[usize::from(place.chip)].spec.ports.bits_per_second;
         let own_rate = (entry.gbps * 1e9) as u64;
         hosts.push(HostSetup {
@@ -135,23 +135,24 @@ fn flow(entry: &FlowEntry, from: usize, to: usize, reader: &mut Reader<'_>) -> F
     let is_roce = entry.transport == Transport::Roce;
     let usual = if is_roce { ROCE_BYTES } else { TCP_BYTES };
     let segment_bytes = entry.segment_bytes.as_ref().map_or(usual, |bytes| *bytes.get_ref());
-    if !(1..=SEGMENT_MAX).contains(&segment_bytes) {
-        reader.wrong(entry.name.span(), format!("segment_bytes is 1 to {SEGMENT_MAX}"));
+    let near = entry.name.span();
+    reader.name(&entry.name, "flow");
+    reader.within(
+        near.clone(),
+        "segment_bytes",
+        segment_bytes.into(),
+        1.0..=SEGMENT_MAX.into(),
+    );
+    if entry.bytes == Some(0) {
+        let message = "bytes is 0; a flow has at least a byte, or no end when the key is not there";
+        reader.wrong_key(near.clone(), "bytes", message);
     }
     if from == to {
         reader.wrong(entry.to.span(), "a flow is between two hosts");
     }
-    if !(check::is_time(entry.start_us) && check::is_wire_rate(entry.gbps)) {
-        let message = "start_us of a flow is not negative and at most a minute, gbps is that of a wire, or 0";
-        reader.wrong(entry.name.span(), message);
-    }
-    if !(RTO_SHORTEST_US..=RTO_LONGEST_US).contains(&entry.rto_min_us) {
-        let message = format!(
-            "rto_min_us is {}; it is {RTO_SHORTEST_US} to {RTO_LONGEST_US}",
-            entry.rto_min_us
-        );
-        reader.wrong(entry.name.span(), message);
-    }
+    reader.within(near.clone(), "start_us", entry.start_us, TIMES_US);
+    reader.wire_rate(near.clone(), entry.gbps);
+    reader.within(near, "rto_min_us", entry.rto_min_us, RTO_SHORTEST_US..=RTO_LONGEST_US);
     FlowSetup {
         name: entry.name.get_ref().clone(),
         from,
@@ -171,11 +172,15 @@ pub(crate) fn pfc(entry: &PfcEntry, reader: &mut Reader<'_>) -> PfcConfig {
     let queues = entry.queues.get_ref();
     if queues.iter().any(|queue| *queue > 7) {
         reader.wrong(entry.queues.span(), "queues of [chip.pfc] are 0 to 7");
+    } else if queues.is_empty() {
+        let message = "queues of [chip.pfc] is empty; name those whose packets are not to be lost";
+        reader.wrong(entry.queues.span(), message);
     }
     let above = *entry.pause_above_bytes.get_ref();
     if entry.resume_below_bytes > above {
-        reader.wrong(
+        reader.wrong_key(
             entry.pause_above_bytes.span(),
+            "resume_below_bytes",
             "resume_below_bytes is at most pause_above_bytes",
         );
     }

@@ -242,6 +242,10 @@ impl Inside for ChipInside {
     fn drops(&self) -> Vec<(String, u64)> {
         lock(&self.0).leaving.drops.clone().into_iter().collect()
     }
+
+    fn waiting(&self) -> Option<u64> {
+        Some(lock(&self.0).network.books(0).inside())
+    }
 }
 
 impl Simulated {

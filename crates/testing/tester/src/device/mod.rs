@@ -55,6 +55,11 @@ pub trait Inside {
 
     /// Packets that were dropped so far, by reason.
     fn drops(&self) -> Vec<(String, u64)>;
+
+    /// Packets inside now, where they are counted.
+    fn waiting(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What the tester measures.
@@ -124,6 +129,11 @@ impl Device {
     /// Packets that it dropped so far, by reason.
     pub fn drops(&self) -> Vec<(String, u64)> {
         self.inside.as_ref().map(|inside| inside.drops()).unwrap_or_default()
+    }
+
+    /// Packets inside now, where the device counts them.
+    pub fn waiting(&self) -> Option<u64> {
+        self.inside.as_ref()?.waiting()
     }
 
     /// What was done to frames on purpose.

@@ -1,7 +1,8 @@
 //! Two results of one test, side by side.
 //!
 //! With three trials or more on both sides, a difference is that of the means over trials, with Welch's 95 % interval. With fewer, only
-//! what is within a trial is known: shares of lost frames with Newcombe's interval, quantiles of latency by the ranks around them.
+//! what is within a trial is known: shares of lost frames with Newcombe's interval, quantiles of latency by the ranks around them, and
+//! nothing of the rate at which frames came.
 //! Frames of a trial are not independent, so those intervals are too narrow; the table says which kind each is.
 
 use crate::results::{PathResults, Results, TrialResults};
@@ -25,8 +26,8 @@ pub struct Difference {
     pub before: f64,
     /// The second value.
     pub after: f64,
-    /// The 95 % interval of the second less the first.
-    pub interval: (f64, f64),
+    /// The 95 % interval of the second less the first; none when single trials say nothing of it.
+    pub interval: Option<(f64, f64)>,
     /// Whether the interval is from the variation between trials.
     pub between_trials: bool,
 }
@@ -34,42 +35,44 @@ pub struct Difference {
 impl Difference {
     /// Whether the interval leaves out 0.
     pub fn is_significant(&self) -> bool {
-        self.interval.0 > 0.0 || self.interval.1 < 0.0
+        self.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
     }
 }
 
 /// A quantity of a path: its value, and what is known of its error within a trial, as lowest and highest value.
-type Quantity = (&'static str, fn(&PathResults) -> (f64, f64, f64));
+type Quantity = (&'static str, fn(&PathResults) -> Estimate);
+
+/// A value, and what its error within a trial leaves possible.
+type Estimate = (f64, Option<(f64, f64)>);
 
 const QUANTITIES: [Quantity; 5] = [
-    ("received (pps)", |path| exact(path.received_pps)),
+    ("received (pps)", |path| (path.received_pps, None)),
     ("loss ratio", loss),
     ("latency 50 % (ns)", |path| quantile(path, 0.5)),
     ("latency 99 % (ns)", |path| quantile(path, 0.99)),
     ("latency 99.9 % (ns)", |path| quantile(path, 0.999)),
 ];
 
-fn exact(value: f64) -> (f64, f64, f64) {
-    (value, value, value)
-}
-
 /// Wilson's interval.
-fn loss(path: &PathResults) -> (f64, f64, f64) {
+fn loss(path: &PathResults) -> Estimate {
     let count = path.expected.max(1) as f64;
     let share = path.loss_ratio;
     let middle = (share + Z * Z / (2.0 * count)) / (1.0 + Z * Z / count);
     let half = Z / (1.0 + Z * Z / count) * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
-    (share, (middle - half).max(0.0), (middle + half).min(1.0))
+    (share, Some(((middle - half).max(0.0), (middle + half).min(1.0))))
 }
 
 /// The values at the ranks between which the quantile lies in 95 % of samples.
-fn quantile(path: &PathResults, share: f64) -> (f64, f64, f64) {
+fn quantile(path: &PathResults, share: f64) -> Estimate {
     let histogram = path.latency.to_histogram();
     let count = histogram.count() as f64;
     let half = Z * (count * share * (1.0 - share)).sqrt();
     let at = |rank: f64| histogram.at_rank(rank.clamp(1.0, count.max(1.0)) as u64) as f64;
     let middle = (count * share).ceil();
-    (at(middle), at((middle - half).floor()), at((middle + half).ceil()))
+    (
+        at(middle),
+        Some((at((middle - half).floor()), at((middle + half).ceil()))),
+    )
 }
 
 /// The differences of two results, path by path.
@@ -111,12 +114,11 @@ fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new
     let (old_values, new_values) = (values(old), values(new));
     let (before, after) = (mean(&old_values), mean(&new_values));
     let between_trials = old.len() >= TRIALS_MIN && new.len() >= TRIALS_MIN;
-    let half = match between_trials {
-        true => welch(&old_values, &new_values),
-        false => f64::NAN,
-    };
     let interval = match between_trials {
-        true => (after - before - half, after - before + half),
+        true => {
+            let half = welch(&old_values, &new_values);
+            Some((after - before - half, after - before + half))
+        }
         false => within(value(&old[0]), value(&new[0])),
     };
     Difference {
@@ -129,17 +131,15 @@ fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new
     }
 }
 
-/// The interval of a difference from those of both values (Newcombe, 1998, method 10).
-fn within(
-    (before, before_low, before_high): (f64, f64, f64),
-    (after, after_low, after_high): (f64, f64, f64),
-) -> (f64, f64) {
+/// The interval of a difference from those of both values (Newcombe, 1998, method 10); none when one has none.
+fn within((before, before_range): Estimate, (after, after_range): Estimate) -> Option<(f64, f64)> {
+    let ((before_low, before_high), (after_low, after_high)) = before_range.zip(after_range)?;
     let apart = |a: f64, b: f64| (a * a + b * b).sqrt();
     let difference = after - before;
-    (
+    Some((
         difference - apart(after - after_low, before_high - before),
         difference + apart(after_high - after, before - before_low),
-    )
+    ))
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -190,20 +190,18 @@ pub fn table(differences: &[Difference]) -> String {
             0.0 => "".to_string(),
             before => format!("{:+.1} %", 100.0 * (found.after / before - 1.0)),
         };
-        let kind = if found.between_trials {
-            "between trials"
-        } else {
-            "within a trial"
+        let interval = match (found.interval, found.between_trials) {
+            (Some((low, high)), true) => format!("{} … {} (between trials)", number(low), number(high)),
+            (Some((low, high)), false) => format!("{} … {} (within a trial)", number(low), number(high)),
+            (None, _) => format!("not known: fewer than {TRIALS_MIN} trials"),
         };
         let mark = if found.is_significant() { "*" } else { " " };
         let _ = writeln!(
             out,
-            "{mark} {:22}{:>14}{:>14}{change:>12}   {} … {} ({kind})",
+            "{mark} {:22}{:>14}{:>14}{change:>12}   {interval}",
             found.quantity,
             number(found.before),
-            number(found.after),
-            number(found.interval.0),
-            number(found.interval.1)
+            number(found.after)
         );
     }
     if !differences.is_empty() {
@@ -242,7 +240,26 @@ mod tests {
 
     #[test]
     fn nothing_lost_is_not_known_to_be_none() {
-        let (low, high) = within((0.0, 0.0, 0.003), (0.001, 0.0001, 0.004));
+        let (low, high) = within((0.0, Some((0.0, 0.003))), (0.001, Some((0.0001, 0.004)))).expect("both have one");
         assert!(low < 0.0 && 0.001 < high);
+    }
+
+    /// The rates of two single trials differ by what nothing is known of.
+    #[test]
+    fn a_rate_of_single_trials_has_no_interval() {
+        let difference = Difference {
+            path: "a".to_string(),
+            quantity: "received (pps)",
+            before: 1000.0,
+            after: 998.0,
+            interval: within((1000.0, None), (998.0, None)),
+            between_trials: false,
+        };
+        assert!(difference.interval.is_none() && !difference.is_significant());
+        let text = table(&[difference]);
+        assert!(
+            text.contains("  received (pps)") && text.contains("not known: fewer than 3 trials"),
+            "{text}"
+        );
     }
 }

@@ -6,6 +6,8 @@ mod html;
 mod text;
 mod timeline;
 
+use forebay_sim::Backlog;
+
 pub use charts::charts;
 pub use html::html;
 pub use text::text;
@@ -20,6 +22,13 @@ pub fn time(ns: u64) -> String {
         1_000_000..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
         _ => format!("{} s", digits(value / 1e9)),
     }
+}
+
+/// That a trial was too short for a chip's buffer.
+pub fn backlog(Backlog { halfway, at_end, sent }: Backlog) -> String {
+    format!(
+        "the chip's buffer fills: {halfway} packets were inside halfway and {at_end} of {sent} at the end; a longer trial may lose what this one did not"
+    )
 }
 
 /// A rate in frames a second.

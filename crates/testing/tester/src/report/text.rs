@@ -112,6 +112,13 @@ fn search(found: &SearchResults, out: &mut String) {
         found.confirmed.map(Confirmed::remark).unwrap_or_default(),
         found.trials.len()
     );
+    if let Some(backlog) = found.backlog() {
+        let _ = writeln!(
+            out,
+            "  doubt: at this load {}; make duration_scale larger",
+            super::backlog(backlog)
+        );
+    }
     if !found.is_complete {
         out.push_str("  the search ended before the bounds were as near as the goal wants\n");
     }
@@ -144,9 +151,13 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
         let is_late = burst.is_late || at.is_some_and(|found| found.is_late);
         let late = if is_late { "; sender late" } else { "" };
         let confirmed = size.search.confirmed.map(Confirmed::remark).unwrap_or_default();
+        let fills = match size.search.backlog() {
+            Some(_) => "; doubt: the chip's buffer fills, trials are too short",
+            None => "",
+        };
         let _ = writeln!(
             out,
-            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}{confirmed}",
+            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}{confirmed}{fills}",
             size.frame_bytes,
             size.throughput_pps.map_or("none".to_string(), rate),
             ns(|found| found.typical_ns),
@@ -331,27 +342,57 @@ fn row(name: &str, found: &Distribution, out: &mut String) {
     out.push('\n');
 }
 
-/// Bars of equal ratios from the minimum to the maximum.
+/// Bars of equal ratios from the minimum to the maximum: as many as have labels that differ.
 fn histogram(found: &Distribution) -> String {
     if found.count == 0 {
         return String::new();
     }
     let (low, high) = (found.min_ns.max(1) as f64, found.max_ns.max(2) as f64);
     let ratio = (high / low).max(1.000_001);
-    let row_of =
-        |ns: u64| ((ns.max(1) as f64 / low).ln() / ratio.ln() * ROWS as f64).clamp(0.0, ROWS as f64 - 1.0) as usize;
-    let mut counts = [0u64; ROWS];
+    let labels = |rows: usize| -> Vec<String> {
+        let from = |row: usize| low * ratio.powf(row as f64 / rows as f64);
+        (0..rows).map(|row| time(from(row) as u64)).collect()
+    };
+    let differ = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
+    let labels = (1..=ROWS).rev().map(labels).find(differ).unwrap_or_default();
+    let rows = labels.len() as f64;
+    let row_of = |ns: u64| ((ns.max(1) as f64 / low).ln() / ratio.ln() * rows).clamp(0.0, rows - 1.0) as usize;
+    let mut counts = vec![0u64; labels.len()];
     for (lower, upper, count) in &found.histogram {
         counts[row_of(lower + (upper - lower) / 2)] += count;
     }
     let most = counts.iter().max().copied().unwrap_or(1).max(1);
     let mut out = String::new();
-    for (row, count) in counts.iter().enumerate() {
-        let from = low * ratio.powf(row as f64 / ROWS as f64);
+    for (label, count) in labels.iter().zip(&counts) {
         let bar = (*count as f64 / most as f64 * BAR as f64).round() as usize;
         // What is there is seen.
         let bar = bar.max(usize::from(*count > 0));
-        let _ = writeln!(out, "    {:>10} |{:BAR$}| {count}", time(from as u64), "#".repeat(bar));
+        let _ = writeln!(out, "    {label:>10} |{:BAR$}| {count}", "#".repeat(bar));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::Histogram;
+
+    fn rows(values: impl IntoIterator<Item = u64>) -> Vec<String> {
+        let mut all = Histogram::default();
+        values.into_iter().for_each(|ns| all.record(ns));
+        let text = histogram(&all.summary());
+        text.lines().map(|line| line.trim_start().to_string()).collect()
+    }
+
+    #[test]
+    fn rows_of_a_histogram_have_labels_of_their_own() {
+        assert_eq!(rows(50_800..50_802).len(), 1);
+        assert_eq!(rows([1_000, 1_000_000]).len(), ROWS);
+        let narrow = rows(50_000..51_000);
+        let labels: Vec<&str> = narrow.iter().filter_map(|row| row.split('|').next()).collect();
+        assert!(
+            labels.len() > 5 && labels.windows(2).all(|pair| pair[0] != pair[1]),
+            "{narrow:?}"
+        );
+    }
 }

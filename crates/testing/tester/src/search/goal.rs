@@ -1,5 +1,6 @@
 //! What is searched.
 
+use crate::numbers::{SECONDS_MAX, SECONDS_MIN};
 use crate::test_file::CustomGoal;
 
 /// A goal: which loads are good, how sure that must be, and how near the bounds come.
@@ -69,10 +70,10 @@ impl Goal {
             return Err("loss_ratio, exceed_ratio and width are shares below 1; width is more than 0".to_string());
         }
         let (initial, last, sum) = (entry.initial_trial_s, entry.final_trial_s, entry.duration_sum_s);
-        if !(initial > 0.0 && initial <= last && last <= sum) {
-            return Err(
-                "initial_trial_s is more than 0, final_trial_s at least that, duration_sum_s at least that".to_string(),
-            );
+        if !(initial >= SECONDS_MIN && initial <= last && last <= sum && sum <= SECONDS_MAX) {
+            return Err(format!(
+                "initial_trial_s is more than 0, final_trial_s at least that, duration_sum_s at least that and at most {SECONDS_MAX}"
+            ));
         }
         Ok(Goal {
             name: entry.name.clone(),

@@ -18,6 +18,7 @@ use super::grid::Grid;
 use super::selector::{Nomination, Selector, keep_clear};
 use super::{Confirmed, LimitedBy, SearchResults, SearchTrial};
 use crate::results::late_ns_max;
+use forebay_sim::Backlog;
 
 /// What a trial has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Measured {
     pub is_disturbed: bool,
     /// Whether the sender was late ([`crate::results::TrialResults::is_late`]).
     pub is_late: bool,
+    /// Packets that waited in the device, when these became ever more.
+    pub backlog: Option<Backlog>,
 }
 
 /// Runs trials.
@@ -194,6 +197,7 @@ impl<'a> Search<'a> {
             unsent_ratio: unsent as f64 / all,
             is_disturbed: measured.is_disturbed,
             is_late,
+            backlog: measured.backlog,
         });
         Ok(loss_ratio)
     }

@@ -17,6 +17,7 @@ pub mod selector;
 pub use goal::Goal;
 pub use mlr::{Confirmation, Limits, Measured, Measurer, search, search_and_confirm};
 
+use forebay_sim::Backlog;
 use serde::{Deserialize, Serialize};
 
 /// What a search has found for a goal.
@@ -42,6 +43,15 @@ pub struct SearchResults {
     pub confirmed: Option<Confirmed>,
     /// All trials of the search, which its goals share.
     pub trials: Vec<SearchTrial>,
+}
+
+impl SearchResults {
+    /// The backlog of the longest trial at the load that was found, when it grew to the end of the trial.
+    pub fn backlog(&self) -> Option<Backlog> {
+        let found = self.lower_bound_pps?;
+        let at_load = self.trials.iter().filter(|trial| trial.pps == found);
+        at_load.max_by(|a, b| a.seconds.total_cmp(&b.seconds))?.backlog
+    }
 }
 
 /// How loads of a goal did that were offered again after the search had found them.
@@ -106,4 +116,7 @@ pub struct SearchTrial {
     /// Whether the sender was late: the load was not reached, and counts as too high.
     #[serde(default)]
     pub is_late: bool,
+    /// Packets that waited in a chip's buffer, when these became ever more: the trial was too short to lose them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
 }

@@ -178,7 +178,7 @@ fn attempt(
     learning_pps: f64,
     progress: &mut dyn Progress,
 ) -> Result<Attempt, String> {
-    session.renew(entry.ageing_s)?;
+    session.renew(entry.ageing_s, progress)?;
     // The station at the test port is known before, so learning frames are not flooded.
     let station = stream("station", entry.test_port, None, 1, |_| (STATION, FIRST), entry);
     send(session, station, 1, entry.learning_pps, progress)?;
@@ -252,7 +252,7 @@ fn broadcast(
     entry: &BridgeEntry,
     progress: &mut dyn Progress,
 ) -> Result<Option<f64>, String> {
-    session.renew(entry.ageing_s)?;
+    session.renew(entry.ageing_s, progress)?;
     let to = Some(entry.monitoring_port);
     session.set_streams(vec![stream(
         "broadcast",
@@ -300,6 +300,7 @@ impl Measurer for Broadcast<'_, '_, '_> {
             lost: trial.lost().max(missing).min(expected),
             is_disturbed: trial.is_disturbed(),
             is_late: trial.is_late(),
+            backlog: trial.backlog,
         })
     }
 }
