@@ -3,6 +3,7 @@
 use crate::advice::declared_name;
 use crate::hir::*;
 use crate::scope::{Entity, Scopes};
+use crate::validate::Uses;
 use forebay_syntax::ast;
 use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
@@ -35,6 +36,8 @@ pub(crate) struct Checker {
     pub(crate) depth: u32,
     /// Names that are declared further down, at the top level and in the parser or control around.
     pub(crate) upcoming: Vec<(String, Span)>,
+    /// The declarations that something uses.
+    pub(crate) uses: Uses,
     no_annotations: Annotations,
 }
 
@@ -78,6 +81,7 @@ impl Checker {
             copies: 0,
             depth: 0,
             upcoming: Vec::new(),
+            uses: Uses::default(),
             no_annotations: Rc::new(Vec::new()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod action_use;
 mod entries;
+mod properties;
 
 use crate::checker::Checker;
 use crate::hir::*;
@@ -194,30 +195,18 @@ impl Checker {
                 table.empty_group_action = self.check_property_action(value, property, listed, table);
             }
             (TablePropertyValue::Expr(value), "size") => table.size = Some(self.check_size(value)),
-            (TablePropertyValue::Expr(value), name) => {
-                let value = self.check_typed_value(value);
-                table.properties.push(TableProperty {
-                    name: name.to_string(),
-                    value,
-                    is_const: property.is_const,
-                    annotations: self.annotations(Place::Property, &property.annotations),
-                    span: property.span,
-                });
+            (TablePropertyValue::Expr(value), _) => {
+                let kept = self.check_additional_property(property, value);
+                table.properties.push(kept);
             }
-            (TablePropertyValue::Flag, name) => {
+            (TablePropertyValue::Flag, _) => {
                 let value = Expr {
                     kind: ExprKind::Bool(true),
                     ty: Type::Bool,
                     span: property.span,
                 };
-                let property = TableProperty {
-                    name: name.to_string(),
-                    value,
-                    is_const: property.is_const,
-                    annotations: self.annotations(Place::Property, &property.annotations),
-                    span: property.span,
-                };
-                table.properties.push(property);
+                let kept = self.kept_property(property, value);
+                table.properties.push(kept);
             }
         }
     }
