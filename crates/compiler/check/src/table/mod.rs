@@ -86,9 +86,10 @@ impl Checker {
                 self.error_with_hint(codes::TABLE_WITHOUT_ACTIONS, item.name.span, message, hint);
             }
         }
-        let listed = listed.unwrap_or(&[]);
         for property in &item.properties {
-            self.check_other_property(property, listed, table);
+            if listed.is_some() || !names_actions(property) {
+                self.check_other_property(property, listed.unwrap_or(&[]), table);
+            }
         }
         if table.default_action.is_none() && item.properties.iter().all(|p| p.name.name != "default_action") {
             self.check_no_action(item);
@@ -222,6 +223,11 @@ impl Checker {
         }
         size
     }
+}
+
+/// Whether the value of a property has actions, which must be in the table's list.
+fn names_actions(property: &ast::TableProperty) -> bool {
+    matches!(property.value, TablePropertyValue::Entries(_)) || property.name.name.ends_with("_action")
 }
 
 /// `& number` or `& constant`
