@@ -183,9 +183,6 @@ impl ProgramParser<'_> {
     fn member(&mut self, base: Expr) -> Parsed<ExprKind> {
         self.bump();
         if matches!(base.kind, ExprKind::Int(_)) && self.at(TokenKind::Integer) {
-            if let Some(kind) = self.dotted_address(base.span) {
-                return Ok(kind);
-            }
             let message = "P4 has no floating-point numbers";
             let error = Diagnostic::error(codes::INVALID_INTEGER, base.span.to(self.span()), message);
             return Err(self.report(error.hint("scale the value: count in tenths, or in fractions of a power of 2")));
@@ -195,36 +192,6 @@ impl ProgramParser<'_> {
             base: Box::new(base),
             member,
         })
-    }
-
-    /// Reports an address as `10.0.0.1` or `10.0.0.0/8`, whose first number and dot have been read, and reads it as its value.
-    fn dotted_address(&mut self, start: Span) -> Option<ExprKind> {
-        use TokenKind::{Dot, Integer, Slash};
-        let shape: [TokenKind; 5] = std::array::from_fn(|distance| self.peek_at(distance));
-        if shape != [Integer, Dot, Integer, Dot, Integer] {
-            return None;
-        }
-        let number = |token: Token| self.text(token).parse::<u8>().ok();
-        let first = number(*self.input.tokens.get(self.next.checked_sub(2)?)?)?;
-        let rest = [
-            number(self.token_at(0))?,
-            number(self.token_at(2))?,
-            number(self.token_at(4))?,
-        ];
-        let value = u32::from_be_bytes([first, rest[0], rest[1], rest[2]]);
-        let length = (self.peek_at(5) == Slash).then(|| self.text(self.token_at(6)).parse::<u32>().ok());
-        let length = length.flatten().filter(|length| *length <= 32);
-        self.next += if length.is_some() { 7 } else { 5 };
-        let message = "P4 has no dotted addresses";
-        let hint = match length {
-            Some(length) => {
-                let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
-                format!("write it as a number and a mask: {value:#010x} &&& {mask:#010x}")
-            }
-            None => format!("write it as a number: {value:#010x}"),
-        };
-        self.report(Diagnostic::error(codes::INVALID_INTEGER, self.since(start), message).hint(hint));
-        Some(ExprKind::Error)
     }
 
     /// `[i]`, `[hi:lo]` or `[lo +: width]`
@@ -318,6 +285,12 @@ impl ProgramParser<'_> {
 
     fn primary(&mut self) -> Parsed<Expr> {
         let token = self.token();
+        if self.reported_address() {
+            return Ok(Expr {
+                kind: ExprKind::Error,
+                span: self.since(token.span),
+            });
+        }
         let kind = match token.kind {
             TokenKind::Integer => self.integer()?,
             TokenKind::StringLiteral => ExprKind::String(unescape(self.text(self.token()))),

@@ -134,6 +134,7 @@ impl ProgramParser<'_> {
         let word = self.token();
         let is_directive = word.kind == TokenKind::Identifier
             && word.starts_line
+            && !self.scopes.is_type(word.text)
             && match self.text(word) {
                 "include" => matches!(self.peek_at(1), TokenKind::LeftAngle | TokenKind::StringLiteral),
                 "define" | "undef" | "ifdef" | "ifndef" => self.is_name_at(1),

@@ -16,6 +16,7 @@
 //! deep trees without recursion, so the height of each expression and type is kept, too. Thus trees never
 //! get deeper than [`NESTING_LIMIT`], and whoever walks one by recursion needs no care.
 
+mod addresses;
 mod annotations;
 mod controls;
 mod declarations;
