@@ -24,10 +24,6 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
         standard_metadata.egress_spec = port;
     }
 
-    action flood() {
-        standard_metadata.egress_spec = 9;
-    }
-
     action learn_port() {
         add_entry("send", { standard_metadata.ingress_port }, 8w4);
         standard_metadata.egress_spec = 8;

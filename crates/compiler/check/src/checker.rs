@@ -3,13 +3,14 @@
 use crate::advice::declared_name;
 use crate::hir::*;
 use crate::scope::{Entity, Scopes};
+use crate::validate::Uses;
 use forebay_syntax::ast;
 use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// How deep expressions and types may be nested.
@@ -35,6 +36,12 @@ pub(crate) struct Checker {
     pub(crate) depth: u32,
     /// Names that are declared further down, at the top level and in the parser or control around.
     pub(crate) upcoming: Vec<(String, Span)>,
+    /// The declarations that something uses.
+    pub(crate) uses: Uses,
+    /// How many tables and actions of the present control have the name of another one.
+    pub(crate) duplicates: usize,
+    /// Names that these may be meant to have: used, and not declared.
+    pub(crate) renamed: HashSet<String>,
     no_annotations: Annotations,
 }
 
@@ -78,6 +85,9 @@ impl Checker {
             copies: 0,
             depth: 0,
             upcoming: Vec::new(),
+            uses: Uses::default(),
+            duplicates: 0,
+            renamed: HashSet::new(),
             no_annotations: Rc::new(Vec::new()),
         }
     }
@@ -135,6 +145,7 @@ impl Checker {
         }
         if let Some(earlier) = self.scopes.find_here(&name.name) {
             let place = earlier.span;
+            self.duplicates += usize::from(matches!(entity, Entity::Table(_) | Entity::Action(_)));
             self.duplicate(&name.name, name.span, place);
             return;
         }
@@ -205,6 +216,19 @@ impl Checker {
         self.report(
             Diagnostic::error(codes::DUPLICATE_DECLARATION, span, message).secondary(earlier, "first declared here"),
         );
+    }
+
+    /// Whether a name that is not declared may be the right one of a declaration that has the name of another: of a table that
+    /// was copied and not renamed, its use tells only what its declaration tells already.
+    fn may_be_the_duplicate(&mut self, name: &str) -> bool {
+        if self.renamed.contains(name) {
+            return true;
+        }
+        let is_one = self.duplicates > self.renamed.len() && self.context.control.is_some();
+        if is_one {
+            self.renamed.insert(name.to_string());
+        }
+        is_one
     }
 
     /// Reports duplicates among names and returns whether there are any.
@@ -303,6 +327,9 @@ impl Checker {
             self.error(codes::RECURSION, name.span, message);
             return;
         }
+        if self.may_be_the_duplicate(&name.name) {
+            return;
+        }
         let visible = self.scopes.visible(test);
         let message = format!("no {what} named `{}` is declared here", name.name);
         let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message)
@@ -313,6 +340,11 @@ impl Checker {
             Some((_, place)) => {
                 let text = "it is declared here, but P4 names are declared before they are used";
                 diagnostic.secondary(*place, text).hint("move the declaration up")
+            }
+            None if what != "type"
+                && let Some(hint) = self.whereabouts(&name.name) =>
+            {
+                diagnostic.hint(hint)
             }
             None if diagnostic.hint.is_none() && may_be_a_macro(&name.name) => {
                 let hint = "if this is a macro that the program's Makefile defines, define it: -D";

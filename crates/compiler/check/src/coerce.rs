@@ -4,7 +4,7 @@
 //! struct, header, tuple, stack or list that it initialises. Aggregates are fitted element by element, so the result is in
 //! order of declaration and all its parts have their final types.
 
-use crate::call::count_text;
+use crate::call::{are_given, count_text};
 use crate::checker::Checker;
 use crate::fold;
 use crate::hir::*;
@@ -73,7 +73,9 @@ impl Checker {
             self.show(&expr.ty)
         );
         let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, expr.span, message);
-        if let Some(hint) = self.conversion_hint(wanted, &expr.ty) {
+        if let Some(hint) = dotted_address_hint(&expr) {
+            diagnostic = diagnostic.hint(hint);
+        } else if let Some(hint) = self.conversion_hint(wanted, &expr.ty) {
             diagnostic = diagnostic.hint(hint);
         }
         self.report(diagnostic);
@@ -180,9 +182,10 @@ impl Checker {
             "element"
         };
         let message = format!(
-            "{} has {}, but {given} are given",
+            "{} has {}, but {}",
             self.show(wanted),
-            count_text(count, parts)
+            count_text(count, parts),
+            are_given(given)
         );
         let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
         self.report(if given < count {
@@ -458,6 +461,15 @@ impl Checker {
 }
 
 /// Whether it is the `...` at the end of a list or structure.
+/// For a string that is an address: the address as a number.
+fn dotted_address_hint(expr: &Expr) -> Option<String> {
+    let ExprKind::String(text) = &expr.kind else {
+        return None;
+    };
+    let address: std::net::Ipv4Addr = text.parse().ok()?;
+    Some(format!("write it as a number: {:#010x}", address.to_bits()))
+}
+
 pub(crate) fn is_dots(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::DefaultValue) && expr.ty.is_unknown()
 }

@@ -100,6 +100,9 @@ impl Checker {
 
     fn construct_type(&mut self, ty: &Type, args: &[ast::Arg], span: Span) -> Option<Construction> {
         let ty = &self.choose_declaration(ty, args, span)?;
+        if let Some(entity) = Entity::of_constructible(ty) {
+            self.uses.note(&entity);
+        }
         let (what, lists) = match ty {
             Type::Extern(id, _) => {
                 let item = &self.program.externs[id.index()];

@@ -48,6 +48,7 @@ pub mod types;
 mod unify;
 mod validate;
 pub mod verify;
+mod whereabouts;
 
 use forebay_syntax::ast;
 use forebay_syntax::diagnostic::Diagnostics;

@@ -105,6 +105,7 @@ impl Checker {
             return Type::Unknown;
         };
         let entity = self.overload_with(entry.entity.clone(), &name.ident.name, args.len());
+        self.uses.note(&entity);
         let args: Vec<Type> = args.iter().map(|arg| self.resolve_type_arg(arg)).collect();
         let count = self.type_param_count(&entity);
         if !args.is_empty() && args.len() != count {

@@ -191,6 +191,16 @@ impl Scopes {
         }
     }
 
+    /// The variables and parameters that are visible, with their names.
+    pub(crate) fn visible_vars(&self) -> Vec<(&str, VarId)> {
+        let names = self.stack.iter().flat_map(|scope| scope.keys());
+        let vars = names.filter_map(|name| match self.find(name)?.entity {
+            Entity::Var(id) => Some((name.as_str(), id)),
+            _ => None,
+        });
+        vars.collect()
+    }
+
     /// The names that are visible and pass a test, for "did you mean".
     pub(crate) fn visible(&self, test: impl Fn(&Entity) -> bool) -> Vec<String> {
         let entries = self.stack.iter().flat_map(|scope| scope.iter());

@@ -37,6 +37,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("E0211", "@a[1] @a[2] const bit<8> x = 1;"),
     ("E0212", "@name(4) const bit<8> x = 1; "),
     ("E0213", "control c(in bit<8> x) { apply { bit<8> x = 1; } }"),
+    ("W0204", "control c() { action a() { } apply { } }"),
     ("W0201", "control c() { bit<8> x = 1; apply { bit<8> x = 2; } }"),
     ("W0703", "control c(out bit<8> y) { apply { bit<8> x; y = x; } }"),
     (
@@ -169,6 +170,15 @@ const SAMPLES: &[(&str, &str)] = &[
         "W0602",
         "$ control c(in bit<8> x) { table t { key = { x: ternary; } actions = { NoAction; } largest_priority_wins = false;
          entries = { priority = 5: 1: NoAction(); priority = 4: 2: NoAction(); } } apply {} }",
+    ),
+    (
+        "W0603",
+        "$ control c(in bit<8> x) { table t { szie = 3; actions = { NoAction; } } apply {} }",
+    ),
+    (
+        "W0604",
+        "$ control c(in bit<8> x, in bit<8> y) { table t { key = { x: ternary; y: exact; } actions = { NoAction; }
+         const entries = { (2 &&& 6, 1): NoAction(); (3 &&& 6, 1): NoAction(); } } apply {} }",
     ),
     (
         "E0609",
@@ -322,7 +332,7 @@ fn values_are_followed_through_branches_loops_and_actions() {
     let codes = |body: &str| {
         let text = format!(
             "header H {{ bit<8> f; }} control c(in bit<8> a, out bit<8> y) {{
-             bit<8> x; H h; action set() {{ x = 1; }} {body} }}"
+             bit<8> x; H h; @noWarn(\"unused\") action set() {{ x = 1; }} {body} }}"
         );
         diagnostics(&text)
             .iter()

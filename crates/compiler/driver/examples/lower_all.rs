@@ -1,6 +1,7 @@
 //! Compiles P4 programs and says of each whether it could be, how large it became and how long it took.
 //!
-//! `cargo run --example lower_all -- [-I FOLDER]... [--print] PROGRAM.p4...`; `--print` prints the IR as text.
+//! `cargo run --example lower_all -- [-I FOLDER]... [--print] [--warnings] PROGRAM.p4...`; `--print` prints the IR as text,
+//! `--warnings` the warnings about programs that could be compiled.
 
 use forebay_driver::{Options, compile};
 use forebay_syntax::render;
@@ -10,11 +11,13 @@ fn main() {
     let mut include_paths = Vec::new();
     let mut programs = Vec::new();
     let mut print = false;
+    let mut warnings = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "-I" => include_paths.extend(arguments.next()),
             "--print" => print = true,
+            "--warnings" => warnings = true,
             _ => programs.push(argument),
         }
     }
@@ -39,6 +42,12 @@ fn main() {
             failures += 1;
             println!("{program}: the IR is wrong: {errors:?}");
             continue;
+        }
+        if warnings && !compiled.diagnostics.is_empty() {
+            println!(
+                "{}",
+                render::render_all(&compiled.diagnostics, &compiled.sources, false)
+            );
         }
         let blocks: usize = ir.bodies.iter().map(|body| body.blocks.len()).sum();
         println!(

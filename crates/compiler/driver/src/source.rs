@@ -106,6 +106,10 @@ const NOT_EXECUTABLE: &[Code] = &[
 /// the mistakes that show only then; what merely cannot be executed is a warning here, and an error of [`compile`].
 pub fn check(path: &str, options: &Options) -> Checked {
     let mut checked = parse_and_check(path, options);
+    if let Some(mut message) = checked.typed.as_ref().and_then(forebay_lower::misnamed_main) {
+        message.severity = Severity::Warning;
+        checked.diagnostics.push(message);
+    }
     if let Some(typed) = &checked.typed
         && forebay_lower::is_executable(typed)
     {

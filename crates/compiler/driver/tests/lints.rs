@@ -7,6 +7,7 @@ const PROGRAM: &str = r#"
 #include <core.p4>
 #include <v1model.p4>
 header h_t { bit<32> a; bit<32> b; }
+header odd_t { bit<7> x; }
 header v_t { varbit<16> one; varbit<16> two; }
 header big_t { bit<2048> x; }
 struct pair_t { bit<8> x; bit<8> y; }
@@ -70,6 +71,7 @@ fn what_other_targets_refuse_is_listed_on_request() {
         ("BMv2", "a loop whose bounds are known only at run time"),
         ("BMv2", "the table `t` is applied in 2 places"),
         ("BMv2", "several fields of variable length"),
+        ("BMv2", "the header `odd_t` has 7 bits, which are not whole bytes"),
         ("BMv2", "the elements of the register `pairs` are structs"),
         ("BMv2", "emits can have"),
         ("Tofino", "multiplication"),

@@ -15,16 +15,32 @@ use crate::value::Value;
 use crate::walk::{self, Node};
 use forebay_check::hir::{self, Callee, ExprKind, Local, Param, StatementKind, Type};
 use forebay_syntax::codes::lower as codes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Elaborates every instance at the top level.
-pub fn top_level(cx: &mut Context) {
+/// Elaborates the instances at the top level; of packages only those that `main` is made from.
+pub fn top_level(cx: &mut Context, main: hir::InstanceId) {
     let hir = cx.hir;
+    let mut in_main = HashSet::from([main]);
+    note_parts(&hir.instances[main.index()], hir, &mut in_main);
     for id in &hir.top_instances {
         let declaration = &hir.instances[id.index()];
+        if matches!(declaration.ty, Type::Package(..)) && !in_main.contains(id) {
+            continue;
+        }
         let path = top_level_name(cx, declaration);
         if let Some(object) = make(cx, declaration, path) {
             cx.environment.bind_instance(*id, object);
+        }
+    }
+}
+
+/// Takes note of the instances that are arguments of an instance's constructor, directly and through others.
+fn note_parts(instance: &hir::Instance, hir: &hir::Program, found: &mut HashSet<hir::InstanceId>) {
+    for arg in instance.args.iter().flatten() {
+        match &arg.kind {
+            ExprKind::Instance(id) if found.insert(*id) => note_parts(&hir.instances[id.index()], hir, found),
+            ExprKind::Construct(inner) => note_parts(inner, hir, found),
+            _ => {}
         }
     }
 }

@@ -72,7 +72,7 @@ use forebay_check::hir;
 use forebay_ir as ir;
 use forebay_ir::build;
 use forebay_p4info::model::P4Info;
-use forebay_syntax::diagnostic::Diagnostics;
+use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::source::SourceMap;
 
 /// Lowers a program without errors. The result is `None` if and only if the diagnostics contain an error.
@@ -104,6 +104,12 @@ pub fn p4info(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnosti
 /// Warnings about what other targets would refuse in a program without errors.
 pub fn portability(program: &hir::Program) -> Diagnostics {
     portability::lints(program)
+}
+
+/// The message about a program that instantiates packages, but none under the name `main`: it is correct, and nothing of
+/// it is executed.
+pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
+    architecture::misnamed_main(program)
 }
 
 /// Whether `main` instantiates a package of an architecture that [`lower`] supports. A program without `main`, or for

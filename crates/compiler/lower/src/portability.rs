@@ -6,8 +6,8 @@
 
 use crate::walk::{self, Node};
 use forebay_check::hir::{
-    Argument, Block, Call, Callee, Control, Expr, ExprKind, KeySet, Link, Program, Statement, StatementKind, TableId,
-    Transition, Type,
+    Argument, Block, Call, Callee, CompositeId, Control, Expr, ExprKind, KeySet, Link, Program, Statement,
+    StatementKind, TableId, Transition, Type,
 };
 use forebay_check::size::size_in_bits;
 use forebay_syntax::ast::{BinaryOp, CompositeKind};
@@ -15,6 +15,7 @@ use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::source::Span;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Bytes that BMv2 keeps free in front of a packet.
 const BMV2_HEADROOM: u64 = 512;
@@ -65,6 +66,7 @@ pub fn lints(program: &Program) -> Diagnostics {
     }
     lints.tables();
     lints.headers();
+    lints.header_sizes();
     lints.registers();
     lints.found
 }
@@ -241,6 +243,28 @@ impl<'a> Lints<'a> {
                     let message = format!("a range over more than {TOFINO_RANGE_BITS} bits");
                     self.warn(Target::Tofino, key.span, message, "split the key, or match it ternary");
                 }
+            }
+        }
+    }
+
+    /// Warns of headers whose fields do not fill whole bytes. A generic one has no size of its own.
+    fn header_sizes(&mut self) {
+        let program = self.program;
+        for (index, header) in program.composites.iter().enumerate() {
+            if header.kind != CompositeKind::Header || !header.type_params.is_empty() {
+                continue;
+            }
+            let ty = Type::Composite(CompositeId(index as u32), Rc::new(Vec::new()));
+            let bits = size_in_bits(program, &ty).map_or(0, |size| size.max);
+            if bits % 8 != 0 {
+                let message = format!(
+                    "the header `{}` has {bits} bits, which are not whole bytes",
+                    header.name
+                );
+                let missing = 8 - bits % 8;
+                let hint = format!("add what is missing to the next byte: `bit<{missing}> unused;`");
+                self.warn(Target::Bmv2, header.span, message.clone(), &hint);
+                self.warn(Target::Tofino, header.span, message, &hint);
             }
         }
     }

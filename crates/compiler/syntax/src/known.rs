@@ -3,6 +3,8 @@
 //! The parser reads the bodies of these as expressions; the bodies of all others stay lists of tokens. The checker computes
 //! the expressions and reports a known annotation at a place where it could have no effect. An annotation that is not
 //! listed means nothing here and may contain anything.
+//!
+//! [`TABLE_PROPERTIES`] lists the properties of tables.
 
 use std::fmt;
 
@@ -268,6 +270,52 @@ pub fn probably_meant(name: &str) -> Option<&'static str> {
     let found = KNOWN.iter().find(close)?;
     (found.name != name).then_some(found.name)
 }
+
+/// Properties of tables: those of the language, then those of architectures.
+pub const TABLE_PROPERTIES: &[&str] = &[
+    "key",
+    "actions",
+    "default_action",
+    "entries",
+    "size",
+    "largest_priority_wins",
+    "priority_delta",
+    // Of v1model.
+    "implementation",
+    "counters",
+    "meters",
+    "support_timeout",
+    // Of PSA.
+    "psa_implementation",
+    "psa_direct_counter",
+    "psa_direct_meter",
+    "psa_idle_timeout",
+    "psa_empty_group_action",
+    // Of PNA.
+    "pna_implementation",
+    "pna_direct_counter",
+    "pna_direct_meter",
+    "pna_idle_timeout",
+    "pna_empty_group_action",
+    "add_on_miss",
+    "default_idle_timeout_for_data_plane",
+    "default_idle_timeout_for_data_plane_added_entries",
+    "idle_timeout_with_auto_delete",
+    // Of Tofino.
+    "alpm",
+    "atcam",
+    "dynamic_key_mask",
+    "filters",
+    "hash_action",
+    "idle_timeout",
+    "proxy_hash",
+    "registers",
+    "requires_versioning",
+    // Of DPDK's back end.
+    "n_groups_max",
+    "n_members_per_group_max",
+    "selector",
+];
 
 #[cfg(test)]
 mod tests {

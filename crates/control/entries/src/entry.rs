@@ -4,6 +4,7 @@ use crate::names::{resolve, resolve_key};
 use crate::{ActionCall, EntryName, Literal, Pattern};
 use forebay_bits::Bits;
 use forebay_ir::{Action, EntryMatch, MatchKind, Program, Table, TableKey};
+use forebay_syntax::diagnostic::closest_name;
 use num_bigint::BigUint;
 
 /// The key of an entry: what identifies it to the control plane.
@@ -94,10 +95,13 @@ fn action_args(action: &Action, call: &ActionCall) -> Result<Vec<Bits>, String> 
         .find(|(name, _)| action.params.iter().all(|param| param.name != *name))
     {
         let known: Vec<&str> = action.params.iter().map(|param| param.name.as_str()).collect();
-        return Err(format!(
-            "it has no parameter `{name}`; its parameters are ({})",
-            known.join(", ")
-        ));
+        return Err(match closest_name(name, known.iter().copied()) {
+            Some(near) => format!("it has no parameter `{name}`; did you mean `{near}`?"),
+            None => format!(
+                "it has no parameter `{name}`; its parameters are ({})",
+                known.join(", ")
+            ),
+        });
     }
     action
         .params

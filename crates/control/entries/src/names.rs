@@ -3,6 +3,8 @@
 //! The reference runner takes the object that has exactly the name, else the only one whose name *ends* with it. We
 //! look in between for the only one that ends with it after a dot, so `t1` is `ingress.t1` even beside `ingress.last1`.
 
+use forebay_syntax::diagnostic::closest_name;
+
 /// The index of the object that `name` means. The error says why there is none.
 pub(crate) fn resolve<'a>(
     what: &str,
@@ -77,11 +79,31 @@ fn with_brackets(name: &str) -> String {
 /// Names in a message.
 const NAMES_LISTED_MAX: usize = 12;
 
+/// A name that is not there: the nearest one is proposed, or all that there are. Of tables the IR has those that are applied.
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    match list(known) {
-        known if known.is_empty() => format!("there is no {what} `{name}`: there is none at all"),
-        known => format!("there is no {what} `{name}`; there is {known}"),
+    if let Some(near) = nearest(name, known.clone()) {
+        return format!("there is no {what} `{name}`; did you mean `{near}`?");
     }
+    let left_out = if what == "table" {
+        " (a table that is never applied is left out)"
+    } else {
+        ""
+    };
+    match list(known) {
+        known if known.is_empty() => format!("there is no {what} `{name}`: there is none at all{left_out}"),
+        known => format!("there is no {what} `{name}`; there is {known}{left_out}"),
+    }
+}
+
+/// The name, or the end of one behind a dot, that a misspelt name is probably meant to be.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let parts = name.split('.').count();
+    let ends = known.map(|full| {
+        full.rsplitn(parts + 1, '.')
+            .nth(parts)
+            .map_or(full, |rest| &full[rest.len() + 1..])
+    });
+    closest_name(name, ends)
 }
 
 fn ambiguous<'a>(what: &str, name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> String {
@@ -128,11 +150,15 @@ mod tests {
         );
         assert_eq!(
             find("x", &["a.t"]).unwrap_err(),
-            "there is no table `x`; there is `a.t`"
+            "there is no table `x`; there is `a.t` (a table that is never applied is left out)"
         );
         assert_eq!(
-            find("x", &[]).unwrap_err(),
-            "there is no table `x`: there is none at all"
+            find("rotuing", &["a.acl", "a.routing"]).unwrap_err(),
+            "there is no table `rotuing`; did you mean `routing`?"
+        );
+        assert_eq!(
+            find_key("hdr.ipv4.dts", &["hdr.ipv4.src", "hdr.ipv4.dst"]).unwrap_err(),
+            "there is no key field `hdr.ipv4.dts`; did you mean `hdr.ipv4.dst`?"
         );
     }
 

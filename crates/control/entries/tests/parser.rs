@@ -87,6 +87,15 @@ fn mistakes_are_placed_and_explained() {
         error("add t k:1"),
         "1:10: expected a key field or an action, found the end of the line"
     );
+    let numbers = "STF has no addresses, only numbers: write";
+    for (line, number) in [
+        ("add t k:10.0.0.0/8 a()", "0x0a000000"),
+        ("add t k:1 a(x:00:11:22:aa:44:55)", "0x001122aa4455"),
+        ("add t k:ca:fe:00:00:00:01 a()", "0xcafe00000001"),
+        ("add t k:2001:db8::1 a()", "0x20010db8000000000000000000000001"),
+    ] {
+        assert!(error(line).ends_with(&format!("{numbers} {number}")), "{}", error(line));
+    }
     assert_eq!(error("add t k:0xzz a()"), "1:9: `0xzz` is no hexadecimal number");
     assert_eq!(
         error("add t k:1 a(x:1"),

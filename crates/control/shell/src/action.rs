@@ -7,7 +7,7 @@
 //! ```
 
 use crate::arguments::number;
-use crate::catalog::{Catalog, Named, by_id, find, select};
+use crate::catalog::{Catalog, Named, by_id, find, select, select_of};
 use crate::mistake::{Mistake, listed};
 use crate::value;
 use forebay_protocol::p4::config::v1::{Action as ActionInfo, ActionProfile, Table};
@@ -100,11 +100,14 @@ pub fn read_action(catalog: &Catalog, choices: &Choices<'_>, words: &[String]) -
     let info = choices.find(catalog, name)?;
     let fields = catalog.parameters(info);
     let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-    let what = format!("parameter of `{}`", info.alias());
+    let owner = format!("`{}`", info.alias());
     let mut values: Vec<Option<Vec<u8>>> = vec![None; fields.len()];
     for (position, word) in words.iter().enumerate() {
         let (index, text) = match word.split_once('=') {
-            Some((name, text)) => (select(&what, name, &names, names.iter().copied())?, text),
+            Some((name, text)) => (
+                select_of(&owner, "parameter", name, &names, names.iter().copied())?,
+                text,
+            ),
             None if position < fields.len() => (position, word.as_str()),
             None => return Err(too_many(info, word, fields.len())),
         };

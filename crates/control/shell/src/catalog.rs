@@ -203,15 +203,33 @@ pub fn select<'a>(
     names: &[&str],
     shown: impl IntoIterator<Item = &'a str>,
 ) -> Result<usize, Mistake> {
+    position(what, written, names)?.ok_or_else(|| Mistake::unknown(what, written, shown))
+}
+
+/// The same for the parts of something: `owner` describes it.
+///
+/// # Errors
+/// When there is none, or several.
+pub fn select_of<'a>(
+    owner: &str,
+    what: &str,
+    written: &str,
+    names: &[&str],
+    shown: impl IntoIterator<Item = &'a str>,
+) -> Result<usize, Mistake> {
+    position(what, written, names)?.ok_or_else(|| Mistake::unknown_of(owner, what, written, shown))
+}
+
+fn position(what: &str, written: &str, names: &[&str]) -> Result<Option<usize>, Mistake> {
     if let Some(exact) = names.iter().position(|name| *name == written) {
-        return Ok(exact);
+        return Ok(Some(exact));
     }
     let meant: Vec<usize> = (0..names.len())
         .filter(|index| ends_with(names[*index], written))
         .collect();
     match meant.as_slice() {
-        [] => Err(Mistake::unknown(what, written, shown)),
-        [one] => Ok(*one),
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
         several => {
             let several: Vec<&str> = several.iter().map(|index| names[*index]).collect();
             let mistake = Mistake::new(format!("`{written}` may be more than one {what}"));

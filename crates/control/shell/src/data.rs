@@ -1,6 +1,6 @@
 //! Values of any type (`P4Data`, §8.4), as registers and digests hold them: a list of simple values with names.
 
-use crate::catalog::select;
+use crate::catalog::select_of;
 use crate::mistake::Mistake;
 use crate::value::Field;
 use forebay_protocol::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as BitsSpec;
@@ -103,7 +103,7 @@ impl Shape {
         for (position, word) in words.iter().enumerate() {
             let (index, text) = match word.split_once('=') {
                 Some((name, text)) => {
-                    let index = select(&format!("member of {what}"), name, &known, known.iter().copied())?;
+                    let index = select_of(what, "member", name, &known, known.iter().copied())?;
                     (index, text)
                 }
                 None if position < known.len() => (position, word.as_str()),

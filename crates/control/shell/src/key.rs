@@ -10,7 +10,7 @@
 //!
 //! `*` matches everything where that is possible; so does a field that is not mentioned.
 
-use crate::catalog::{Catalog, select, short_names};
+use crate::catalog::{Catalog, select_of, short_names};
 use crate::mistake::Mistake;
 use crate::value::{self, Field};
 use forebay_protocol::p4::config::v1::MatchField;
@@ -86,7 +86,8 @@ impl KeyField {
             None => (text, self.value.width),
         };
         let value = self.value.number(written)?;
-        self.check_masked(&value, &self.prefix_mask(length), |kept| format!("{kept}/{length}"))?;
+        let mask = self.prefix_mask(length);
+        self.check_masked(written, &value, &mask, |kept| format!("{kept}/{length}"))?;
         let lpm = Lpm {
             value: value::bytes(&value),
             prefix_len: length as i32,
@@ -113,8 +114,8 @@ impl KeyField {
             (None, None) => (text, self.value.ones()),
         };
         let value = self.value.number(written)?;
-        let mask_text = self.value.write(&value::bytes(&mask));
-        self.check_masked(&value, &mask, |kept| format!("{kept}&&&{mask_text}"))?;
+        let mask_text = self.value.write_like(written, &mask);
+        self.check_masked(written, &value, &mask, |kept| format!("{kept}&&&{mask_text}"))?;
         let ternary = Ternary {
             value: value::bytes(&value),
             mask: value::bytes(&mask),
@@ -130,14 +131,19 @@ impl KeyField {
         }
     }
 
-    /// Bits that are not compared must be 0 (§9.1.1).
-    fn check_masked(&self, value: &BigUint, mask: &BigUint, right: impl Fn(&str) -> String) -> Result<(), Mistake> {
+    /// Bits that are not compared must be 0 (§9.1.1). The right value is proposed in the notation of the written one.
+    fn check_masked(
+        &self,
+        written: &str,
+        value: &BigUint,
+        mask: &BigUint,
+        right: impl Fn(&str) -> String,
+    ) -> Result<(), Mistake> {
         let kept = value & mask;
         if kept == *value {
             return Ok(());
         }
-        let kept = self.value.write(&value::bytes(&kept));
-        let written = self.value.write(&value::bytes(value));
+        let kept = self.value.write_like(written, &kept);
         let mistake = Mistake::new(format!(
             "{written} has bits set that {} does not compare",
             self.described()
@@ -253,8 +259,13 @@ impl Key {
     }
 
     fn index_of(&self, name: &str) -> Result<usize, Mistake> {
-        let what = format!("key field of {}", self.owner);
-        select(&what, name, &self.names(), short_names(&self.names()))
+        select_of(
+            &self.owner,
+            "key field",
+            name,
+            &self.names(),
+            short_names(&self.names()),
+        )
     }
 
     fn names(&self) -> Vec<&str> {
@@ -333,6 +344,18 @@ mod tests {
         assert_eq!(through(&field, "0/0"), "*");
         assert!(through(&field, "10.0.0.0/33").ends_with("lengths are 0 to 32"));
         assert!(through(&field, "10.1.0.0/8").ends_with("did you mean `10.0.0.0/8`?"));
+    }
+
+    #[test]
+    fn proposals_have_the_notation_that_was_written() {
+        let plain = field("ipv4.dst", 32, MatchType::Lpm);
+        let said = through(&plain, "10.0.1.1/16");
+        assert!(said.starts_with("10.0.1.1 has bits set"), "{said}");
+        assert!(said.ends_with("did you mean `10.0.0.0/16`?"), "{said}");
+        assert!(through(&plain, "0x0a000101/16").ends_with("did you mean `0xa000000/16`?"));
+        assert!(through(&plain, "167772417/16").ends_with("did you mean `167772160/16`?"));
+        let mac = field("ethernet.dst", 48, MatchType::Lpm);
+        assert!(through(&mac, "00:11:22:33:44:55/16").ends_with("did you mean `00:11:00:00:00:00/16`?"));
     }
 
     #[test]

@@ -45,8 +45,17 @@ impl Mistake {
 
     /// A name that is not there: the nearest one is proposed, or all that there are.
     pub fn unknown<'a>(what: &str, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
+        Mistake::new(format!("there is no {what} `{written}`")).with_known(written, known)
+    }
+
+    /// A name that its owner does not have, such as a key field of a table.
+    pub fn unknown_of<'a>(owner: &str, what: &str, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
+        Mistake::new(format!("{owner} has no {what} `{written}`")).with_known(written, known)
+    }
+
+    fn with_known<'a>(self, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
+        let mistake = self;
         let known: Vec<&str> = known.into_iter().collect();
-        let mistake = Mistake::new(format!("there is no {what} `{written}`"));
         match (closest_name(written, known.iter().copied()), known.as_slice()) {
             (Some(near), _) => mistake.help(format!("did you mean `{near}`?")),
             (None, []) => mistake.help("there is none".to_string()),

@@ -122,17 +122,20 @@ impl Field {
         }
     }
 
+    /// Writes a number in the notation of a text that was read: an address where an address was written.
+    pub(crate) fn write_like(&self, text: &str, number: &BigUint) -> String {
+        let notation = match text {
+            text if text.parse::<Ipv4Addr>().is_ok() => Notation::Ipv4,
+            text if text.parse::<Ipv6Addr>().is_ok() => Notation::Ipv6,
+            text if text.contains(':') => Notation::Mac,
+            text if text.starts_with("0x") => Notation::Hexadecimal,
+            _ => return self.write(&bytes(number)),
+        };
+        write_number(number, notation)
+    }
+
     fn write_number(&self, number: &BigUint) -> String {
-        match self.notation {
-            Notation::Decimal => number.to_string(),
-            Notation::Hexadecimal => format!("{number:#x}"),
-            Notation::Mac => {
-                let octets: Vec<String> = octets::<6>(number).iter().map(|octet| format!("{octet:02x}")).collect();
-                octets.join(":")
-            }
-            Notation::Ipv4 => Ipv4Addr::from(octets::<4>(number)).to_string(),
-            Notation::Ipv6 => Ipv6Addr::from(octets::<16>(number)).to_string(),
-        }
+        write_number(number, self.notation)
     }
 
     fn no_value(&self, text: &str) -> Mistake {
@@ -169,6 +172,19 @@ impl Field {
             Notation::Ipv6 => "an IPv6 address as 2001:db8::1 or ",
         };
         format!("{special}a number as 10, 0x0a or 0b1010")
+    }
+}
+
+fn write_number(number: &BigUint, notation: Notation) -> String {
+    match notation {
+        Notation::Decimal => number.to_string(),
+        Notation::Hexadecimal => format!("{number:#x}"),
+        Notation::Mac => {
+            let octets: Vec<String> = octets::<6>(number).iter().map(|octet| format!("{octet:02x}")).collect();
+            octets.join(":")
+        }
+        Notation::Ipv4 => Ipv4Addr::from(octets::<4>(number)).to_string(),
+        Notation::Ipv6 => Ipv6Addr::from(octets::<16>(number)).to_string(),
     }
 }
 

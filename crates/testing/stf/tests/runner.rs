@@ -119,7 +119,7 @@ fn commands_that_do_not_suit_the_program() {
     for (command, message) in [
         (
             "add nope k:1 a()",
-            "there is no table `nope`; there is `Ingress.choose`",
+            "there is no table `nope`; there is `Ingress.choose` (a table that is never applied is left out)",
         ),
         (
             "add choose k:1 discard()",

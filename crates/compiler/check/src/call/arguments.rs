@@ -1,6 +1,6 @@
 //! Arguments of calls (§6.8, §8.22): which argument belongs to which parameter, inference of type arguments, directions.
 
-use super::{CallSite, count_text};
+use super::{CallSite, are_given, count_text};
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::types::Substitution;
@@ -153,7 +153,7 @@ impl Checker {
             match assigned.get_mut(position) {
                 None => {
                     let takes = count_text(params.len(), "argument");
-                    let message = format!("it takes {takes}, but {} are given", args.len());
+                    let message = format!("it takes {takes}, but {}", are_given(args.len()));
                     return Err(Misfit {
                         place: Some(arg.span),
                         message,
@@ -208,7 +208,7 @@ impl Checker {
         let types: Vec<Type> = explicit.iter().map(|ty| self.resolve_type_arg(ty)).collect();
         if types.len() != callable.type_params.len() {
             let takes = count_text(callable.type_params.len(), "type argument");
-            let message = format!("{} takes {takes}, but {} are given", callable.what, types.len());
+            let message = format!("{} takes {takes}, but {}", callable.what, are_given(types.len()));
             self.error(codes::TYPE_ARGUMENTS, span, message);
             return false;
         }
@@ -249,7 +249,7 @@ impl Checker {
         if !callable.type_params.is_empty() && values.iter().flatten().any(is_broken) {
             return None;
         }
-        let type_args = self.solved(&inference, callable, &assigned, span)?;
+        let type_args = self.solved(&inference, callable, &assigned, &values, span)?;
         let found = Substitution::new(&callable.type_params, &type_args);
         let mut bound = Vec::new();
         for (position, param) in callable.params.iter().enumerate() {
@@ -352,6 +352,7 @@ impl Checker {
         inference: &Inference,
         callable: &Callable,
         assigned: &[Option<usize>],
+        values: &[Option<Expr>],
         span: Span,
     ) -> Option<Vec<Type>> {
         let mut types = Vec::new();
@@ -369,12 +370,20 @@ impl Checker {
                 types.push(Type::Unknown);
                 continue;
             }
-            if !self.check_inferred(&ty, callable, *var, span) {
+            let place = self.without_width(callable, *var, values).unwrap_or(span);
+            if !self.check_inferred(&ty, callable, *var, place) {
                 return None;
             }
             types.push(ty);
         }
         Some(types)
+    }
+
+    /// The number without a width among the arguments from which a type parameter is inferred.
+    fn without_width(&self, callable: &Callable, var: TypeVarId, values: &[Option<Expr>]) -> Option<Span> {
+        let mentions = |param: &Param| self.param_type(param).any(&|ty| *ty == Type::Var(var));
+        let pairs = callable.params.iter().zip(values).filter(|(param, _)| mentions(param));
+        pairs.filter_map(|(_, value)| value.as_ref()).find_map(widthless_part)
     }
 
     /// Whether a type parameter occurs only in optional parameters that got no argument.
@@ -409,7 +418,7 @@ impl Checker {
                 param.direction != Direction::None && self.param_type(param).any(&|ty| *ty == Type::Var(var))
             }) || callable.result.any(&|ty| *ty == Type::Var(var));
         if runtime && ty.any(&|ty| *ty == Type::Int) {
-            let message = format!("the argument of {} has a number without a width", callable.what);
+            let message = format!("this argument of {} has no width", callable.what);
             let diagnostic = Diagnostic::error(codes::UNKNOWN_WIDTH, span, message);
             self.report(diagnostic.hint("give it a width, as in 8w5 or (bit<8>) 5"));
             return false;
@@ -513,5 +522,13 @@ fn without_dots(value: &Expr) -> Type {
     match &value.kind {
         ExprKind::Aggregate(elements) if elements.last().is_some_and(crate::coerce::is_dots) => Type::Unknown,
         _ => value.ty.clone(),
+    }
+}
+
+/// The number without a width in a value, which may be a list.
+fn widthless_part(value: &Expr) -> Option<Span> {
+    match &value.kind {
+        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => elements.iter().find_map(widthless_part),
+        _ => (value.ty == Type::Int).then_some(value.span),
     }
 }

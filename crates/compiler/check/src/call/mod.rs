@@ -213,6 +213,11 @@ pub(crate) fn given_text(count: usize, what: &str) -> String {
     format!("{} {}", count_text(count, what), if count == 1 { "is" } else { "are" })
 }
 
+/// `1 is given`, `2 are given`.
+pub(crate) fn are_given(count: usize) -> String {
+    format!("{count} {} given", if count == 1 { "is" } else { "are" })
+}
+
 /// `1 argument`, `2 arguments`.
 pub(crate) fn count_text(count: usize, what: &str) -> String {
     if count == 1 {

@@ -42,7 +42,7 @@ impl Checker {
         self.check_distinct(item.fields.iter().map(|field| &field.name));
         let mut fields = Vec::new();
         for field in &item.fields {
-            let ty = self.resolve_type(&field.ty);
+            let mut ty = self.resolve_type(&field.ty);
             if field.name.name == "_" {
                 self.error(
                     codes::INVALID_NAME,
@@ -58,6 +58,7 @@ impl Checker {
                 );
                 let hint = field_types_hint(item.kind);
                 self.error_with_hint(codes::INVALID_FIELD_TYPE, field.ty.span, message, hint);
+                ty = Type::Unknown;
             }
             let annotations = self.annotations(Place::Field, &field.annotations);
             fields.push(Field {

@@ -93,6 +93,8 @@ impl Checker {
 
     fn check_control_body(&mut self, body: &ast::ControlBody) -> ControlBody {
         let mut locals = Vec::new();
+        self.duplicates = 0;
+        self.renamed.clear();
         self.with_upcoming(&body.locals, |checker| {
             for declaration in &body.locals {
                 checker.declare_control_local(declaration, &mut locals);

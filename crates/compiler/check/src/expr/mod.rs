@@ -112,14 +112,16 @@ impl Checker {
         }
     }
 
-    /// The entity that a name denotes, if it is declared.
-    pub(crate) fn lookup(&self, name: &ast::Name) -> Option<Entity> {
+    /// The entity that a name denotes, if it is declared; this is a use of it.
+    pub(crate) fn lookup(&mut self, name: &ast::Name) -> Option<Entity> {
         let entry = if name.absolute {
             self.scopes.find_top(&name.ident.name)
         } else {
             self.scopes.find(&name.ident.name)
         };
-        entry.map(|entry| entry.entity.clone())
+        let entity = entry.map(|entry| entry.entity.clone())?;
+        self.uses.note(&entity);
+        Some(entity)
     }
 
     fn check_name(&mut self, name: &ast::Name, span: Span) -> Expr {

@@ -37,7 +37,7 @@ impl Checker {
     }
 
     /// The name of the constant of which the expression is a part.
-    fn constant_name(&self, target: &ast::Expr) -> Option<String> {
+    fn constant_name(&mut self, target: &ast::Expr) -> Option<String> {
         match &target.kind {
             ast::ExprKind::Name(name) => {
                 let is_constant = matches!(self.lookup(name), Some(Entity::Constant(_)));

@@ -43,7 +43,12 @@ impl Checker {
         );
         if !allowed {
             let message = format!("switch takes numbers, enums and errors, not {}", self.show(&value.ty));
-            self.error(codes::INVALID_LABEL, expr.span, message);
+            let diagnostic = Diagnostic::error(codes::INVALID_LABEL, expr.span, message);
+            self.report(match value.ty {
+                Type::ApplyResult(_) => diagnostic.hint("write `.action_run` after `apply()`"),
+                _ => diagnostic,
+            });
+            return None;
         }
         Some(self.check_value_switch(value, cases))
     }

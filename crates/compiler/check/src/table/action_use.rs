@@ -3,7 +3,7 @@
 //! The list binds the directional parameters. The default action and entries repeat these arguments as written and add
 //! values for the action data.
 
-use crate::call::count_text;
+use crate::call::{are_given, count_text};
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -250,9 +250,9 @@ impl Checker {
         } else if args.len() > params.len() {
             let takes = count_text(params.len(), "argument");
             format!(
-                "the action `{}` takes {takes}, but {} are given",
+                "the action `{}` takes {takes}, but {}",
                 used.name.ident.name,
-                args.len()
+                are_given(args.len())
             )
         } else if let Some(name) = args
             .iter()

@@ -160,17 +160,14 @@ impl Checker {
         }
     }
 
-    /// Two entries of a table with exact keys only must differ.
+    /// Two entries of a table with exact keys only must differ; elsewhere one of two with the same key is never hit.
     fn check_duplicate_entries(&mut self, table: &Table) {
-        if table.keys.iter().any(|key| key.match_kind != "exact") {
-            return;
-        }
+        let is_exact = table.keys.iter().all(|key| key.match_kind == "exact");
         let mut seen = HashMap::new();
         let mut repeated = Vec::new();
         for entry in &table.entries {
             forebay_budget::check();
-            let values: Option<Vec<String>> = entry.keysets.iter().map(literal_text).collect();
-            if let Some(values) = values
+            if let Some(values) = self.literal_keysets(&entry.keysets, table)
                 && let Some(earlier) = seen.insert(values, entry.span)
             {
                 repeated.push((entry.span, earlier));
@@ -178,9 +175,22 @@ impl Checker {
         }
         for (span, earlier) in repeated {
             let message = "an earlier entry has the same key";
-            let diagnostic = Diagnostic::error(codes::INVALID_ENTRY, span, message);
+            let diagnostic = if is_exact {
+                Diagnostic::error(codes::INVALID_ENTRY, span, message)
+            } else {
+                let message = format!("{message}: only one of the two can be hit");
+                Diagnostic::warning(codes::REPEATED_KEY, span, message)
+            };
             self.report(diagnostic.secondary(earlier, "the earlier entry"));
         }
+    }
+
+    /// The keysets of an entry as texts, equal ones for equal sets of values; none when one is not literal.
+    fn literal_keysets(&self, keysets: &[KeySet], table: &Table) -> Option<Vec<String>> {
+        let pairs = keysets.iter().zip(&table.keys);
+        pairs
+            .map(|(keyset, key)| literal_text(keyset, self.program.underlying(&key.expr.ty).width()))
+            .collect()
     }
 
     fn check_priority(&mut self, priority: &ast::Expr, allowed: bool) -> Expr {
@@ -246,14 +256,45 @@ impl Checker {
     }
 }
 
-/// A literal keyset as text; none for others.
-fn literal_text(keyset: &KeySet) -> Option<String> {
-    let KeySet::Value(value) = keyset else { return None };
+/// A literal keyset as text; none for others. A value, the range of it alone and its mask of ones have the same text.
+fn literal_text(keyset: &KeySet, width: Option<u32>) -> Option<String> {
+    match keyset {
+        KeySet::Any => Some("_".to_string()),
+        KeySet::Value(value) => literal_value(value),
+        KeySet::Mask(value, mask) => {
+            let (value, mask) = (integer(value)?, integer(mask)?);
+            let mask = crate::fold::low_bits(mask, width?);
+            let value = crate::fold::low_bits(value, width?) & &mask;
+            Some(match mask {
+                mask if mask.is_zero() => "_".to_string(),
+                mask if mask == crate::fold::mask(width?) => value.to_string(),
+                mask => format!("{value} &&& {mask}"),
+            })
+        }
+        KeySet::Range(low, high) => {
+            let (low, high) = (integer(low)?, integer(high)?);
+            Some(match low == high {
+                true => low.to_string(),
+                false => format!("{low} .. {high}"),
+            })
+        }
+        KeySet::ValueSet(_) => None,
+    }
+}
+
+fn literal_value(value: &Expr) -> Option<String> {
     match &value.kind {
         ExprKind::Int(number) => Some(number.to_string()),
         ExprKind::Bool(value) => Some(value.to_string()),
         ExprKind::EnumMember(id, index) => Some(format!("{}.{index}", id.0)),
         ExprKind::Error(index) => Some(format!("error.{index}")),
+        _ => None,
+    }
+}
+
+fn integer(value: &Expr) -> Option<&BigInt> {
+    match &value.kind {
+        ExprKind::Int(number) => Some(number),
         _ => None,
     }
 }

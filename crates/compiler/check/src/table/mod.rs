@@ -2,6 +2,7 @@
 
 mod action_use;
 mod entries;
+mod properties;
 
 use crate::checker::Checker;
 use crate::hir::*;
@@ -85,9 +86,10 @@ impl Checker {
                 self.error_with_hint(codes::TABLE_WITHOUT_ACTIONS, item.name.span, message, hint);
             }
         }
-        let listed = listed.unwrap_or(&[]);
         for property in &item.properties {
-            self.check_other_property(property, listed, table);
+            if listed.is_some() || !names_actions(property) {
+                self.check_other_property(property, listed.unwrap_or(&[]), table);
+            }
         }
         if table.default_action.is_none() && item.properties.iter().all(|p| p.name.name != "default_action") {
             self.check_no_action(item);
@@ -194,30 +196,18 @@ impl Checker {
                 table.empty_group_action = self.check_property_action(value, property, listed, table);
             }
             (TablePropertyValue::Expr(value), "size") => table.size = Some(self.check_size(value)),
-            (TablePropertyValue::Expr(value), name) => {
-                let value = self.check_typed_value(value);
-                table.properties.push(TableProperty {
-                    name: name.to_string(),
-                    value,
-                    is_const: property.is_const,
-                    annotations: self.annotations(Place::Property, &property.annotations),
-                    span: property.span,
-                });
+            (TablePropertyValue::Expr(value), _) => {
+                let kept = self.check_additional_property(property, value);
+                table.properties.push(kept);
             }
-            (TablePropertyValue::Flag, name) => {
+            (TablePropertyValue::Flag, _) => {
                 let value = Expr {
                     kind: ExprKind::Bool(true),
                     ty: Type::Bool,
                     span: property.span,
                 };
-                let property = TableProperty {
-                    name: name.to_string(),
-                    value,
-                    is_const: property.is_const,
-                    annotations: self.annotations(Place::Property, &property.annotations),
-                    span: property.span,
-                };
-                table.properties.push(property);
+                let kept = self.kept_property(property, value);
+                table.properties.push(kept);
             }
         }
     }
@@ -233,6 +223,11 @@ impl Checker {
         }
         size
     }
+}
+
+/// Whether the value of a property has actions, which must be in the table's list.
+fn names_actions(property: &ast::TableProperty) -> bool {
+    matches!(property.value, TablePropertyValue::Entries(_)) || property.name.name.ends_with("_action")
 }
 
 /// `& number` or `& constant`

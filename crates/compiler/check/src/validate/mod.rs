@@ -4,9 +4,11 @@ mod flow;
 mod names;
 mod returns;
 mod states;
+mod unused;
 mod written;
 
 pub(crate) use returns::always_returns;
+pub(crate) use unused::Uses;
 
 use crate::checker::Checker;
 use crate::hir::{Control, Program, Type};
@@ -19,6 +21,7 @@ impl Checker {
             self.check_out_params();
             self.check_flow();
             self.check_states();
+            self.check_uses();
         }
     }
 }

@@ -41,10 +41,18 @@ impl Checker {
         }
     }
 
+    /// Whether the declaration at a place was reported: another one of its scope has its name.
+    fn is_duplicate(&self, span: Span) -> bool {
+        let mut said = self.diagnostics.iter();
+        said.any(|message| message.code == codes::DUPLICATE_DECLARATION && message.primary.span == span)
+    }
+
     fn report_shared_names(&mut self, what: &str, names: &[(String, Span)]) {
         let mut seen: HashMap<&str, Span> = HashMap::new();
         for (name, span) in names {
-            if let Some(earlier) = seen.insert(name, *span) {
+            if let Some(earlier) = seen.insert(name, *span)
+                && !self.is_duplicate(*span)
+            {
                 let message = format!("two {what} have the same control-plane name");
                 let diagnostic = Diagnostic::error(codes::CONTROL_PLANE_NAME, *span, message);
                 self.report(

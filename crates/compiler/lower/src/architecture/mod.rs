@@ -58,14 +58,31 @@ pub fn main_package(program: &hir::Program) -> Option<(&str, hir::InstanceId)> {
     }
 }
 
+const WITHOUT_MAIN: &str = "the program has no instance named `main` of a package";
+
+/// The message about a program whose only packages have other names than `main`; it marks the last one.
+pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
+    let instances = program.top_instances.iter().map(|id| &program.instances[id.index()]);
+    let package = instances
+        .filter(|instance| matches!(instance.ty, Type::Package(..)))
+        .last()?;
+    let diagnostic = Diagnostic::error(codes::NO_MAIN, package.span, WITHOUT_MAIN);
+    let is_misnamed = program.main.is_none();
+    is_misnamed.then(|| diagnostic.hint(format!("name this one `main`, not `{}`", package.name)))
+}
+
+fn no_main(program: &hir::Program) -> Diagnostic {
+    misnamed_main(program).unwrap_or_else(|| {
+        let hint = "end the program with `V1Switch(MyParser(), ...) main;`";
+        Diagnostic::error(codes::NO_MAIN, Span::NONE, WITHOUT_MAIN).hint(hint)
+    })
+}
+
 /// Lowers the program from `main`.
 pub fn lower_main(cx: &mut Context) {
     let hir = cx.hir;
     let Some((package, main)) = main_package(hir) else {
-        let message = "the program has no instance named `main` of a package";
-        let hint = "end the program with `V1Switch(MyParser(), ...) main;`";
-        cx.diagnostics
-            .push(Diagnostic::error(codes::NO_MAIN, Span::NONE, message).hint(hint));
+        cx.diagnostics.push(no_main(hir));
         return;
     };
     let Some(architecture) = of_package(package) else {
@@ -84,7 +101,7 @@ pub fn lower_main(cx: &mut Context) {
         return;
     };
     cx.program.architecture = architecture;
-    elaborate::top_level(cx);
+    elaborate::top_level(cx, main);
     let object = cx.environment.instance(main).map(|id| cx.object(id).clone());
     let Some(Object::Package(args)) = object else { return };
     let span = hir.instances[main.index()].span;

@@ -29,6 +29,8 @@ codes! {
         "The values in an annotation that has a meaning, and in one with square brackets, must be compile-time constants of type int, string or bool: literals, names of constants and of enum members, and operations on these. The message says what the annotation takes.";
     E0213 HIDDEN_PARAMETER: "variable hides a parameter",
         "A variable in a block has the name of a parameter around it, which could not be used any more. Choose another name.";
+    W0204 UNUSED: "declaration that nothing uses",
+        "A table that is never applied does nothing and is not in P4Info, so controllers do not find it; actions in no table, and parsers and controls without instances, are not in it either. A counter, register or another extern object that nothing uses stays in P4Info, with what a controller writes there. `@noWarn(\"unused\")` on the declaration silences the warning.";
     W0203 MISPLACED_ANNOTATION: "annotation at a place where it has no effect",
         "The annotation has a meaning, but not on a declaration of this kind, so it does nothing. The message lists where it belongs.";
     W0202 UNKNOWN_ANNOTATION: "annotation probably misspelt",
@@ -138,9 +140,13 @@ codes! {
     E0609 INVALID_LABEL: "invalid label of a switch",
         "Labels are compile-time constants of the type switched on, each at most once; on action_run they name actions of the table. `default` comes last.";
     E0610 INVALID_PROPERTY: "invalid table property",
-        "The value of this property must be a compile-time value of the right type.";
+        "The value of this property must be a compile-time value of the right type, the properties that others refer to stand first, and a misspelt name is no property.";
     W0601 CONSTANT_KEY: "constant table key",
         "The key has the same value for every packet, so it distinguishes nothing.";
+    W0604 REPEATED_KEY: "two entries with one key",
+        "Two entries match the same packets, so the one that goes first, or has the better priority, hides the other. In a table whose keys are all exact this is an error.";
+    W0603 UNKNOWN_PROPERTY: "table property that no architecture has",
+        "P4 lets architectures define properties of tables beside key, actions, default_action, entries and size. This name belongs to none of v1model, PSA, PNA and p4c's other targets, so the property has no effect; it is probably misspelt.";
     W0602 DOUBTFUL_PRIORITY: "doubtful priority",
         "Two entries have one priority, so that either may win where both match; or an entry goes before the one above it. Entries are easiest to read when the first of them wins.";
 

@@ -33,6 +33,8 @@ codes! {
         "A macro is defined on the command line as NAME (meaning 1) or NAME=VALUE, where NAME is an identifier.";
     E0016 SOURCE_NOT_FOUND: "program file not found",
         "The program's file could not be read.";
+    E0017 MACRO_LIKE_DECLARATION: "macro written like a declaration",
+        "A macro stands for everything behind its name on the line, a `=` or `;` there included: `#define SIZE = 16;` makes `bit<SIZE>` into `bit<= 16;>`. Write `#define SIZE 16`, or declare a constant: `const bit<32> SIZE = 16;`.";
     W0001 WARNING_DIRECTIVE: "#warning directive",
         "The program reached a #warning directive; the message is its author's.";
     W0002 EXTRA_TOKENS: "extra text after a directive",
@@ -81,6 +83,8 @@ codes! {
         "A transition ends its state: no statement can follow it.";
     E0119 OLDER_LANGUAGE: "program of P4_14",
         "P4_14 is the language before P4_16: it has `header_type`, `reads` and `modify_field`. Only P4_16 is compiled. p4c translates most programs: p4test --std p4-14 --pp NEW.p4 OLD.p4.";
+    E0120 MISSPELT_KEYWORD: "keyword probably misspelt",
+        "The word is no keyword and names nothing, but is close to a keyword that could stand here. Keywords are written in small letters: control, parser, table, action, state, apply, transition.";
     E0901 TOO_MANY_TOKENS: "program too large after macro expansion",
         "The preprocessor stopped because its output grew beyond the limit. The usual cause is macros, or files that include themselves, that double at each step.";
     E0902 NESTING_TOO_DEEP: "nesting too deep",

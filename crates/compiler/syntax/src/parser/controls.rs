@@ -1,6 +1,6 @@
 //! Declarations of parsers, controls and packages, and the bodies of controls.
 
-use super::{Parsed, ProgramParser, Reported};
+use super::{Parsed, ProgramParser, Reported, misspelt};
 use crate::ast::{
     Annotation, Block, Control, ControlBody, Declaration, DeclarationKind, Ident, Package, Param, Parser,
 };
@@ -169,6 +169,7 @@ impl ProgramParser<'_> {
                     .hint("move it before `apply`"),
             ));
         }
+        self.mend_keyword(misspelt::IN_CONTROL);
         if self.at(TokenKind::Apply) && matches!(self.peek_at(1), TokenKind::LeftBrace | TokenKind::At) {
             self.bump();
             let block_annotations = self.annotations()?;

@@ -1,6 +1,6 @@
 //! Declarations at top level, and those that may also stand inside parsers, controls and blocks.
 
-use super::{Inside, Parsed, ProgramParser, Reported};
+use super::{Inside, Parsed, ProgramParser, Reported, misspelt};
 use crate::ast::{
     Action, Annotation, Constant, Declaration, DeclarationKind, Direction, Enum, Expr, ExternObject, Function,
     FunctionPrototype, Ident, Instantiation, Param, Program, Type, TypeKind, Typedef, TypedefTarget, Variable,
@@ -41,8 +41,12 @@ impl ProgramParser<'_> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(None);
         }
+        if self.skip_bare_directive() {
+            return Ok(None);
+        }
         let start = self.span();
         let annotations = self.annotations()?;
+        self.mend_keyword(misspelt::TOP_LEVEL);
         let kind = self.top_level_kind(&annotations)?;
         Ok(kind.map(|kind| Declaration {
             annotations,
@@ -142,6 +146,7 @@ impl ProgramParser<'_> {
     /// `const T n = e;`
     pub(super) fn constant(&mut self) -> Parsed<DeclarationKind> {
         self.bump();
+        self.require_type_before_name(TokenKind::Assign, "the constant")?;
         let base = self.type_reference()?;
         let (ty, name) = self.declarator(base, "the name of a constant")?;
         if !self.at(TokenKind::Assign) {
@@ -291,6 +296,12 @@ impl ProgramParser<'_> {
     /// A variable after its type, without the `;`.
     pub(super) fn variable(&mut self, ty: Type) -> Parsed<DeclarationKind> {
         let (ty, name) = self.declarator(ty, "the name of a variable")?;
+        if self.at(TokenKind::LeftBrace)
+            && let Some(hint) = object_of_p4_14(&ty, &name)
+        {
+            let diagnostic = self.unexpected_diagnostic(codes::MISSING_SEMICOLON, "`;` after the variable");
+            return Err(self.report(diagnostic.hint(hint)));
+        }
         if self.at(TokenKind::LeftParen) {
             let diagnostic = self.unexpected_diagnostic(codes::MISSING_SEMICOLON, "`;` after the variable");
             let hint = format!(
@@ -316,6 +327,7 @@ impl ProgramParser<'_> {
         let name = self.text(token);
         let message = format!("{what} `{name}` has no type");
         let hint = format!("write the type before the name, as in `bit<8> {name}`");
+        self.scopes.declare(token.text, false);
         Err(self.report(Diagnostic::error(codes::EXPECTED_TYPE, token.span, message).hint(hint)))
     }
 
@@ -324,9 +336,24 @@ impl ProgramParser<'_> {
     /// Reads `(parameters)` and declares their names in the current scope.
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Param>> {
         let open = self.expect(TokenKind::LeftParen, "before the parameters")?.span;
-        let parameters = self.comma_list(TokenKind::RightParen, "a parameter", Self::parameter)?;
+        let parameters = self.comma_list(TokenKind::RightParen, "a parameter", |parser| {
+            let parameter = parser.parameter()?;
+            parser.read_semicolon_as_comma();
+            Ok(parameter)
+        })?;
         self.expect_close(TokenKind::RightParen, open, "the parameters")?;
         Ok(parameters)
+    }
+
+    /// Reports `;` between two parameters, and lets it be read as a comma.
+    fn read_semicolon_as_comma(&mut self) {
+        let is_between = self.at(TokenKind::Semicolon)
+            && (matches!(self.peek_at(1), TokenKind::In | TokenKind::Out | TokenKind::InOut) || self.begins_type(1));
+        if is_between {
+            let message = "parameters are separated by `,`, not by `;`";
+            self.report(Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), message));
+            self.reread = Some((self.next, TokenKind::Comma));
+        }
     }
 
     fn parameter(&mut self) -> Parsed<Param> {
@@ -397,7 +424,10 @@ impl ProgramParser<'_> {
                 };
                 TypedefTarget::Declaration(Box::new(declaration))
             }
-            None => TypedefTarget::Type(self.type_reference()?),
+            None => {
+                self.require_type_first()?;
+                TypedefTarget::Type(self.type_reference()?)
+            }
         };
         let height = self.height;
         let name = self.declared_name("the name of a type", true)?;
@@ -408,6 +438,18 @@ impl ProgramParser<'_> {
         };
         self.expect_semicolon("the type")?;
         Ok(DeclarationKind::Typedef(Typedef { is_new, ty, name }))
+    }
+
+    /// Reports a new name that stands before its type.
+    fn require_type_first(&mut self) -> Parsed<()> {
+        let name = self.token();
+        if name.kind != TokenKind::Identifier || self.scopes.is_type(name.text) || !self.begins_type(1) {
+            return Ok(());
+        }
+        self.scopes.declare_missing_type(name.text);
+        let message = format!("the new name `{}` stands before its type", self.text(name));
+        let hint = format!("write the name last: `typedef TYPE {};`", self.text(name));
+        Err(self.report(Diagnostic::error(codes::EXPECTED_TYPE, name.span, message).hint(hint)))
     }
 
     /// `enum E { A, B }` or `enum T E { A = 1 }`
@@ -490,4 +532,18 @@ impl ProgramParser<'_> {
             }))
         })
     }
+}
+
+/// How an object that is written as in P4_14, with its properties in braces, is written in P4_16.
+fn object_of_p4_14(ty: &Type, name: &Ident) -> Option<String> {
+    let TypeKind::Named { name: of_type, .. } = &ty.kind else {
+        return None;
+    };
+    let instance = match of_type.ident.name.as_str() {
+        "register" => "register<bit<32>>(SIZE)",
+        "counter" => "counter(SIZE, CounterType.packets)",
+        "meter" => "meter(SIZE, MeterType.packets)",
+        _ => return None,
+    };
+    Some(format!("in P4_16 it is an instance: `{instance} {};`", name.name))
 }

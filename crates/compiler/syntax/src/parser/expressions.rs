@@ -285,6 +285,12 @@ impl ProgramParser<'_> {
 
     fn primary(&mut self) -> Parsed<Expr> {
         let token = self.token();
+        if self.reported_address() {
+            return Ok(Expr {
+                kind: ExprKind::Error,
+                span: self.since(token.span),
+            });
+        }
         let kind = match token.kind {
             TokenKind::Integer => self.integer()?,
             TokenKind::StringLiteral => ExprKind::String(unescape(self.text(self.token()))),

@@ -32,11 +32,24 @@ impl ProgramParser<'_> {
         self.require_type_before_name(TokenKind::Semicolon, "the field")?;
         let ty = self.type_reference()?;
         let height = self.height;
-        let name = self.name("the name of a field")?;
+        let name = self.field_name()?;
         self.height = height;
         let ty = self.array_suffixes(ty)?;
         self.expect_semicolon("the field")?;
         Ok(Field { annotations, ty, name })
+    }
+
+    /// The name of a field. A keyword is reported and taken for the name, so that the other fields are read.
+    fn field_name(&mut self) -> Parsed<Ident> {
+        let token = self.token();
+        let is_name = self.is_name_at(0);
+        match self.name("the name of a field") {
+            Err(_) if !is_name && token.kind.is_keyword() && self.peek_at(1) == TokenKind::Semicolon => {
+                self.bump();
+                Ok(self.ident_of(token))
+            }
+            read => read,
+        }
     }
 
     /// `{ A, B, C }`

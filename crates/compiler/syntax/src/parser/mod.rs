@@ -16,6 +16,7 @@
 //! deep trees without recursion, so the height of each expression and type is kept, too. Thus trees never
 //! get deeper than [`NESTING_LIMIT`], and whoever walks one by recursion needs no care.
 
+mod addresses;
 mod annotations;
 mod controls;
 mod declarations;
@@ -23,6 +24,7 @@ mod expressions;
 mod keysets;
 mod lookahead;
 mod members;
+mod misspelt;
 mod scope;
 mod statements;
 mod states;
@@ -36,7 +38,7 @@ use crate::ast::{Ident, Program};
 use crate::codes::Code;
 use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
-use crate::preprocess::{self, Preprocessed};
+use crate::preprocess::{self, Preprocessed, Slip};
 use crate::source::Span;
 use crate::token::{Symbol, Token, TokenKind};
 use scope::Scopes;
@@ -64,6 +66,7 @@ pub fn parse(input: &Preprocessed, diagnostics: &mut Diagnostics) -> Program {
         lost: HashSet::new(),
         inside: Inside::Other,
         commas: false,
+        reread: None,
     };
     let mut program = parser.program();
     let names = parser.lost.iter().map(|name| input.interner.text(*name).to_string());
@@ -90,6 +93,8 @@ struct ProgramParser<'a> {
     inside: Inside,
     /// Whether the elements of the present list are separated by commas, which was reported.
     commas: bool,
+    /// The place of a misspelt keyword, and the one that it is read as.
+    reread: Option<(usize, TokenKind)>,
 }
 
 /// A body that declarations of tables, actions or states cannot be part of: they show that its brace is missing.
@@ -97,6 +102,7 @@ struct ProgramParser<'a> {
 enum Inside {
     Action,
     State,
+    Table,
     Other,
 }
 
@@ -105,10 +111,12 @@ impl ProgramParser<'_> {
 
     fn token_at(&self, distance: usize) -> Token {
         let tokens = &self.input.tokens;
-        tokens
-            .get(self.next + distance)
-            .copied()
-            .unwrap_or_else(|| tokens[tokens.len() - 1])
+        let place = self.next + distance;
+        let token = tokens.get(place).copied().unwrap_or_else(|| tokens[tokens.len() - 1]);
+        match self.reread {
+            Some((reread, kind)) if reread == place => Token { kind, ..token },
+            _ => token,
+        }
     }
 
     fn token(&self) -> Token {
@@ -175,8 +183,13 @@ impl ProgramParser<'_> {
         }
     }
 
-    /// Reports, unless the preprocessor has said already why there is nothing to be read here.
+    /// Reports, unless the preprocessor has said already why there is nothing to be read here. Where a macro that is
+    /// written like a declaration was expanded, that is the message.
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        if let Some(macro_diagnostic) = self.slip_in_macro() {
+            self.diagnostics.push(macro_diagnostic);
+            return Reported;
+        }
         let before = self.next.checked_sub(1).map(|index| self.input.tokens[index].kind);
         let unreadable = self.at(TokenKind::Unknown) || before == Some(TokenKind::Unknown);
         let said = unreadable && self.diagnostics.has_errors() || self.is_reported_at(diagnostic.primary.span);
@@ -184,6 +197,31 @@ impl ProgramParser<'_> {
             self.diagnostics.push(diagnostic);
         }
         Reported
+    }
+
+    /// The message about a macro whose `=` or `;` stands here or has just been read.
+    fn slip_in_macro(&self) -> Option<Diagnostic> {
+        let before = self.next.checked_sub(1).map(|index| self.input.tokens[index]);
+        let mut origins = [Some(self.token()), before]
+            .into_iter()
+            .flatten()
+            .filter_map(|token| token.origin);
+        let (used, slip) = origins.find_map(|origin| {
+            let used = self.input.macro_uses.get(origin.0 as usize)?;
+            Some((used, used.slip?))
+        })?;
+        let name = self.input.interner.text(used.name);
+        let message = match slip {
+            Slip::Assignment => format!("the `=` belongs to what the macro `{name}` stands for"),
+            Slip::Semicolon => format!("the `;` belongs to what the macro `{name}` stands for"),
+        };
+        let diagnostic = Diagnostic::error(codes::MACRO_LIKE_DECLARATION, used.definition, message);
+        let diagnostic = diagnostic.secondary(self.span(), "here it does not fit");
+        Some(
+            diagnostic
+                .cause(format!("macro {name}"))
+                .hint(format!("write `#define {name} VALUE`, without `=` and `;`")),
+        )
     }
 
     /// Whether the last error is about the same place.
@@ -358,6 +396,7 @@ impl ProgramParser<'_> {
         if token.kind.is_keyword() && token.kind != TokenKind::Underscore {
             let message = format!("the keyword `{}` cannot be {what}", self.text(token));
             let diagnostic = Diagnostic::error(codes::RESERVED_WORD, token.span, message);
+            let diagnostic = diagnostic.cause(format!("the keyword `{}` is a name", self.text(token)));
             return Err(self.report(self.with_macro_note(diagnostic, token)));
         }
         let mut diagnostic = self.unexpected_diagnostic(codes::EXPECTED_NAME, what);

@@ -1,6 +1,6 @@
 //! Statements and blocks.
 
-use super::{Parsed, ProgramParser, Reported};
+use super::{Parsed, ProgramParser, Reported, misspelt};
 use crate::ast::{
     Annotation, BinaryOp, Block, Branch, Declaration, DeclarationKind, Expr, ExprKind, Statement, StatementKind,
     SwitchCase,
@@ -36,6 +36,7 @@ impl ProgramParser<'_> {
     }
 
     fn statement_kind(&mut self, annotations: Vec<Annotation>) -> Parsed<StatementKind> {
+        self.mend_keyword(misspelt::STATEMENTS);
         match self.peek() {
             TokenKind::LeftBrace => return self.block(annotations).map(StatementKind::Block),
             TokenKind::For => return self.for_statement(annotations),
@@ -133,7 +134,7 @@ impl ProgramParser<'_> {
     fn if_statement(&mut self) -> Parsed<StatementKind> {
         let mut branches = vec![self.guarded()?];
         let mut otherwise = None;
-        while self.eat(TokenKind::Else) {
+        while self.at_else() {
             if !self.at(TokenKind::If) {
                 otherwise = Some(Box::new(self.branch()?));
                 break;
@@ -141,6 +142,23 @@ impl ProgramParser<'_> {
             branches.push(self.guarded()?);
         }
         Ok(StatementKind::If { branches, otherwise })
+    }
+
+    /// Reads `else`, or a word of other languages for `else if`, which is reported: it leaves `if` to be read.
+    fn at_else(&mut self) -> bool {
+        if self.eat(TokenKind::Else) {
+            return true;
+        }
+        let word = self.token();
+        let is_other = word.kind == TokenKind::Identifier
+            && self.peek_at(1) == TokenKind::LeftParen
+            && matches!(self.text(word), "elif" | "elsif" | "elseif");
+        if is_other {
+            let message = format!("`{}` is not a keyword", self.text(word));
+            self.report(Diagnostic::error(codes::MISSPELT_KEYWORD, word.span, message).hint("write `else if`"));
+            self.reread = Some((self.next, TokenKind::If));
+        }
+        is_other
     }
 
     /// Reads `if (condition) statement`, without `else`.

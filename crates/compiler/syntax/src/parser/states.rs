@@ -1,6 +1,6 @@
 //! The bodies of parsers: local declarations, value sets, states, transitions.
 
-use super::{Inside, Parsed, ProgramParser, Reported};
+use super::{Inside, Parsed, ProgramParser, Reported, misspelt};
 use crate::ast::{
     Declaration, DeclarationKind, ParserBody, ParserState, Select, SelectCase, Statement, StatementKind, Transition,
     ValueSet,
@@ -48,6 +48,7 @@ impl ProgramParser<'_> {
     fn parser_element(&mut self, after_states: bool) -> Parsed<ParserElement> {
         let start = self.span();
         let annotations = self.annotations()?;
+        self.mend_keyword(misspelt::IN_PARSER);
         if self.at(TokenKind::State) && self.is_name_at(1) {
             return self.state(start, annotations).map(ParserElement::State);
         }
@@ -116,6 +117,7 @@ impl ProgramParser<'_> {
         let mut transition = None;
         while !self.at_end_of_list() {
             let before = self.next;
+            self.mend_keyword(misspelt::TRANSITION);
             let read = match self.peek() {
                 TokenKind::Transition => self.transition().map(|read| {
                     transition.get_or_insert(read);

@@ -1,19 +1,25 @@
 //! Tables: keys, actions, entries and other properties (P4_16 specification, "Tables").
 
-use super::{Parsed, ProgramParser};
+use super::{Inside, Parsed, ProgramParser};
 use crate::ast::{
-    ActionRef, Annotation, DeclarationKind, Entry, Expr, KeyElement, Name, Table, TableProperty, TablePropertyValue,
+    ActionRef, Annotation, DeclarationKind, Entry, Expr, Ident, KeyElement, Name, Table, TableProperty,
+    TablePropertyValue,
 };
 use crate::codes::source as codes;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, closest_name};
 use crate::token::TokenKind;
+
+/// Match kinds of core.p4 and v1model.p4: what stands behind the `:` of a key.
+const MATCH_KINDS: [&str; 6] = ["exact", "lpm", "ternary", "range", "optional", "selector"];
 
 impl ProgramParser<'_> {
     /// `table t { properties }`
     pub(super) fn table(&mut self) -> Parsed<DeclarationKind> {
         self.bump();
         let name = self.name("the name of a table")?;
-        let properties = self.braced("the properties of the table", Self::table_property)?;
+        let properties = self.within(Inside::Table, |parser| {
+            parser.braced("the properties of the table", Self::table_property)
+        })?;
         Ok(DeclarationKind::Table(Table { name, properties }))
     }
 
@@ -30,6 +36,12 @@ impl ProgramParser<'_> {
                 message,
             ));
         }
+        if self.at(TokenKind::Action) && self.peek_at(1) == TokenKind::Assign {
+            let name = self.ident_of(self.token());
+            self.report_list_name(&name, TokenKind::Actions);
+            self.reread = Some((self.next, TokenKind::Actions));
+        }
+        let kind = self.peek();
         if !self.is_name_at(0) {
             let diagnostic = self.unexpected_diagnostic(codes::INVALID_TABLE_PROPERTY, "a property of the table");
             let options = [
@@ -42,8 +54,19 @@ impl ProgramParser<'_> {
             ];
             return Err(self.report(diagnostic.options(options)));
         }
-        let name = self.name("the name of a property")?;
-        self.expect(TokenKind::Assign, "after the name of the property")?;
+        let mut name = self.name("the name of a property")?;
+        let kind = match self.list_meant(kind, &name) {
+            Some(meant) => {
+                self.report_list_name(&name, meant);
+                name.name = meant.text().to_string();
+                self.eat(TokenKind::Assign);
+                meant
+            }
+            None => {
+                self.expect(TokenKind::Assign, "after the name of the property")?;
+                kind
+            }
+        };
         let value = match kind {
             TokenKind::Key => TablePropertyValue::Key(self.braced("the keys", Self::key_element)?),
             TokenKind::Actions => TablePropertyValue::Actions(self.braced("the actions", Self::listed_action)?),
@@ -61,6 +84,41 @@ impl ProgramParser<'_> {
             value,
             span: self.since(start),
         })
+    }
+
+    /// For a property of another name whose value is a list of keys, actions or entries: which of them is meant.
+    fn list_meant(&self, kind: TokenKind, name: &Ident) -> Option<TokenKind> {
+        use TokenKind::{Actions, Assign, Colon, Entries, Key, LeftBrace, Semicolon};
+        if matches!(kind, Key | Actions | Entries) {
+            return None;
+        }
+        let open = usize::from(self.at(Assign));
+        if self.peek_at(open) != LeftBrace {
+            return None;
+        }
+        let end = self.after_group(open)?;
+        let inside = &self.input.tokens[self.next + open + 1..self.next + end - 1];
+        inside.iter().find(|token| token.kind == Semicolon)?;
+        let colon = inside.iter().position(|token| token.kind == Colon);
+        let Some(behind) = colon.and_then(|colon| inside.get(colon + 1)) else {
+            return Some(Actions);
+        };
+        let close = closest_name(&name.name, [Key.text(), Entries.text()]);
+        match close {
+            Some("key") => Some(Key),
+            _ if MATCH_KINDS.contains(&self.text(*behind)) => Some(Key),
+            _ => Some(Entries),
+        }
+    }
+
+    fn report_list_name(&mut self, name: &Ident, meant: TokenKind) {
+        let message = format!("a table has no property `{}`", name.name);
+        let diagnostic = Diagnostic::error(codes::INVALID_TABLE_PROPERTY, name.span, message);
+        let meant = meant.text();
+        self.report(match name.name.as_str() {
+            "reads" => diagnostic.hint(format!("`reads` belongs to P4_14: write `{meant} = {{ ... }}`")),
+            _ => diagnostic.hint(format!("did you mean `{meant}`?")),
+        });
     }
 
     /// `expression : match_kind annotations ;`

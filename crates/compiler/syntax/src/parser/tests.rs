@@ -236,7 +236,7 @@ fn mistakes_are_reported_where_they_are() {
     assert_eq!(messages("const bit table = 1;"), [("E0111", 1)]);
     assert_eq!(messages("}"), [("E0103", 1)]);
     assert_eq!(messages("const bit x = 8wq;"), [("E0004", 1)]);
-    assert_eq!(messages("contrl c() {}"), [("E0106", 1)]);
+    assert_eq!(messages("contrl c() { apply {} }"), [("E0120", 1)]);
 }
 
 #[test]

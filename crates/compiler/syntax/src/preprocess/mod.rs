@@ -49,6 +49,32 @@ pub struct MacroUseInfo {
     pub name: Symbol,
     /// Where the macro is defined.
     pub definition: Span,
+    /// What of its body is probably left over from a declaration.
+    pub slip: Option<Slip>,
+}
+
+/// Punctuation of a declaration in a `#define`, which C programmers write by mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// `#define N = 5`, perhaps with `;` behind it.
+    Assignment,
+    /// `#define N 5;`
+    Semicolon,
+}
+
+impl Slip {
+    /// What is wrong with the body of an object-like macro.
+    fn of(definition: &Macro) -> Option<Slip> {
+        let [first, .., last] = &definition.body[..] else {
+            return None;
+        };
+        match (first.kind, last.kind) {
+            _ if definition.parameters.is_some() => None,
+            (TokenKind::Assign, _) => Some(Slip::Assignment),
+            (_, TokenKind::Semicolon) if definition.body.len() == 2 => Some(Slip::Semicolon),
+            _ => None,
+        }
+    }
 }
 
 /// Says in a message about a token which macro it came from.
@@ -496,8 +522,12 @@ impl<'a> Preprocessor<'a> {
     }
 
     /// The name, definition and use of the macro a token came from are known by this number.
-    fn add_macro_use(&mut self, name: Symbol, definition: Span) -> MacroUse {
-        self.macro_uses.push(MacroUseInfo { name, definition });
+    fn add_macro_use(&mut self, used: &Macro) -> MacroUse {
+        self.macro_uses.push(MacroUseInfo {
+            name: used.name,
+            definition: used.definition,
+            slip: Slip::of(used),
+        });
         MacroUse(self.macro_uses.len() as u32 - 1)
     }
 }
@@ -538,7 +568,8 @@ fn is_unreadable(kind: TokenKind) -> bool {
 /// The ASCII character that a typographic one usually stands for.
 fn ascii_lookalike(text: &str) -> Option<&'static str> {
     match text {
-        "\u{201c}" | "\u{201d}" | "\u{2018}" | "\u{2019}" | "'" => Some("\""),
+        "\u{201c}" | "\u{201d}" | "'" => Some("\""),
+        "\u{2018}" | "\u{2019}" => Some("'"),
         "\u{2013}" | "\u{2014}" | "\u{2212}" => Some("-"),
         "\u{ff1b}" | "\u{37e}" => Some(";"),
         "\u{2026}" => Some("..."),

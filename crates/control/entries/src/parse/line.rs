@@ -2,6 +2,7 @@
 
 use super::ParseError;
 use crate::Literal;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Longest stretch of the user's text that a message repeats, in characters.
 const MAX_QUOTED: usize = 40;
@@ -139,6 +140,9 @@ impl<'a> Line<'a> {
 
     /// A number, perhaps with wildcards.
     pub fn literal(&mut self, what: &str) -> Result<Literal, ParseError> {
+        if let Some(number) = self.address() {
+            return Err(self.error(format!("STF has no addresses, only numbers: write {number}")));
+        }
         if !self.peek().is_some_and(|c| c.is_ascii_digit()) {
             return Err(self.expected(what));
         }
@@ -147,6 +151,22 @@ impl<'a> Line<'a> {
         let literal = Literal::parse(text).map_err(|message| self.error_at(column, message))?;
         self.skip_blanks();
         Ok(literal)
+    }
+
+    /// The IPv4, IPv6 or MAC address that comes next, as a number.
+    fn address(&self) -> Option<String> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_hexdigit() && c != '.' && c != ':');
+        let text = &rest[..end.unwrap_or(rest.len())];
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Some(format!("{:#010x}", address.to_bits()));
+        }
+        if let Ok(address) = text.parse::<Ipv6Addr>() {
+            return Some(format!("{:#034x}", address.to_bits()));
+        }
+        let octets: Vec<&str> = text.split(':').collect();
+        let is_mac = octets.len() == 6 && octets.iter().all(|octet| octet.len() == 2);
+        is_mac.then(|| format!("0x{}", octets.concat()))
     }
 
     /// Takes characters as long as they belong; blanks after them stay.

@@ -2,7 +2,7 @@
 
 use super::{Command, Form, Limit, Place};
 use crate::arguments::Arguments;
-use crate::catalog::{Catalog, select};
+use crate::catalog::{Catalog, select_of};
 use crate::mistake::Mistake;
 use crate::value::Field;
 use forebay_protocol::p4::v1::{PacketMetadata, PacketOut};
@@ -40,7 +40,7 @@ fn out(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
         let Some((name, text)) = word.split_once('=') else {
             return Err(Mistake::new(format!("`{word}` is no FIELD=VALUE")));
         };
-        let index = select("field of `packet_out`", name, &names, names.iter().copied())?;
+        let index = select_of("`packet_out`", "field", name, &names, names.iter().copied())?;
         values[index] = Some(fields[index].read(text)?);
     }
     let metadata = fields.iter().zip(values).map(|(field, value)| metadata(field, value));

@@ -32,7 +32,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "table add forwarding dst=1 do drop",
-        "there is no key field of table `forwarding` `dst`",
+        "table `forwarding` has no key field `dst`",
     ),
     (
         "table add forwarding dst_addr=1",
@@ -64,7 +64,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "table add forwarding dst_addr=1 do forward prot=1",
-        "did you mean `port`?",
+        "`forward` has no parameter `prot`\n  = help: did you mean `port`?",
     ),
     (
         "table add forwarding dst_addr=1 do forward 1 2",
@@ -90,6 +90,10 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "table add routing dst_addr=10.0.0.1/8 do drop",
         "did you mean `10.0.0.0/8`?",
+    ),
+    (
+        "table add forwarding dst_adr=1 do drop",
+        "table `forwarding` has no key field `dst_adr`\n  = help: did you mean `dst_addr`?",
     ),
     (
         "table add routing dst_addr=10.0.0.x do drop",

@@ -1,0 +1,4 @@
+control C(inout bit<16> x) {
+    action a() { }
+    apply { a(x); }
+}

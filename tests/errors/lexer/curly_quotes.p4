@@ -1,0 +1,2 @@
+const string s = “text”;
+control C(inout bit<8> x) { apply { x’ = 1; } }

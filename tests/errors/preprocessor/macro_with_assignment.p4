@@ -1,0 +1,4 @@
+#define TYPE_IPV4 = 0x0800;
+control C(inout bit<16> x) {
+    apply { if (x == TYPE_IPV4) { x = 1; } }
+}

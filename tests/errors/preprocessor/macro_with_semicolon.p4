@@ -1,0 +1,2 @@
+#define SIZE 16;
+control C(inout bit<SIZE> x) { apply { x = 1; } }
