@@ -27,6 +27,8 @@ PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
 REASONS = {12: "denied", 13: "rejected"}
 SELF = "to_self"
 TOP = 10_000
+# Tables whose entries come from packets.
+LEARNT = ("connections_ipv4", "connections_ipv6", "fragments")
 
 
 def network(text):
@@ -160,7 +162,7 @@ class Firewall:
         self.path = path
         self.log = log
         self.settings = None
-        self.written = {}
+        self.entries = control.Entries(switch)
 
     def note(self, event, **fields):
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -168,21 +170,10 @@ class Firewall:
 
     async def load(self):
         settings = Settings(self.path.read_text())
-        wanted = {(one.table_id, repr(one.match), one.priority): one for one in settings.entries()}
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
         await self.switch.modify([*self.meters(settings)])
+        self.settings = settings
         # What is closed is closed first.
-        await self.switch.delete(gone)
-        await self.switch.modify(changed)
-        await self.switch.insert(new)
-        self.settings, self.written = settings, wanted
-        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        print(await self.entries.apply(settings.entries(), removes_first=True), flush=True)
 
     @staticmethod
     def meters(settings):
@@ -195,9 +186,7 @@ class Firewall:
             yield fy.P4MeterEntry(name, index=index, config=config)
 
     async def listen(self):
-        await self.switch.insert(
-            [fy.P4DigestEntry("refused_t", max_list_size=128, max_timeout_ns=50_000_000, ack_timeout_ns=1_000_000_000)]
-        )
+        await control.listen_to_digests(self.switch, "refused_t")
         async for batch in self.switch.read_digests("refused_t"):
             for one in batch:
                 version = 6 if one["is_ipv6"] else 4
@@ -269,8 +258,9 @@ async def main():
                 event.clear()
                 await action()
 
-        listener = asyncio.create_task(firewall.listen())
+        await firewall.entries.take_over(learnt=LEARNT)
         await firewall.load()
+        listener = asyncio.create_task(firewall.listen())
         await asyncio.gather(whenever(again, firewall.load), whenever(show, firewall.show), listener)
 
 

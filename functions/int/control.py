@@ -93,7 +93,7 @@ def collector_entries(one):
     ]
 
 
-def entries(node):
+def node_entries(node):
     """The entries of a node's file, but for its default action."""
     port = "standard_metadata.ingress_port"
     out = "standard_metadata.egress_port"
@@ -112,25 +112,33 @@ def entries(node):
         yield watch_entry(one)
 
 
-def default_entry(node):
-    # Times count from the start of the switch; the program adds this to make them times of day, within the time of the call.
+def default_entry(node, before):
+    """What the node is. A time base that an earlier call has written stays: times would jump.
+
+    Times count from the start of the switch; with the base they are times of day, as exact as the first call comes soon after the start.
+    """
     action = fy.Action(
         "set_node",
         node_id=node["id"],
-        time_base=time.time_ns() if node.get("time_of_day", False) else 0,
+        time_base=(before or time.time_ns()) if node.get("time_of_day", False) else 0,
         collector=node.get("report_collector", 0),
         congestion_depth=node.get("congestion_depth", 0xFFFFFF),
     )
     return fy.P4TableEntry("node", action=action, is_default_action=True)
 
 
-async def load(switch, path):
+async def present_time_base(switch):
+    async for one in switch.read(fy.P4TableEntry("node", is_default_action=True)):
+        return (one.action.args if one.action else {}).get("time_base", 0)
+    return 0
+
+
+async def load(switch, entries, path):
     node = tomllib.loads(path.read_text())
-    new = list(entries(node))
-    await switch.delete_all()
-    await switch.modify([default_entry(node)])
-    await switch.insert(new)
-    print(f"node {node['id']}: {len(new)} entries", flush=True)
+    wanted = list(node_entries(node))
+    await switch.modify([default_entry(node, await present_time_base(switch))])
+    written = await entries.apply(wanted)
+    print(f"node {node['id']}: {len(wanted)} entries: {written}", flush=True)
 
 
 async def main():
@@ -140,8 +148,10 @@ async def main():
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "int.p4", arguments.grpc) as switch:
+        entries = control.Entries(switch)
+        await entries.take_over()
         while True:
-            await load(switch, arguments.file)
+            await load(switch, entries, arguments.file)
             await again.wait()
             again.clear()
 

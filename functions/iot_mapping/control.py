@@ -70,8 +70,9 @@ async def main():
     )
     arguments = parser.parse_args()
     async with control.controlled(HERE / "iot_mapping.p4", arguments.grpc, *arguments.defines) as switch:
-        await switch.insert(list(entries(arguments)))
-        print("ready", flush=True)
+        written = control.Entries(switch)
+        await written.take_over()
+        print(f"ready: {await written.apply(entries(arguments))}", flush=True)
         while True:
             await asyncio.sleep(arguments.report)
             print(json.dumps(await read_outcomes(switch)), flush=True)

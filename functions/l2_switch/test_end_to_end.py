@@ -12,7 +12,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, statistics, stop, wait_until
+from bed import check, main, start_again, statistics, stop, wait_until
 
 AGE = 5
 VLAN = {"a1": 10, "a2": 10, "a3": 20, "b1": 10, "b2": 20}
@@ -98,6 +98,7 @@ def test(bed):
     moved = f"{mac('a2').replace(':', '')} is on port {TRUNK} in VLAN 10"
     check(moved in controller.output.read_text(), "its move is learnt")
 
+    controller = start_again(bridges["a"], controller, hosts["a3"], ADDRESS["b2"])
     time.sleep(1)
     forgotten = f"{mac('a3').replace(':', '')} in VLAN 20 is forgotten"
     wait_until(lambda: forgotten in controller.output.read_text(), f"an address is forgotten after {AGE} s", AGE + 10)

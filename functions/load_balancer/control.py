@@ -10,6 +10,7 @@ example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 
 import asyncio
 import ipaddress
+import itertools
 import pathlib
 import signal
 import sys
@@ -24,8 +25,6 @@ import maglev
 
 PROTOCOLS = {"tcp": 6, "udp": 17}
 FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
-# Entries of one write.
-BATCH = 4096
 
 
 def entry(table, match, action, *, idle=0, **parameters):
@@ -122,6 +121,12 @@ def way_entries(settings):
         yield entry("own_ipv4", {"hdr.ipv4.dst_addr": address}, "NoAction")
 
 
+def pinned_key(one):
+    """The connection of a digest or of a match that was read; the latter has the short names of its fields."""
+    values = [one[name] for name in ("client", "address", "protocol", "client_port", "service_port")]
+    return tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
+
+
 class LoadBalancer:
     def __init__(self, switch, path, slots, pin_idle):
         self.switch = switch
@@ -129,7 +134,8 @@ class LoadBalancer:
         self.slots = slots
         self.pin_idle = pin_idle
         self.settings = {}
-        self.written = {}
+        self.entries = control.Entries(switch)
+        self.pinned = set()
         self.dead = set()
         self.results = {}
 
@@ -147,49 +153,40 @@ class LoadBalancer:
 
     async def apply(self):
         """Makes the switch do what file and health checks say. What is not different is not touched."""
-        alive = [
-            fy.P4RegisterEntry("alive", index=one["number"], data=0 if one["number"] in self.dead else 1)
-            for one in self.settings["backend"]
-        ]
-        wanted = {}
-        for one in (
-            *way_entries(self.settings),
-            *backend_entries(self.settings),
-            *self.maglev_entries(),
-            *service_entries(self.settings),
-        ):
-            wanted[one.table_id, repr(one.match)] = one
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
-        await self.switch.modify(alive)
-        for write, entries in ((self.switch.insert, new), (self.switch.modify, changed), (self.switch.delete, gone)):
-            for at in range(0, len(entries), BATCH):
-                await write(entries[at : at + BATCH])
-        self.written = wanted
-        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        numbers = {one["number"] for one in self.settings["backend"]}
+        # A back end that is not in the file any more is dead: its connections move.
+        gone = {one.match["backend"] for one in self.entries.present("backends")} - numbers
+        alive = {number: int(number not in self.dead) for number in numbers} | dict.fromkeys(gone, 0)
+        await self.switch.modify(
+            [fy.P4RegisterEntry("alive", index=number, data=is_alive) for number, is_alive in sorted(alive.items())]
+        )
+        parts = (way_entries(self.settings), backend_entries(self.settings), self.maglev_entries())
+        print(await self.entries.apply([*itertools.chain(*parts), *service_entries(self.settings)]), flush=True)
+
+    async def take_over(self):
+        """Makes what an earlier run has written the entries of this one: dead back ends and pinned connections, too."""
+        await self.entries.take_over(learnt=("pinned",))
+        for backend in self.entries.present("backends"):
+            number = backend.match["backend"]
+            async for one in self.switch.read(fy.P4RegisterEntry("alive", index=number)):
+                if one.data == 0:
+                    self.dead.add(number)
+        async for one in self.switch.read(fy.P4TableEntry("pinned")):
+            self.pinned.add(pinned_key(one.match))
 
     async def pin(self):
         """Connections without a place in the registers get an entry each."""
-        await self.switch.insert(
-            [fy.P4DigestEntry("overflow_t", max_list_size=128, max_timeout_ns=10_000_000, ack_timeout_ns=1_000_000_000)]
-        )
-        pinned = set()
+        await control.listen_to_digests(self.switch, "overflow_t", max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("overflow_t"):
             entries = []
             for one in digest:
-                key = tuple(one[name] for name in ("client", "address", "protocol", "client_port", "service_port"))
-                if key not in pinned:
-                    pinned.add(key)
+                key = pinned_key(one)
+                if key not in self.pinned:
+                    self.pinned.add(key)
                     entries.append(self.pinned_entry(one))
             if entries:
                 await self.switch.insert(entries)
             await self.switch.write([digest.ack()])
-            self.pinned = pinned
 
     def pinned_entry(self, one):
         match = {name: one[name] for name in ("client", "address")}
@@ -200,12 +197,7 @@ class LoadBalancer:
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
                 await self.switch.delete([one])
-                # A match that is read has the short names of its fields.
-                names = ("client", "address", "protocol", "client_port", "service_port")
-                values = [one.match[name] for name in names]
-                self.pinned.discard(
-                    tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
-                )
+                self.pinned.discard(pinned_key(one.match))
 
     async def check(self, seconds):
         """Health checks of all back ends, side by side."""
@@ -261,6 +253,7 @@ async def main():
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "load_balancer.p4", arguments.grpc, f"SLOTS={arguments.slots}") as switch:
         balancer = LoadBalancer(switch, arguments.file, arguments.slots, arguments.pin_idle)
+        await balancer.take_over()
         await balancer.load()
 
         async def reload():

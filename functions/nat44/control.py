@@ -31,6 +31,8 @@ FILTERING = {"any": 0, "address": 1, "address-and-port": 2}
 OUTSIDE, OUTSIDE_UNTRANSLATED, INSIDE = 1, 2, 3
 REFUSALS = {11: "no pool", 12: "no free block", 13: "no free port"}
 DIGESTS = ("block_t", "mapping_t", "refusal_t")
+# Tables whose entries come from packets alone; static mappings are among those of inbound and outbound.
+LEARNT = ("subscribers", "blocks", "filters", "fragments")
 
 
 def entry(table, match, action, **parameters):
@@ -129,12 +131,17 @@ def static_entries(settings):
         )
 
 
+def is_ours(one):
+    """Whether an entry comes from a file, not from a packet."""
+    return one.table_id not in ("inbound", "outbound") or control.short(one.action.name) in ("deliver_static", "translate_static")
+
+
 class Nat:
     def __init__(self, switch, path, log):
         self.switch = switch
         self.path = path
         self.log = log
-        self.written = {}
+        self.entries = control.Entries(switch)
         self.secret = secrets.randbits(32)
         # Subscriber -> external address and first port.
         self.blocks = {}
@@ -146,17 +153,8 @@ class Nat:
     async def load(self):
         """Makes the switch do what the file says. What packets have learnt stays."""
         settings = tomllib.loads(self.path.read_text())
-        wanted = {}
-        for make in (interface_entries, pool_entries, route_entries, static_entries):
-            for one in make(settings):
-                wanted[one.table_id, repr(one.match)] = one
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
+        before = await self.default_action()
+        self.secret = before.get("secret", self.secret)
         behaviour = fy.Action(
             "set_behaviour",
             filtering=FILTERING[settings.get("filtering", "any")],
@@ -168,16 +166,28 @@ class Nat:
             "error_rate", index=0, config=fy.P4MeterConfig(cir=rate, cburst=rate, pir=rate, pburst=rate)
         )
         await self.switch.modify([fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True), meter])
-        await self.switch.insert(new)
-        await self.switch.modify(changed)
-        await self.switch.delete(gone)
-        self.written = wanted
-        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        makers = (interface_entries, pool_entries, route_entries, static_entries)
+        written = await self.entries.apply(one for make in makers for one in make(settings))
+        others = sum(before.get(name) != value for name, value in behaviour.args.items() if name != "secret")
+        print(f"{written}; {others} settings changed", flush=True)
+
+    async def default_action(self):
+        """What the switch does by its settings, as an earlier run or the file before has set them."""
+        async for one in self.switch.read(fy.P4TableEntry("behaviour", is_default_action=True)):
+            if one.action and one.action.args:
+                return one.action.args
+        return {}
+
+    async def take_over(self):
+        """Makes what an earlier run has written the entries of this one, and remembers blocks that subscribers have."""
+        await self.entries.take_over(learnt=LEARNT, is_ours=is_ours)
+        ports = 1 << block_bits(tomllib.loads(self.path.read_text()))
+        async for one in self.switch.read(fy.P4TableEntry("subscribers")):
+            args = one.action.args
+            self.blocks[dotted(one.match["inside"])] = dotted(args["addr"]), args["base"], ports
 
     async def listen(self, digest):
-        await self.switch.insert(
-            [fy.P4DigestEntry(digest, max_list_size=128, max_timeout_ns=50_000_000, ack_timeout_ns=1_000_000_000)]
-        )
+        await control.listen_to_digests(self.switch, digest)
         async for batch in self.switch.read_digests(digest):
             for one in batch:
                 self.digest(digest, one)
@@ -243,6 +253,7 @@ async def main():
                 await action()
 
         listeners = [asyncio.create_task(nat.listen(digest)) for digest in DIGESTS]
+        await nat.take_over()
         await nat.load()
         await asyncio.gather(whenever(again, nat.load), whenever(show, nat.sessions), nat.releases(), *listeners)
 

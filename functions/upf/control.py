@@ -154,8 +154,7 @@ class Upf:
         self.switch = switch
         self.path = path
         self.settings = {}
-        # Entries by table and match, as they were written.
-        self.written = {}
+        self.entries = control.Entries(switch)
         self.buffers = collections.defaultdict(lambda: collections.deque(maxlen=BUFFERED_MAX))
         self.sequence = 0
         self.unanswered = collections.Counter()
@@ -167,24 +166,11 @@ class Upf:
         """Makes the switch do what the file says. What is not different is not touched."""
         before = self.sessions()
         self.settings = tomllib.loads(self.path.read_text())
-        wanted = {(one.table_id, repr(one.match)): one for one in table_entries(self.settings)}
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
-        await self.switch.insert(new)
-        await self.switch.modify([*changed, *meter_entries(self.settings)])
-        await self.switch.delete(list(reversed(gone)))
-        self.written = wanted
+        written = await self.entries.apply(table_entries(self.settings))
+        await self.switch.modify([*meter_entries(self.settings)])
         for number, session in self.sessions().items():
             await self.moved(before.get(number), session)
-        print(
-            f"{len(self.sessions())} sessions: {len(new)} new entries, {len(changed)} changed, {len(gone)} removed",
-            flush=True,
-        )
+        print(f"{len(self.sessions())} sessions: {written}", flush=True)
 
     async def moved(self, before, session):
         """What belongs to a change of a session."""
@@ -290,6 +276,7 @@ async def main():
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "upf.p4", arguments.grpc) as switch:
         upf = Upf(switch, arguments.file)
+        await upf.entries.take_over()
         await upf.load()
         tasks = [upf.receive()]
         if arguments.usage:
