@@ -28,6 +28,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
+from wrong import network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
 
 CLIENTS, SERVERS = 1, 2
 SLOTS = 7
@@ -484,7 +485,29 @@ def others():
     return test
 
 
-TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others]
+def malformed():
+    test = setup(
+        "load_balancer_malformed.stf",
+        "Packets whose lengths do not agree, or whose header checksum is wrong, are dropped and open no connection.",
+        *all_services(1, 443),
+        *slots(1, [1] * SLOTS),
+        *by_backend(1),
+        *up(1),
+    )
+    wrong = network_ipv4(CLIENT, VIP) | transport_ipv4(CLIENT, VIP)
+    wrong |= network_ipv6(CLIENT_V6, VIP_V6) | transport_ipv6(CLIENT_V6, VIP_V6)
+    # Pings over IPv6 are no concern of the load balancer.
+    del wrong["half of an echo request (IPv6)"]
+    for what, packet in wrong.items():
+        test.say(f"{what[0].upper()}{what[1:]}.")
+        ether_type = 0x86DD if IPv6 in packet else 0x800
+        test.packet(CLIENTS, bytes(IN)[:12] + ether_type.to_bytes(2, "big") + bytes(packet))
+    test.counter("drops", DROPS.index("malformed"), len(wrong))
+    test.counter("connections", NEW, 0)
+    return test
+
+
+TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others, malformed]
 
 if __name__ == "__main__":
     sys.exit(write([make() for make in TESTS]))

@@ -5,6 +5,7 @@
 
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/valid.p4"
 #include "../lib/local.p4"
 
 // Slots of a virtual service in the Maglev table: a prime, a hundred times as many as back ends.

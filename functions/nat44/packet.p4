@@ -5,6 +5,7 @@
 
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/valid.p4"
 #include "../lib/icmp_error.p4"
 #include "../lib/local.p4"
 
