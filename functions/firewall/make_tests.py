@@ -28,7 +28,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, GRE, Ether
 from scapy.packet import Raw
 from stf import Test, write
-from wrong import network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
+from wrong import ADDRESSES_IPV4, ADDRESSES_IPV6, network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
 
 INSIDE, OUTSIDE, SERVERS = 1, 2, 3
 HOST, HOST_V6 = "10.1.0.5", "2001:db8:1::5"
@@ -37,7 +37,7 @@ WEB, WEB_V6 = "10.3.0.10", "2001:db8:3::a"
 DATA = Raw(bytes(range(40)))
 DROPS = [
     *("malformed", "not_ip", "interface", "route", "hops", "long", "own", "flags", "state", "connection"),
-    *("unrelated", "spoofed", "policy", "rejected", "limited", "policed", "fragment"),
+    *("unrelated", "spoofed", "policy", "rejected", "limited", "policed", "fragment", "address"),
 ]
 
 
@@ -431,8 +431,21 @@ def malformed():
     return test
 
 
+def addresses():
+    test = setup("addresses", "Packets from and to addresses that no router forwards begin no connection.")
+    for host, far, wrong in ((HOST, FAR, ADDRESSES_IPV4), (HOST_V6, FAR_V6, ADDRESSES_IPV6)):
+        for address in wrong:
+            test.say(f"{address}.")
+            refused(test, INSIDE, udp((host, 4000), (address, 443)))
+            refused(test, INSIDE, tcp((host, 4000), (address, 443), "S"))
+            refused(test, INSIDE, udp((address, 4000), (far, 443)))
+    drops(test, "address", 3 * (len(ADDRESSES_IPV4) + len(ADDRESSES_IPV6)))
+    test.run("check_entries connections_ipv4 0", "check_entries connections_ipv6 0")
+    return test
+
+
 def main():
-    return write([connections(), tcp_states(), lost_states(), policies(), limits(), errors(), fragments(), others(), malformed()])
+    return write([connections(), tcp_states(), lost_states(), policies(), limits(), errors(), fragments(), others(), malformed(), addresses()])
 
 
 if __name__ == "__main__":

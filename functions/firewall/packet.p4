@@ -81,7 +81,9 @@ const bit<8> DROP_REJECTED = 13;
 const bit<8> DROP_LIMITED = 14;
 const bit<8> DROP_POLICED = 15;
 const bit<8> DROP_FRAGMENT = 16;
-const bit<32> DROPS = 17;
+// From or to an address that no router forwards.
+const bit<8> DROP_ADDRESS = 17;
+const bit<32> DROPS = 18;
 const bit<8> DROP_NONE = 0xff;
 
 const bit<3> KIND_OTHER = 0;

@@ -1,4 +1,4 @@
-"""Packets with wrong lengths or checksums, for the makers of tests of the functions: each must be dropped as malformed."""
+"""Packets with wrong lengths or checksums, which must be dropped as malformed, and addresses that no router forwards: for the makers of tests."""
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
@@ -8,6 +8,11 @@ DATA = Raw(bytes(range(20)))
 UDP_4, TCP_4 = UDP(sport=4000, dport=443), TCP(sport=4000, dport=443, flags="S")
 UDP_BEYOND, UDP_SHORT = UDP(sport=4000, dport=443, len=29), UDP(sport=4000, dport=443, len=7)
 TCP_SHORT, TCP_BEYOND = TCP(sport=4000, dport=443, dataofs=4), TCP(sport=4000, dport=443, dataofs=15)
+
+
+# RFC 1812 §5.3.7, RFC 3927 §2.7; RFC 4291 §2.5 and §2.7.
+ADDRESSES_IPV4 = ("0.1.2.3", "127.0.0.1", "169.254.7.7", "224.0.0.5", "239.1.2.3", "240.0.0.1", "255.255.255.255")
+ADDRESSES_IPV6 = ("::", "::1", "fe80::9", "ff02::1", "ff0e::5")
 
 
 def network_ipv4(source, destination):

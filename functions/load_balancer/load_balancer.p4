@@ -205,6 +205,12 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
                 drop(DROP_FRAGMENT);
                 return;
             }
+            if (hdr.ipv4.isValid()
+                ? is_never_forwarded_ipv4(hdr.ipv4.src_addr) || is_never_forwarded_ipv4(hdr.ipv4.dst_addr)
+                : is_never_forwarded_ipv6(hdr.ipv6.src_addr) || is_never_forwarded_ipv6(hdr.ipv6.dst_addr)) {
+                drop(DROP_ADDRESS);
+                return;
+            }
             from_backend.apply(hdr, meta);
             bool has_route;
             if (hdr.ipv4.isValid()) {

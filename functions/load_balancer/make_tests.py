@@ -28,7 +28,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
-from wrong import network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
+from wrong import ADDRESSES_IPV4, ADDRESSES_IPV6, network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
 
 CLIENTS, SERVERS = 1, 2
 SLOTS = 7
@@ -36,7 +36,7 @@ VIP, VIP_V6, CLIENT, CLIENT_V6 = "198.51.100.10", "2001:db8:100::10", "192.0.2.7
 LB, LB_V6 = "10.1.0.1", "2001:db8:1::1"
 LB_MAC, ROUTER_MAC, BACKEND_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
 DATA = Raw(bytes(range(32)))
-DROPS = "malformed route backend ttl long fragment not_ip".split()
+DROPS = "malformed route backend ttl long fragment not_ip address".split()
 NEW, KNOWN, MOVED, NO_PLACE, PINNED = range(5)
 
 IN = Ether(src=ROUTER_MAC, dst=LB_MAC)
@@ -475,6 +475,10 @@ def others():
     test.counter("drops", DROPS.index("ttl"), 1)
     test.packet(CLIENTS, IN / IP(src=CLIENT, dst=VIP, flags="MF", proto=6) / DATA)
     test.counter("drops", DROPS.index("fragment"), 1)
+    for address in (*ADDRESSES_IPV4, *ADDRESSES_IPV6):
+        kind, source = (IPv6, CLIENT_V6) if ":" in address else (IP, CLIENT)
+        test.packet(SERVERS, BACK_IN / kind(src=source, dst=address) / UDP(sport=1, dport=80))
+    test.counter("drops", DROPS.index("address"), len(ADDRESSES_IPV4) + len(ADDRESSES_IPV6))
     wrong = bytearray(bytes(IN / tcp()))
     wrong[24] ^= 1
     test.packet(CLIENTS, bytes(wrong))

@@ -18,7 +18,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, GRE, Ether
 from scapy.packet import Raw
 from stf import Test, write
-from wrong import network_ipv4, transport_ipv4
+from wrong import ADDRESSES_IPV4, network_ipv4, transport_ipv4
 
 INSIDE, OUTSIDE = 1, 2
 SECRET = 0x5EED
@@ -29,7 +29,7 @@ GATEWAY, OUTSIDE_ADDR = "10.0.0.1", "192.0.2.1"
 NAT_IN, NAT_OUT = "02:00:00:00:00:01", "02:00:00:00:01:01"
 ROUTER_IN, ROUTER_OUT = "02:00:00:00:00:02", "02:00:00:00:01:02"
 DATA = Raw(bytes(range(40)))
-DROPS = "malformed not_ipv4 interface route ttl long protocol mapping filtered unrelated fragment pool block port own".split()
+DROPS = "malformed not_ipv4 interface route ttl long protocol mapping filtered unrelated fragment pool block port own address".split()
 NONE, ADDRESS, ADDRESS_AND_PORT = range(3)
 UDP_S, ICMP_S, TRANSITORY, ESTABLISHED = 300, 60, 240, 7440
 
@@ -614,7 +614,8 @@ def own_errors():
     test.packet(INSIDE, FROM_IN / IP(src=A, dst=SERVER, ttl=1, frag=10, proto=17) / DATA)
     test.packet(INSIDE, FROM_IN / udp((A, 4000), ("224.0.0.9", 520), ttl=1))
     test.packet(INSIDE, FROM_IN / udp(("127.0.0.1", 4000), web, ttl=1))
-    drops(test, "ttl", 8)
+    drops(test, "ttl", 6)
+    drops(test, "address", 2)
     test.say("Not more than the meter lets through.")
     test.run("meter_set_rates error_rate 0 0.000001:1 0.000001:1")
     packet = udp((A, 4000), web, ttl=1)
@@ -622,7 +623,7 @@ def own_errors():
     test.expect(INSIDE, TO_IN / own_error(GATEWAY, packet, 11, 0))
     for _ in range(3):
         test.packet(INSIDE, FROM_IN / packet)
-    drops(test, "ttl", 12)
+    drops(test, "ttl", 10)
     return test
 
 
@@ -733,6 +734,11 @@ def others():
     test.packet(INSIDE, Ether(src=ROUTER_IN, dst="02:00:00:00:00:99") / udp((A, 4000), web))
     test.packet(7, FROM_IN / udp((A, 4000), web))
     drops(test, "interface", 2)
+    test.say("Addresses that no router forwards.")
+    for address in ADDRESSES_IPV4:
+        test.packet(INSIDE, FROM_IN / udp((A, 4000), (address, 443)))
+        test.packet(OUTSIDE, FROM_OUT / udp((address, 443), test.nat.external(17, A, 4000)))
+    drops(test, "address", 2 * len(ADDRESSES_IPV4))
     wrong = udp((A, 4000), web)
     wrong.chksum = 1
     test.packet(INSIDE, FROM_IN / wrong)

@@ -98,6 +98,8 @@ control NatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.dropped = DROP_NOT_IPV4;
         } else if (has_wrong_lengths(hdr, meta.kind, standard_metadata.packet_length)) {
             meta.dropped = DROP_MALFORMED;
+        } else if (is_never_forwarded_ipv4(hdr.ipv4.src_addr) || is_never_forwarded_ipv4(hdr.ipv4.dst_addr)) {
+            meta.dropped = DROP_ADDRESS;
         } else if (!interfaces.apply().hit || hdr.ethernet.dst_addr != own_mac) {
             meta.dropped = DROP_NO_INTERFACE;
         } else {

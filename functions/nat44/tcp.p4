@@ -19,24 +19,24 @@
 
 const bit<8> TCP_NEW = 0;
 const bit<8> TCP_OPENING = 1;
+const bit<8> TCP_CLOSING = 2;
 // A SYN has been answered, by the outside or by the inside.
-const bit<8> TCP_ANSWERED = 2;
-const bit<8> TCP_ANSWERED_INSIDE = 3;
-// From here to TCP_FIN_OUTSIDE mappings stay for the time of established connections.
-const bit<8> TCP_ESTABLISHED = 4;
-const bit<8> TCP_SEVERAL = 5;
-const bit<8> TCP_FIN_INSIDE = 6;
-const bit<8> TCP_FIN_OUTSIDE = 7;
-const bit<8> TCP_CLOSING = 8;
-const bit<8> TCP_RESET = 9;
+const bit<8> TCP_ANSWERED = 3;
+const bit<8> TCP_ANSWERED_INSIDE = 4;
+const bit<8> TCP_RESET = 5;
+// From here on mappings stay for the time of established connections.
+const bit<8> TCP_ESTABLISHED = 6;
+const bit<8> TCP_SEVERAL = 7;
+const bit<8> TCP_FIN_INSIDE = 8;
+const bit<8> TCP_FIN_OUTSIDE = 9;
 
 bool tcp_is_lasting(in bit<8> state) {
-    return state >= TCP_ESTABLISHED && state <= TCP_FIN_OUTSIDE;
+    return state >= TCP_ESTABLISHED;
 }
 
-// Whether a segment may change the state: of an open connection most do not.
+// Whether a segment may change the state: in most states only those that open or end a connection do.
 bool tcp_may_change(in bit<8> state, in tcp_t tcp) {
-    return tcp.syn == 1 || tcp.fin == 1 || tcp.rst == 1 || !tcp_is_lasting(state);
+    return tcp.syn == 1 || tcp.fin == 1 || tcp.rst == 1 || state >= TCP_ANSWERED && state <= TCP_RESET;
 }
 
 // After a FIN or a reset of the connection. `answered`: the state in which a segment of this side establishes it.

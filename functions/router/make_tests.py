@@ -209,7 +209,7 @@ def drops():
     test.packet(1, came(1, IP(src=CLIENT, dst="10.2.0.1") / UDP(), dst="02:00:00:00:00:99"))
     test.counter("packets", OTHER_STATION, 1)
     martians = [("0.0.0.0", "10.2.0.1"), ("127.0.0.1", "10.2.0.1"), ("224.0.0.1", "10.2.0.1"), ("255.255.255.255", "10.2.0.1"),
-                (CLIENT, "127.0.0.1"), (CLIENT, "0.1.2.3")]  # fmt: skip
+                (CLIENT, "127.0.0.1"), (CLIENT, "0.1.2.3"), ("169.254.7.7", "10.2.0.1"), (CLIENT, "169.254.7.7")]  # fmt: skip
     for source, destination in martians:
         test.packet(1, came(1, IP(src=source, dst=destination) / UDP()))
     martians_v6 = [

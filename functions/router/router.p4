@@ -267,8 +267,9 @@ control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                 return;
             }
             bit<8> first = hdr.ipv4.src_addr[31:24];
-            // RFC 1812 §5.3.7: sources that are groups, loopback, 0/8, the broadcast address; destinations 0/8 and loopback.
-            if (first == 0 || first == 127 || first >= 224 || hdr.ipv4.dst_addr[31:24] == 0 || hdr.ipv4.dst_addr[31:24] == 127) {
+            // RFC 1812 §5.3.7: sources that are groups, loopback, 0/8, the broadcast address; destinations 0/8 and loopback. RFC 3927 §2.7: 169.254/16.
+            if (first == 0 || first == 127 || first >= 224 || hdr.ipv4.dst_addr[31:24] == 0 || hdr.ipv4.dst_addr[31:24] == 127
+                || hdr.ipv4.src_addr[31:16] == 0xa9fe || hdr.ipv4.dst_addr[31:16] == 0xa9fe) {
                 drop(DROP_MARTIAN);
                 return;
             }
