@@ -14,6 +14,7 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+from maglev import table as maglev_table
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import (
     ICMPv6DestUnreach,
@@ -511,7 +512,38 @@ def malformed():
     return test
 
 
-TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others, malformed]
+def demonstration():
+    """The entries of `forebay function run load_balancer`: a service, and two of the back ends of load_balancer.toml."""
+    test = Test(
+        HERE / "entries.stf",
+        f"The service {VIP}:80 (TCP) for clients at port 1, in 192.0.2.0/24; their next router is 192.0.2.7 with the MAC address\n"
+        "02:00:00:00:00:07. Back ends at port 2, behind NAT: 10.1.0.11:8080 and 10.1.0.12:8080, with the MAC addresses 02:00:00:00:01:11 and :12. The\n"
+        "Maglev table is that of maglev.py for 4,093 slots.",
+    )
+    own, inner = "02:00:00:00:00:01", "02:00:00:00:01:01"
+    for port, address, own_mac in ((1, VIP, own), (1, "192.0.2.1", own), (2, LB, inner)):
+        test.run(f"add arp_ipv4 port:{port} address:{number(address)} arp_reply(mac:{mac(own_mac)})")
+        test.run(f"add own_ipv4 hdr.ipv4.dst_addr:{number(address)} NoAction()")
+    hops = {1: (1, own, "02:00:00:00:00:07", 1500), 11: (2, inner, "02:00:00:00:01:11", 1600), 12: (2, inner, "02:00:00:00:01:12", 1600)}
+    for hop_number, (port, src, dst, mtu) in hops.items():
+        test.run(
+            f"add next_hops meta.next_hop:{hop_number} to_port(port:{port}, src_mac:{mac(src)}, dst_mac:{mac(dst)}, mtu:{mtu})"
+        )
+    test.run(f"add routes_ipv4 hdr.ipv4.dst_addr:{number('192.0.2.0')}/24 to_next_hop(next_hop:1)", service(1, 80))
+    for backend in (1, 2):
+        address = f"10.1.0.1{backend}"
+        test.run(
+            f"add backends meta.backend:{backend} nat(next_hop:1{backend}, dst_addr:{mapped(address)}, port:8080)",
+            f"add returns_ipv4 hdr.ipv4.src_addr:{number(address)} meta.protocol:6 source_port:8080 "
+            f"set_source(src_addr:{mapped(VIP)}, src_port:80)",
+            *up(backend),
+        )
+    for slot, backend in enumerate(maglev_table({"1": 1, "2": 1}, 4093)):
+        test.run(f"add maglev meta.service:1 slot:{slot} set_backend(backend:{backend})")
+    return test
+
+
+TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others, malformed, demonstration]
 
 if __name__ == "__main__":
     sys.exit(write([make() for make in TESTS]))

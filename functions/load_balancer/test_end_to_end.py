@@ -15,7 +15,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, start_again, wait_until
+from bed import check, main, start_again, stop, wait_until
 
 VIP = "198.51.100.10"
 MODES = {1: "nat", 2: "nat", 3: "mac", 4: "ipip", 5: "gue"}
@@ -168,6 +168,10 @@ def test(bed):
         print("  skipped: finsy is not installed")
         return
     balancer, client, backends, servers = make(bed)
+    demonstration = bed.switch(balancer, HERE / "load_balancer.p4", {1: "clients", 2: "servers"}, HERE / "entries.stf")
+    client.run("ping", "-c", "1", VIP)
+    check(set(answers(client, 20)) == {"b1", "b2"}, "the entries of the demonstration: a service, and two back ends")
+    stop(demonstration)
     bed.switch(balancer, None, {1: "clients", 2: "servers"}, None, "--grpc")
     file = bed.folder / "lb.toml"
     controller = control(bed, balancer, file, settings(MODES), "--check", "0.3")
