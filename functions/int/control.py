@@ -15,11 +15,11 @@ import sys
 import time
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 # Instruction bits by name: those that this program measures.
 INSTRUCTIONS = {
@@ -32,10 +32,52 @@ INSTRUCTIONS = {
 }
 
 
+MODES = ("md", "mx", "xd", "drops")
+PORTS = forms.list_of(forms.switch_port)
+# What the file may say.
+COLLECTOR = forms.Form(
+    {
+        "number": forms.integer(1, 32767),
+        "port": forms.switch_port,
+        **dict.fromkeys(("source_mac", "mac"), forms.mac),
+        **dict.fromkeys(("source", "address"), forms.address_ipv4),
+    },
+    {"udp_port": forms.tcp_port, "snap": forms.integer(0, 65535)},
+)
+WATCH = forms.Form(
+    {
+        "mode": forms.one_of(*MODES),
+        "collector": forms.integer(1, 32767),
+        "instructions": forms.list_of(forms.one_of(*INSTRUCTIONS)),
+    },
+    {
+        "max_hops": forms.integer(1, 255),
+        "priority": forms.integer(1, 1 << 30),
+        "ipv6": forms.boolean,
+        **dict.fromkeys(("source", "destination"), forms.network),
+        **dict.fromkeys(("source_port", "destination_port"), forms.integer(0, 65535)),
+        "protocol": forms.integer(0, 255),
+        "dscp": forms.integer(0, 63),
+        "port": forms.switch_port,
+    },
+)
+FORM = forms.Form(
+    {"id": forms.integer(0, 0xFFFFFFFF)},
+    {
+        "report_collector": forms.integer(0, 32767),
+        "congestion_depth": forms.integer(0, 0xFFFFFF),
+        "time_of_day": forms.boolean,
+        "int_ports": PORTS,
+        "wire": forms.tables(forms.Form({"from": forms.switch_port, "to": forms.switch_port})),
+        "mtu": forms.tables(forms.Form({"port": forms.switch_port, "bytes": forms.integer(68, 65535)})),
+        "sink": forms.tables(forms.Form({"port": forms.switch_port, "collector": forms.integer(1, 32767)})),
+        "collector": forms.tables(COLLECTOR),
+        "watch": forms.tables(WATCH),
+    },
+)
+
+
 def bitmap(names):
-    unknown = set(names) - set(INSTRUCTIONS)
-    if unknown:
-        raise SystemExit(f"unknown instructions: {', '.join(sorted(unknown))}; known: {', '.join(INSTRUCTIONS)}")
     return sum(INSTRUCTIONS[name] for name in set(names))
 
 
@@ -56,8 +98,6 @@ def watch_action(watch):
             return fy.Action("export_data", **common)
         case "drops":
             return fy.Action("drops_only", **common)
-        case mode:
-            raise SystemExit(f"unknown mode `{mode}`: md, mx, xd or drops")
 
 
 def watch_entry(watch):
@@ -134,7 +174,7 @@ async def present_time_base(switch):
 
 
 async def load(switch, entries, path):
-    node = tomllib.loads(path.read_text())
+    node = forms.read(path, FORM)
     wanted = list(node_entries(node))
     await switch.modify([default_entry(node, await present_time_base(switch))])
     written = await entries.apply(wanted)
@@ -145,16 +185,16 @@ async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="what the node does")
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    forms.read(arguments.file, FORM)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "int.p4", arguments.grpc) as switch:
         entries = control.Entries(switch)
         await entries.take_over()
-        while True:
-            await load(switch, entries, arguments.file)
-            await again.wait()
-            again.clear()
+        await load(switch, entries, arguments.file)
+        await control.whenever(again, lambda: load(switch, entries, arguments.file))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -13,13 +13,33 @@ import signal
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 STATES = {"blocked": 0, "learning": 1, "forwarding": 2}
+
+
+VID = forms.integer(1, 4094)
+# What the file may say.
+PORT = forms.Form(
+    {"number": forms.switch_port},
+    {
+        "untagged": VID,
+        "tagged": forms.list_of(VID),
+        "state": forms.one_of(*STATES),
+        "addresses_max": forms.integer(0, 1 << 31),
+    },
+)
+FORM = forms.Form(
+    {"port": forms.tables(PORT)},
+    {
+        "age": forms.number,
+        "static": forms.tables(forms.Form({"vlan": VID, "address": forms.mac, "port": forms.switch_port})),
+    },
+)
 
 
 def entry(table, match, action, *, idle=0.0, **parameters):
@@ -82,7 +102,7 @@ class Bridge:
         self.static = {}
 
     async def load(self):
-        self.settings = tomllib.loads(self.path.read_text())
+        self.settings = forms.read(self.path, FORM)
         self.groups = forwarding_ports(self.settings)
         groups = [fy.P4MulticastGroupEntry(vid, replicas=ports) for vid, ports in self.groups.items()]
         written = await self.entries.apply([*groups, *port_entries(self.settings)])
@@ -163,6 +183,8 @@ async def main():
         "-D", dest="defines", action="append", default=[], metavar="NAME", help="macro for the program (STORM_CONTROL)"
     )
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    forms.read(arguments.file, FORM)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "l2_switch.p4", arguments.grpc, *arguments.defines) as switch:
@@ -170,14 +192,8 @@ async def main():
         await bridge.take_over()
         await bridge.load()
 
-        async def reload():
-            while True:
-                await again.wait()
-                again.clear()
-                await bridge.load()
-
-        await asyncio.gather(reload(), bridge.learn(), bridge.age())
+        await asyncio.gather(control.whenever(again, bridge.load), bridge.learn(), bridge.age())
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -114,6 +114,11 @@ def test(bed):
     tagged = {int(row[0]) for row in trunk.fields("vlan", "vlan.id")}
     check(tagged == {10, 20} and trunk.count("ip and not vlan") == 0, "all frames on the trunk have a tag")
 
+    file.write_text(settings("a").replace("untagged = 10", "untagged = 5000"))
+    controller.send_signal(signal.SIGHUP)
+    wait_until(lambda: "nothing is changed" in controller.output.read_text(), "a wrong file is told of")
+    check(reaches(hosts["a1"], "a2", 2) and controller.poll() is None, "a wrong file changes nothing")
+
     stop(controller)
     check(reaches(hosts["a1"], "a2", 2), "without the controller known stations are still reached")
     totals = statistics(switch)["totals"]

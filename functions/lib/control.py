@@ -1,6 +1,7 @@
 """What the control programs of the functions share: options, the compiled program, a connection in which this controller is primary."""
 
 import argparse
+import asyncio
 import contextlib
 import os
 import pathlib
@@ -9,6 +10,7 @@ import tempfile
 import typing
 
 import finsy as fy
+import forms
 
 
 def options(about):
@@ -18,12 +20,48 @@ def options(about):
     return parser
 
 
+def run(main):
+    """Runs a control program. What is wrong with its file, the switch or the command `forebay` is one line."""
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        pass
+    except forms.Wrong as wrong:
+        raise SystemExit(f"{wrong}") from None
+    except FileNotFoundError as error:
+        raise SystemExit(f"{error.filename}: no such file or command; forebay must be in the PATH, or named by $FOREBAY") from None
+    except subprocess.CalledProcessError as error:
+        lines = (error.stderr or "").strip().splitlines() or ["without a message"]
+        raise SystemExit(f"{' '.join(map(str, error.cmd))}: {lines[0]}") from None
+    except fy.P4ClientError as error:
+        raise SystemExit(said_of(error)) from None
+
+
+def said_of(error):
+    """What a switch has said, or why none has answered."""
+    if error.code == fy.GRPCStatusCode.UNAVAILABLE:
+        return f"no switch answers: {error.message}; `forebay run ... --grpc` serves controllers at port 9559, --grpc names another address"
+    details = [one.message for one in error.details.values()] if error.details else []
+    return f"the switch refuses: {'; '.join(details[:3]) or error.message}"
+
+
+async def whenever(event, action):
+    """Does something whenever a signal has come. A file that is wrong is told of, and changes nothing."""
+    while True:
+        await event.wait()
+        event.clear()
+        try:
+            await action()
+        except forms.Wrong as wrong:
+            print(f"nothing is changed: {wrong}", flush=True)
+
+
 def build(program, folder, *defines):
     """Compiles a program; gives the paths of its P4Info and of what the switch executes."""
     words = [os.environ.get("FOREBAY", "forebay"), "build", str(program), "-o", str(folder)]
     for define in defines:
         words += ["-D", define]
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return pathlib.Path(folder) / "p4info.txtpb", pathlib.Path(folder) / "ir.txt"
 
 

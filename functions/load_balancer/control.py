@@ -16,15 +16,74 @@ import signal
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 import maglev
 
 PROTOCOLS = {"tcp": 6, "udp": 17}
 FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
+
+
+MODES = ("nat", "ipip", "gue", "mac")
+# What the file may say.
+BACKEND = forms.Form(
+    {
+        "number": forms.integer(1, 4095),
+        "mode": forms.one_of(*MODES),
+        "address": forms.address,
+        "next_hop": forms.integer(1, 1 << 31),
+    },
+    {
+        "port": forms.tcp_port,
+        "weight": forms.number,
+        "check": forms.Form({"address": forms.address, "port": forms.tcp_port}, {"path": forms.text}),
+    },
+)
+SERVICE = forms.Form(
+    {
+        "address": forms.address,
+        "protocol": forms.one_of(*PROTOCOLS),
+        "port": forms.tcp_port,
+        "backends": forms.list_of(forms.integer(1, 4095)),
+    },
+    {"idle": forms.integer(1, 65535)},
+)
+NEXT_HOPS = forms.tables(
+    forms.Form(
+        {"number": forms.integer(1, 1 << 31), "port": forms.switch_port, "mac": forms.mac, "peer_mac": forms.mac},
+        {"mtu": forms.integer(68, 65535)},
+    )
+)
+FORM = forms.Form(
+    {"service": forms.tables(SERVICE), "backend": forms.tables(BACKEND), "next_hop": NEXT_HOPS},
+    {
+        "tunnel_source": forms.address_ipv4,
+        "tunnel_source_ipv6": forms.address,
+        "own": forms.tables(forms.Form({"port": forms.switch_port, "address": forms.address, "mac": forms.mac})),
+        "route": forms.tables(forms.Form({"prefix": forms.network, "next_hop": forms.integer(1, 1 << 31)})),
+    },
+)
+
+
+def checked(settings):
+    """The settings, whose parts must name each other."""
+    numbers = {one["number"] for one in settings["backend"]}
+    hops = {one["number"] for one in settings["next_hop"]}
+    for one in settings["backend"]:
+        if one["next_hop"] not in hops:
+            raise forms.Wrong(f"back end {one['number']}: there is no next hop {one['next_hop']}")
+        if one["mode"] == "nat" and "port" not in one:
+            raise forms.Wrong(f"back end {one['number']}: the mode nat needs the key `port`")
+        source = "tunnel_source_ipv6" if version(one["address"]) == 6 else "tunnel_source"
+        if one["mode"] in ("ipip", "gue") and source not in settings:
+            raise forms.Wrong(f"back end {one['number']}: the mode {one['mode']} needs the key `{source}` of the file")
+    for one in settings["service"]:
+        if unknown := set(one["backends"]) - numbers:
+            raise forms.Wrong(f"service {one['address']}: there is no back end {min(unknown)}")
+    return settings
 
 
 def entry(table, match, action, *, idle=0, **parameters):
@@ -50,8 +109,6 @@ def backend_action(settings, one):
         return fy.Action("nat", dst_addr=mapped(one["address"]), port=one["port"], **hop)
     if mode == "mac":
         return fy.Action("by_mac", **hop)
-    if mode not in ("ipip", "gue"):
-        raise SystemExit(f"unknown mode `{mode}`: ipip, gue, mac or nat")
     kind = version(one["address"])
     source = settings["tunnel_source_ipv6" if kind == 6 else "tunnel_source"]
     return fy.Action(f"{mode}_ipv{kind}", src_addr=source, dst_addr=one["address"], **hop)
@@ -140,7 +197,7 @@ class LoadBalancer:
         self.results = {}
 
     async def load(self):
-        self.settings = tomllib.loads(self.path.read_text())
+        self.settings = checked(forms.read(self.path, FORM))
         await self.apply()
 
     def maglev_entries(self):
@@ -249,6 +306,8 @@ async def main():
         "--pin-idle", type=float, default=300, metavar="SECONDS", help="how long a pinned connection stays idle (300)"
     )
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "load_balancer.p4", arguments.grpc, f"SLOTS={arguments.slots}") as switch:
@@ -256,14 +315,10 @@ async def main():
         await balancer.take_over()
         await balancer.load()
 
-        async def reload():
-            while True:
-                await again.wait()
-                again.clear()
-                await balancer.load()
-
-        await asyncio.gather(reload(), balancer.pin(), balancer.unpin(), balancer.check(arguments.check))
+        await asyncio.gather(
+            control.whenever(again, balancer.load), balancer.pin(), balancer.unpin(), balancer.check(arguments.check)
+        )
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

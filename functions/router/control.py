@@ -20,16 +20,34 @@ import subprocess
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 # States of a neighbour whose link-layer address can be used (RFC 4861 §7.3.2). A stale one is used and then verified by the kernel.
 USABLE = {"PERMANENT", "NOARP", "REACHABLE", "STALE", "DELAY", "PROBE"}
 # Changes that come together are written together.
 SETTLE_SECONDS = 0.05
+
+
+# What the file may say.
+FORM = forms.Form(
+    {
+        "interface": forms.tables(
+            forms.Form(
+                {"name": forms.text, "port": forms.switch_port, "host_port": forms.switch_port},
+                {
+                    "mac": forms.mac,
+                    "mtu": forms.integer(68, 65535),
+                    "addresses": forms.list_of(forms.interface_address),
+                },
+            )
+        )
+    },
+    {"ecmp_slots": forms.integer(1, 65535)},
+)
 
 
 def ip(*words):
@@ -309,7 +327,7 @@ async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="interfaces and addresses")
     arguments = parser.parse_args()
-    settings = tomllib.loads(arguments.file.read_text())
+    settings = forms.read(arguments.file, FORM)
     async with control.controlled(
         HERE / "router.p4", arguments.grpc, f"ECMP_SLOTS={settings.get('ecmp_slots', 64)}"
     ) as switch:
@@ -320,4 +338,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)
