@@ -33,7 +33,7 @@ def python():
 
 
 def main():
-    names = sys.argv[1:] or sorted(path.parent.name for path in HERE.glob("*/test_end_to_end.py"))
+    names = sys.argv[1:] or sorted({path.parent.name for path in HERE.glob("*/test_*.py")})
     interpreter = python()
     failed = []
     for name in names:
@@ -41,7 +41,7 @@ def main():
         if not scripts:
             raise SystemExit(f"{name}: no such function, or one without tests of this kind")
         commands = [[interpreter, script] for script in scripts]
-        if (HERE / name / "measure.py").exists():
+        if name != "lib" and (HERE / name / "measure.py").exists():
             commands.append([interpreter, HERE / "measure.py", name, "--share"])
         if any([subprocess.run(command).returncode != 0 for command in commands]):
             failed.append(name)

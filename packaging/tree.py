@@ -37,7 +37,7 @@ DOCUMENTS = [
 ]
 DATA = ["functions", "programs", "p4include"]
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this form.
-NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "bed.py", "stf.py", "many_connections.py"]
+NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/forebay",
     "zsh": "share/zsh/site-functions/_forebay",

@@ -222,7 +222,13 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
                 if (terms.limiter != 0) {
                     next_times.read(next_time, (bit<32>) terms.limiter);
                 }
-                if (!may_begin) {
+                // Known connections have none of these addresses.
+                bool has_wrong_address = is_ipv4
+                    ? is_never_forwarded_ipv4(hdr.ipv4.src_addr) || is_never_forwarded_ipv4(hdr.ipv4.dst_addr)
+                    : is_never_forwarded_ipv6(hdr.ipv6.src_addr) || is_never_forwarded_ipv6(hdr.ipv6.dst_addr);
+                if (has_wrong_address) {
+                    meta.dropped = DROP_ADDRESS;
+                } else if (!may_begin) {
                     meta.dropped = DROP_NO_CONNECTION;
                 } else if (way_back.zone != meta.from_zone) {
                     meta.dropped = DROP_SPOOFED;

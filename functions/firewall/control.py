@@ -17,16 +17,61 @@ import signal
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
 REASONS = {12: "denied", 13: "rejected"}
 SELF = "to_self"
 TOP = 10_000
+# Tables whose entries come from packets.
+LEARNT = ("connections_ipv4", "connections_ipv6", "fragments")
+
+
+ACTIONS = ("allow", "deny", "reject")
+PREFIXES = forms.either(forms.list_of(forms.network), forms.network)
+PORTS = forms.either(forms.integer(0, 65535), forms.port_range)
+NAMES = forms.either(forms.list_of(forms.text), forms.text)
+# What the file may say.
+INTERFACE = forms.Form(
+    {"port": forms.switch_port, "mac": forms.mac, "addresses": forms.list_of(forms.address)}, {"pings": forms.boolean}
+)
+RULE = forms.Form(
+    {"do": forms.one_of(*ACTIONS)},
+    {
+        **dict.fromkeys(("name", "from", "to"), forms.text),
+        **dict.fromkeys(("source", "destination"), PREFIXES),
+        **dict.fromkeys(("port", "source_port"), PORTS),
+        **dict.fromkeys(("connections", "burst"), forms.integer(1, 1_000_000)),
+        "protocol": forms.either(forms.integer(0, 255), forms.one_of(*PROTOCOLS)),
+        "rate": forms.integer(8, 1 << 50),
+        "log": forms.boolean,
+    },
+)
+FORM = forms.Form(
+    {
+        "zone": forms.tables(forms.Form({"name": forms.text, "interface": forms.tables(INTERFACE)})),
+        "route": forms.tables(
+            forms.Form(
+                {"prefixes": forms.list_of(forms.network), "port": forms.switch_port, "peer_mac": forms.mac},
+                {"mtu": forms.integer(68, 65535)},
+            )
+        ),
+    },
+    {
+        "icmp_errors": forms.integer(1, 1_000_000_000),
+        "policy": forms.tables(
+            forms.Form(
+                {"from": forms.text, "to": NAMES, "do": forms.one_of(*ACTIONS, "rules")},
+                {"log": forms.boolean, "rate": forms.integer(8, 1 << 50), "connections": forms.integer(1, 1_000_000)},
+            )
+        ),
+        "rule": forms.tables(RULE),
+    },
+)
 
 
 def network(text):
@@ -45,8 +90,8 @@ def address(value, version):
 class Settings:
     """What a file says, as entries."""
 
-    def __init__(self, text):
-        self.said = tomllib.loads(text)
+    def __init__(self, path):
+        self.said = forms.read(path, FORM)
         self.zones = {zone["name"]: number for number, zone in enumerate(self.said["zone"], 1)}
         self.names = {number: name for name, number in self.zones.items()}
         self.interfaces = {
@@ -61,7 +106,7 @@ class Settings:
 
     def zone(self, name):
         if name not in self.zones:
-            raise SystemExit(f"there is no zone `{name}`: {', '.join(self.zones)}")
+            raise forms.Wrong(f"there is no zone `{name}`: {', '.join(self.zones)}")
         return self.zones[name]
 
     def entries(self):
@@ -92,7 +137,7 @@ class Settings:
     def route_entries(self):
         for route in self.said["route"]:
             if route["port"] not in self.interfaces:
-                raise SystemExit(f"route {route['prefixes']}: port {route['port']} is no interface")
+                raise forms.Wrong(f"route {route['prefixes']}: port {route['port']} is no interface")
             zone, interface = self.interfaces[route["port"]]
             action = fy.Action(
                 "to_port",
@@ -113,8 +158,6 @@ class Settings:
             return fy.Action(do, told=told)
         if do == "rules":
             return fy.Action("use_rules")
-        if do != "allow":
-            raise SystemExit(f"`{do}` is nothing that a rule does: allow, deny, reject, or rules in a policy")
         policer = index if index and "rate" in one else 0
         if policer:
             self.rates[policer] = one["rate"] // 8
@@ -160,29 +203,19 @@ class Firewall:
         self.path = path
         self.log = log
         self.settings = None
-        self.written = {}
+        self.entries = control.Entries(switch)
 
     def note(self, event, **fields):
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         print(json.dumps({"time": time, "event": event, **fields}), file=self.log, flush=True)
 
     async def load(self):
-        settings = Settings(self.path.read_text())
-        wanted = {(one.table_id, repr(one.match), one.priority): one for one in settings.entries()}
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
+        settings = Settings(self.path)
+        entries = list(settings.entries())
         await self.switch.modify([*self.meters(settings)])
+        self.settings = settings
         # What is closed is closed first.
-        await self.switch.delete(gone)
-        await self.switch.modify(changed)
-        await self.switch.insert(new)
-        self.settings, self.written = settings, wanted
-        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        print(await self.entries.apply(entries, removes_first=True), flush=True)
 
     @staticmethod
     def meters(settings):
@@ -195,9 +228,7 @@ class Firewall:
             yield fy.P4MeterEntry(name, index=index, config=config)
 
     async def listen(self):
-        await self.switch.insert(
-            [fy.P4DigestEntry("refused_t", max_list_size=128, max_timeout_ns=50_000_000, ack_timeout_ns=1_000_000_000)]
-        )
+        await control.listen_to_digests(self.switch, "refused_t")
         async for batch in self.switch.read_digests("refused_t"):
             for one in batch:
                 version = 6 if one["is_ipv6"] else 4
@@ -255,6 +286,8 @@ async def main():
     parser.add_argument("file", type=pathlib.Path, help="zones, routes, policies, rules")
     parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="where lines are appended (standard output)")
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    list(Settings(arguments.file).entries())
     again, show = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, again.set)
@@ -263,16 +296,13 @@ async def main():
     async with control.controlled(HERE / "firewall.p4", arguments.grpc) as switch:
         firewall = Firewall(switch, arguments.file, log)
 
-        async def whenever(event, action):
-            while True:
-                await event.wait()
-                event.clear()
-                await action()
-
-        listener = asyncio.create_task(firewall.listen())
+        await firewall.entries.take_over(learnt=LEARNT)
         await firewall.load()
-        await asyncio.gather(whenever(again, firewall.load), whenever(show, firewall.show), listener)
+        listener = asyncio.create_task(firewall.listen())
+        await asyncio.gather(
+            control.whenever(again, firewall.load), control.whenever(show, firewall.show), listener
+        )
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -16,6 +16,12 @@ control FirewallVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
               hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
               hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
             hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl > 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
+              hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
+              hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr,
+              hdr.ipv4_options.options },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -51,6 +57,18 @@ control Reject(inout headers_t hdr, in metadata_t meta, out bool is_sent) {
         make_icmp_error.apply(hdr.ethernet, hdr.error_ipv4, hdr.error_icmp, hdr.ipv4, hdr.quoted, ICMP_UNREACHABLE,
                               ICMP_PROHIBITED, 16w0, meta.own_addr);
     }
+}
+
+// Whether lengths disagree, of the packet or of what it carries.
+bool has_wrong_lengths(in headers_t hdr, in bit<3> kind, in bit<32> frame_bytes) {
+    bit<16> bytes = hdr.ipv4.isValid() ? ipv4_payload_bytes(hdr.ipv4) : hdr.ipv6.payload_len;
+    return hdr.ipv4.isValid() && has_wrong_ipv4_length(hdr.ipv4, frame_bytes)
+        || hdr.ipv6.isValid() && has_wrong_ipv6_length(hdr.ipv6, frame_bytes)
+        || hdr.tcp.isValid() && has_wrong_tcp_length(hdr.tcp, bytes)
+        || hdr.udp.isValid() && has_wrong_udp_length(hdr.udp, bytes, hdr.ipv4.isValid() ? hdr.ipv4.more_fragments : 1w0)
+        || hdr.icmp.isValid() && bytes < ICMP_BYTES
+        || hdr.icmpv6.isValid() && bytes < (hdr.icmpv6_rest.isValid() ? ICMP_BYTES : 16w4)
+        || kind == KIND_ERROR && bytes < ICMP_BYTES + 8 + (hdr.inner_ipv4.isValid() ? IPV4_BYTES : IPV6_BYTES);
 }
 
 control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -104,6 +122,8 @@ control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standa
         } else if (hdr.arp.isValid()) {
             answer_arp.apply(hdr.ethernet, hdr.arp, standard_metadata.ingress_port, answered);
             meta.dropped = answered ? DROP_NONE : DROP_NOT_IP;
+        } else if (has_wrong_lengths(hdr, meta.kind, standard_metadata.packet_length)) {
+            meta.dropped = DROP_MALFORMED;
         } else if (hdr.neighbour.isValid()) {
             answer_neighbour.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6, hdr.neighbour, standard_metadata.ingress_port, answered);
             meta.dropped = answered ? DROP_NONE : DROP_OWN_ADDRESS;

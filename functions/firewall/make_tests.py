@@ -28,6 +28,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, GRE, Ether
 from scapy.packet import Raw
 from stf import Test, write
+from wrong import ADDRESSES_IPV4, ADDRESSES_IPV6, network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
 
 INSIDE, OUTSIDE, SERVERS = 1, 2, 3
 HOST, HOST_V6 = "10.1.0.5", "2001:db8:1::5"
@@ -36,7 +37,7 @@ WEB, WEB_V6 = "10.3.0.10", "2001:db8:3::a"
 DATA = Raw(bytes(range(40)))
 DROPS = [
     *("malformed", "not_ip", "interface", "route", "hops", "long", "own", "flags", "state", "connection"),
-    *("unrelated", "spoofed", "policy", "rejected", "limited", "policed", "fragment"),
+    *("unrelated", "spoofed", "policy", "rejected", "limited", "policed", "fragment", "address"),
 ]
 
 
@@ -187,6 +188,10 @@ def tcp_states():
     test.run("wait 62", "check_entries connections_ipv4 0")
     passes(test, INSIDE, tcp(client, server, "S"), OUTSIDE)
     passes(test, OUTSIDE, tcp(server, client, "RA", ack=1001), INSIDE)
+    test.say("After the reset no answer to the SYN passes.")
+    refused(test, OUTSIDE, tcp(server, client, "SA", ack=1001))
+    refused(test, OUTSIDE, tcp(server, client, "S"))
+    drops(test, "state", 5)
     test.run("wait 62", "check_entries connections_ipv4 0")
     test.say("UDP: 30 s before an answer, 180 s behind one. ICMP: 30 s.")
     passes(test, INSIDE, udp(client, server), OUTSIDE)
@@ -412,8 +417,35 @@ def others():
     return test
 
 
+def malformed():
+    test = setup("malformed", "Packets whose lengths do not agree, or whose header checksum is wrong, are dropped and learn nothing.")
+    for version, ether_type, wrong in (
+        (4, 0x800, network_ipv4(HOST, FAR) | transport_ipv4(HOST, FAR)),
+        (6, 0x86DD, network_ipv6(HOST_V6, FAR_V6) | transport_ipv6(HOST_V6, FAR_V6)),
+    ):
+        for what, packet in wrong.items():
+            test.say(f"{what[0].upper()}{what[1:]}.")
+            test.packet(INSIDE, bytes(arriving(INSIDE))[:12] + ether_type.to_bytes(2, "big") + bytes(packet))
+        test.run(f"check_entries connections_ipv{version} 0")
+    drops(test, "malformed", 12 + 6)
+    return test
+
+
+def addresses():
+    test = setup("addresses", "Packets from and to addresses that no router forwards begin no connection.")
+    for host, far, wrong in ((HOST, FAR, ADDRESSES_IPV4), (HOST_V6, FAR_V6, ADDRESSES_IPV6)):
+        for address in wrong:
+            test.say(f"{address}.")
+            refused(test, INSIDE, udp((host, 4000), (address, 443)))
+            refused(test, INSIDE, tcp((host, 4000), (address, 443), "S"))
+            refused(test, INSIDE, udp((address, 4000), (far, 443)))
+    drops(test, "address", 3 * (len(ADDRESSES_IPV4) + len(ADDRESSES_IPV6)))
+    test.run("check_entries connections_ipv4 0", "check_entries connections_ipv6 0")
+    return test
+
+
 def main():
-    return write([connections(), tcp_states(), lost_states(), policies(), limits(), errors(), fragments(), others()])
+    return write([connections(), tcp_states(), lost_states(), policies(), limits(), errors(), fragments(), others(), malformed(), addresses()])
 
 
 if __name__ == "__main__":

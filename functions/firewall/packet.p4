@@ -5,6 +5,7 @@
 
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/valid.p4"
 #include "../lib/icmp_error.p4"
 #include "../lib/local.p4"
 
@@ -80,7 +81,9 @@ const bit<8> DROP_REJECTED = 13;
 const bit<8> DROP_LIMITED = 14;
 const bit<8> DROP_POLICED = 15;
 const bit<8> DROP_FRAGMENT = 16;
-const bit<32> DROPS = 17;
+// From or to an address that no router forwards.
+const bit<8> DROP_ADDRESS = 17;
+const bit<32> DROPS = 18;
 const bit<8> DROP_NONE = 0xff;
 
 const bit<3> KIND_OTHER = 0;

@@ -30,8 +30,11 @@ bool has_wrong_flags(in tcp_t tcp) {
 
 bit<8> state_after_segment(in bit<8> state, in bit<1> is_reply, in tcp_t tcp) {
     bit<8> next = state;
-    if (state == STATE_LOST || state == STATE_CLOSED) {
+    if (state == STATE_LOST) {
         next = state;
+    } else if (state == STATE_CLOSED) {
+        // Late segments of both sides pass. A SYN of the client begins a new connection, and does not come here.
+        next = tcp.syn == 1 ? STATE_INVALID : state;
     } else if (tcp.rst == 1) {
         next = STATE_CLOSED;
     } else if (state == STATE_OPENING) {

@@ -15,7 +15,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, wait_until
+from bed import check, main, start_again, wait_until
 
 NETS = {
     1: ("10.1.0.2/16", "2001:db8:1::2/48"),
@@ -144,6 +144,10 @@ def test(bed):
     check(
         any(one["port"] == 5201 for one in events(log, "connection")), f"{len(events(log, 'connection'))} connections"
     )
+
+    download = inside.start("iperf3", "-c", "192.0.2.2", "-t", "3")
+    controller = start_again(firewall, controller, inside, "192.0.2.2")
+    check(download.wait(timeout=20) == 0, "and so does a connection")
 
     download = inside.start("iperf3", "-c", "192.0.2.2", "-t", "4")
     time.sleep(1)

@@ -15,11 +15,11 @@ import sys
 import time
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 # Instruction bits by name: those that this program measures.
 INSTRUCTIONS = {
@@ -32,10 +32,52 @@ INSTRUCTIONS = {
 }
 
 
+MODES = ("md", "mx", "xd", "drops")
+PORTS = forms.list_of(forms.switch_port)
+# What the file may say.
+COLLECTOR = forms.Form(
+    {
+        "number": forms.integer(1, 32767),
+        "port": forms.switch_port,
+        **dict.fromkeys(("source_mac", "mac"), forms.mac),
+        **dict.fromkeys(("source", "address"), forms.address_ipv4),
+    },
+    {"udp_port": forms.tcp_port, "snap": forms.integer(0, 65535)},
+)
+WATCH = forms.Form(
+    {
+        "mode": forms.one_of(*MODES),
+        "collector": forms.integer(1, 32767),
+        "instructions": forms.list_of(forms.one_of(*INSTRUCTIONS)),
+    },
+    {
+        "max_hops": forms.integer(1, 255),
+        "priority": forms.integer(1, 1 << 30),
+        "ipv6": forms.boolean,
+        **dict.fromkeys(("source", "destination"), forms.network),
+        **dict.fromkeys(("source_port", "destination_port"), forms.integer(0, 65535)),
+        "protocol": forms.integer(0, 255),
+        "dscp": forms.integer(0, 63),
+        "port": forms.switch_port,
+    },
+)
+FORM = forms.Form(
+    {"id": forms.integer(0, 0xFFFFFFFF)},
+    {
+        "report_collector": forms.integer(0, 32767),
+        "congestion_depth": forms.integer(0, 0xFFFFFF),
+        "time_of_day": forms.boolean,
+        "int_ports": PORTS,
+        "wire": forms.tables(forms.Form({"from": forms.switch_port, "to": forms.switch_port})),
+        "mtu": forms.tables(forms.Form({"port": forms.switch_port, "bytes": forms.integer(68, 65535)})),
+        "sink": forms.tables(forms.Form({"port": forms.switch_port, "collector": forms.integer(1, 32767)})),
+        "collector": forms.tables(COLLECTOR),
+        "watch": forms.tables(WATCH),
+    },
+)
+
+
 def bitmap(names):
-    unknown = set(names) - set(INSTRUCTIONS)
-    if unknown:
-        raise SystemExit(f"unknown instructions: {', '.join(sorted(unknown))}; known: {', '.join(INSTRUCTIONS)}")
     return sum(INSTRUCTIONS[name] for name in set(names))
 
 
@@ -56,8 +98,6 @@ def watch_action(watch):
             return fy.Action("export_data", **common)
         case "drops":
             return fy.Action("drops_only", **common)
-        case mode:
-            raise SystemExit(f"unknown mode `{mode}`: md, mx, xd or drops")
 
 
 def watch_entry(watch):
@@ -93,7 +133,7 @@ def collector_entries(one):
     ]
 
 
-def entries(node):
+def node_entries(node):
     """The entries of a node's file, but for its default action."""
     port = "standard_metadata.ingress_port"
     out = "standard_metadata.egress_port"
@@ -112,39 +152,49 @@ def entries(node):
         yield watch_entry(one)
 
 
-def default_entry(node):
-    # Times count from the start of the switch; the program adds this to make them times of day, within the time of the call.
+def default_entry(node, before):
+    """What the node is. A time base that an earlier call has written stays: times would jump.
+
+    Times count from the start of the switch; with the base they are times of day, as exact as the first call comes soon after the start.
+    """
     action = fy.Action(
         "set_node",
         node_id=node["id"],
-        time_base=time.time_ns() if node.get("time_of_day", False) else 0,
+        time_base=(before or time.time_ns()) if node.get("time_of_day", False) else 0,
         collector=node.get("report_collector", 0),
         congestion_depth=node.get("congestion_depth", 0xFFFFFF),
     )
     return fy.P4TableEntry("node", action=action, is_default_action=True)
 
 
-async def load(switch, path):
-    node = tomllib.loads(path.read_text())
-    new = list(entries(node))
-    await switch.delete_all()
-    await switch.modify([default_entry(node)])
-    await switch.insert(new)
-    print(f"node {node['id']}: {len(new)} entries", flush=True)
+async def present_time_base(switch):
+    async for one in switch.read(fy.P4TableEntry("node", is_default_action=True)):
+        return (one.action.args if one.action else {}).get("time_base", 0)
+    return 0
+
+
+async def load(switch, entries, path):
+    node = forms.read(path, FORM)
+    wanted = list(node_entries(node))
+    await switch.modify([default_entry(node, await present_time_base(switch))])
+    written = await entries.apply(wanted)
+    print(f"node {node['id']}: {len(wanted)} entries: {written}", flush=True)
 
 
 async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="what the node does")
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    forms.read(arguments.file, FORM)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "int.p4", arguments.grpc) as switch:
-        while True:
-            await load(switch, arguments.file)
-            await again.wait()
-            again.clear()
+        entries = control.Entries(switch)
+        await entries.take_over()
+        await load(switch, entries, arguments.file)
+        await control.whenever(again, lambda: load(switch, entries, arguments.file))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -10,7 +10,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
-from bed import check, main, wait_until
+from bed import check, main, start_again, wait_until
 
 PROGRAM = HERE / "int.p4"
 LUA = ["-X", f"lua_script:{HERE / 'int.lua'}"]
@@ -94,6 +94,7 @@ def control_node_1(bed, node):
         60,
     )
     check(controller.poll() is None, "control.py has made node 1 an INT source and sink")
+    return controller
 
 
 def make(bed):
@@ -114,20 +115,21 @@ def make(bed):
         {1: "left", 2: "right", 9: "reports"},
         {1: "host", 2: "left", 9: "reports"},
     ]
+    controller = None
     roles = [(1, (2,)), (None, (1, 2)), (1, (2,))]
     for number, (node, port, role) in enumerate(zip(nodes, ports, roles, strict=True), 1):
         file = bed.folder / f"s{number}.stf"
         file.write_text(entries(number, *role))
         if number == 1 and importlib.util.find_spec("finsy"):
             bed.switch(node, None, port, None, "--grpc")
-            control_node_1(bed, node)
+            controller = control_node_1(bed, node)
         else:
             bed.switch(node, PROGRAM, port, file)
-    return h1, h2, nodes, collector
+    return h1, h2, nodes, collector, controller
 
 
 def test(bed):
-    h1, h2, nodes, collector = make(bed)
+    h1, h2, nodes, collector, controller = make(bed)
     trunk = nodes[2].capture("left")
     reports = collector.capture("bridge")
     arrived = h2.capture("eth0")
@@ -137,6 +139,8 @@ def test(bed):
     check(True, "ping through INT-MX")
     h1.run("ping", "-c", "3", "-i", "0.2", "fd00::2")
     check(True, "ping over IPv6, not watched")
+    if controller:
+        start_again(nodes[0], controller, h1, "fd00::2")
     h2.start("iperf3", "-s", "-p", "5001")
     wait_until(lambda: h2.succeeds("sh", "-c", "ss -ltn | grep -q :5001"), "iperf3 listens")
     h1.run("iperf3", "-c", "10.0.0.2", "-p", "5001", "-n", "4M")

@@ -6,6 +6,7 @@
 Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
+import argparse
 import asyncio
 import json
 import pathlib
@@ -16,6 +17,7 @@ import finsy as fy
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 MAP_SESSION, LOOP_PORT = 9, 500
 KINDS = {"mqtt": 1, "coap": 2, "http": 3}
@@ -30,12 +32,42 @@ def entry(table, match, action, **parameters):
     return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
 
 
+def port(text):
+    forms.switch_port(int(text) if text.isdigit() else text)
+    return int(text)
+
+
+def mac(text):
+    forms.mac(text)
+    return text
+
+
+def address(text):
+    forms.address_ipv4(text)
+    return text
+
+
+def parts(*kinds):
+    """An option of several parts with commas between them."""
+
+    def parse(text):
+        values = text.split(",")
+        if len(values) != len(kinds):
+            raise argparse.ArgumentTypeError(f"`{text}`: {len(kinds)} parts with commas between them are right")
+        try:
+            return [kind(value) for kind, value in zip(kinds, values, strict=True)]
+        except forms.Wrong as wrong:
+            raise argparse.ArgumentTypeError(f"`{text}`: {wrong}") from None
+
+    return parse
+
+
 def entries(arguments):
-    one, other = map(int, arguments.wire.split(","))
+    one, other = arguments.wire
     for ingress, egress in ((one, other), (other, one)):
         yield entry("wire", {"standard_metadata.ingress_port": ingress}, "to_port", port=egress)
-    port, mac, address = arguments.target.split(",")
-    source_mac, source = arguments.source.split(",")
+    port, mac, address = arguments.target
+    source_mac, source = arguments.source
     for kind in KINDS.values():
         addresses = {
             "source": source,
@@ -56,9 +88,9 @@ async def read_outcomes(switch):
 
 async def main():
     parser = control.options(__doc__.splitlines()[0])
-    parser.add_argument("--wire", required=True, metavar="PORT,PORT", help="the ports of devices and servers")
-    parser.add_argument("--target", required=True, metavar="PORT,MAC,ADDRESS", help="where messages go")
-    parser.add_argument("--source", required=True, metavar="MAC,ADDRESS", help="what they come from")
+    parser.add_argument("--wire", required=True, type=parts(port, port), metavar="PORT,PORT", help="the ports of devices and servers")
+    parser.add_argument("--target", required=True, type=parts(port, mac, address), metavar="PORT,MAC,ADDRESS", help="where messages go")
+    parser.add_argument("--source", required=True, type=parts(mac, address), metavar="MAC,ADDRESS", help="what they come from")
     parser.add_argument("--report", type=float, default=10, metavar="SECONDS", help="between reports (10)")
     parser.add_argument(
         "-D",
@@ -70,12 +102,13 @@ async def main():
     )
     arguments = parser.parse_args()
     async with control.controlled(HERE / "iot_mapping.p4", arguments.grpc, *arguments.defines) as switch:
-        await switch.insert(list(entries(arguments)))
-        print("ready", flush=True)
+        written = control.Entries(switch)
+        await written.take_over()
+        print(f"ready: {await written.apply(entries(arguments))}", flush=True)
         while True:
             await asyncio.sleep(arguments.report)
             print(json.dumps(await read_outcomes(switch)), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -104,8 +104,16 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
                 if (ahead > 0) {
                     outcome = GAP;
                 } else if (ahead < 0) {
-                    // It may end beyond: then a packet begins in its middle, and is lost.
-                    outcome = beyond <= 0 && !is_new ? RETRANSMISSION : CONTINUATION;
+                    outcome = beyond <= 0 && is_new ? CONTINUATION : RETRANSMISSION;
+                    if (beyond > 0 && meta.kind == KIND_MQTT && meta.packet_bytes != 0
+                        && meta.packet_bytes <= next - begin) {
+                        // What it begins with is known; the copy comes again without that, until a new packet begins.
+                        meta.skip = (bit<16>) meta.packet_bytes;
+                    } else if (beyond > 0) {
+                        // A packet begins where nothing parsed says so.
+                        owner = 0;
+                        outcome = CONTINUATION;
+                    }
                 } else {
                     next = begin + meta.packet_bytes;
                     if (meta.kind == KIND_MQTT) {

@@ -63,11 +63,9 @@
     state http_byte {
         transition select(packet.lookahead<bit<32>>()) {
             0x0d0a0d0a: end_of_header;
-            // "\r\nCo", "\r\nco", "\r\nTr", "\r\ntr": perhaps Content-Length or Transfer-Encoding.
-            0x0d0a436f: maybe_content_length;
-            0x0d0a636f: maybe_content_length;
-            0x0d0a5472: transfer_encoding;
-            0x0d0a7472: transfer_encoding;
+            // "\r\nCo" and "\r\nTr" in either case: perhaps Content-Length or Transfer-Encoding.
+            0x0d0a434f &&& 0xffffdfdf: maybe_content_length;
+            0x0d0a5452 &&& 0xffffdfdf: maybe_transfer_encoding;
             default: next_http_byte;
         }
     }
@@ -78,10 +76,10 @@
         transition http_line;
     }
 
-    // "ntent-Length:" in either case of its two capitals.
+    // Names of fields have no case (RFC 9110 §5.1): bit 5 of letters is set on both sides.
     state maybe_content_length {
         transition select(meta.left) {
-            0 .. 18: header_ends_early;
+            0 .. 18: next_http_byte;
             default: check_content_length;
         }
     }
@@ -95,37 +93,76 @@
         }
     }
 
+    state maybe_transfer_encoding {
+        transition select(meta.left) {
+            0 .. 21: next_http_byte;
+            default: check_transfer_encoding;
+        }
+    }
+
+    // It overrides Content-Length, wherever that stands (RFC 9112 §6.3).
+    state check_transfer_encoding {
+        bit<160> name = packet.lookahead<bit<160>>();
+        // The bytes after "\r\nTr": "ansfer-Encoding:".
+        transition select(name[127:0] | 128w0x20202020202020202020202020202020) {
+            128w0x616e736665722d656e636f64696e673a: no_length;
+            default: next_http_byte;
+        }
+    }
+
+    // A second one may contradict the first one.
     state content_length {
         packet.advance(136);
         meta.left = meta.left - 17;
-        meta.has_content_length = 1;
         meta.content_length = 0;
-        transition content_length_byte;
+        transition select(meta.has_content_length) {
+            1: no_length;
+            default: content_length_blank;
+        }
     }
 
-    state content_length_byte {
-        bit<8> one = packet.lookahead<bit<8>>();
-        transition select(one, meta.left, meta.content_length) {
-            (_, 0 .. 3, _): header_ends_early;
-            (0x20, _, _): skip_blank;
-            // More than four digits are more than a segment.
-            (0x30 .. 0x39, _, 0 .. 999): digit;
-            (0x30 .. 0x39, _, _): very_long;
-            default: http_line;
+    // Blanks and tabs stand before and behind the digits.
+    state content_length_blank {
+        transition select(packet.lookahead<bit<8>>(), meta.left) {
+            (_, 0 .. 3): header_ends_early;
+            (0x20, _): skip_blank;
+            (0x09, _): skip_blank;
+            (0x30 .. 0x39, _): digit;
+            default: no_length;
         }
     }
 
     state skip_blank {
         packet.advance(8);
         meta.left = meta.left - 1;
-        transition content_length_byte;
+        transition select(meta.has_content_length) {
+            1: blank_behind_digits;
+            default: content_length_blank;
+        }
+    }
+
+    state blank_behind_digits {
+        transition select(packet.lookahead<bit<8>>(), meta.left) {
+            (_, 0 .. 3): header_ends_early;
+            (0x20, _): skip_blank;
+            (0x09, _): skip_blank;
+            (0x0d, _): http_line;
+            default: no_length;
+        }
     }
 
     state digit {
+        meta.has_content_length = 1;
         meta.content_length = (meta.content_length << 3) + (meta.content_length << 1) + (bit<16>) packet.lookahead<bit<8>>()[3:0];
         packet.advance(8);
         meta.left = meta.left - 1;
-        transition content_length_byte;
+        transition select(packet.lookahead<bit<8>>(), meta.left, meta.content_length) {
+            (_, 0 .. 3, _): header_ends_early;
+            // More than four digits are more than a segment.
+            (0x30 .. 0x39, _, 0 .. 999): digit;
+            (0x30 .. 0x39, _, _): very_long;
+            default: blank_behind_digits;
+        }
     }
 
     state very_long {
@@ -136,10 +173,6 @@
     state too_long {
         meta.found = FOUND_TOO_LONG;
         transition accept;
-    }
-
-    state transfer_encoding {
-        transition no_length;
     }
 
     state end_of_header {

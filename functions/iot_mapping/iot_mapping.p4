@@ -27,8 +27,21 @@ const bit<32> NO_TARGET = 17;
 const bit<32> FORWARDED = 18;
 const bit<32> NOT_FORWARDED = 19;
 
+// What a receiver drops must not become a message: its retransmission would count as known. Copies do not come here with their whole segment.
 control MapVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
-    apply {}
+    apply {
+        verify_checksum_with_payload(hdr.tcp.isValid() && meta.is_mapped == 1,
+            { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, 8w0, hdr.ipv4.protocol,
+              hdr.ipv4.total_len - ((bit<16>) hdr.ipv4.ihl << 2), hdr.tcp.src_port, hdr.tcp.dst_port, hdr.tcp.seq_no,
+              hdr.tcp.ack_no, hdr.tcp.data_offset, hdr.tcp.reserved, hdr.tcp.cwr, hdr.tcp.ece, hdr.tcp.urg, hdr.tcp.ack,
+              hdr.tcp.psh, hdr.tcp.rst, hdr.tcp.syn, hdr.tcp.fin, hdr.tcp.window, hdr.tcp.urgent_pointer,
+              hdr.tcp_options.options },
+            hdr.tcp.checksum, HashAlgorithm.csum16);
+        verify_checksum_with_payload(hdr.udp.isValid() && meta.is_mapped == 1 && hdr.udp.checksum != 0,
+            { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, 8w0, hdr.ipv4.protocol, hdr.udp.length_, hdr.udp.src_port,
+              hdr.udp.dst_port, hdr.udp.length_ },
+            hdr.udp.checksum, HashAlgorithm.csum16);
+    }
 }
 
 control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -115,7 +128,7 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             track.apply(hdr, meta, standard_metadata, outcome);
             // Another MQTT packet of this segment.
             if (meta.skip != 0) {
-                if (meta.passes < PASSES_MAX) {
+                if (meta.passes + 1 < PASSES_MAX) {
                     meta.passes = meta.passes + 1;
                     clone_preserving_field_list(CloneType.I2E, MAP_SESSION, 1);
                 } else {
@@ -170,13 +183,13 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             || (bit<32>) hdr.ipv4.total_len + 14 > standard_metadata.packet_length) {
             return;
         }
-        bool is_mapped = hdr.tcp.isValid() && (hdr.tcp.dst_port == MQTT_PORT || hdr.tcp.dst_port == HTTP_PORT)
-            || hdr.udp.isValid() && hdr.udp.dst_port == COAP_PORT;
         bool is_encrypted = hdr.tcp.isValid() && (hdr.tcp.dst_port == 8883 || hdr.tcp.dst_port == 443)
             || hdr.udp.isValid() && hdr.udp.dst_port == 5684;
         if (is_encrypted && meta.payload_bytes != 0) {
             outcomes.count(ENCRYPTED);
-        } else if (is_mapped) {
+        } else if (meta.is_mapped == 1 && standard_metadata.checksum_error == 1) {
+            outcomes.count(MALFORMED);
+        } else if (meta.is_mapped == 1) {
             if (hdr.tcp.isValid() && hdr.tcp.syn == 1) {
                 bit<32> outcome;
                 track.apply(hdr, meta, standard_metadata, outcome);

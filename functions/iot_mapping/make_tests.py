@@ -235,6 +235,27 @@ def mqtt_segments():
     one.sequence -= len(first) + len(second)
     one.send(first, (b"7", b"t"))
     one.send(second, (b"8", b"t"))
+    test.say("Retransmissions that go on: one and two known packets before a new one; a packet that begins anywhere.")
+    known = publish(b"t", b"1"), publish(b"t", b"2")
+    for repeated in (known[:1], known):
+        for packet in repeated:
+            one.send(packet, (packet[-1:], b"t"))
+        one.sequence -= sum(map(len, repeated))
+        one.send(b"".join(repeated) + publish(b"t", b"new"), (b"new", b"t"))
+    one.send(publish(b"t", b"8"), (b"8", b"t"))
+    test.say("A segment with a wrong checksum is forwarded, and not mapped; the right one after it is.")
+    wrong = bytearray(bytes(one.segment(publish(b"t", b"right"))))
+    wrong[-1] ^= 1
+    test.through(DEVICE_PORT, bytes(wrong), SERVER_PORT)
+    outcomes(test, malformed=1)
+    one.send(publish(b"t", b"right"), (b"right", b"t"))
+    test.say("32 packets in a segment; the 33rd is not mapped.")
+    many = Connection(test, 1883, 44000)
+    many.open()
+    many.send(connect())
+    values = [b"%d" % number for number in range(33)]
+    many.send(b"".join(publish(b"t", value) for value in values), *[(value, b"t") for value in values[:32]])
+    outcomes(test, passes=1)
     test.say("Only the beginning of a length: the rest of the connection is not mapped.")
     one.send(long_packet[:1])
     one.send(long_packet[1:])
@@ -248,7 +269,7 @@ def mqtt_segments():
     test.say("A length of more than four bytes is malformed.")
     other.send(b"\x30\xff\xff\xff\xff\x01" + bytes(20))
     other.send(publish(b"t", b"y"))
-    outcomes(test, malformed=1, unknown_flow=3)
+    outcomes(test, malformed=2, unknown_flow=3)
     return test
 
 
@@ -391,6 +412,29 @@ def http_requests():
     one.send(http("POST", "/sensors/7", b"4\r\ndata\r\n0\r\n\r\n", "Transfer-Encoding: chunked", length=False))
     one.send(http("POST", "/sensors/7", b"4"))
     outcomes(test, no_length=1, unknown_flow=1)
+    test.say("Also with a length beside the chunks, in capitals; two lengths; lengths that are none.")
+    for number, fields in enumerate(
+        (
+            ["TRANSFER-ENCODING: chunked", "Content-Length: 4"],
+            ["Content-Length: 4", "transfer-encoding:chunked"],
+            ["Content-Length: 4", "CONTENT-LENGTH: 4"],
+            ["Content-Length: 4, 4"],
+            ["Content-Length: 4 4"],
+            ["Content-Length: 0x4"],
+            ["Content-Length: +4"],
+            ["Content-Length: "],
+        )
+    ):
+        other = Connection(test, 80, 42000 + number)
+        other.open()
+        other.send(http("POST", "/sensors/7", b"data", *fields, length=False))
+    outcomes(test, no_length=9)
+    test.say("Case and blanks do not matter; fields that begin alike are others, at the end of a header, too.")
+    for number, field in enumerate(("CONTENT-LENGTH:4", "cOnTeNt-LeNgTh:\t 4 \t", "Content-Length: 0004")):
+        other = Connection(test, 80, 43000 + number)
+        other.open()
+        other.send(http("POST", "/sensors/7", b"data", "Traceparent: 00", field, "Co: 1", length=False), (b"data", where))
+        other.send(http("POST", "/sensors/7", b"d", "TE: x", field.replace("4", "1"), "Tr: 1", length=False), (b"d", where))
     test.say("So it is after a header that ends in a later segment.")
     two = Connection(test, 80, 41000)
     two.open()

@@ -183,6 +183,8 @@ struct metadata_t {
     bit<16> content_length;
     bit<1> has_content_length;
     bit<16> sequence;
+    // A packet as it came, for a port whose payloads are mapped.
+    bit<1> is_mapped;
     bit<1> is_message;
     bit<1> is_trimmed;
     bit<32> topic;

@@ -47,6 +47,8 @@ parser MapParser(packet_in packet, out headers_t hdr, inout metadata_t meta, ino
         verify(meta.left >= (bit<16>) hdr.tcp.data_offset << 2, error.ParserInvalidArgument);
         meta.left = meta.left - ((bit<16>) hdr.tcp.data_offset << 2);
         meta.payload_bytes = meta.left;
+        bool is_port = hdr.tcp.dst_port == MQTT_PORT || hdr.tcp.dst_port == HTTP_PORT;
+        meta.is_mapped = is_port && standard_metadata.instance_type != INSTANCE_RECIRCULATED ? 1w1 : 1w0;
         transition select(hdr.tcp.dst_port, meta.left, standard_metadata.instance_type) {
             (_, 0, _): accept;
             (MQTT_PORT, _, INSTANCE_RECIRCULATED): parse_mqtt;
@@ -60,6 +62,8 @@ parser MapParser(packet_in packet, out headers_t hdr, inout metadata_t meta, ino
         verify(meta.left >= 8 && hdr.udp.length_ >= 8 && hdr.udp.length_ <= meta.left, error.ParserInvalidArgument);
         meta.left = hdr.udp.length_ - 8;
         meta.payload_bytes = meta.left;
+        bool is_port = hdr.udp.dst_port == COAP_PORT;
+        meta.is_mapped = is_port && standard_metadata.instance_type != INSTANCE_RECIRCULATED ? 1w1 : 1w0;
         transition select(hdr.udp.dst_port, standard_metadata.instance_type) {
             (COAP_PORT, INSTANCE_RECIRCULATED): parse_coap;
             default: accept;

@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import ROOT, check, main, wait_until
+from bed import ROOT, check, main, start_again, wait_until
 
 PROGRAM = HERE / "iot_mapping.p4"
 AGGREGATE = ROOT / "programs/iot_aggregate/iot_aggregate.p4"
@@ -100,6 +100,8 @@ def test(bed):
     wait_until(lambda: "ready" in listener.output.read_text(), "messages.py listens")
     capture = collector.capture("eth0")
     at_server = server.capture("eth0")
+    if controller:
+        controller = start_again(mapping, controller, device, "10.0.0.1")
     subscriber = server.start("mosquitto_sub", "-h", "10.0.0.1", "-t", "sensors/#", "-C", "8")
     time.sleep(0.5)
 

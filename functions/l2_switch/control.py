@@ -13,13 +13,33 @@ import signal
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 STATES = {"blocked": 0, "learning": 1, "forwarding": 2}
+
+
+VID = forms.integer(1, 4094)
+# What the file may say.
+PORT = forms.Form(
+    {"number": forms.switch_port},
+    {
+        "untagged": VID,
+        "tagged": forms.list_of(VID),
+        "state": forms.one_of(*STATES),
+        "addresses_max": forms.integer(0, 1 << 31),
+    },
+)
+FORM = forms.Form(
+    {"port": forms.tables(PORT)},
+    {
+        "age": forms.number,
+        "static": forms.tables(forms.Form({"vlan": VID, "address": forms.mac, "port": forms.switch_port})),
+    },
+)
 
 
 def entry(table, match, action, *, idle=0.0, **parameters):
@@ -56,53 +76,48 @@ def port_entries(settings):
             yield entry("egress_members", {"meta.vid": vid, "standard_metadata.egress_port": number}, action)
 
 
+def forwarding_ports(settings):
+    """The flood group of each VLAN: its ports that forward."""
+    states = {port["number"]: port.get("state", "forwarding") for port in settings["port"]}
+    return {
+        vid: sorted(port for port in ports if states[port] == "forwarding") for vid, ports in members(settings).items()
+    }
+
+
+def number(address):
+    """A MAC address that was read, as a number."""
+    return address if isinstance(address, int) else control.mac(str(address))
+
+
 class Bridge:
     def __init__(self, switch, path):
         self.switch = switch
         self.path = path
         self.settings = {}
-        self.written = {}
+        self.entries = control.Entries(switch)
+        # VLAN -> ports that forward.
         self.groups = {}
         # (VLAN, address) -> port. Static ones never move and never age.
         self.known = {}
         self.static = {}
 
     async def load(self):
-        self.settings = tomllib.loads(self.path.read_text())
-        wanted = {(one.table_id, repr(one.match)): one for one in port_entries(self.settings)}
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
-        await self.write_groups()
-        await self.switch.insert(new)
-        await self.switch.modify(changed)
-        await self.switch.delete(gone)
-        self.written = wanted
+        self.settings = forms.read(self.path, FORM)
+        self.groups = forwarding_ports(self.settings)
+        groups = [fy.P4MulticastGroupEntry(vid, replicas=ports) for vid, ports in self.groups.items()]
+        written = await self.entries.apply([*groups, *port_entries(self.settings)])
         await self.forget_lost()
         await self.write_static()
-        print(f"{len(self.settings['port'])} ports, {len(self.groups)} VLANs", flush=True)
+        print(f"{len(self.settings['port'])} ports, {len(self.groups)} VLANs: {written}", flush=True)
 
-    def states(self):
-        return {port["number"]: port.get("state", "forwarding") for port in self.settings["port"]}
-
-    async def write_groups(self):
-        """The flood group of each VLAN: its ports that forward."""
-        states = self.states()
-        wanted = {
-            vid: sorted(port for port in ports if states[port] == "forwarding")
-            for vid, ports in members(self.settings).items()
-        }
-        for vid, ports in wanted.items():
-            if self.groups.get(vid) != ports:
-                write = self.switch.modify if vid in self.groups else self.switch.insert
-                await write([fy.P4MulticastGroupEntry(vid, replicas=ports)])
-        for vid in set(self.groups) - set(wanted):
-            await self.switch.delete([fy.P4MulticastGroupEntry(vid)])
-        self.groups = wanted
+    async def take_over(self):
+        """Makes what an earlier run has written the entries of this one, and remembers the addresses that it has learnt."""
+        await self.entries.take_over(learnt=("source_addresses", "destinations"))
+        async for one in self.switch.read(fy.P4TableEntry("source_addresses")):
+            key = one.match["vid"], number(one.match["src_addr"])
+            self.known[key] = one.action.args["port"]
+            if one.idle_timeout_ns == 0:
+                self.static[key] = self.known[key]
 
     async def forget_lost(self):
         """Addresses of ports that do not forward in their VLAN any more."""
@@ -111,13 +126,16 @@ class Bridge:
                 await self.forget(vid, address)
 
     async def write_static(self):
-        for one in self.settings.get("static", []):
-            key = (one["vlan"], control.mac(one["address"]))
+        wanted = {(one["vlan"], control.mac(one["address"])): one["port"] for one in self.settings.get("static", [])}
+        for key in set(self.static) - set(wanted):
             await self.forget(*key)
-            self.static[key] = one["port"]
-            await self.learn_one(*key, one["port"], 0)
+        self.static = wanted
+        for key, port in wanted.items():
+            write = self.switch.modify if key in self.known else self.switch.insert
+            await write(list(self.address_entries(*key, port, 0)))
+            self.known[key] = port
 
-    def entries(self, vid, address, port, idle):
+    def address_entries(self, vid, address, port, idle):
         yield entry(
             "source_addresses", {"meta.vid": vid, "hdr.ethernet.src_addr": address}, "known", port=port, idle=idle
         )
@@ -128,7 +146,7 @@ class Bridge:
         if before == port or (before is None and self.is_full(port)):
             return
         write = self.switch.insert if before is None else self.switch.modify
-        await write(list(self.entries(vid, address, port, idle)))
+        await write(list(self.address_entries(vid, address, port, idle)))
         self.known[vid, address] = port
         print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
 
@@ -140,13 +158,11 @@ class Bridge:
     async def forget(self, vid, address):
         port = self.known.pop((vid, address), None)
         if port is not None:
-            await self.switch.delete(list(self.entries(vid, address, port, 0)))
+            await self.switch.delete(list(self.address_entries(vid, address, port, 0)))
             print(f"{address:012x} in VLAN {vid} is forgotten", flush=True)
 
     async def learn(self):
-        await self.switch.insert(
-            [fy.P4DigestEntry("learn_t", max_list_size=64, max_timeout_ns=10_000_000, ack_timeout_ns=1_000_000_000)]
-        )
+        await control.listen_to_digests(self.switch, "learn_t", max_list_size=64, max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("learn_t"):
             for one in digest:
                 key = (one["vid"], one["address"])
@@ -157,9 +173,7 @@ class Bridge:
     async def age(self):
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
-                address = one.match["src_addr"]
-                address = address if isinstance(address, int) else control.mac(str(address))
-                await self.forget(one.match["vid"], address)
+                await self.forget(one.match["vid"], number(one.match["src_addr"]))
 
 
 async def main():
@@ -169,20 +183,17 @@ async def main():
         "-D", dest="defines", action="append", default=[], metavar="NAME", help="macro for the program (STORM_CONTROL)"
     )
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    forms.read(arguments.file, FORM)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "l2_switch.p4", arguments.grpc, *arguments.defines) as switch:
         bridge = Bridge(switch, arguments.file)
+        await bridge.take_over()
         await bridge.load()
 
-        async def reload():
-            while True:
-                await again.wait()
-                again.clear()
-                await bridge.load()
-
-        await asyncio.gather(reload(), bridge.learn(), bridge.age())
+        await asyncio.gather(control.whenever(again, bridge.load), bridge.learn(), bridge.age())
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

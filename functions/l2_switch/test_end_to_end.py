@@ -12,7 +12,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, statistics, stop, wait_until
+from bed import check, main, start_again, statistics, stop, wait_until
 
 AGE = 5
 VLAN = {"a1": 10, "a2": 10, "a3": 20, "b1": 10, "b2": 20}
@@ -98,6 +98,7 @@ def test(bed):
     moved = f"{mac('a2').replace(':', '')} is on port {TRUNK} in VLAN 10"
     check(moved in controller.output.read_text(), "its move is learnt")
 
+    controller = start_again(bridges["a"], controller, hosts["a3"], ADDRESS["b2"])
     time.sleep(1)
     forgotten = f"{mac('a3').replace(':', '')} in VLAN 20 is forgotten"
     wait_until(lambda: forgotten in controller.output.read_text(), f"an address is forgotten after {AGE} s", AGE + 10)
@@ -112,6 +113,11 @@ def test(bed):
     trunk.check_well_formed("trunk", only="vlan and not tcp")
     tagged = {int(row[0]) for row in trunk.fields("vlan", "vlan.id")}
     check(tagged == {10, 20} and trunk.count("ip and not vlan") == 0, "all frames on the trunk have a tag")
+
+    file.write_text(settings("a").replace("untagged = 10", "untagged = 5000"))
+    controller.send_signal(signal.SIGHUP)
+    wait_until(lambda: "nothing is changed" in controller.output.read_text(), "a wrong file is told of")
+    check(reaches(hosts["a1"], "a2", 2) and controller.poll() is None, "a wrong file changes nothing")
 
     stop(controller)
     check(reaches(hosts["a1"], "a2", 2), "without the controller known stations are still reached")

@@ -102,6 +102,7 @@ class Namespace:
         with output.open("wb") as file:
             process = subprocess.Popen(self.words(*words), stdout=file, stderr=subprocess.STDOUT, **options)
         process.output = output
+        process.words = words
         self.bed.processes.append(process)
         return process
 
@@ -228,6 +229,23 @@ def statistics(process):
     """The last statistics of a switch."""
     lines = [line for line in process.output.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
     return json.loads(lines[-1])
+
+
+def start_again(namespace, controller, host, *target, ready="0 new entries, 0 changed, 0 removed"):
+    """Kills a control program while a host pings, starts it again, and gives it. No ping is lost, and nothing is written anew."""
+    ping = host.start("ping", "-i", "0.02", *target)
+    time.sleep(0.3)
+    controller.kill()
+    controller.wait()
+    time.sleep(0.3)
+    again = namespace.start(*controller.words)
+    wait_until(lambda: ready in again.output.read_text() or again.poll() is not None, f"control.py again: {ready}", 90)
+    check(again.poll() is None, f"control.py is killed and starts again: {ready}")
+    time.sleep(0.5)
+    stop(ping, signal.SIGINT)
+    lines = [line for line in ping.output.read_text().splitlines() if "packet loss" in line]
+    check(lines and " 0% packet loss" in lines[0], f"meanwhile traffic goes on: {lines}")
+    return again
 
 
 def stop(process, how=signal.SIGTERM):

@@ -30,6 +30,7 @@ const bit<8> IP_PROTOCOL_DESTINATION = 60;
 const bit<16> IPV4_BYTES = 20;
 const bit<16> IPV6_BYTES = 40;
 const bit<16> UDP_BYTES = 8;
+const bit<16> ICMP_BYTES = 8;
 
 // Values of standard_metadata.instance_type.
 const bit<32> INSTANCE_NORMAL = 0;

@@ -10,22 +10,80 @@ example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 
 import asyncio
 import ipaddress
+import itertools
 import pathlib
 import signal
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 import maglev
 
 PROTOCOLS = {"tcp": 6, "udp": 17}
 FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
-# Entries of one write.
-BATCH = 4096
+
+
+MODES = ("nat", "ipip", "gue", "mac")
+# What the file may say.
+BACKEND = forms.Form(
+    {
+        "number": forms.integer(1, 4095),
+        "mode": forms.one_of(*MODES),
+        "address": forms.address,
+        "next_hop": forms.integer(1, 1 << 31),
+    },
+    {
+        "port": forms.tcp_port,
+        "weight": forms.number,
+        "check": forms.Form({"address": forms.address, "port": forms.tcp_port}, {"path": forms.text}),
+    },
+)
+SERVICE = forms.Form(
+    {
+        "address": forms.address,
+        "protocol": forms.one_of(*PROTOCOLS),
+        "port": forms.tcp_port,
+        "backends": forms.list_of(forms.integer(1, 4095)),
+    },
+    {"idle": forms.integer(1, 65535)},
+)
+NEXT_HOPS = forms.tables(
+    forms.Form(
+        {"number": forms.integer(1, 1 << 31), "port": forms.switch_port, "mac": forms.mac, "peer_mac": forms.mac},
+        {"mtu": forms.integer(68, 65535)},
+    )
+)
+FORM = forms.Form(
+    {"service": forms.tables(SERVICE), "backend": forms.tables(BACKEND), "next_hop": NEXT_HOPS},
+    {
+        "tunnel_source": forms.address_ipv4,
+        "tunnel_source_ipv6": forms.address,
+        "own": forms.tables(forms.Form({"port": forms.switch_port, "address": forms.address, "mac": forms.mac})),
+        "route": forms.tables(forms.Form({"prefix": forms.network, "next_hop": forms.integer(1, 1 << 31)})),
+    },
+)
+
+
+def checked(settings):
+    """The settings, whose parts must name each other."""
+    numbers = {one["number"] for one in settings["backend"]}
+    hops = {one["number"] for one in settings["next_hop"]}
+    for one in settings["backend"]:
+        if one["next_hop"] not in hops:
+            raise forms.Wrong(f"back end {one['number']}: there is no next hop {one['next_hop']}")
+        if one["mode"] == "nat" and "port" not in one:
+            raise forms.Wrong(f"back end {one['number']}: the mode nat needs the key `port`")
+        source = "tunnel_source_ipv6" if version(one["address"]) == 6 else "tunnel_source"
+        if one["mode"] in ("ipip", "gue") and source not in settings:
+            raise forms.Wrong(f"back end {one['number']}: the mode {one['mode']} needs the key `{source}` of the file")
+    for one in settings["service"]:
+        if unknown := set(one["backends"]) - numbers:
+            raise forms.Wrong(f"service {one['address']}: there is no back end {min(unknown)}")
+    return settings
 
 
 def entry(table, match, action, *, idle=0, **parameters):
@@ -51,8 +109,6 @@ def backend_action(settings, one):
         return fy.Action("nat", dst_addr=mapped(one["address"]), port=one["port"], **hop)
     if mode == "mac":
         return fy.Action("by_mac", **hop)
-    if mode not in ("ipip", "gue"):
-        raise SystemExit(f"unknown mode `{mode}`: ipip, gue, mac or nat")
     kind = version(one["address"])
     source = settings["tunnel_source_ipv6" if kind == 6 else "tunnel_source"]
     return fy.Action(f"{mode}_ipv{kind}", src_addr=source, dst_addr=one["address"], **hop)
@@ -122,6 +178,12 @@ def way_entries(settings):
         yield entry("own_ipv4", {"hdr.ipv4.dst_addr": address}, "NoAction")
 
 
+def pinned_key(one):
+    """The connection of a digest or of a match that was read; the latter has the short names of its fields."""
+    values = [one[name] for name in ("client", "address", "protocol", "client_port", "service_port")]
+    return tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
+
+
 class LoadBalancer:
     def __init__(self, switch, path, slots, pin_idle):
         self.switch = switch
@@ -129,12 +191,13 @@ class LoadBalancer:
         self.slots = slots
         self.pin_idle = pin_idle
         self.settings = {}
-        self.written = {}
+        self.entries = control.Entries(switch)
+        self.pinned = set()
         self.dead = set()
         self.results = {}
 
     async def load(self):
-        self.settings = tomllib.loads(self.path.read_text())
+        self.settings = checked(forms.read(self.path, FORM))
         await self.apply()
 
     def maglev_entries(self):
@@ -147,49 +210,40 @@ class LoadBalancer:
 
     async def apply(self):
         """Makes the switch do what file and health checks say. What is not different is not touched."""
-        alive = [
-            fy.P4RegisterEntry("alive", index=one["number"], data=0 if one["number"] in self.dead else 1)
-            for one in self.settings["backend"]
-        ]
-        wanted = {}
-        for one in (
-            *way_entries(self.settings),
-            *backend_entries(self.settings),
-            *self.maglev_entries(),
-            *service_entries(self.settings),
-        ):
-            wanted[one.table_id, repr(one.match)] = one
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
-        await self.switch.modify(alive)
-        for write, entries in ((self.switch.insert, new), (self.switch.modify, changed), (self.switch.delete, gone)):
-            for at in range(0, len(entries), BATCH):
-                await write(entries[at : at + BATCH])
-        self.written = wanted
-        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        numbers = {one["number"] for one in self.settings["backend"]}
+        # A back end that is not in the file any more is dead: its connections move.
+        gone = {one.match["backend"] for one in self.entries.present("backends")} - numbers
+        alive = {number: int(number not in self.dead) for number in numbers} | dict.fromkeys(gone, 0)
+        await self.switch.modify(
+            [fy.P4RegisterEntry("alive", index=number, data=is_alive) for number, is_alive in sorted(alive.items())]
+        )
+        parts = (way_entries(self.settings), backend_entries(self.settings), self.maglev_entries())
+        print(await self.entries.apply([*itertools.chain(*parts), *service_entries(self.settings)]), flush=True)
+
+    async def take_over(self):
+        """Makes what an earlier run has written the entries of this one: dead back ends and pinned connections, too."""
+        await self.entries.take_over(learnt=("pinned",))
+        for backend in self.entries.present("backends"):
+            number = backend.match["backend"]
+            async for one in self.switch.read(fy.P4RegisterEntry("alive", index=number)):
+                if one.data == 0:
+                    self.dead.add(number)
+        async for one in self.switch.read(fy.P4TableEntry("pinned")):
+            self.pinned.add(pinned_key(one.match))
 
     async def pin(self):
         """Connections without a place in the registers get an entry each."""
-        await self.switch.insert(
-            [fy.P4DigestEntry("overflow_t", max_list_size=128, max_timeout_ns=10_000_000, ack_timeout_ns=1_000_000_000)]
-        )
-        pinned = set()
+        await control.listen_to_digests(self.switch, "overflow_t", max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("overflow_t"):
             entries = []
             for one in digest:
-                key = tuple(one[name] for name in ("client", "address", "protocol", "client_port", "service_port"))
-                if key not in pinned:
-                    pinned.add(key)
+                key = pinned_key(one)
+                if key not in self.pinned:
+                    self.pinned.add(key)
                     entries.append(self.pinned_entry(one))
             if entries:
                 await self.switch.insert(entries)
             await self.switch.write([digest.ack()])
-            self.pinned = pinned
 
     def pinned_entry(self, one):
         match = {name: one[name] for name in ("client", "address")}
@@ -200,12 +254,7 @@ class LoadBalancer:
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
                 await self.switch.delete([one])
-                # A match that is read has the short names of its fields.
-                names = ("client", "address", "protocol", "client_port", "service_port")
-                values = [one.match[name] for name in names]
-                self.pinned.discard(
-                    tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
-                )
+                self.pinned.discard(pinned_key(one.match))
 
     async def check(self, seconds):
         """Health checks of all back ends, side by side."""
@@ -257,20 +306,19 @@ async def main():
         "--pin-idle", type=float, default=300, metavar="SECONDS", help="how long a pinned connection stays idle (300)"
     )
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "load_balancer.p4", arguments.grpc, f"SLOTS={arguments.slots}") as switch:
         balancer = LoadBalancer(switch, arguments.file, arguments.slots, arguments.pin_idle)
+        await balancer.take_over()
         await balancer.load()
 
-        async def reload():
-            while True:
-                await again.wait()
-                again.clear()
-                await balancer.load()
-
-        await asyncio.gather(reload(), balancer.pin(), balancer.unpin(), balancer.check(arguments.check))
+        await asyncio.gather(
+            control.whenever(again, balancer.load), balancer.pin(), balancer.unpin(), balancer.check(arguments.check)
+        )
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -14,6 +14,12 @@ control LbVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
               hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
               hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
             hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl > 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
+              hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
+              hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr,
+              hdr.ipv4_options.options },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -65,6 +71,18 @@ control Services(in headers_t hdr, inout metadata_t meta, out bool found) {
             found = services_ipv6.apply().hit;
         }
     }
+}
+
+// Whether lengths disagree, of the packet or of what it carries.
+bool has_wrong_lengths(in headers_t hdr, in bit<1> is_error, in bit<32> frame_bytes) {
+    bit<16> bytes = hdr.ipv4.isValid() ? ipv4_payload_bytes(hdr.ipv4) : hdr.ipv6.payload_len;
+    return hdr.ipv4.isValid() && has_wrong_ipv4_length(hdr.ipv4, frame_bytes)
+        || hdr.ipv6.isValid() && has_wrong_ipv6_length(hdr.ipv6, frame_bytes)
+        || hdr.tcp.isValid() && has_wrong_tcp_length(hdr.tcp, bytes)
+        || hdr.udp.isValid() && has_wrong_udp_length(hdr.udp, bytes, 0)
+        || hdr.icmp.isValid() && bytes < ICMP_BYTES
+        || hdr.icmpv6.isValid() && bytes < 16w4
+        || is_error == 1 && bytes < ICMP_BYTES + 8 + (hdr.inner_ipv4.isValid() ? IPV4_BYTES : IPV6_BYTES);
 }
 
 control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -147,6 +165,10 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             drop(DROP_MALFORMED);
             return;
         }
+        if (has_wrong_lengths(hdr, meta.is_error, standard_metadata.packet_length)) {
+            drop(DROP_MALFORMED);
+            return;
+        }
         bool is_own = hdr.ipv4.isValid() && own_ipv4.apply().hit;
         bool answered = false;
         if (hdr.arp.isValid()) {
@@ -181,6 +203,12 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         } else {
             if (meta.is_fragment == 1 && is_own) {
                 drop(DROP_FRAGMENT);
+                return;
+            }
+            if (hdr.ipv4.isValid()
+                ? is_never_forwarded_ipv4(hdr.ipv4.src_addr) || is_never_forwarded_ipv4(hdr.ipv4.dst_addr)
+                : is_never_forwarded_ipv6(hdr.ipv6.src_addr) || is_never_forwarded_ipv6(hdr.ipv6.dst_addr)) {
+                drop(DROP_ADDRESS);
                 return;
             }
             from_backend.apply(hdr, meta);

@@ -14,6 +14,7 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+from maglev import table as maglev_table
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import (
     ICMPv6DestUnreach,
@@ -28,6 +29,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
+from wrong import ADDRESSES_IPV4, ADDRESSES_IPV6, network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
 
 CLIENTS, SERVERS = 1, 2
 SLOTS = 7
@@ -35,7 +37,7 @@ VIP, VIP_V6, CLIENT, CLIENT_V6 = "198.51.100.10", "2001:db8:100::10", "192.0.2.7
 LB, LB_V6 = "10.1.0.1", "2001:db8:1::1"
 LB_MAC, ROUTER_MAC, BACKEND_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
 DATA = Raw(bytes(range(32)))
-DROPS = "malformed route backend ttl long fragment not_ip".split()
+DROPS = "malformed route backend ttl long fragment not_ip address".split()
 NEW, KNOWN, MOVED, NO_PLACE, PINNED = range(5)
 
 IN = Ether(src=ROUTER_MAC, dst=LB_MAC)
@@ -474,6 +476,10 @@ def others():
     test.counter("drops", DROPS.index("ttl"), 1)
     test.packet(CLIENTS, IN / IP(src=CLIENT, dst=VIP, flags="MF", proto=6) / DATA)
     test.counter("drops", DROPS.index("fragment"), 1)
+    for address in (*ADDRESSES_IPV4, *ADDRESSES_IPV6):
+        kind, source = (IPv6, CLIENT_V6) if ":" in address else (IP, CLIENT)
+        test.packet(SERVERS, BACK_IN / kind(src=source, dst=address) / UDP(sport=1, dport=80))
+    test.counter("drops", DROPS.index("address"), len(ADDRESSES_IPV4) + len(ADDRESSES_IPV6))
     wrong = bytearray(bytes(IN / tcp()))
     wrong[24] ^= 1
     test.packet(CLIENTS, bytes(wrong))
@@ -484,7 +490,60 @@ def others():
     return test
 
 
-TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others]
+def malformed():
+    test = setup(
+        "load_balancer_malformed.stf",
+        "Packets whose lengths do not agree, or whose header checksum is wrong, are dropped and open no connection.",
+        *all_services(1, 443),
+        *slots(1, [1] * SLOTS),
+        *by_backend(1),
+        *up(1),
+    )
+    wrong = network_ipv4(CLIENT, VIP) | transport_ipv4(CLIENT, VIP)
+    wrong |= network_ipv6(CLIENT_V6, VIP_V6) | transport_ipv6(CLIENT_V6, VIP_V6)
+    # Pings over IPv6 are no concern of the load balancer.
+    del wrong["half of an echo request (IPv6)"]
+    for what, packet in wrong.items():
+        test.say(f"{what[0].upper()}{what[1:]}.")
+        ether_type = 0x86DD if IPv6 in packet else 0x800
+        test.packet(CLIENTS, bytes(IN)[:12] + ether_type.to_bytes(2, "big") + bytes(packet))
+    test.counter("drops", DROPS.index("malformed"), len(wrong))
+    test.counter("connections", NEW, 0)
+    return test
+
+
+def demonstration():
+    """The entries of `forebay function run load_balancer`: a service, and two of the back ends of load_balancer.toml."""
+    test = Test(
+        HERE / "entries.stf",
+        f"The service {VIP}:80 (TCP) for clients at port 1, in 192.0.2.0/24; their next router is 192.0.2.7 with the MAC address\n"
+        "02:00:00:00:00:07. Back ends at port 2, behind NAT: 10.1.0.11:8080 and 10.1.0.12:8080, with the MAC addresses 02:00:00:00:01:11 and :12. The\n"
+        "Maglev table is that of maglev.py for 4,093 slots.",
+    )
+    own, inner = "02:00:00:00:00:01", "02:00:00:00:01:01"
+    for port, address, own_mac in ((1, VIP, own), (1, "192.0.2.1", own), (2, LB, inner)):
+        test.run(f"add arp_ipv4 port:{port} address:{number(address)} arp_reply(mac:{mac(own_mac)})")
+        test.run(f"add own_ipv4 hdr.ipv4.dst_addr:{number(address)} NoAction()")
+    hops = {1: (1, own, "02:00:00:00:00:07", 1500), 11: (2, inner, "02:00:00:00:01:11", 1600), 12: (2, inner, "02:00:00:00:01:12", 1600)}
+    for hop_number, (port, src, dst, mtu) in hops.items():
+        test.run(
+            f"add next_hops meta.next_hop:{hop_number} to_port(port:{port}, src_mac:{mac(src)}, dst_mac:{mac(dst)}, mtu:{mtu})"
+        )
+    test.run(f"add routes_ipv4 hdr.ipv4.dst_addr:{number('192.0.2.0')}/24 to_next_hop(next_hop:1)", service(1, 80))
+    for backend in (1, 2):
+        address = f"10.1.0.1{backend}"
+        test.run(
+            f"add backends meta.backend:{backend} nat(next_hop:1{backend}, dst_addr:{mapped(address)}, port:8080)",
+            f"add returns_ipv4 hdr.ipv4.src_addr:{number(address)} meta.protocol:6 source_port:8080 "
+            f"set_source(src_addr:{mapped(VIP)}, src_port:80)",
+            *up(backend),
+        )
+    for slot, backend in enumerate(maglev_table({"1": 1, "2": 1}, 4093)):
+        test.run(f"add maglev meta.service:1 slot:{slot} set_backend(backend:{backend})")
+    return test
+
+
+TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others, malformed, demonstration]
 
 if __name__ == "__main__":
     sys.exit(write([make() for make in TESTS]))

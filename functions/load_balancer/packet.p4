@@ -5,6 +5,7 @@
 
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/valid.p4"
 #include "../lib/local.p4"
 
 // Slots of a virtual service in the Maglev table: a prime, a hundred times as many as back ends.
@@ -30,7 +31,9 @@ const bit<32> DROP_TTL = 3;
 const bit<32> DROP_TOO_LONG = 4;
 const bit<32> DROP_FRAGMENT = 5;
 const bit<32> DROP_NOT_IP = 6;
-const bit<32> DROPS = 7;
+// From or to an address that no router forwards.
+const bit<32> DROP_ADDRESS = 7;
+const bit<32> DROPS = 8;
 
 // Indices of the counter connections.
 const bit<32> CONNECTION_NEW = 0;

@@ -15,7 +15,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, wait_until
+from bed import check, main, start_again, stop, wait_until
 
 VIP = "198.51.100.10"
 MODES = {1: "nat", 2: "nat", 3: "mac", 4: "ipip", 5: "gue"}
@@ -149,6 +149,11 @@ def control(bed, balancer, file, text, *options):
     return controller
 
 
+def written_after(text, controller):
+    """Whether entries have been written since control.py has said `text`."""
+    return "new entries" in controller.output.read_text().partition(text)[2]
+
+
 def reload(controller, file, text):
     seen = controller.output.read_text().count("new entries")
     file.write_text(text)
@@ -163,6 +168,10 @@ def test(bed):
         print("  skipped: finsy is not installed")
         return
     balancer, client, backends, servers = make(bed)
+    demonstration = bed.switch(balancer, HERE / "load_balancer.p4", {1: "clients", 2: "servers"}, HERE / "entries.stf")
+    client.run("ping", "-c", "1", VIP)
+    check(set(answers(client, 20)) == {"b1", "b2"}, "the entries of the demonstration: a service, and two back ends")
+    stop(demonstration)
     bed.switch(balancer, None, {1: "clients", 2: "servers"}, None, "--grpc")
     file = bed.folder / "lb.toml"
     controller = control(bed, balancer, file, settings(MODES), "--check", "0.3")
@@ -177,19 +186,17 @@ def test(bed):
     )
 
     servers[1].terminate()
-    wait_until(lambda: "back end 1 is dead" in controller.output.read_text(), "the health check finds a dead back end")
-    time.sleep(0.5)
+    wait_until(lambda: written_after("back end 1 is dead", controller), "the health check finds a dead back end")
     names = answers(client, 40)
     check(set(names) == {"b2", "b3", "b4", "b5"}, "a dead back end gets no connections, no request fails")
     servers[1] = serve(bed, backends[1], 1)
-    wait_until(lambda: "back end 1 is alive" in controller.output.read_text(), "the health check finds it alive again")
-    time.sleep(0.5)
+    wait_until(lambda: written_after("back end 1 is alive", controller), "the health check finds it alive again")
     check("b1" in answers(client, 60), "it gets connections again")
 
     reload(controller, file, settings(MODES, {3: 0, 4: 0}))
     check(set(answers(client, 40)) == {"b1", "b2", "b5"}, "drained back ends get no new connections")
     reload(controller, file, settings(MODES, {1: 0, 2: 0, 3: 0}))
-    downloads(bed, client, backends, controller, file)
+    downloads(bed, balancer, client, controller, file)
     for capture in captures.values():
         capture.stop()
     for number, capture in captures.items():
@@ -200,7 +207,7 @@ def test(bed):
     many(bed)
 
 
-def downloads(bed, client, backends, controller, file):
+def downloads(bed, balancer, client, controller, file):
     """A download goes on while its back end is drained. curl takes up to 10 MB before it looks at its limit."""
     size = 36_000_000
     for number in (4, 5):
@@ -210,6 +217,7 @@ def downloads(bed, client, backends, controller, file):
     )
     time.sleep(0.7)
     check(download.poll() is None, "a download is under way")
+    controller = start_again(balancer, controller, client, VIP)
     reload(controller, file, settings(MODES, {3: 0, 4: 0, 5: 0}))
     check(
         download.wait(timeout=60) == 0 and (bed.folder / "large").stat().st_size == size,
@@ -259,6 +267,12 @@ def many(bed):
         after = round_of()
         moved = sum(one != other for one, other in zip(first, after, strict=True))
         check(moved == 0, f"{what}: {moved} of {CONNECTIONS:,} connections moved or lost a packet")
+    reload(controller, file, settings([2, 3, 4, 5], checked=False))
+    after = round_of()
+    lost = sum(one is None for one in after)
+    moved = {one for one, other in zip(first, after, strict=True) if one != other}
+    gone = first.count(min(moved)) if moved else 0
+    check(lost == 0 and len(moved) == 1, f"one is taken out of the file: its {gone:,} connections move, none loses a packet")
 
 
 if __name__ == "__main__":

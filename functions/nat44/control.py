@@ -18,11 +18,11 @@ import signal
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17}
 NAMES = {number: name for name, number in PROTOCOLS.items()}
@@ -31,6 +31,53 @@ FILTERING = {"any": 0, "address": 1, "address-and-port": 2}
 OUTSIDE, OUTSIDE_UNTRANSLATED, INSIDE = 1, 2, 3
 REFUSALS = {11: "no pool", 12: "no free block", 13: "no free port"}
 DIGESTS = ("block_t", "mapping_t", "refusal_t")
+# Tables whose entries come from packets alone; static mappings are among those of inbound and outbound.
+LEARNT = ("subscribers", "blocks", "filters", "fragments")
+
+
+# What the file may say.
+FORM = forms.Form(
+    {
+        "interface": forms.tables(
+            forms.Form(
+                {
+                    "port": forms.switch_port,
+                    "realm": forms.one_of("inside", "outside"),
+                    "address": forms.address_ipv4,
+                    "mac": forms.mac,
+                }
+            )
+        ),
+        "pool": forms.tables(
+            forms.Form({"inside": forms.network_ipv4, "addresses": forms.list_of(forms.network_ipv4)})
+        ),
+        "route": forms.tables(
+            forms.Form(
+                {"prefix": forms.network_ipv4, "port": forms.switch_port, "peer_mac": forms.mac},
+                {"mtu": forms.integer(68, 65535), "translate": forms.boolean},
+            )
+        ),
+    },
+    {
+        "block_ports": forms.one_of(*(1 << bits for bits in range(1, 16))),
+        "filtering": forms.one_of(*FILTERING),
+        "log_mappings": forms.boolean,
+        "icmp_errors": forms.integer(1, 1_000_000_000),
+        "static": forms.tables(
+            forms.Form({"protocol": forms.one_of(*PROTOCOLS), "inside": forms.endpoint, "external": forms.endpoint})
+        ),
+        "seconds": forms.Form(
+            {},
+            dict.fromkeys(
+                (
+                    *("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds"),
+                    *("fragment_seconds", "block_seconds"),
+                ),
+                forms.integer(1, 1_000_000),
+            ),
+        ),
+    },
+)
 
 
 def entry(table, match, action, **parameters):
@@ -53,18 +100,13 @@ def pools(settings):
 
 
 def block_bits(settings):
-    ports = settings.get("block_ports", 512)
-    if ports & (ports - 1) or not 2 <= ports <= 32768:
-        raise SystemExit(f"block_ports: {ports} is no power of two from 2 to 32768")
-    return ports.bit_length() - 1
+    return settings.get("block_ports", 512).bit_length() - 1
 
 
 def interface_entries(settings):
     addresses = {address for _, addresses in pools(settings) for address in addresses}
     for one in settings["interface"]:
         mac, is_inside = control.mac(one["mac"]), one["realm"] == "inside"
-        if one["realm"] not in ("inside", "outside"):
-            raise SystemExit(f"interface of port {one['port']}: `{one['realm']}` is no realm: inside or outside")
         action = "set_inside" if is_inside else "set_outside"
         match = {"standard_metadata.ingress_port": one["port"]}
         yield entry("interfaces", match, action, mac=mac, addr=one["address"])
@@ -88,7 +130,7 @@ def route_entries(settings):
     for route in settings["route"]:
         interface = interfaces.get(route["port"])
         if interface is None:
-            raise SystemExit(f"route {route['prefix']}: port {route['port']} is no interface")
+            raise forms.Wrong(f"route {route['prefix']}: port {route['port']} is no interface")
         kind = OUTSIDE if route.get("translate", True) else OUTSIDE_UNTRANSLATED
         if interface["realm"] == "inside":
             kind = INSIDE
@@ -129,12 +171,17 @@ def static_entries(settings):
         )
 
 
+def is_ours(one):
+    """Whether an entry comes from a file, not from a packet."""
+    return one.table_id not in ("inbound", "outbound") or control.short(one.action.name) in ("deliver_static", "translate_static")
+
+
 class Nat:
     def __init__(self, switch, path, log):
         self.switch = switch
         self.path = path
         self.log = log
-        self.written = {}
+        self.entries = control.Entries(switch)
         self.secret = secrets.randbits(32)
         # Subscriber -> external address and first port.
         self.blocks = {}
@@ -145,18 +192,11 @@ class Nat:
 
     async def load(self):
         """Makes the switch do what the file says. What packets have learnt stays."""
-        settings = tomllib.loads(self.path.read_text())
-        wanted = {}
-        for make in (interface_entries, pool_entries, route_entries, static_entries):
-            for one in make(settings):
-                wanted[one.table_id, repr(one.match)] = one
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
+        settings = forms.read(self.path, FORM)
+        makers = (interface_entries, pool_entries, route_entries, static_entries)
+        wanted = [one for make in makers for one in make(settings)]
+        before = await self.default_action()
+        self.secret = before.get("secret", self.secret)
         behaviour = fy.Action(
             "set_behaviour",
             filtering=FILTERING[settings.get("filtering", "any")],
@@ -168,16 +208,27 @@ class Nat:
             "error_rate", index=0, config=fy.P4MeterConfig(cir=rate, cburst=rate, pir=rate, pburst=rate)
         )
         await self.switch.modify([fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True), meter])
-        await self.switch.insert(new)
-        await self.switch.modify(changed)
-        await self.switch.delete(gone)
-        self.written = wanted
-        print(f"{len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        written = await self.entries.apply(wanted)
+        others = sum(before.get(name) != value for name, value in behaviour.args.items() if name != "secret")
+        print(f"{written}; {others} settings changed", flush=True)
+
+    async def default_action(self):
+        """What the switch does by its settings, as an earlier run or the file before has set them."""
+        async for one in self.switch.read(fy.P4TableEntry("behaviour", is_default_action=True)):
+            if one.action and one.action.args:
+                return one.action.args
+        return {}
+
+    async def take_over(self):
+        """Makes what an earlier run has written the entries of this one, and remembers blocks that subscribers have."""
+        await self.entries.take_over(learnt=LEARNT, is_ours=is_ours)
+        ports = 1 << block_bits(forms.read(self.path, FORM))
+        async for one in self.switch.read(fy.P4TableEntry("subscribers")):
+            args = one.action.args
+            self.blocks[dotted(one.match["inside"])] = dotted(args["addr"]), args["base"], ports
 
     async def listen(self, digest):
-        await self.switch.insert(
-            [fy.P4DigestEntry(digest, max_list_size=128, max_timeout_ns=50_000_000, ack_timeout_ns=1_000_000_000)]
-        )
+        await control.listen_to_digests(self.switch, digest)
         async for batch in self.switch.read_digests(digest):
             for one in batch:
                 self.digest(digest, one)
@@ -224,7 +275,7 @@ async def main():
     parser.add_argument("file", type=pathlib.Path, help="interfaces, pools, routes")
     parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="where lines are appended (standard output)")
     arguments = parser.parse_args()
-    settings = tomllib.loads(arguments.file.read_text())
+    settings = forms.read(arguments.file, FORM)
     addresses = sum(len(addresses) for _, addresses in pools(settings))
     defines = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={block_bits(settings)}"]
     defines += [f"{name.upper()}={seconds}" for name, seconds in settings.get("seconds", {}).items()]
@@ -236,16 +287,13 @@ async def main():
     async with control.controlled(HERE / "nat44.p4", arguments.grpc, *defines) as switch:
         nat = Nat(switch, arguments.file, log)
 
-        async def whenever(event, action):
-            while True:
-                await event.wait()
-                event.clear()
-                await action()
-
         listeners = [asyncio.create_task(nat.listen(digest)) for digest in DIGESTS]
+        await nat.take_over()
         await nat.load()
-        await asyncio.gather(whenever(again, nat.load), whenever(show, nat.sessions), nat.releases(), *listeners)
+        await asyncio.gather(
+            control.whenever(again, nat.load), control.whenever(show, nat.sessions), nat.releases(), *listeners
+        )
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -18,6 +18,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, GRE, Ether
 from scapy.packet import Raw
 from stf import Test, write
+from wrong import ADDRESSES_IPV4, network_ipv4, transport_ipv4
 
 INSIDE, OUTSIDE = 1, 2
 SECRET = 0x5EED
@@ -28,7 +29,7 @@ GATEWAY, OUTSIDE_ADDR = "10.0.0.1", "192.0.2.1"
 NAT_IN, NAT_OUT = "02:00:00:00:00:01", "02:00:00:00:01:01"
 ROUTER_IN, ROUTER_OUT = "02:00:00:00:00:02", "02:00:00:00:01:02"
 DATA = Raw(bytes(range(40)))
-DROPS = "malformed not_ipv4 interface route ttl long protocol mapping filtered unrelated fragment pool block port own".split()
+DROPS = "malformed not_ipv4 interface route ttl long protocol mapping filtered unrelated fragment pool block port own address".split()
 NONE, ADDRESS, ADDRESS_AND_PORT = range(3)
 UDP_S, ICMP_S, TRANSITORY, ESTABLISHED = 300, 60, 240, 7440
 
@@ -426,6 +427,33 @@ def time_outs():
     out(test, tcp((A, 4000), web, "A", 1002, 1006))
     test.run(f"wait {TRANSITORY - 5}", "check_entries outbound 1", "wait 10", "check_entries outbound 0")
     test.nat.end_mappings()
+    test.say("One FIN does not shorten the time: the other side may go on, for hours. The second one does.")
+    for first_flags in ("inside", "outside"):
+        external = connect(4000, web)
+        if first_flags == "inside":
+            out(test, tcp((A, 4000), web, "FA", 1001, 1001))
+            back(test, tcp(web, external, "A", 1001, 1002), (A, 4000))
+        else:
+            back(test, tcp(web, external, "FA", 1001, 1001), (A, 4000))
+            out(test, tcp((A, 4000), web, "A", 1001, 1002))
+        test.run(f"wait {ESTABLISHED - 20}", "check_entries outbound 1")
+        if first_flags == "inside":
+            back(test, tcp(web, external, "FA", 1001, 1002), (A, 4000))
+        else:
+            out(test, tcp((A, 4000), web, "FA", 1001, 1002))
+        test.run("wait 250", "check_entries outbound 0")
+        test.nat.end_mappings()
+    test.say("A reset that is followed by other segments, from inside or from outside, has ended nothing.")
+    for goes_on in ("inside", "outside"):
+        external = connect(4000, web)
+        back(test, tcp(web, external, "R"), (A, 4000))
+        test.run("wait 200")
+        if goes_on == "inside":
+            out(test, tcp((A, 4000), web, "PA", 1001, 1001, b"still there"))
+        else:
+            back(test, tcp(web, external, "PA", 1001, 1001, b"still there"), (A, 4000))
+        test.run(f"wait {ESTABLISHED - 20}", "check_entries outbound 1", "wait 40", "check_entries outbound 0")
+        test.nat.end_mappings()
     test.say("It is reset by the other end. A reset by somebody else changes nothing.")
     external = connect(4000, web)
     back(test, tcp(other, external, "R"), (A, 4000))
@@ -465,7 +493,13 @@ def time_outs():
     back(test, tcp(web, external, "S"), (A, 6000))
     out(test, tcp((A, 6000), web, "SA", ack=1001))
     back(test, tcp(web, external, "SA", ack=1001), (A, 6000))
-    back(test, tcp(web, external, "A", 1001, 1001), (A, 6000))
+    test.run("wait 300", "check_entries outbound 1", f"wait {ESTABLISHED - 280}", "check_entries outbound 0")
+    test.nat.end_mappings()
+    test.say("The answer from outside comes first.")
+    external = out(test, tcp((A, 6000), web, "S"))
+    back(test, tcp(web, external, "S"), (A, 6000))
+    back(test, tcp(web, external, "SA", ack=1001), (A, 6000))
+    out(test, tcp((A, 6000), web, "SA", ack=1001))
     test.run("wait 300", "check_entries outbound 1", f"wait {ESTABLISHED - 280}", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("SYNs from outside do not keep a mapping as long as a connection.")
@@ -580,7 +614,8 @@ def own_errors():
     test.packet(INSIDE, FROM_IN / IP(src=A, dst=SERVER, ttl=1, frag=10, proto=17) / DATA)
     test.packet(INSIDE, FROM_IN / udp((A, 4000), ("224.0.0.9", 520), ttl=1))
     test.packet(INSIDE, FROM_IN / udp(("127.0.0.1", 4000), web, ttl=1))
-    drops(test, "ttl", 8)
+    drops(test, "ttl", 6)
+    drops(test, "address", 2)
     test.say("Not more than the meter lets through.")
     test.run("meter_set_rates error_rate 0 0.000001:1 0.000001:1")
     packet = udp((A, 4000), web, ttl=1)
@@ -588,7 +623,7 @@ def own_errors():
     test.expect(INSIDE, TO_IN / own_error(GATEWAY, packet, 11, 0))
     for _ in range(3):
         test.packet(INSIDE, FROM_IN / packet)
-    drops(test, "ttl", 12)
+    drops(test, "ttl", 10)
     return test
 
 
@@ -699,6 +734,11 @@ def others():
     test.packet(INSIDE, Ether(src=ROUTER_IN, dst="02:00:00:00:00:99") / udp((A, 4000), web))
     test.packet(7, FROM_IN / udp((A, 4000), web))
     drops(test, "interface", 2)
+    test.say("Addresses that no router forwards.")
+    for address in ADDRESSES_IPV4:
+        test.packet(INSIDE, FROM_IN / udp((A, 4000), (address, 443)))
+        test.packet(OUTSIDE, FROM_OUT / udp((address, 443), test.nat.external(17, A, 4000)))
+    drops(test, "address", 2 * len(ADDRESSES_IPV4))
     wrong = udp((A, 4000), web)
     wrong.chksum = 1
     test.packet(INSIDE, FROM_IN / wrong)
@@ -713,6 +753,28 @@ def others():
     packet[UDP].chksum = (packet[UDP].chksum + 0x11) & 0xFFFF
     expected[UDP].chksum = (expected[UDP].chksum + 0x11) & 0xFFFF
     test.through(INSIDE, FROM_IN / packet, OUTSIDE, TO_OUT / expected)
+    return test
+
+
+def malformed():
+    test = setup("malformed", "Packets whose lengths do not agree, or whose header checksum is wrong, are dropped and learn nothing.")
+    wrong = network_ipv4(A, SERVER) | transport_ipv4(A, SERVER)
+    for what, packet in wrong.items():
+        test.say(f"{what[0].upper()}{what[1:]}.")
+        test.packet(INSIDE, bytes(Ether(src=ROUTER_IN, dst=NAT_IN, type=0x800)) + bytes(packet))
+    test.say("An ICMP error that ends before the ports of the packet that it is about.")
+    external = out(test, udp((A, 4000), (SERVER, 443)))
+    sent = translated(udp((A, 4000), (SERVER, 443)), source=external)
+    error = icmp_error(OTHER, sent.src, aged(sent, 50))
+    error.len = 20 + 8 + 24
+    test.packet(OUTSIDE, FROM_OUT / error)
+    drops(test, "malformed", len(wrong) + 1)
+    test.run("check_entries outbound 1")
+    test.say("Padding of Ethernet is no part of the packet. A first fragment has a part of its datagram alone.")
+    short = udp((A, 4000), (SERVER, 443), Raw(b"x"))
+    test.through(
+        INSIDE, bytes(FROM_IN / short) + bytes(17), OUTSIDE, bytes(TO_OUT / translated(short, source=external)) + bytes(17)
+    )
     return test
 
 
@@ -732,6 +794,7 @@ def main():
             own_errors(),
             fragments(),
             others(),
+            malformed(),
         ]
     )
 

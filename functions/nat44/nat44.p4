@@ -19,7 +19,23 @@ control NatVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
               hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
               hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
             hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl > 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
+              hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
+              hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr,
+              hdr.ipv4_options.options },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
     }
+}
+
+// Whether lengths disagree, of the packet or of what it carries.
+bool has_wrong_lengths(in headers_t hdr, in bit<3> kind, in bit<32> frame_bytes) {
+    bit<16> bytes = ipv4_payload_bytes(hdr.ipv4);
+    return has_wrong_ipv4_length(hdr.ipv4, frame_bytes)
+        || hdr.tcp.isValid() && has_wrong_tcp_length(hdr.tcp, bytes)
+        || hdr.udp.isValid() && has_wrong_udp_length(hdr.udp, bytes, hdr.ipv4.more_fragments)
+        || hdr.icmp.isValid() && bytes < ICMP_BYTES
+        || kind == KIND_ERROR && bytes < ICMP_BYTES + 8 + ((bit<16>) hdr.inner_ipv4.ihl << 2);
 }
 
 control NatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -80,6 +96,10 @@ control NatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.dropped = answered ? DROP_NONE : DROP_NOT_IPV4;
         } else if (!hdr.ipv4.isValid()) {
             meta.dropped = DROP_NOT_IPV4;
+        } else if (has_wrong_lengths(hdr, meta.kind, standard_metadata.packet_length)) {
+            meta.dropped = DROP_MALFORMED;
+        } else if (is_never_forwarded_ipv4(hdr.ipv4.src_addr) || is_never_forwarded_ipv4(hdr.ipv4.dst_addr)) {
+            meta.dropped = DROP_ADDRESS;
         } else if (!interfaces.apply().hit || hdr.ethernet.dst_addr != own_mac) {
             meta.dropped = DROP_NO_INTERFACE;
         } else {

@@ -5,6 +5,7 @@
 
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/valid.p4"
 #include "../lib/icmp_error.p4"
 #include "../lib/local.p4"
 
@@ -78,7 +79,9 @@ const bit<8> DROP_NO_POOL = 11;
 const bit<8> DROP_NO_BLOCK = 12;
 const bit<8> DROP_NO_PORT = 13;
 const bit<8> DROP_OWN_ADDRESS = 14;
-const bit<32> DROPS = 15;
+// From or to an address that no router forwards.
+const bit<8> DROP_ADDRESS = 15;
+const bit<32> DROPS = 16;
 const bit<8> DROP_NONE = 0xff;
 
 // What a packet is for translation.

@@ -15,7 +15,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, wait_until
+from bed import check, main, start_again, wait_until
 
 SERVER = "198.18.0.10"
 POOL = ["203.0.113.1", "203.0.113.4", "203.0.113.5"]
@@ -168,13 +168,17 @@ def test(bed):
     statics = [one for one in sessions if one["static"]]
     check(statics and statics[0]["external"] == "203.0.113.1:80", "the static mapping among them")
 
+    controller = start_again(nat, controller, a, SERVER)
+    again = a.run(sys.executable, "-c", ASK, 5000, 10, SERVER).split()[0]
+    check(again == one, f"mappings are the same: {again}")
+
     file.write_text(
         text.replace('filtering = "any"', 'filtering = "address-and-port"').replace(
             "log_mappings = false", "log_mappings = true"
         )
     )
     controller.send_signal(signal.SIGHUP)
-    wait_until(lambda: controller.output.read_text().count("new entries") > 1, "control.py has read its file again")
+    wait_until(lambda: "2 settings changed" in controller.output.read_text(), "control.py has read its file again")
     a.run(sys.executable, "-c", ASK, 5100, 10, SERVER)
     wait_until(
         lambda: any(one["inside"] == "10.0.0.5:5100" for one in events(log, "mapping")), "a line for the mapping"

@@ -336,8 +336,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
                     if (meta.protocol == IP_PROTOCOL_TCP) {
                         port_slot = slot;
                         tcp_states.read(state, slot);
-                        seconds = state == TCP_ESTABLISHED || state == TCP_SEVERAL ? 32w0 + TCP_ESTABLISHED_SECONDS
-                            : 32w0 + TCP_TRANSITORY_SECONDS;
+                        seconds = tcp_is_lasting(state) ? 32w0 + TCP_ESTABLISHED_SECONDS : 32w0 + TCP_TRANSITORY_SECONDS;
                     } else if (meta.protocol == IP_PROTOCOL_ICMP) {
                         port_slot = slot + 2 * ADDRESSES * 65536;
                         seconds = ICMP_SECONDS;
@@ -364,7 +363,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
                 bit<32> slot = outbound_index ++ meta.new_source.port;
                 bool is_known = false;
                 tcp_states.read(outbound_state, slot);
-                if (hdr.tcp.syn == 1 || hdr.tcp.fin == 1 || hdr.tcp.rst == 1) {
+                if (tcp_may_change(outbound_state, hdr.tcp)) {
                     bit<48> known_remote;
                     tcp_remotes.read(known_remote, slot);
                     is_known = known_remote == tcp_remote;
@@ -420,7 +419,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
                 bit<32> slot = inbound_index ++ external.port;
                 bool is_known = false;
                 tcp_states.read(inbound_state, slot);
-                if (hdr.tcp.syn == 1 || hdr.tcp.fin == 1 || hdr.tcp.rst == 1) {
+                if (tcp_may_change(inbound_state, hdr.tcp)) {
                     bit<48> known_remote;
                     tcp_remotes.read(known_remote, slot);
                     is_known = known_remote == sender.addr ++ sender.port;

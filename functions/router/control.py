@@ -9,8 +9,10 @@ router.toml beside this program is an example. Needs finsy from PyPI, iproute2, 
 """
 
 import asyncio
+import collections
 import hashlib
 import ipaddress
+import itertools
 import json
 import math
 import pathlib
@@ -18,17 +20,34 @@ import subprocess
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 # States of a neighbour whose link-layer address can be used (RFC 4861 §7.3.2). A stale one is used and then verified by the kernel.
 USABLE = {"PERMANENT", "NOARP", "REACHABLE", "STALE", "DELAY", "PROBE"}
-BATCH = 4096
 # Changes that come together are written together.
 SETTLE_SECONDS = 0.05
+
+
+# What the file may say.
+FORM = forms.Form(
+    {
+        "interface": forms.tables(
+            forms.Form(
+                {"name": forms.text, "port": forms.switch_port, "host_port": forms.switch_port},
+                {
+                    "mac": forms.mac,
+                    "mtu": forms.integer(68, 65535),
+                    "addresses": forms.list_of(forms.interface_address),
+                },
+            )
+        )
+    },
+    {"ecmp_slots": forms.integer(1, 65535)},
+)
 
 
 def ip(*words):
@@ -66,13 +85,33 @@ class Kernel:
 
 
 class Numbers:
-    """Numbers of things, which keep theirs as long as this program runs."""
+    """Numbers of things, which keep theirs as long as this program runs, and those that an earlier run has given."""
 
     def __init__(self):
         self.given = {}
+        # What the switch has for a number -> the numbers that have it.
+        self.earlier = {}
+        self.taken = set()
 
-    def of(self, key):
-        return self.given.setdefault(key, len(self.given) + 1)
+    def remember(self, number, said):
+        """An earlier run has given this number to something for which the switch has `said`."""
+        self.earlier.setdefault(said, []).append(number)
+        self.taken.add(number)
+
+    def of(self, key, said, likely=None):
+        """The number of a thing: a new thing for which the switch has the same takes a number of that, the `likely` one if it is among them."""
+        if key not in self.given:
+            numbers = self.earlier.get(said, [])
+            number = likely if likely in numbers else numbers[0] if numbers else self.unused()
+            if numbers:
+                numbers.remove(number)
+            self.given[key] = number
+        return self.given[key]
+
+    def unused(self):
+        number = next(number for number in itertools.count(len(self.given) + 1) if number not in self.taken)
+        self.taken.add(number)
+        return number
 
 
 class Tables:
@@ -83,6 +122,8 @@ class Tables:
         self.slots = slots
         self.numbers = numbers
         self.named = set()
+        # Group -> the next hop of each slot.
+        self.hops = {}
         self.entries = []
         self.seen = set()
         self.add_interfaces()
@@ -112,15 +153,15 @@ class Tables:
 
     def next_hop_number(self, key):
         name, address = key
-        number = self.numbers["next_hop"].of(key)
+        action = {
+            "port": self.kernel.interfaces[name]["port"],
+            "src_mac": control.mac(self.kernel.macs[name]),
+            "dst_mac": control.mac(self.kernel.neighbours[key]),
+            "mtu": self.kernel.mtus[name],
+        }
+        number = self.numbers["next_hop"].of(key, tuple(action.values()), self.numbers["host"].get(address))
         if key not in self.named:
             self.named.add(key)
-            action = {
-                "port": self.kernel.interfaces[name]["port"],
-                "src_mac": control.mac(self.kernel.macs[name]),
-                "dst_mac": control.mac(self.kernel.neighbours[key]),
-                "mtu": self.kernel.mtus[name],
-            }
             self.entries.append(entry("next_hops", {"meta.next_hop": number}, "to_port", **action))
         return number
 
@@ -167,12 +208,14 @@ class Tables:
             self.add_prefix(network, "to_group", group=self.group_number(tuple(sorted(usable))))
 
     def group_number(self, ways):
-        number = self.numbers["group"].of(ways)
+        if ways not in self.hops:
+            self.hops[ways] = tuple(self.next_hop_number(way) for way in spread(ways, self.slots))
+        number = self.numbers["group"].of(ways, self.hops[ways])
         if ways not in self.named:
             self.named.add(ways)
-            for slot, way in enumerate(spread(ways, self.slots)):
+            for slot, hop in enumerate(self.hops[ways]):
                 match = {"meta.group": number, "slot": slot}
-                self.entries.append(entry("ecmp", match, "to_next_hop", next_hop=self.next_hop_number(way)))
+                self.entries.append(entry("ecmp", match, "to_next_hop", next_hop=hop))
         return number
 
 
@@ -194,6 +237,11 @@ def weight_of(ways, way):
     return next(weight for name, gateway, weight in ways if (name, gateway) == way)
 
 
+def number(value):
+    """A port, a MAC address or a length that was read, as a number."""
+    return value if isinstance(value, int) else control.mac(str(value))
+
+
 def hash_of(text):
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
@@ -203,15 +251,18 @@ class Router:
         self.switch = switch
         self.interfaces = {one["name"]: one for one in settings["interface"]}
         self.slots = settings.get("ecmp_slots", 64)
-        self.written = {}
-        self.numbers = {"next_hop": Numbers(), "group": Numbers()}
+        self.entries = control.Entries(switch)
+        # Nothing has been written yet: the first time is told of, whether or not there is anything to write.
+        self.is_first = True
+        self.numbers = {"next_hop": Numbers(), "group": Numbers(), "host": {}}
 
     def configure(self):
         """Addresses of the file, and what makes the kernel a router."""
         for words in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
             subprocess.run(["sysctl", "-qw", words], check=True)
         for name, one in self.interfaces.items():
-            if "mac" in one:
+            # An address that is set forgets all neighbours, also when it is the same.
+            if "mac" in one and ip("link", "show", name)[0]["address"] != one["mac"].lower():
                 subprocess.run(["ip", "link", "set", name, "address", one["mac"]], check=True)
             subprocess.run(["ip", "link", "set", name, "up", "mtu", str(one.get("mtu", 1500))], check=True)
             for address in one.get("addresses", []):
@@ -221,23 +272,32 @@ class Router:
     async def copy(self):
         """Writes what differs: new next hops before what names them, old ones after."""
         entries = Tables(Kernel(self.interfaces), self.slots, self.numbers).entries
-        wanted = {
-            (one.table_id, repr(one.match)): one for one in sorted(entries, key=lambda one: "routes" in one.table_id)
-        }
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in reversed(self.written.items()) if key not in wanted]
-        for write, part in ((self.switch.insert, new), (self.switch.modify, changed), (self.switch.delete, gone)):
-            for at in range(0, len(part), BATCH):
-                await write(part[at : at + BATCH])
-        self.written = wanted
-        if new or changed or gone:
-            routes = sum("routes" in one.table_id for one in wanted.values())
-            print(f"{routes} routes: {len(new)} new entries, {len(changed)} changed, {len(gone)} removed", flush=True)
+        entries.sort(key=lambda one: "routes" in one.table_id)
+        written = await self.entries.apply(entries)
+        if any(written) or self.is_first:
+            self.is_first = False
+            routes = sum("routes" in one.table_id for one in entries)
+            print(f"{routes} routes: {written}", flush=True)
+
+    async def take_over(self):
+        """Makes what an earlier run has written the entries of this one. Next hops and groups keep their numbers."""
+        await self.entries.take_over()
+        for one in self.entries.present("next_hops"):
+            args = one.action.args
+            if args:
+                said = tuple(number(args[name]) for name in ("port", "src_mac", "dst_mac", "mtu"))
+                self.numbers["next_hop"].remember(one.match["next_hop"], said)
+        # Several neighbours may have one MAC address: of those, the route to each names its next hop.
+        for table, kind in (("routes_ipv4", ipaddress.IPv4Address), ("routes_ipv6", ipaddress.IPv6Address)):
+            for one in self.entries.present(table):
+                if one.match and "next_hop" in one.action.args:
+                    address, _ = one.match["dst_addr"]
+                    self.numbers["host"][str(kind(address))] = one.action.args["next_hop"]
+        groups = collections.defaultdict(dict)
+        for one in self.entries.present("ecmp"):
+            groups[one.match["group"]][one.match["slot"]] = one.action.args.get("next_hop")
+        for group, slots in groups.items():
+            self.numbers["group"].remember(group, tuple(slots[slot] for slot in sorted(slots)))
 
     async def follow(self):
         """Copies again whenever the kernel says that something has changed."""
@@ -267,14 +327,15 @@ async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="interfaces and addresses")
     arguments = parser.parse_args()
-    settings = tomllib.loads(arguments.file.read_text())
+    settings = forms.read(arguments.file, FORM)
     async with control.controlled(
         HERE / "router.p4", arguments.grpc, f"ECMP_SLOTS={settings.get('ecmp_slots', 64)}"
     ) as switch:
         router = Router(switch, settings)
         router.configure()
+        await router.take_over()
         await router.follow()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

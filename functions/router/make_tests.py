@@ -19,6 +19,7 @@ from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
+from wrong import network_ipv4, network_ipv6
 
 SLOTS = 8
 # Port 1 towards the client, ports 2 and 3 onwards; the host's ports are 100 more.
@@ -208,7 +209,7 @@ def drops():
     test.packet(1, came(1, IP(src=CLIENT, dst="10.2.0.1") / UDP(), dst="02:00:00:00:00:99"))
     test.counter("packets", OTHER_STATION, 1)
     martians = [("0.0.0.0", "10.2.0.1"), ("127.0.0.1", "10.2.0.1"), ("224.0.0.1", "10.2.0.1"), ("255.255.255.255", "10.2.0.1"),
-                (CLIENT, "127.0.0.1"), (CLIENT, "0.1.2.3")]  # fmt: skip
+                (CLIENT, "127.0.0.1"), (CLIENT, "0.1.2.3"), ("169.254.7.7", "10.2.0.1"), (CLIENT, "169.254.7.7")]  # fmt: skip
     for source, destination in martians:
         test.packet(1, came(1, IP(src=source, dst=destination) / UDP()))
     martians_v6 = [
@@ -228,7 +229,14 @@ def drops():
     wrong[14] = 0x44
     test.packet(1, bytes(wrong))
     test.packet(1, bytes(came(1, IP(src=CLIENT, dst="10.2.0.1") / UDP()))[:30])
-    test.counter("packets", MALFORMED, 3)
+    wrong_packets = network_ipv4(CLIENT, "10.2.0.1")
+    # The kernel verifies packets with options.
+    del wrong_packets["a wrong checksum of a header with options"]
+    wrong_packets |= network_ipv6(CLIENT_V6, "2001:db8:2::1")
+    for what, packet in wrong_packets.items():
+        test.say(f"Malformed: {what}.")
+        test.packet(1, came(1, packet, type=0x86DD if IPv6 in packet else 0x800))
+    test.counter("packets", MALFORMED, 3 + len(wrong_packets))
     test.packet(9, came(1, IP(src=CLIENT, dst="10.2.0.1") / UDP()))
     test.counter("packets", NO_PORT, 1)
     test.packet(1, came(1, Raw(bytes(46)), type=0x88CC))

@@ -9,6 +9,7 @@
 #include <v1model.p4>
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/valid.p4"
 
 // Slots of an ECMP group.
 #ifndef ECMP_SLOTS
@@ -261,9 +262,14 @@ control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             // ARP, neighbour discovery, routing protocols; multicast is not routed.
             meta.to_host = 1;
         } else if (hdr.ipv4.isValid()) {
+            if (has_wrong_ipv4_length(hdr.ipv4, standard_metadata.packet_length)) {
+                drop(DROP_MALFORMED);
+                return;
+            }
             bit<8> first = hdr.ipv4.src_addr[31:24];
-            // RFC 1812 §5.3.7: sources that are groups, loopback, 0/8, the broadcast address; destinations 0/8 and loopback.
-            if (first == 0 || first == 127 || first >= 224 || hdr.ipv4.dst_addr[31:24] == 0 || hdr.ipv4.dst_addr[31:24] == 127) {
+            // RFC 1812 §5.3.7: sources that are groups, loopback, 0/8, the broadcast address; destinations 0/8 and loopback. RFC 3927 §2.7: 169.254/16.
+            if (first == 0 || first == 127 || first >= 224 || hdr.ipv4.dst_addr[31:24] == 0 || hdr.ipv4.dst_addr[31:24] == 127
+                || hdr.ipv4.src_addr[31:16] == 0xa9fe || hdr.ipv4.dst_addr[31:16] == 0xa9fe) {
                 drop(DROP_MARTIAN);
                 return;
             }
@@ -275,6 +281,10 @@ control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                 bytes = hdr.ipv4.total_len;
             }
         } else if (hdr.ipv6.isValid()) {
+            if (has_wrong_ipv6_length(hdr.ipv6, standard_metadata.packet_length)) {
+                drop(DROP_MALFORMED);
+                return;
+            }
             // RFC 4291 §2.5.2, §2.5.3, §2.7: unspecified, loopback and groups are no sources of routed packets.
             if (hdr.ipv6.src_addr <= 1 || hdr.ipv6.src_addr[127:120] == 0xff || hdr.ipv6.dst_addr <= 1) {
                 drop(DROP_MARTIAN);

@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, statistics, wait_until
+from bed import check, main, start_again, statistics, wait_until
 
 FRR = pathlib.Path("/usr/lib/frr")
 SETTINGS = "".join(
@@ -96,7 +96,7 @@ def test(bed):
         check(True, f"the neighbour {address} is found and reached")
     wait_until(lambda: "10.12.0.2" in router.run("ip", "neigh"), "the kernel has the neighbour")
     errors(client, router)
-    ecmp(client, router, server, sides, switch)
+    controller = ecmp(client, router, server, sides, controller)
     if (FRR / "ospfd").exists():
         ospf(bed, router, client, sides)
     else:
@@ -123,7 +123,7 @@ def errors(client, router):
     check("10.1.0.1" in out and "10.12.0.2" in out, "traceroute shows the router and the destination")
 
 
-def ecmp(client, router, server, sides, switch):
+def ecmp(client, router, server, sides, controller):
     both = ["nexthop", "via", "10.12.0.2", "nexthop", "via", "10.13.0.2"]
     router.run("ip", "route", "add", "10.9.0.0/16", *both)
     router.run(
@@ -142,6 +142,7 @@ def ecmp(client, router, server, sides, switch):
     client.run("ping", "-c", "4", "-i", "0.3", "-W", "2", "10.9.0.1")
     client.run("ping", "-c", "4", "-i", "0.3", "-W", "2", "2001:db8:9::1")
     check(True, "the server is reached over ECMP, IPv4 and IPv6")
+    controller = start_again(router, controller, client, "10.9.0.1")
     server.start("iperf3", "-s")
     wait_until(lambda: server.succeeds("sh", "-c", "ss -ltn | grep -q :5201"), "iperf3 listens")
     before = [interface_bytes(sides[name], "eth0") for name in ("left", "right")]
@@ -158,7 +159,7 @@ def ecmp(client, router, server, sides, switch):
     wait_until(
         lambda: not client.succeeds("ping", "-c", "1", "-W", "1", "10.9.0.1"), "a route that is gone is not used"
     )
-    del switch
+    return controller
 
 
 def interface_bytes(namespace, interface):

@@ -21,17 +21,63 @@ import struct
 import sys
 
 import finsy as fy
-import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import forms
 
 REASON_BUFFER, REASON_NOTIFY, REASON_GTPU, REASON_ROUTER_SOLICITATION = 1, 2, 3, 4
 GTPU_PORT = 2152
 ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26, 31, 254
 # Packets that are kept for a session whose UE is idle; the oldest go first.
 BUFFERED_MAX = 64
+
+
+# What the file may say.
+SESSION = forms.Form(
+    {
+        "id": forms.integer(1, 32767),
+        "uplink_teid": forms.integer(0, 0xFFFFFFFF),
+        "downlink_teid": forms.integer(0, 0xFFFFFFFF),
+        "gnb": forms.address,
+    },
+    {
+        "ue": forms.address_ipv4,
+        "ue_prefix": forms.network,
+        "qfi": forms.integer(0, 63),
+        "dscp": forms.integer(0, 63),
+        "state": forms.one_of("active", "idle"),
+        **dict.fromkeys(("flow_rate", "session_rate"), forms.integer(8, 1 << 50)),
+    },
+)
+NEXT_HOPS = forms.tables(
+    forms.Form(
+        {"number": forms.integer(1, 1 << 31), "port": forms.switch_port, "mac": forms.mac, "peer_mac": forms.mac},
+        {"mtu": forms.integer(68, 65535)},
+    )
+)
+FORM = forms.Form(
+    {
+        "own": forms.tables(forms.Form({"address": forms.address, "mac": forms.mac}, {"gtpu": forms.boolean})),
+        "next_hop": NEXT_HOPS,
+        "route": forms.tables(forms.Form({"prefix": forms.network, "next_hop": forms.integer(1, 1 << 31)})),
+    },
+    {"session": forms.tables(SESSION)},
+)
+
+
+def checked(settings):
+    """The settings, whose parts must name each other."""
+    hops = {one["number"] for one in settings["next_hop"]}
+    for one in settings["route"]:
+        if one["next_hop"] not in hops:
+            raise forms.Wrong(f"route {one['prefix']}: there is no next hop {one['next_hop']}")
+    ends = [one["address"] for one in settings["own"] if one.get("gtpu", True)]
+    for one in settings.get("session", []):
+        if not any((":" in end) == (":" in one["gnb"]) for end in ends):
+            raise forms.Wrong(f"session {one['id']}: no address of `own` is of the version of its gNB {one['gnb']}")
+    return settings
 
 
 def entry(table, match, action, **parameters):
@@ -154,8 +200,7 @@ class Upf:
         self.switch = switch
         self.path = path
         self.settings = {}
-        # Entries by table and match, as they were written.
-        self.written = {}
+        self.entries = control.Entries(switch)
         self.buffers = collections.defaultdict(lambda: collections.deque(maxlen=BUFFERED_MAX))
         self.sequence = 0
         self.unanswered = collections.Counter()
@@ -166,25 +211,12 @@ class Upf:
     async def load(self):
         """Makes the switch do what the file says. What is not different is not touched."""
         before = self.sessions()
-        self.settings = tomllib.loads(self.path.read_text())
-        wanted = {(one.table_id, repr(one.match)): one for one in table_entries(self.settings)}
-        new = [one for key, one in wanted.items() if key not in self.written]
-        changed = [
-            one
-            for key, one in wanted.items()
-            if key in self.written and repr(one.action) != repr(self.written[key].action)
-        ]
-        gone = [one for key, one in self.written.items() if key not in wanted]
-        await self.switch.insert(new)
-        await self.switch.modify([*changed, *meter_entries(self.settings)])
-        await self.switch.delete(list(reversed(gone)))
-        self.written = wanted
+        self.settings = checked(forms.read(self.path, FORM))
+        written = await self.entries.apply(table_entries(self.settings))
+        await self.switch.modify([*meter_entries(self.settings)])
         for number, session in self.sessions().items():
             await self.moved(before.get(number), session)
-        print(
-            f"{len(self.sessions())} sessions: {len(new)} new entries, {len(changed)} changed, {len(gone)} removed",
-            flush=True,
-        )
+        print(f"{len(self.sessions())} sessions: {written}", flush=True)
 
     async def moved(self, before, session):
         """What belongs to a change of a session."""
@@ -286,25 +318,21 @@ async def main():
         help="ask the gNBs this often (TS 29.281: at most once in 60 s)",
     )
     arguments = parser.parse_args()
+    # A wrong file is told of before anything else.
+    checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "upf.p4", arguments.grpc) as switch:
         upf = Upf(switch, arguments.file)
+        await upf.entries.take_over()
         await upf.load()
         tasks = [upf.receive()]
         if arguments.usage:
             tasks.append(upf.usage(arguments.usage))
         if arguments.echo:
             tasks.append(upf.supervise(arguments.echo))
-
-        async def reload():
-            while True:
-                await again.wait()
-                again.clear()
-                await upf.load()
-
-        await asyncio.gather(reload(), *tasks)
+        await asyncio.gather(control.whenever(again, upf.load), *tasks)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main)

@@ -18,6 +18,7 @@ from scapy.layers.inet6 import ICMPv6ND_RS, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
+from wrong import network_ipv4, network_ipv6, transport_ipv4, transport_ipv6
 
 N3, N6, CPU = 1, 2, 510
 UPF_N3, GNB = "192.168.3.1", "192.168.3.2"
@@ -496,7 +497,40 @@ def enforcement():
     return test
 
 
-TESTS = [sessions, tunnels, headers, path_management, controller, filters, enforcement]
+def malformed():
+    test = setup("upf_malformed.stf", "Packets whose lengths do not agree: of the user, of the tunnel, of the user in the tunnel.")
+    wrong = network_ipv4(SERVER, UE) | transport_ipv4(SERVER, UE)
+    wrong |= network_ipv6(SERVER_V6, UE_V6) | transport_ipv6(SERVER_V6, UE_V6)
+    # The UPF reads no more of TCP than the ports that filters name, and of ICMPv6 nothing downlink.
+    for what in wrong.copy():
+        if "TCP" in what or "echo" in what:
+            del wrong[what]
+    for what, packet in wrong.items():
+        test.say(f"{what[0].upper()}{what[1:]}.")
+        ether_type = 0x86DD if IPv6 in packet else 0x800
+        test.packet(N6, bytes(ON_N6)[:12] + ether_type.to_bytes(2, "big") + bytes(packet))
+    test.counter("drops", DROPS.index("malformed"), len(wrong))
+    inner = USER["UDP"]
+    right = bytes(uplink(inner))
+    # Ethernet, IPv4, UDP: GTP-U begins at byte 42, its length at 44, the packet of the user at 58.
+    lengths = {
+        "GTP-U: no byte": (44, 0),
+        "GTP-U: a byte too few": (44, 8 + len(inner) - 1),
+        "GTP-U: a byte too many": (44, 8 + len(inner) + 1),
+        "UDP that ends in GTP-U": (38, 8 + 4),
+        "the packet in the tunnel is longer than the tunnel": (60, len(inner) + 1),
+        "the packet in the tunnel is shorter than its header": (60, 19),
+    }
+    for what, (at, value) in lengths.items():
+        test.say(f"In the tunnel: {what}.")
+        test.packet(N3, right[:at] + value.to_bytes(2, "big") + right[at + 2 :])
+    test.counter("drops", DROPS.index("malformed"), len(wrong) + len(lengths))
+    test.say("With right lengths it passes.")
+    test.through(N3, right, N6, FROM_N6 / hop_further(inner))
+    return test
+
+
+TESTS = [sessions, tunnels, headers, path_management, controller, filters, enforcement, malformed]
 
 if __name__ == "__main__":
     sys.exit(write([make() for make in TESTS]))

@@ -113,6 +113,10 @@ struct metadata_t {
     bit<6> qfi;
     bit<1> has_unknown_extension;
     bit<1> is_fragment;
+    // Bytes of GTP-U after its first eight: optional fields and extension headers.
+    bit<16> extension_bytes;
+    // The packet of the user, or the one that was received, is TCP with ports.
+    bit<1> has_ports;
     // What the tables say.
     bit<1> is_uplink;
     bit<32> session;
@@ -215,6 +219,7 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         bit<32> ports = packet.lookahead<bit<32>>();
         meta.src_port = ports[31:16];
         meta.dst_port = ports[15:0];
+        meta.has_ports = 1;
         transition accept;
     }
 
@@ -241,6 +246,7 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
 
     state parse_gtpu_optional {
         packet.extract(hdr.gtpu_optional);
+        meta.extension_bytes = 4;
         transition select(hdr.gtpu.extension_flag, hdr.gtpu_optional.next_extension, hdr.gtpu.message_type) {
             (0, _, GTPU_G_PDU): parse_inner;
             (0, _, _): accept;
@@ -268,6 +274,7 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         bit<8> words = packet.lookahead<bit<8>>();
         verify(words != 0 && words <= 16, error.ParserInvalidArgument);
         packet.extract(hdr.gtpu_extension.next, ((bit<32>) words << 5) - 16);
+        meta.extension_bytes = meta.extension_bytes + ((bit<16>) words << 2);
         transition select(hdr.gtpu_extension.last.next_extension, hdr.gtpu.message_type) {
             (0, GTPU_G_PDU): parse_inner;
             (0, _): accept;

@@ -15,7 +15,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, wait_until
+from bed import check, main, start_again, wait_until
 
 PROGRAM = HERE / "upf.p4"
 UE, UE_V6, SERVER, SERVER_V6 = "10.45.0.2", "2001:db8:45::2", "203.0.113.9", "2001:db8:9::9"
@@ -97,6 +97,7 @@ def test(bed):
     send_strange_messages(gnb)
 
     if is_controlled:
+        controller = start_again(switch, controller, gnb, "-I", UE, SERVER)
         control(bed, controller, settings, gnb, server)
     for capture in (n3, n6):
         capture.stop()

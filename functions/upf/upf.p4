@@ -17,7 +17,38 @@ control UpfVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
               hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
               hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
             hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl > 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
+              hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
+              hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr,
+              hdr.ipv4_options.options },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
     }
+}
+
+// Whether lengths disagree: of the packet, of UDP and ICMP, of the ports that filters look at.
+bool has_wrong_lengths(in headers_t hdr, in bit<1> has_ports, in bit<32> frame_bytes) {
+    bool is_ipv4 = hdr.ipv4.isValid();
+    bit<32> ip_bytes = is_ipv4 ? (bit<32>) hdr.ipv4.total_len : (bit<32>) hdr.ipv6.payload_len + (bit<32>) IPV6_BYTES;
+    bit<32> least = is_ipv4 ? (bit<32>) hdr.ipv4.ihl << 2 : (bit<32>) IPV6_BYTES;
+    if (hdr.udp.isValid()) {
+        least = least + (bit<32>) hdr.udp.length_;
+    } else if (hdr.icmp.isValid() || has_ports == 1) {
+        least = least + 8;
+    }
+    return (is_ipv4 || hdr.ipv6.isValid()) && (least > ip_bytes || ip_bytes + 14 > frame_bytes)
+        || hdr.udp.isValid() && hdr.udp.length_ < UDP_BYTES;
+}
+
+// The same in a tunnel (TS 29.281 §5.1): GTP-U fills its datagram, and the packet of the user is within it.
+bool has_wrong_tunnel_lengths(in headers_t hdr, in metadata_t meta) {
+    bool has_inner = hdr.inner_ipv4.isValid() || hdr.inner_ipv6.isValid();
+    bit<16> ip_bytes = has_inner ? meta.ip_bytes : 0;
+    bit<16> ports_bytes = meta.has_ports == 1 ? 16w8 : 16w0;
+    return hdr.gtpu.message_length + (UDP_BYTES + GTPU_BYTES) != hdr.udp.length_
+        || (bit<32>) ip_bytes + (bit<32>) meta.extension_bytes > (bit<32>) hdr.gtpu.message_length
+        || hdr.inner_ipv4.isValid() && ip_bytes < ((bit<16>) hdr.inner_ipv4.ihl << 2) + ports_bytes
+        || hdr.inner_ipv6.isValid() && ip_bytes < IPV6_BYTES + ports_bytes;
 }
 
 control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -88,6 +119,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             return;
         }
 
+        if (has_wrong_lengths(hdr, meta.has_ports, standard_metadata.packet_length)) {
+            drop(DROP_MALFORMED);
+            return;
+        }
         bool is_own;
         bool answered;
         local.apply(hdr, standard_metadata.ingress_port, standard_metadata.egress_spec, is_own, answered);
@@ -114,6 +149,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             }
             if (!hdr.gtpu.isValid() || hdr.gtpu.version != 1 || hdr.gtpu.protocol_type != 1) {
                 drop(DROP_NOT_GTPU);
+                return;
+            }
+            if (has_wrong_tunnel_lengths(hdr, meta)) {
+                drop(DROP_MALFORMED);
                 return;
             }
             messages.count((bit<32>) hdr.gtpu.message_type);
@@ -201,11 +240,6 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.remote_port = meta.src_port;
             meta.local_port = meta.dst_port;
         }
-        if ((bit<32>) meta.ip_bytes + 14 > standard_metadata.packet_length) {
-            drop(DROP_MALFORMED);
-            return;
-        }
-
         bit<32> reason;
         applications.apply(meta, is_ipv4);
         rules.apply(meta, reason);

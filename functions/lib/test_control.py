@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""What the control programs say of wrong files, of a switch that is not there, of a command that is not: one line each. Needs finsy."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(FUNCTIONS / "lib"))
+from bed import Failed, check
+
+# Function, its file, a line of that, what stands there instead, what must be said.
+WRONG = [
+    ("l2_switch", "bridge.toml", "untagged = 20", "untagged = 5000", "port: number 3: `untagged = 5000`: a number from 1 to 4094"),
+    ("l2_switch", "bridge.toml", "addresses_max = 100", "adresses_max = 100", "did you mean `addresses_max`?"),
+    ("l2_switch", "bridge.toml", "number = 1\n", "", "the key `number` is missing"),
+    ("l2_switch", "bridge.toml", "[[static]]", "[static]", "static: tables are right"),
+    ("l2_switch", "bridge.toml", "age = 300", "age = ", "no TOML"),
+    ("nat44", "nat44.toml", "block_ports = 512", "block_ports = 500", "`block_ports = 500`"),
+    ("nat44", "nat44.toml", 'filtering = "any"', 'filtering = "adress"', "did you mean `address`?"),
+    ("nat44", "nat44.toml", "10.0.0.0/8", "10.0.0.1/8", "an IPv4 prefix without bits behind its length"),
+    ("firewall", "firewall.toml", 'do = "reject"', 'do = "rejct"', "rule: number 2: `do = \"rejct\"`"),
+    ("firewall", "firewall.toml", 'from = "inside"', 'from = "insid"', "there is no zone `insid`"),
+    ("load_balancer", "load_balancer.toml", "backends = [1, 2, 3]", "backends = [1, 2, 4]", "there is no back end 4"),
+    ("load_balancer", "load_balancer.toml", 'mode = "mac"', 'mode = "ipip6"', "did you mean `ipip`?"),
+    ("router", "router.toml", "10.1.0.1/24", "10.1.0.256/24", "an address with the length of its prefix"),
+    ("int", "node.toml", '"queue"', '"queues"', "did you mean `queue`?"),
+    ("upf", "upf.toml", 'gnb = "192.168.3.2"', 'gnb = "2001:db8::1"', "no address of `own` is of the version"),
+]  # fmt: skip
+
+
+def said(function, file, **environment):
+    """What a control program writes before it ends. No switch listens at port 1."""
+    words = [sys.executable, FUNCTIONS / function / "control.py", file, "--grpc", "127.0.0.1:1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    text = (done.stdout + done.stderr).strip()
+    if done.returncode != 1 or "\n" in text:
+        raise Failed(f"{function}: exit code {done.returncode} and\n{text}")
+    return text
+
+
+def main():
+    if importlib.util.find_spec("finsy") is None:
+        print("lib: skipped: finsy is not installed")
+        return 0
+    print("lib:", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for function, name, right, wrong, wanted in WRONG:
+                text = (FUNCTIONS / function / name).read_text()
+                if right not in text:
+                    raise Failed(f"{function}/{name} has no `{right}`")
+                file = pathlib.Path(folder) / name
+                file.write_text(text.replace(right, wrong, 1))
+                line = said(function, file)
+                check(wanted in line, f"{function}: {line}")
+            bridge = FUNCTIONS / "l2_switch/bridge.toml"
+            check("No such file" in said("l2_switch", f"{folder}/none.toml"), "no file")
+            check("no switch answers" in said("l2_switch", bridge), "no switch")
+            check("$FOREBAY" in said("l2_switch", bridge, FOREBAY=f"{folder}/none"), "no forebay")
+        except Failed as error:
+            print(f"  FAILED: {error}", flush=True)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
