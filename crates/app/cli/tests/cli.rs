@@ -512,7 +512,7 @@ fn entries_may_be_the_json_of_tutorials() {
     );
     let note = "note: ";
     assert!(
-        ran.stderr.contains(note) && ran.stderr.contains("`target`, `p4info`, `bmv2_json`"),
+        ran.stderr.contains(note) && ran.stderr.contains("`bmv2_json`, `p4info`, `target`"),
         "{}",
         ran.stderr
     );

@@ -70,10 +70,23 @@ fn what_is_wrong_is_said() {
     };
     let text = run(&["nat4", "-i", "1@mem:"]);
     assert!(text.contains("did you mean `nat44`?"), "{text}");
-    let text = run(&["load_balancer", "-i", "1@mem:"]);
-    assert!(text.contains("add --grpc"), "{text}");
     let text = run(&["nat44", "--interface", "1@mem:"]);
     assert!(text.contains("unexpected argument '--interface'"), "{text}");
     let text = run(&["nat44"]);
     assert!(text.contains("`nat44` needs ports"), "{text}");
+}
+
+#[test]
+fn a_function_without_entries_needs_its_controller() {
+    let folder = folder();
+    let own = folder.path().join("bare");
+    std::fs::create_dir(&own).expect("a folder");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+    std::fs::copy(program, own.join("bare.p4")).expect("a copy");
+    std::fs::write(own.join("control.py"), "").expect("a file");
+    // The folder of the functions may stand behind the name too.
+    let place = folder.path().to_string_lossy().into_owned();
+    let done = forebay(&["function", "run", "bare", "-i", "1@mem:", "--functions", &place]);
+    assert_eq!(done.code, 2);
+    assert!(done.stderr.contains("add --grpc"), "{}", done.stderr);
 }
