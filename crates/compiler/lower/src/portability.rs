@@ -256,7 +256,7 @@ impl<'a> Lints<'a> {
             }
             let ty = Type::Composite(CompositeId(index as u32), Rc::new(Vec::new()));
             let bits = size_in_bits(program, &ty).map_or(0, |size| size.max);
-            if bits % 8 != 0 {
+            if !bits.is_multiple_of(8) {
                 let message = format!(
                     "the header `{}` has {bits} bits, which are not whole bytes",
                     header.name

@@ -96,7 +96,7 @@ pub struct Mistake {
     /// In words.
     pub message: String,
     /// What the TOML reader says, when it cannot read the text.
-    pub toml: Option<toml::de::Error>,
+    pub toml: Option<Box<toml::de::Error>>,
     /// A byte of the table that is wrong, and the key in it.
     pub near: usize,
     /// See `near`.
@@ -144,7 +144,7 @@ impl Problem {
             message: error.message().trim().to_string(),
             near: error.span().map_or(0, |span| span.start),
             key: "",
-            toml: Some(error),
+            toml: Some(Box::new(error)),
         })?;
         let chip = chip(file.chip.get_ref()).map_err(|message| at(&file.chip, "chip", message))?;
         check_ports(&file, &chip)?;

@@ -64,8 +64,8 @@ const WITHOUT_MAIN: &str = "the program has no instance named `main` of a packag
 pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
     let instances = program.top_instances.iter().map(|id| &program.instances[id.index()]);
     let package = instances
-        .filter(|instance| matches!(instance.ty, Type::Package(..)))
-        .last()?;
+        .rev()
+        .find(|instance| matches!(instance.ty, Type::Package(..)))?;
     let diagnostic = Diagnostic::error(codes::NO_MAIN, package.span, WITHOUT_MAIN);
     let is_misnamed = program.main.is_none();
     is_misnamed.then(|| diagnostic.hint(format!("name this one `main`, not `{}`", package.name)))

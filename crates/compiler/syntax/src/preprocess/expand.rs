@@ -110,7 +110,7 @@ impl Preprocessor<'_> {
                 }
             }
         }
-        let origin = self.add_macro_use(&definition);
+        let origin = self.add_macro_use(definition);
         let mut tokens = self.substitute(definition, &mut arguments, token, origin);
         if let Some(first) = tokens.first_mut() {
             first.spaced = token.spaced;
