@@ -198,7 +198,7 @@ def test_a_packet_that_goes_round_for_ever_ends(tables: Switch) -> None:
 def test_what_is_refused_has_a_message() -> None:
     switch = Switch(ROUTER, ports=4)
     table = switch.table("ipv4_lpm")
-    with pytest.raises(ControlError, match=r"there is no table `ipv4_lmp`; there is `Routing.ipv4_lpm`"):
+    with pytest.raises(ControlError, match=r"there is no table `ipv4_lmp`; did you mean `ipv4_lpm`\?"):
         switch.table("ipv4_lmp")
     with pytest.raises(ControlError, match="there is no key field `dst`"):
         table.add({"dst": 1}, "forward", {"port": 1, "mac": 1})

@@ -87,7 +87,7 @@ class Table:
     [Entry(key={'hdr.ipv4.dst_addr': Prefix(value=167837696, length=16)}, action='Routing.forward', args={'port': 3, 'mac': 2199023255555}, priority=0)]
     >>> table.add({"dst_addr": "10.1.0.0/16"}, "forwrd")
     Traceback (most recent call last):
-    forebay._errors.ControlError: table `Routing.ipv4_lpm`: there is no action `forwrd`; there is `Routing.forward`, `Routing.drop`
+    forebay._errors.ControlError: table `Routing.ipv4_lpm`: there is no action `forwrd`; did you mean `forward`?
     """
 
     def __init__(self, native: _native.Switch, program: Program, name: str) -> None:
