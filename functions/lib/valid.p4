@@ -1,8 +1,8 @@
 // Whether lengths in headers disagree with each other or with the frame (RFC 1812 §5.2.2, RFC 8200 §3, RFC 9293 §3.1, RFC 768), and addresses that
 // no router forwards.
 //
-// Ingress asks these before it looks anything up: nothing behind the end of a packet is taken for its ports. There a comparison that fails is a
-// branch that is hardly ever taken; as a `verify` of the parser the same comparisons cost up to a sixth of the packets a second.
+// Ingress asks these before it looks anything up: nothing behind the end of a packet is taken for its ports. In ingress a comparison that fails is a
+// branch that is hardly ever taken; in the parser, as `verify`, the same comparisons took up to a sixth of the packet rate.
 
 #ifndef FUNCTIONS_LIB_VALID_P4
 #define FUNCTIONS_LIB_VALID_P4

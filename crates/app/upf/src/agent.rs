@@ -69,7 +69,7 @@ pub struct Agent {
     next_minute: Duration,
 }
 
-/// Messages that are told within a second: whoever may send requests could fill a disk with those that are refused.
+/// Messages told within a second. Without a limit, whoever may send requests could fill a disk with refusals.
 const TOLD_MAX: u64 = 20;
 
 /// Times since 1970 that never go back.

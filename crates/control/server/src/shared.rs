@@ -210,7 +210,7 @@ impl Shared {
         let _ = self.statistics.set(statistics);
     }
 
-    /// Counters of the data plane as JSON; empty when nobody gives any.
+    /// Counters of the data plane as JSON; empty when no source was set.
     pub(crate) async fn statistics(&self) -> String {
         let Some(statistics) = self.statistics.get().cloned() else {
             return String::new();

@@ -113,7 +113,7 @@ pub(crate) fn open_xdp_shares(interface: &str, count: usize, options: &OpenOptio
     Ok(ports.into_iter().map(described).collect())
 }
 
-/// Opens an interface through packet sockets for so many threads.
+/// Opens an interface through packet sockets as `count` ports, one for each thread.
 pub(crate) fn open_packet_shares(interface: &str, count: usize, is_shared: bool) -> Result<Vec<Opened>, OpenError> {
     let ports = match count {
         0 | 1 => vec![PacketPort::open(interface, is_shared)?],

@@ -21,7 +21,7 @@ pub fn key_place(text: &str, near: usize, key: &str) -> Option<Range<usize>> {
     let found = text[table.clone()].match_indices(key);
     let places: Vec<usize> = found.map(|(at, _)| table.start + at).filter(stands).collect();
     let of_table = places.iter().find(|at| begins_line(**at));
-    // A key of an inline table stands within a line, in that of the byte or behind it.
+    // The key of an inline table may stand in the middle of a line.
     let inline = || places.iter().find(|at| **at >= near).or(places.first());
     of_table.or_else(inline).map(|at| *at..*at + key.len())
 }

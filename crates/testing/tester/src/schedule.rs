@@ -49,7 +49,7 @@ impl Segment {
     }
 }
 
-/// So many periods of a shape are gone through one by one, which adds up their times exactly as for frames in each of them.
+/// Up to this number, the periods of a shape are added one by one, with the same rounding as when each has frames.
 const SKIPPED_MIN: f64 = 1000.0;
 
 /// The rate over time: segments one after another, again and again.

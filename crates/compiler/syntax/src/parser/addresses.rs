@@ -48,7 +48,7 @@ impl ProgramParser<'_> {
         })
     }
 
-    /// The texts of so many numbers or words with a separator between them, and no blank.
+    /// The texts of `count` numbers or words that have a separator and no blank between them.
     fn joined_by(&self, separator: TokenKind, count: usize) -> Option<Vec<&str>> {
         if self.peek_at(1) != separator {
             return None;

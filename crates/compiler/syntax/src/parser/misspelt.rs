@@ -1,4 +1,4 @@
-//! Misspelt keywords: a word that is nearly a keyword, where what follows it makes sense behind that keyword only.
+//! Misspelt keywords: a word is taken for a keyword that it resembles when what follows makes sense only after that keyword.
 //!
 //! The word is reported, and read as the keyword ([`ProgramParser::reread`]), so that no other message follows.
 

@@ -56,7 +56,7 @@ pub struct MacroUseInfo {
 /// Punctuation of a declaration in a `#define`, which C programmers write by mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slip {
-    /// `#define N = 5`, perhaps with `;` behind it.
+    /// A definition with `=`, as in `#define N = 5` or `#define N = 5;`.
     Assignment,
     /// `#define N 5;`
     Semicolon,

@@ -47,7 +47,7 @@ const SLOTS: usize = 8192;
 /// Bytes of a slot: a full Ethernet frame with tags, and what stands before it. Longer frames come another way.
 const SLOT_BYTES: usize = 2048;
 
-/// What a frame is sent behind that leaves nothing to the kernel.
+/// The offload header of a frame that is complete: it leaves no checksum and no cutting to the kernel.
 const NO_OFFLOAD: [u8; OFFLOAD_HEADER] = [0; OFFLOAD_HEADER];
 
 /// The driver that takes super-frames of any sort as they are.
