@@ -178,7 +178,7 @@ siege: build
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo install cargo-fuzz, and a nightly toolchain, are needed"; exit 2; }
 	python3 fuzz/seed.py
-	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp telemetry_reports vhost_user; do \
+	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets function_packets pfcp telemetry_reports vhost_user; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 
 # The wheel for users, for CPython 3.10 and later: pip install target/wheels/forebay-*.whl

@@ -15,6 +15,11 @@ CORPUS = FUZZ / "corpus"
 PACKET_PROGRAMS = ["portfwd", "l2fwd", "l3fwd", "iot_aggregate", "iot_disaggregate", "iot_disaggregate"]
 SEPARATOR = b"\xa5"
 
+# In the order of the functions in fuzz_targets/function_packets.rs.
+FUNCTIONS = ["firewall", "int", "int", "iot_mapping", "l2_switch", "load_balancer", "nat44", "router", "upf"]
+FUNCTION_SEPARATOR = b"\xa5\x5a"
+FUNCTION_PACKETS = 16
+
 
 def files(pattern: str, *folders: str) -> Iterator[Path]:
     for folder in folders:
@@ -32,20 +37,30 @@ def copy(target: str, paths: Iterator[Path]) -> None:
         write(target, "-".join(path.relative_to(ROOT).parts), path.read_bytes())
 
 
-def packets(program: str) -> Iterator[bytes]:
-    """The packets of a program's tests, each behind the number of its port."""
-    for test in sorted((ROOT / "programs" / program).glob("*.stf")):
-        for line in test.read_text().splitlines():
-            words = line.split("#")[0].split()
-            if words[:1] == ["packet"]:
-                yield bytes([int(words[1]) % 256]) + bytes.fromhex("".join(words[2:]))
+def packets(test: Path) -> Iterator[bytes]:
+    """The packets of a test, each behind the number of its port."""
+    for line in test.read_text().splitlines():
+        words = line.split("#")[0].split()
+        if words[:1] == ["packet"]:
+            yield bytes([int(words[1]) % 256]) + bytes.fromhex("".join(words[2:]))
 
 
 def seed_packets() -> None:
     for index, program in enumerate(PACKET_PROGRAMS):
-        for number, packet in enumerate(packets(program)):
+        tests = files("*.stf", f"programs/{program}")
+        for number, packet in enumerate(packet for test in tests for packet in packets(test)):
             if SEPARATOR not in packet:
                 write("packets", f"{index}-{program}-{number}", bytes([index]) + packet)
+
+
+def seed_function_packets() -> None:
+    """The packets of each test together: the later ones meet what the earlier ones have left."""
+    for index, function in enumerate(FUNCTIONS):
+        for test in files("*.stf", f"functions/{function}"):
+            together = [packet for packet in packets(test) if FUNCTION_SEPARATOR not in packet]
+            for start in range(0, len(together), FUNCTION_PACKETS):
+                some = FUNCTION_SEPARATOR.join(together[start : start + FUNCTION_PACKETS])
+                write("function_packets", f"{index}-{test.stem}-{start}", bytes([index]) + some)
 
 
 def element(kind: int, *content: bytes) -> bytes:
@@ -153,6 +168,7 @@ def main() -> None:
     copy("stf_text", files("*.stf", "programs", "tests/stf"))
     copy("ir_text", files("*.ir", "crates"))
     seed_packets()
+    seed_function_packets()
     seed_pfcp()
     seed_reports()
     seed_vhost_user()

@@ -203,6 +203,17 @@ impl Op {
         }
     }
 
+    /// The errors of the core library with which the operation may end a parser.
+    pub fn parser_errors(&self) -> &'static [&'static str] {
+        match self {
+            Op::Extract {
+                varbit_bits: Some(_), ..
+            } => &["PacketTooShort", "HeaderTooShort", "ParserInvalidArgument"],
+            Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. } => &["PacketTooShort"],
+            _ => &[],
+        }
+    }
+
     /// The data of which the operation computes a hash or a checksum.
     pub fn data(&self) -> &[DataItem] {
         match self {

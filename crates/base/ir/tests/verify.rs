@@ -265,6 +265,13 @@ fn error_zero_is_no_error() {
 }
 
 #[test]
+fn errors_of_the_parsers_operations_are_declared() {
+    for missing in ["PacketTooShort", "HeaderTooShort", "ParserInvalidArgument"] {
+        breaks(Rule::ErrorNames, |p| p.errors.retain(|name| name != missing));
+    }
+}
+
+#[test]
 fn intrinsic_fields_are_intrinsic() {
     breaks(Rule::IntrinsicKind, |p| {
         let slot = slot(p, "meta.nexthop");

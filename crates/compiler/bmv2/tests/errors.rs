@@ -175,3 +175,16 @@ fn direct_counters_of_one_name_have_the_names_of_their_tables() {
     let names: Vec<&str> = program.counters.iter().map(|counter| counter.name.as_str()).collect();
     assert_eq!(names, ["counter", "tbl_drop"]);
 }
+
+#[test]
+fn errors_of_the_core_library_that_are_not_listed_come_last() {
+    let fewer = PROGRAM.replacen("[\"PacketTooShort\", 1],", "", 1).replacen(
+        "[\"ParserInvalidArgument\", 6]",
+        "[\"Mine\", 6]",
+        1,
+    );
+    assert_ne!(fewer, PROGRAM);
+    let program = read(&fewer, &Known::default()).expect("a program");
+    assert_eq!(program.errors[..2], ["NoError", "unnamed_1"]);
+    assert_eq!(program.errors[6..], ["Mine", "PacketTooShort", "ParserInvalidArgument"]);
+}

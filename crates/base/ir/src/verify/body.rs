@@ -128,6 +128,12 @@ impl Verifier<'_> {
     }
 
     fn op(&mut self, op: &Op) {
+        for error in op.parser_errors() {
+            let declared = self.program.error(error).is_some();
+            self.require(declared, Rule::ErrorNames, || {
+                format!("this operation may end with `{error}`, which the program does not declare")
+            });
+        }
         match op {
             Op::Assign { slot, value } => {
                 let expected = self.slot_width(*slot);

@@ -56,7 +56,8 @@ pub enum Rule {
     SlotOwner,
     /// A header has at most one varbit field.
     OneVarbit,
-    /// Error 0 is `NoError`, and no two errors have the same name.
+    /// Error 0 is `NoError`, no two errors have the same name, and those with which operations end parsers
+    /// ([`crate::Op::parser_errors`]) exist.
     ErrorNames,
     /// Slots of [`Program::intrinsic`] are of kind [`crate::SlotKind::Intrinsic`].
     IntrinsicKind,

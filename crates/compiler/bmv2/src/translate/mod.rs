@@ -38,7 +38,7 @@ use object::Objects;
 use std::collections::BTreeMap;
 use storage::Storage;
 
-/// Errors of the core library, for JSON that lists none.
+/// Errors of the core library, for JSON that does not list them.
 const CORE_ERRORS: &[&str] = &[
     "NoError",
     "PacketTooShort",
@@ -79,7 +79,8 @@ pub fn translate(json: &Json, known: &Known) -> Result<Program> {
     }
 }
 
-/// Names of errors in the order of their numbers, and the number of the first, which is `NoError`.
+/// Names of errors in the order of their numbers, and the number of the first, which is `NoError`. Those of the core library that the JSON
+/// does not list come last, as in BMv2.
 fn error_names(json: &Json) -> Result<(Vec<String>, u32)> {
     let numbers = json.errors.iter().map(|(_, number)| *number);
     let (Some(first), Some(last)) = (numbers.clone().min(), numbers.max()) else {
@@ -91,7 +92,14 @@ fn error_names(json: &Json) -> Result<(Vec<String>, u32)> {
     }
     let named = |number: u32| json.errors.iter().find(|(_, known)| *known == number);
     let name = |number: u32| named(number).map_or_else(|| format!("unnamed_{number}"), |(name, _)| name.clone());
-    let names: Vec<String> = (first..=last).map(name).collect();
+    let mut names: Vec<String> = (first..=last).map(name).collect();
+    let missing = |core: &&&str| !names.iter().any(|name| name == *core);
+    let missing: Vec<String> = CORE_ERRORS
+        .iter()
+        .filter(missing)
+        .map(|core| (*core).to_owned())
+        .collect();
+    names.extend(missing);
     match names[0] == CORE_ERRORS[0] {
         true => Ok((names, first)),
         false => Err(Error::new(format!("`{}` is the first error, expected `NoError`", names[0])).or_at("errors")),

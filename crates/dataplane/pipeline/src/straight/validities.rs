@@ -326,14 +326,7 @@ impl Walk<'_> {
             self.visits_left = self.visits_left.checked_sub(1)?;
             let block = &blocks[id.index()];
             for statement in &block.statements {
-                let errors: &[&str] = match statement.op {
-                    Op::Extract {
-                        varbit_bits: Some(_), ..
-                    } => &["PacketTooShort", "HeaderTooShort", "ParserInvalidArgument"],
-                    Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. } => &["PacketTooShort"],
-                    _ => &[],
-                };
-                for error in errors {
+                for error in statement.op.parser_errors() {
                     returned.insert(self.rejected(known.clone(), program.error(error)));
                 }
                 self.op(&statement.op, &mut known);
