@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Flow scalability and rule updates of every switch of the machine, between the same two veth pairs.
 
-sudo benches/devices/measure.py [--quick] [--forebay BINARY] [--only forebay,ovs,linux] [--out FILE.json]
+sudo benches/devices/measure.py [--quick] [--forebay BINARY] [--only forebay,ovs,linux,nftables,bridge] [--out FILE.json]
 """
 
 import argparse
@@ -11,7 +11,18 @@ import shlex
 import subprocess
 import sys
 
-from switches import NAMESPACE, NEAR, ROOT, Forebay, KernelRouting, OpenVSwitch, Wires, rules
+from switches import (
+    NAMESPACE,
+    NEAR,
+    ROOT,
+    Forebay,
+    KernelBridge,
+    KernelRouting,
+    Nftables,
+    OpenVSwitch,
+    Wires,
+    rules,
+)
 
 HERE = pathlib.Path(__file__).resolve().parent
 KIND = "lpm"
@@ -32,7 +43,13 @@ def evaluate(options, what, name, count, control=""):
 
 
 def switches(options):
-    makers = {"forebay": lambda: Forebay(options.forebay), "ovs": OpenVSwitch, "linux": KernelRouting}
+    makers = {
+        "forebay": lambda: Forebay(options.forebay),
+        "ovs": OpenVSwitch,
+        "linux": KernelRouting,
+        "nftables": Nftables,
+        "bridge": KernelBridge,
+    }
     return {name: make for name, make in makers.items() if name in options.only}
 
 
@@ -74,7 +91,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--forebay", default=str(ROOT / "target/release/forebay"))
-    parser.add_argument("--only", type=lambda text: text.split(","), default=["forebay", "ovs", "linux"])
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), default=["forebay", "ovs", "linux", "nftables", "bridge"]
+    )
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     found = {name: {"flows": flows(options, make)} for name, make in switches(options).items()}
@@ -84,6 +103,7 @@ def main():
     if options.out:
         options.out.write_text(f"{text}\n")
     print(table(found))
+    print("\nAt least: the tester could not send more. Not confirmed: the rate did not hold when it was offered again.")
 
 
 def table(found):
@@ -106,9 +126,22 @@ def table(found):
     return "\n".join(rows)
 
 
+def highest(flow):
+    """The highest rate, and whether it is that of the switch: a tester that is late finds a lower bound, or nothing."""
+    if not flow["ndr_pps"]:
+        return "none"
+    notes = []
+    if flow["limited_by"] == "tester":
+        notes.append("at least")
+    if not flow["confirmed"]["is_confirmed"]:
+        notes.append("not confirmed")
+    rate = f"{flow['ndr_pps'] / 1e3:.0f}"
+    return f"{rate} ({', '.join(notes)})" if notes else rate
+
+
 def row(device, flow):
     load = next((load for load in flow["loads"] if load["share"] < 1), None)
-    rate = f"{flow['ndr_pps'] / 1e3:.0f}" if flow["ndr_pps"] else "none"
+    rate = highest(flow)
     if load is None:
         return f"| {device} | {flow['case']['name']} | {flow['frame_bytes']} | {rate} | | | |"
     latency = load["latency"]

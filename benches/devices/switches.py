@@ -197,6 +197,54 @@ class KernelRouting(Switch):
         inside("ip", "-batch", routes)
 
 
+class Nftables(Switch):
+    """nftables at the ingress of an interface: a set with every rule's prefix, and `fwd` to the other interface."""
+
+    name = "nftables, veth"
+    kinds = ("lpm", "exact")
+
+    def start(self, kind, rules):
+        # A set of intervals has no longest match, and all rules have one next hop: those within another one are left out.
+        prefixes = ",\n".join(f"{dotted(rule['value'])}/{rule['mask'].bit_count()}" for rule in disjoint(rules))
+        ruleset = self.path("ruleset")
+        ruleset.write_text(
+            f"""table netdev routing {{
+  set routes {{ type ipv4_addr; flags interval; elements = {{ {prefixes} }} }}
+  chain arriving {{
+    type filter hook ingress device "{FAR[0]}" priority 0; policy drop;
+    ip daddr @routes ether saddr set {mac(VERSION)} ether daddr set {mac(VERSION)} fwd to "{FAR[1]}"
+  }}
+}}
+"""
+        )
+        inside("nft", "-f", ruleset)
+
+
+class KernelBridge(Switch):
+    """The kernel's bridge: one entry, the frames' MAC address. It does not look at IP addresses, so rules change nothing."""
+
+    name = "Linux bridge, veth"
+    kinds = ()
+
+    def start(self, kind, rules):
+        inside("ip", "link", "add", "bridge0", "type", "bridge", "stp_state", "0", "mcast_snooping", "0")
+        inside("sysctl", "-q", "-w", "net.ipv6.conf.bridge0.disable_ipv6=1")
+        for name in FAR:
+            inside("ip", "link", "set", name, "master", "bridge0")
+        inside("ip", "link", "set", "bridge0", "up")
+        # The frames of the evaluations go to this address.
+        inside("bridge", "fdb", "add", "02:00:00:00:00:fe", "dev", FAR[1], "master", "static")
+
+
+def disjoint(rules):
+    """The rules without those that lie within another one."""
+    left = []
+    for rule in sorted(rules, key=lambda rule: (rule["value"], rule["mask"])):
+        if not left or rule["value"] & left[-1]["mask"] != left[-1]["value"]:
+            left.append(rule)
+    return left
+
+
 def rules(binary, kind, count):
     """The rules of the evaluations."""
     words = [binary, "tester", "evaluate", "-", "--print-rules", kind, "--rules", str(count)]
