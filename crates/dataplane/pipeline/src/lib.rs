@@ -20,6 +20,7 @@ mod compare;
 mod control;
 mod error;
 mod frame_buffer;
+mod generations;
 mod graph;
 mod layout;
 mod load;

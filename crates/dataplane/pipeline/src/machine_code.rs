@@ -12,22 +12,21 @@
 //! code gives the same bytes. Further variants are compiled when a worker requests them.
 //!
 //! For a program with many paths through its parser, the fast path covers only some of them. When packets take others,
-//! workers report these ([`MachineCode::want_paths`]), and the fast path is compiled again with these paths preferred.
-//! The previous code stays, since workers may be executing it. So this is done only a few times, and each time needs
-//! more packets than the previous time.
+//! workers report these ([`MachineCode::want_paths`]), and the fast path is compiled again: see
+//! [`Generations`](crate::generations).
 
+use crate::generations::{Generations, LeftOutPackets};
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
 use crate::straight::{self, Straight, clones, straight};
 use forebay_ir::{Location, Program};
 use forebay_jit::graph::GraphCode;
-use forebay_jit::route::{Obstacle, ObstacleKind, Order, PathId, Route, Stops};
-use forebay_jit::{CompileError, Forms, ShortCode, compile_fast_path, compile_graph};
+use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
+use forebay_jit::{CompileError, Forms, ShortCode, compile_graph};
 use std::borrow::Cow;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// See the [module](self).
@@ -47,53 +46,6 @@ pub(crate) struct MachineCode {
     beside_packets: bool,
     /// Threads that compile.
     threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// How many times the fast path is compiled for the parser paths that packets take.
-const GENERATIONS_MAX: usize = 8;
-
-/// The factor by which the packets needed for a further compilation grow.
-const GROWTH: u64 = 4;
-
-/// The fast path: compiled once, and again for the parser paths that packets take.
-#[derive(Debug)]
-struct Generations {
-    program: Program,
-    route: Route,
-    step_limit: u64,
-    all: [OnceLock<Compiled>; GENERATIONS_MAX],
-    /// The generation that packets use. All generations up to it exist.
-    present: AtomicUsize,
-    /// Whether the next generation is being compiled.
-    compiles: AtomicBool,
-    /// How many times workers have requested paths since the current generation was made.
-    asked: AtomicU64,
-}
-
-/// One generation of the fast path, as far as it has been compiled.
-#[derive(Debug, Default)]
-struct Compiled {
-    /// The preferred paths through the parser, the most preferred first.
-    wanted: Vec<PathId>,
-    cached: Form,
-    straight: Form,
-    staged: Form,
-}
-
-/// One variant of the fast path.
-#[derive(Debug, Default)]
-struct Form {
-    code: OnceLock<Result<ShortCode, CompileError>>,
-    /// Whether it has been requested, or must not be.
-    settled: AtomicBool,
-}
-
-impl Form {
-    /// The code, if it is ready.
-    #[inline]
-    fn code(&self) -> Option<&ShortCode> {
-        self.code.get()?.as_ref().ok()
-    }
 }
 
 impl MachineCode {
@@ -190,13 +142,13 @@ impl MachineCode {
     /// The variant of the fast path that is compiled first, if it is ready.
     #[inline]
     pub(crate) fn first(&self) -> Option<&ShortCode> {
-        self.fast_path.as_ref()?.present().cached.code()
+        self.fast_path.as_ref()?.first()?.as_ref().ok()
     }
 
     /// All variants of the fast path that are ready, if the first one is.
     #[inline]
     pub(crate) fn forms(&self) -> Option<Forms<'_>> {
-        self.fast_path.as_ref()?.present().forms()
+        self.fast_path.as_ref()?.forms()
     }
 
     /// All variants of the clones' fast path that are ready. The first call starts compiling it.
@@ -204,7 +156,7 @@ impl MachineCode {
     pub(crate) fn forms_of_clones(&self) -> Option<Forms<'_>> {
         let clones = self.clones.as_ref()?;
         self.want_of(clones, Order::Cached);
-        clones.present().forms()
+        clones.forms()
     }
 
     /// The header before the frames of clones.
@@ -229,37 +181,34 @@ impl MachineCode {
 
     #[inline]
     fn want_of(&self, generations: &Arc<Generations>, order: Order) {
-        if !generations.present().form(order).settled.load(Ordering::Relaxed) {
+        if !generations.is_settled(order) {
             self.compile(generations, order);
         }
     }
 
     #[cold]
     fn compile(&self, generations: &Arc<Generations>, order: Order) {
-        let present = generations.present.load(Ordering::Acquire);
-        let form = generations.all[present].get().expect("it is there").form(order);
-        if !form.settled.swap(true, Ordering::Relaxed) {
-            self.beside(generations, move |generations| generations.compile(present, order));
+        if let Some(generation) = generations.settle(order) {
+            self.beside(generations, move |generations| generations.compile(generation, order));
         }
     }
 
-    /// Reports that packets take these paths through the parser, which the fast path does not cover.
+    /// Reports packets that the fast path leaves out.
     #[cold]
-    pub(crate) fn want_paths(&self, paths: &[PathId]) {
-        self.want_paths_of(self.fast_path.as_ref(), paths);
+    pub(crate) fn want_paths(&self, left_out: &LeftOutPackets) {
+        self.want_paths_of(self.fast_path.as_ref(), left_out);
     }
 
-    /// Reports that clones take these paths through their parser, which their fast path does not cover.
+    /// Reports clones that their fast path leaves out.
     #[cold]
-    pub(crate) fn want_paths_for_clones(&self, paths: &[PathId]) {
-        self.want_paths_of(self.clones.as_ref(), paths);
+    pub(crate) fn want_paths_for_clones(&self, left_out: &LeftOutPackets) {
+        self.want_paths_of(self.clones.as_ref(), left_out);
     }
 
-    fn want_paths_of(&self, generations: Option<&Arc<Generations>>, paths: &[PathId]) {
+    fn want_paths_of(&self, generations: Option<&Arc<Generations>>, left_out: &LeftOutPackets) {
         let Some(generations) = generations else { return };
-        if generations.begins_next() {
-            let paths = paths.to_vec();
-            self.beside(generations, move |generations| generations.compile_next(&paths));
+        if generations.report(left_out) {
+            self.beside(generations, Generations::compile_next);
         }
     }
 
@@ -275,11 +224,11 @@ impl MachineCode {
         }
     }
 
-    /// How many times the fast path has been compiled for the paths that packets take.
+    /// The [generation](Generations) of the fast path that packets use.
     #[inline]
     pub(crate) fn generation(&self) -> usize {
         let generations = self.fast_path.as_ref();
-        generations.map_or(0, |generations| generations.present.load(Ordering::Relaxed))
+        generations.map_or(0, |generations| generations.index())
     }
 
     /// Waits until everything that is being compiled is ready.
@@ -297,8 +246,7 @@ impl MachineCode {
     /// [ready](MachineCode::is_compiling), or is only planned.
     pub(crate) fn obstacles(&self) -> Vec<Obstacle> {
         let mut all = self.obstacles.clone();
-        let present = self.fast_path.as_ref().map(|generations| generations.present());
-        match present.and_then(|compiled| compiled.cached.code.get()) {
+        match self.fast_path.as_ref().and_then(|generations| generations.first()) {
             None => {}
             Some(Ok(code)) => all.extend_from_slice(code.obstacles()),
             Some(Err(error)) => all.push(not_compiled(error)),
@@ -309,99 +257,11 @@ impl MachineCode {
     /// Whether the fast path is still being compiled, so that packets cannot use it.
     pub(crate) fn is_compiling(&self) -> bool {
         let generations = self.fast_path.as_ref();
-        generations.is_some_and(|generations| generations.present().cached.code.get().is_none())
+        generations.is_some_and(|generations| generations.first().is_none())
     }
 
     fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Generations {
-    /// A first generation, which is not compiled yet.
-    fn new(program: &Program, route: Route, step_limit: u64) -> Generations {
-        let first = Compiled::new(Vec::new(), route.keeps_order(program));
-        let all: [OnceLock<Compiled>; GENERATIONS_MAX] = Default::default();
-        all[0].set(first).expect("nothing is there");
-        Generations {
-            program: program.clone(),
-            route,
-            step_limit,
-            all,
-            present: AtomicUsize::new(0),
-            compiles: AtomicBool::new(false),
-            asked: AtomicU64::new(0),
-        }
-    }
-
-    /// The generation that packets use.
-    #[inline]
-    fn present(&self) -> &Compiled {
-        let present = self.present.load(Ordering::Acquire);
-        self.all[present].get().expect("it is there")
-    }
-
-    fn compile(&self, generation: usize, order: Order) {
-        let compiled = self.all[generation].get().expect("it is there");
-        let compile = || compile_fast_path(&self.program, &self.route, order, self.step_limit, &compiled.wanted);
-        compiled.form(order).code.get_or_init(compile);
-    }
-
-    /// Counts a request for paths. Returns whether the caller must now compile the next generation.
-    fn begins_next(&self) -> bool {
-        let present = self.present.load(Ordering::Acquire);
-        let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let enough = GROWTH.pow(present as u32);
-        asked >= enough && present + 1 < GENERATIONS_MAX && !self.compiles.swap(true, Ordering::Acquire)
-    }
-
-    /// Compiles the next generation. It prefers these paths, and then those that were preferred before.
-    fn compile_next(&self, paths: &[PathId]) {
-        let next = self.present.load(Ordering::Acquire) + 1;
-        let before = self.present().wanted.iter().filter(|path| !paths.contains(path));
-        let wanted = paths.iter().chain(before).copied().collect();
-        let compiled = Compiled::new(wanted, self.route.keeps_order(&self.program));
-        self.all[next].set(compiled).expect("nothing is there");
-        self.compile(next, Order::Cached);
-        let is_code = self.all[next]
-            .get()
-            .is_some_and(|compiled| compiled.cached.code().is_some());
-        if is_code {
-            self.asked.store(0, Ordering::Relaxed);
-            self.present.store(next, Ordering::Release);
-            self.compiles.store(false, Ordering::Release);
-        }
-    }
-}
-
-impl Compiled {
-    /// A generation that is not compiled yet.
-    fn new(wanted: Vec<PathId>, keeps_order: bool) -> Compiled {
-        let staged = Form::default();
-        staged.settled.store(keeps_order, Ordering::Relaxed);
-        Compiled {
-            wanted,
-            staged,
-            ..Compiled::default()
-        }
-    }
-
-    /// All variants that are ready, if the first one is.
-    #[inline]
-    fn forms(&self) -> Option<Forms<'_>> {
-        Some(Forms {
-            first: self.cached.code()?,
-            straight: self.straight.code(),
-            staged: self.staged.code(),
-        })
-    }
-
-    fn form(&self, order: Order) -> &Form {
-        match order {
-            Order::Cached => &self.cached,
-            Order::Straight => &self.straight,
-            Order::Staged => &self.staged,
-        }
     }
 }
 

@@ -128,8 +128,8 @@ impl Clones {
                 break;
             }
         }
-        if let Some(paths) = self.left_out.in_use(fast_path.code()) {
-            code.want_paths_for_clones(&paths);
+        if let Some(left_out) = self.left_out.report(fast_path.code(), done) {
+            code.want_paths_for_clones(&left_out);
         }
     }
 

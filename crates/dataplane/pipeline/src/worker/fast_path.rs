@@ -271,8 +271,8 @@ impl Worker {
         }
         self.paths.count_fast(form, fast as u64);
         self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
-        if let Some(paths) = self.left_out.in_use(fast_path.code()) {
-            code.want_paths(&paths);
+        if let Some(left_out) = self.left_out.report(fast_path.code(), fast + bailed_out) {
+            code.want_paths(&left_out);
         }
         if is_cloned {
             let count_drop = |reason| self.pipeline.drops().count(self.bench.shard, reason);

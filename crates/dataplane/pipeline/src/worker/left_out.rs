@@ -1,14 +1,14 @@
 //! Counts the packets on parser paths that are not covered by the compiled fast path.
 //!
 //! For a program with many paths through its parser, the fast path covers only as many as its limits allow. Most
-//! traffic takes few of them. A worker counts, path by path, the packets that bail out for that reason, and requests
-//! the paths that are in use. The fast path is then compiled with these paths preferred: see
-//! [`MachineCode`](crate::machine_code::MachineCode).
+//! traffic takes few of them. A worker counts, path by path, the packets that bail out for that reason, and reports
+//! the paths that are in use. The fast path is then compiled again: see [`Generations`](crate::generations).
 
+use crate::generations::{ALL_PACKETS, LeftOutPackets, Share};
 use forebay_jit::ShortCode;
 use forebay_jit::route::PathId;
 
-/// Packets that bail out before their paths are requested.
+/// Packets that bail out before they are reported.
 const ENOUGH: u64 = 128;
 
 /// A path is in use if at least one in this many of these packets takes it.
@@ -22,6 +22,8 @@ pub(super) struct LeftOut {
     /// By path that is left out: the number of packets.
     packets: Vec<u64>,
     all: u64,
+    /// The number of packets that tried the code.
+    tried: u64,
 }
 
 impl LeftOut {
@@ -32,7 +34,7 @@ impl LeftOut {
             self.code = code.number();
             self.packets.clear();
             self.packets.resize(code.left_out().len(), 0);
-            self.all = 0;
+            (self.all, self.tried) = (0, 0);
         }
         if let Some(packets) = self.packets.get_mut(path) {
             *packets += 1;
@@ -40,21 +42,31 @@ impl LeftOut {
         }
     }
 
-    /// The paths left out of this code that are in use, the most frequent first, once enough packets have been
+    /// Counts packets that have tried the code. Returns what is left out of this code, once enough packets have been
     /// counted. Counting then starts again.
     #[inline]
-    pub(super) fn in_use(&mut self, code: &ShortCode) -> Option<Vec<PathId>> {
+    pub(super) fn report(&mut self, code: &ShortCode, tried: usize) -> Option<LeftOutPackets> {
+        self.tried += tried as u64;
         if self.all < ENOUGH || self.code != code.number() {
             return None;
         }
-        let paths = self.packets.iter().zip(code.left_out());
-        let mut in_use: Vec<(u64, PathId)> = paths
-            .filter(|(packets, _)| **packets * PART >= self.all)
-            .map(|(packets, path)| (*packets, *path))
-            .collect();
-        in_use.sort_by_key(|(packets, _)| std::cmp::Reverse(*packets));
+        Some(self.take(code.left_out()))
+    }
+
+    #[cold]
+    fn take(&mut self, left_out: &[PathId]) -> LeftOutPackets {
+        // Packets that were noted may not have been counted as tried yet.
+        let tried = self.tried.max(self.all);
+        let share = |packets: u64| (packets * ALL_PACKETS / tried) as Share;
+        let paths = self.packets.iter().zip(left_out);
+        let in_use = paths.filter(|(packets, _)| **packets * PART >= self.all);
+        let report = LeftOutPackets {
+            code: self.code,
+            share: share(self.all),
+            paths: in_use.map(|(packets, path)| (*path, share(*packets))).collect(),
+        };
         self.packets.fill(0);
-        self.all = 0;
-        Some(in_use.into_iter().map(|(_, path)| path).collect())
+        (self.all, self.tried) = (0, 0);
+        report
     }
 }
