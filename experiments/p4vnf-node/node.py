@@ -41,7 +41,7 @@ pps = ${{PPS}}
 frame = {{ {frame} }}
 {f"flows = {{ {flows} }}" if flows else ""}
 [search]
-min_pps = 1000
+min_pps = ${{PPS}}e-4
 goals = [{{ name = "pdr", loss_ratio = 0.005, exceed_ratio = 0.5, initial_trial_s = 0.2, final_trial_s = 0.4, duration_sum_s = 1.2, width = 0.05 }}]
 """
 
@@ -235,9 +235,10 @@ class Node:
             words += ["--uplink", f"{self.kind}t1", "--downlink", f"{self.kind}t2"]
             said = self.tester.run(*self.pinned(TESTER_PROCESSOR, *words), check=False, timeout=300)
             place = said.find("{")
-            if place < 0:
+            answer = json.loads(said[place:]) if place >= 0 else {}
+            if "sizes" not in answer:
                 raise Failed(said[-500:])
-            found += json.loads(said[place:])["sizes"]
+            found += answer["sizes"]
             print(f"    {found[-1]}", flush=True)
         return found
 
