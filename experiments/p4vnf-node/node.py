@@ -12,8 +12,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "functions/lib"))
+sys.path[:0] = [str(ROOT / "functions/lib"), str(ROOT / "benches")]
 from bed import FOREBAY, Bed, Failed, statistics, stop, wait_until  # noqa: E402
+from precedence import precedence  # noqa: E402
 
 # The tester may be another build than the function.
 TESTER = os.environ.get("FOREBAY_TESTER", FOREBAY)
@@ -272,5 +273,5 @@ def machine():
 def node(kind):
     if os.geteuid() != 0:
         raise SystemExit("needs root: it makes network namespaces")
-    with Bed() as bed:
+    with Bed() as bed, precedence():
         yield Node(bed, kind)
