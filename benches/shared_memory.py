@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Port forwarding over memory that processes share: forebay beside DPDK's testpmd, in one run.
 
-    sudo benches/shared_memory.py [--forebay target/release/forebay] [--rounds 5] [--seconds 2] [--size 64] [--packed] [--json] [--record FILE]
+    sudo benches/shared_memory.py [--forebay target/release/forebay] [--rounds 5] [--seconds 2] [--size 64] [--bursts 8] [--packed] [--json] [--record FILE]
 
     peer: testpmd, two ports ═ shared memory ═ the switch, two ports
 
@@ -12,7 +12,7 @@ command line; the figures are medians of all rounds, and the ratio is that of th
 
 `chain` is two switches joined by memif, one after the other. With two processors they have to share the first, and each waits in the
 kernel while nothing comes, so that the other runs. What is compared is the packets that a switch hands on in a second of its own
-processor time.
+processor time. How many that are depends on how many come with each turn of a switch, so on `--bursts`: with 8 of them 512 frames go round.
 
 With `--forebay target/release/examples/forward` (cargo build --release -p forebay-ports --examples) the ports alone are measured, without
 a switch between them. Needs dpdk-testpmd (Debian: dpdk) and two processors.
@@ -132,11 +132,11 @@ def measure(peer, switches, seconds):
     return (after - before) / (ended - began), [(after - before) / one for one in spent]
 
 
-def with_peer(folder, size, devices, switches, seconds):
-    with testpmd("peer", folder, PEER_PROCESSOR, devices, [f"--txpkts={size}"]) as peer:
+def with_peer(arguments, folder, devices, switches):
+    with testpmd("peer", folder, PEER_PROCESSOR, devices, [f"--txpkts={arguments.size}"]) as peer:
         peer.wait_up()
-        peer.say(f"start tx_first {BURSTS}")
-        return measure(peer, switches, seconds)
+        peer.say(f"start tx_first {arguments.bursts}")
+        return measure(peer, switches, arguments.seconds)
 
 
 def virtio_peer(arguments, folder):
@@ -154,7 +154,7 @@ def vhost_testpmd(arguments, folder):
     with testpmd("switch", folder, SWITCH_PROCESSOR, devices) as switch:
         wait_for(folder, 2)
         switch.say("start")
-        return with_peer(folder, arguments.size, virtio_peer(arguments, folder), [switch], arguments.seconds)
+        return with_peer(arguments, folder, virtio_peer(arguments, folder), [switch])
 
 
 def memif_testpmd(arguments, folder):
@@ -163,21 +163,21 @@ def memif_testpmd(arguments, folder):
     with testpmd("switch", folder, SWITCH_PROCESSOR, devices) as switch:
         wait_for(folder, 2)
         switch.say("start")
-        return with_peer(folder, arguments.size, memif_peer(folder), [switch], arguments.seconds)
+        return with_peer(arguments, folder, memif_peer(folder), [switch])
 
 
 def vhost_forebay(arguments, folder):
     ports = [f"vhost:{folder}/{i}.sock" for i in range(2)]
     with forebay(arguments.forebay, folder, *ports) as switch:
         wait_for(folder, 2)
-        return with_peer(folder, arguments.size, virtio_peer(arguments, folder), [switch], arguments.seconds)
+        return with_peer(arguments, folder, virtio_peer(arguments, folder), [switch])
 
 
 def memif_forebay(arguments, folder):
     ports = [f"memif:{folder}/{i}.sock" for i in range(2)]
     with forebay(arguments.forebay, folder, *ports) as switch:
         wait_for(folder, 2)
-        return with_peer(folder, arguments.size, memif_peer(folder), [switch], arguments.seconds)
+        return with_peer(arguments, folder, memif_peer(folder), [switch])
 
 
 def memif_chain(arguments, folder):
@@ -186,7 +186,7 @@ def memif_chain(arguments, folder):
         wait_for(folder, 2)
         with forebay(arguments.forebay, folder, f"{link},role=client", outer[1], "second", is_busy=False) as second:
             wait_for(folder, 3)
-            return with_peer(folder, arguments.size, memif_peer(folder), [first, second], arguments.seconds)
+            return with_peer(arguments, folder, memif_peer(folder), [first, second])
 
 
 def wait_for(folder, sockets):
@@ -217,6 +217,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--bursts", type=int, default=BURSTS, help="bursts of 32 frames that each port of the peer puts on their way, at most 28")
     parser.add_argument("--packed", action="store_true", help="packed rings, in place of split ones, for vhost-user")
     parser.add_argument("--only", default="", help="contenders whose names begin with this")
     parser.add_argument("--json", action="store_true")
@@ -230,6 +231,7 @@ def main():
     load.append(os.getloadavg()[0])
     rows = summary(chosen, rounds)
     record = {"date": f"{datetime.date.today()}", "kernel": platform.release(), "load": [round(one, 1) for one in load]}
+    record |= {"machine": processor(), "forebay": version(arguments.forebay), "bursts": arguments.bursts}
     record |= {"packed": arguments.packed, "size": arguments.size, "rounds": arguments.rounds, "rows": rows}
     if arguments.record:
         runs = json.loads(arguments.record.read_text()) if arguments.record.exists() else []
@@ -238,6 +240,19 @@ def main():
         print(json.dumps(record))
     else:
         report(rows)
+
+
+def processor():
+    """The processor's name."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def version(executable):
+    """Which build is measured; the example `forward` has no version."""
+    if executable.name == "forward":
+        return "the ports alone"
+    return subprocess.run([executable, "--version"], capture_output=True, text=True).stdout.strip()
 
 
 def one_round(number, chosen, arguments):

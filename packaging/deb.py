@@ -52,14 +52,12 @@ def compress(path):
 def changelog(version, seconds):
     date = output("date", "-u", "-R", "-d", f"@{seconds}").strip()
     maintainer = re.search(r"Maintainer: (.*)", (HERE / "debian/control.in").read_text())[1]
-    return f"forebay ({version}) unstable; urgency=medium\n\n  * See NEWS.gz.\n\n -- {maintainer}  {date}\n"
+    return f"forebay ({version}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- {maintainer}  {date}\n"
 
 
 def documents(folder, version, seconds, bill):
     """Documents by the names that Debian gives them. The licence is one that every system has."""
     (folder / "LICENSE").unlink()
-    (folder / "CHANGELOG.md").rename(folder / "NEWS")
-    compress(folder / "NEWS")
     (folder / "changelog").write_text(changelog(version, seconds))
     compress(folder / "changelog")
     tree.put(HERE / "debian/copyright", folder / "copyright")

@@ -23,18 +23,9 @@ import subprocess
 
 import tomllib
 
+import documents
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-DOCUMENTS = [
-    "README.md",
-    "CHANGELOG.md",
-    "LICENSE",
-    "LIMITATIONS.md",
-    "DEVIATIONS.md",
-    "SECURITY.md",
-    "docs/install.md",
-    "docs/run.md",
-    "docs/ports.md",
-]
 DATA = ["functions", "programs", "p4include"]
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this form.
 NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
@@ -75,6 +66,12 @@ def make_folder(folder):
         folder.chmod(0o755)
 
 
+def put_bytes(content, target):
+    make_folder(target.parent)
+    target.write_bytes(content)
+    target.chmod(0o644)
+
+
 def put_text(source, target, prefix):
     """Copies a file that names installed files under /usr; they are under `prefix`."""
     text, prefix = source.read_text(), prefix.rstrip("/")
@@ -100,13 +97,16 @@ def install(binary, destdir, prefix, unit_prefix=None):
         make_folder((top / place).parent)
         (top / place).write_bytes(script)
         (top / place).chmod(0o644)
-    for path in data_files():
+    data = data_files()
+    for path in data:
         executable = os.access(ROOT / path, os.X_OK)
         put(ROOT / path, top / "share/forebay" / path, 0o755 if executable else 0o644)
-    for document in DOCUMENTS:
-        put(ROOT / document, top / "share/doc/forebay" / pathlib.Path(document).name)
-    for example in sorted((ROOT / "packaging/examples").glob("*")):
-        put_text(example, top / "share/doc/forebay/examples" / example.name, unit_prefix or prefix)
+    for place, source, content in documents.files(data):
+        # Manifests are for containers, whose prefix is /usr.
+        if source.endswith(".toml"):
+            put_text(ROOT / source, top / place, unit_prefix or prefix)
+        else:
+            put_bytes(content, top / place)
     unit = ROOT / "packaging/systemd/forebay@.service"
     put_text(unit, top / "lib/systemd/system/forebay@.service", unit_prefix or prefix)
     return top

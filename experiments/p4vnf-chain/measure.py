@@ -15,7 +15,6 @@ the largest with at most 0.5 % lost (experiments/p4vnf-node).
 """
 
 import argparse
-import contextlib
 import datetime
 import json
 import os
@@ -30,6 +29,7 @@ for folder in ("benches", "experiments/p4vnf-node"):
     sys.path.insert(0, str(ROOT / folder))
 import node  # noqa: E402
 import shared_memory as shared  # noqa: E402
+from precedence import precedence  # noqa: E402
 
 SIZES = [64, 512, 1448]
 PUBLISHED_PPS = 70_000
@@ -81,7 +81,7 @@ def over_shared_memory(rounds, seconds, sizes):
             for size in sizes:
                 for what, measure in contenders.items():
                     options = argparse.Namespace(
-                        forebay=pathlib.Path(node.FOREBAY), packed=False, size=size, seconds=seconds
+                        forebay=pathlib.Path(node.FOREBAY), packed=False, size=size, seconds=seconds, bursts=shared.BURSTS
                     )
                     with tempfile.TemporaryDirectory() as folder:
                         rate, own = measure(options, folder)
@@ -168,10 +168,9 @@ def main():
         raise SystemExit("needs root: it makes network namespaces")
     sizes, rounds = (SIZES[:1], 1) if options.quick else (SIZES, options.rounds)
     load = [os.getloadavg()[0]]
-    with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
     transports = {} if options.no_veth else over_veth(sizes)
-    transports |= over_shared_memory(rounds, options.seconds, sizes)
+    with precedence():
+        transports |= over_shared_memory(rounds, options.seconds, sizes)
     load.append(os.getloadavg()[0])
     record = {
         "date": f"{datetime.date.today()}",

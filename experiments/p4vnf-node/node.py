@@ -12,8 +12,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "functions/lib"))
+sys.path[:0] = [str(ROOT / "functions/lib"), str(ROOT / "benches")]
 from bed import FOREBAY, Bed, Failed, statistics, stop, wait_until  # noqa: E402
+from precedence import precedence  # noqa: E402
 
 # The tester may be another build than the function.
 TESTER = os.environ.get("FOREBAY_TESTER", FOREBAY)
@@ -41,7 +42,7 @@ pps = ${{PPS}}
 frame = {{ {frame} }}
 {f"flows = {{ {flows} }}" if flows else ""}
 [search]
-min_pps = 1000
+min_pps = ${{PPS}}e-4
 goals = [{{ name = "pdr", loss_ratio = 0.005, exceed_ratio = 0.5, initial_trial_s = 0.2, final_trial_s = 0.4, duration_sum_s = 1.2, width = 0.05 }}]
 """
 
@@ -235,9 +236,10 @@ class Node:
             words += ["--uplink", f"{self.kind}t1", "--downlink", f"{self.kind}t2"]
             said = self.tester.run(*self.pinned(TESTER_PROCESSOR, *words), check=False, timeout=300)
             place = said.find("{")
-            if place < 0:
+            answer = json.loads(said[place:]) if place >= 0 else {}
+            if "sizes" not in answer:
                 raise Failed(said[-500:])
-            found += json.loads(said[place:])["sizes"]
+            found += answer["sizes"]
             print(f"    {found[-1]}", flush=True)
         return found
 
@@ -271,5 +273,5 @@ def machine():
 def node(kind):
     if os.geteuid() != 0:
         raise SystemExit("needs root: it makes network namespaces")
-    with Bed() as bed:
+    with Bed() as bed, precedence():
         yield Node(bed, kind)

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""The documents that are installed: every link in them leads to an installed file, and every page that `--help` names is there. Needs no rights.
+
+    tests/packages/test_documents.py FOREBAY
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "packaging"))
+import documents  # noqa: E402
+import tree  # noqa: E402
+
+LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)\s]*)?\)")
+
+
+def check(condition, what):
+    if not condition:
+        raise SystemExit(f"  FAILED: {what}")
+    print(f"  ok: {what}")
+
+
+def dead_links(top):
+    """Each page and target, of links to files that are not there."""
+    for page in sorted(top.rglob("*.md")):
+        quoted = re.compile(r"(?ms)^```.*?^```$")
+        for target in LINK.findall(quoted.sub("", page.read_text())):
+            if not (page.parent / target).exists():
+                yield f"{page.relative_to(top)}: {target}"
+
+
+def help_of_all(forebay):
+    """What `--help` says of every command."""
+    said = lambda *words: subprocess.run([forebay, *words, "--help"], check=True, capture_output=True, text=True).stdout  # noqa: E731
+    commands = re.findall(r"(?m)^  ([a-z][\w-]+) ", said().split("Commands:")[1].split("Options:")[0])
+    return "".join(said(command) for command in commands if command != "help")
+
+
+def main():
+    forebay = pathlib.Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        top = tree.install(forebay, folder, "/usr")
+        dead = list(dead_links(top))
+        check(not dead, f"no link of an installed page is dead {dead[:5] or ''}".rstrip())
+        named = sorted(set(re.findall(r"docs/[\w-]+\.md", help_of_all(forebay))))
+        absent = [page for page in named if not (top / documents.HOME / page).exists()]
+        check(named and not absent, f"all {len(named)} pages that --help names are installed {absent or ''}".rstrip())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    main()
