@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forebay import _native
 from forebay._program import Program, TableInfo
-from forebay._values import Match, Value, key_fields, number, read_match
+from forebay._values import Match, Value, key_fields, number, pairs, read_match
 
 __all__ = [
     "ActionProfileArray",
@@ -180,6 +180,8 @@ class RegisterArray:
     >>> seen[3] = 7
     >>> seen[3], seen.read()[:4].tolist()
     (7, [0, 0, 0, 7])
+    >>> sum(seen), len(seen)
+    (7, 512)
     """
 
     def __init__(self, native: _native.Switch, name: str) -> None:
@@ -198,6 +200,13 @@ class RegisterArray:
     def reset(self) -> None:
         """Gives every element the value that it had at the start."""
         self._native.reset_register(self.name)
+
+    def __len__(self) -> int:
+        return len(self.read())
+
+    def __iter__(self) -> Iterator[int]:
+        values = self.read()
+        return iter(values if isinstance(values, list) else values.tolist())
 
     def __getitem__(self, index: int) -> int:
         return int(self._native.read_register(self.name, index, 1)[0])
@@ -230,11 +239,20 @@ class CounterArray:
         """Bytes of every element: shape `(size,)`."""
         return self._native.read_counter(self.name, 0, None)[1]
 
+    def __len__(self) -> int:
+        return len(self.packets)
+
+    def __iter__(self) -> Iterator[Count]:
+        packets, octets = self._native.read_counter(self.name, 0, None)
+        return map(Count, packets.tolist(), octets.tolist())
+
     def __getitem__(self, index: int) -> Count:
         packets, octets = self._native.read_counter(self.name, index, 1)
         return Count(int(packets[0]), int(octets[0]))
 
     def __setitem__(self, index: int, count: tuple[int, int]) -> None:
+        if not isinstance(count, tuple) or len(count) != 2:
+            raise TypeError(f"a counter is set to a pair of packets and bytes, not to {count!r}")
         self._native.write_counter(self.name, index, *count)
 
 
@@ -251,6 +269,9 @@ class MeterArray:
     def __init__(self, native: _native.Switch, name: str) -> None:
         self._native, self.name = native, name
         native.meter_rates(name, 0)
+
+    # Without this, Python would count indices up to one that is refused.
+    __iter__ = None
 
     def __getitem__(self, index: int) -> Rates | None:
         rates = self._native.meter_rates(self.name, index)
@@ -300,7 +321,9 @@ def _invoked(action: Invoked, args: Mapping[str, Value] | None) -> tuple[str, li
         return "member", action.number
     if isinstance(action, Group):
         return "group", action.number
-    return action, [(name, number(value)) for name, value in (args or {}).items()]
+    if not isinstance(action, str):
+        raise TypeError(f"an action is its name, a Member or a Group, not {type(action).__name__}")
+    return action, [(name, number(value)) for name, value in pairs(args or {}, "arguments of an action")]
 
 
 def _read(invoked: tuple[str, list[tuple[str, int]]] | tuple[str, int]) -> tuple[Invoked, dict[str, int]]:
