@@ -59,6 +59,7 @@ MISTAKES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: SWITCH.advance(1e12), OverflowError, "s is beyond the last time"),
     (lambda: TABLE.add(None, "drop"), TypeError, "fields of a key are a mapping"),  # type: ignore[arg-type]
     (lambda: TABLE.add({}, "forward", [1, 2]), TypeError, "arguments of an action are a mapping"),  # type: ignore[arg-type]
+    (lambda: TABLE.add({}, "drop", priority=-1), ValueError, "priority = -1 must be at least 0"),
     (lambda: TABLE.add({}, 5), TypeError, "an action is its name"),  # type: ignore[arg-type]
     (lambda: SWITCH.counter("arrived").__setitem__(0, 5), TypeError, "a pair of packets and bytes"),  # type: ignore[arg-type]
     (lambda: iter(SWITCH.meter("police")), TypeError, "not iterable"),  # type: ignore[call-overload]
@@ -84,6 +85,15 @@ def test_out_may_not_be_one_memory_for_two_arrays() -> None:
     out = Batch(memory.view(np.uint8)[:200], memory[:3], np.zeros(2, np.uint32), np.zeros(2, np.int64))
     with pytest.raises(ValueError, match=r"out.offsets has memory in common with another array of out"):
         SWITCH.send_batch(FRAMES, out=out)
+
+
+def test_priorities_of_entries_that_overlap_begin_at_one() -> None:
+    ternary = Path(ROUTER).read_text().replace("hdr.ipv4.dst_addr: lpm", "hdr.ipv4.dst_addr: ternary")
+    table = Switch(compile(ternary), ports=1).table("ipv4_lpm")
+    table.add({"dst_addr": "1&&&3"}, "drop", priority=1)
+    for change in (table.add, table.modify):
+        with pytest.raises(ValueError, match="priority = 0 must be at least 1"):
+            change({"dst_addr": "1&&&3"}, "drop", priority=0)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ class Table:
         ControlError
             A name means nothing, a value does not fit, the entry exists, or the table is full.
         """
-        self._native.write_entry("insert", self.name, key_fields(key), priority, _invoked(action, args))
+        self._native.write_entry("insert", self.name, key_fields(key), self._checked(priority), _invoked(action, args))
 
     def modify(
         self,
@@ -129,7 +130,7 @@ class Table:
         priority: int | None = None,
     ) -> None:
         """Changes the action of the entry with this key and priority."""
-        self._native.write_entry("modify", self.name, key_fields(key), priority, _invoked(action, args))
+        self._native.write_entry("modify", self.name, key_fields(key), self._checked(priority), _invoked(action, args))
 
     def remove(self, key: Mapping[str, Match], *, priority: int | None = None) -> None:
         """Removes the entry with this key and priority."""
@@ -164,6 +165,13 @@ class Table:
     def set_rates(self, key: Mapping[str, Match], rates: Rates | None, *, priority: int | None = None) -> None:
         """Sets the rates of the direct meter of the entry with this key; without rates it is always green."""
         self._native.configure_entry_meter(self.name, key_fields(key), priority, rates)
+
+    def _checked(self, priority: int | None) -> int | None:
+        """The priority, unless it is less than the least of this table. Entries that cannot overlap are read with 0."""
+        may_overlap = any(key.match_kind in ("ternary", "range", "optional") for key in self.info.keys)
+        if priority is not None and index(priority) < int(may_overlap):
+            raise ValueError(f"priority = {priority} must be at least {int(may_overlap)}")
+        return priority
 
     def __len__(self) -> int:
         return len(self._native.entries(self.name))
