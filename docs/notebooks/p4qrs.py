@@ -14,7 +14,9 @@ from pathlib import Path
 from forebay import Simulation, experiment
 
 here = Path(os.environ.get("FOREBAY_REPOSITORY", Path.cwd()))
-repository = next(folder for folder in (here, *here.parents) if (folder / "experiments").is_dir())
+repository = next((folder for folder in (here, *here.parents) if (folder / "experiments").is_dir()), None)
+if repository is None:
+    raise SystemExit("start this in a checkout of the repository, or say in FOREBAY_REPOSITORY where one is")
 folder = repository / "experiments" / "p4qrs-figure-6a"
 
 # %% [markdown]

@@ -65,7 +65,9 @@ def test_results_of_the_tester(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [read_results, read_test_results, read_departures])
-@pytest.mark.parametrize("content", [None, "[1]", "{}", "nothing"])
+@pytest.mark.parametrize(
+    "content", [None, "[1]", "{}", "nothing", '[{"results": 5}]', '{"format": "forebay-tester/1"}']
+)
 def test_other_files_are_refused(tmp_path: Path, read: object, content: str | None) -> None:
     file = tmp_path / ("x.csv" if read is read_departures else "x.json")
     if content is not None:

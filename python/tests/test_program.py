@@ -1,7 +1,9 @@
 """Programs: compiled from files and texts, in all formats, and what they declare."""
 
+import gc
 import pickle
 import resource
+import weakref
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,16 @@ def test_memory_stays_as_it_is_over_many_programs() -> None:
     before = peak_kilobytes()
     load(160)
     assert peak_kilobytes() - before < 20_000
+
+
+def test_a_program_goes_with_its_packets() -> None:
+    """A program that has read a packet is in no cycle, for which it would wait until the garbage collector runs."""
+    program = compile(ROUTER)
+    program.packets.parse(bytes(64))
+    gone = weakref.ref(program)
+    gc.disable()
+    try:
+        del program
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -53,6 +53,15 @@ def test_fixtures(folder: Path) -> None:
     assert "port 2, packet 1 differs:" in output
     assert "hdr.ipv4.ttl: 0x09 and 0x08" in output
     assert "packet 1 enters port 0" in output
+    assert "wanted = _by_port" not in output
+
+
+def test_a_mark_with_an_unknown_option_is_an_error(folder: Path) -> None:
+    (folder / "test_router.py").write_text(
+        'import pytest\n@pytest.mark.p4("router.p4", entrys="entries.stf")\ndef test_it(switch): pass\n'
+    )
+    output = run(folder)
+    assert "1 error" in output and "the mark p4 has no option 'entrys'; there are define" in output, output
 
 
 def test_stf_files_are_tests_when_asked_for(folder: Path) -> None:

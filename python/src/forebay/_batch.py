@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import NamedTuple, SupportsBytes, overload
+from typing import Any, NamedTuple, SupportsBytes, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,25 @@ def octets(packet: SupportsBytes) -> bytes:
         return bytes(packet)
     # bytes(2) would be two zeros, and bytes([1, 2]) two bytes.
     raise TypeError(f"a packet is bytes, or what bytes() makes them of, not {type(packet).__name__}")
+
+
+def array_of(name: str, values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
+    """One of a batch's arrays as the Rust part reads it: of one dimension and contiguous. Nothing is converted: what has another type is
+    rather a mistake.
+
+    >>> array_of("offsets", np.array([0, 2], dtype=">i8"), np.int64)
+    Traceback (most recent call last):
+    TypeError: offsets of a batch are an array of int64 with one dimension, not of >i8 with 1; offsets.astype('int64') converts it
+    """
+    array = np.asarray(values)
+    wanted = np.dtype(kind)
+    if array.dtype == wanted and array.ndim == 1:
+        return np.ascontiguousarray(array)
+    help = f"; {name}.astype('{wanted}') converts it" if array.ndim == 1 and array.dtype.kind in "iu" else ""
+    found = str(array.dtype) if array.dtype.isnative else array.dtype.str
+    raise TypeError(
+        f"{name} of a batch are an array of {wanted} with one dimension, not of {found} with {array.ndim}{help}"
+    )
 
 
 def arrival_ports(ports: int | ArrayLike, count: int) -> NDArray[np.uint32]:

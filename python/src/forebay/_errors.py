@@ -19,7 +19,8 @@ __all__ = [
 
 class ForebayError(Exception):
     """What Forebay refuses; every exception of the package is one of these, but for `ValueError`, `TypeError`, `OverflowError`, `KeyError`,
-    `IndexError` and `AttributeError` of wrong arguments, and `ModuleNotFoundError` of a package that an extra installs."""
+    `IndexError` and `AttributeError` of wrong arguments, `MemoryError` of arrays that do not fit into memory, and `ModuleNotFoundError` of
+    a package that an extra installs."""
 
 
 class CompileError(ForebayError):

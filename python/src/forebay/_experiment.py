@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,15 @@ def experiment(
     threads
         Simulations at a time; as many as there are processors if nothing is said.
     """
+    if threads is not None and index(threads) < 1:
+        raise ValueError(f"threads = {threads} must be at least 1")
     native = _native.Experiment(folder, quick, ignore_fit)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        outcomes = list(pool.map(native.simulate, range(native.runs())))
+        try:
+            outcomes = list(pool.map(native.simulate, range(native.runs())))
+        except BaseException:
+            # After an interrupt (ctrl-C) or a mistake only those that have begun are awaited.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     text, markdown = native.report(outcomes, f"forebay experiment run {Path(folder).name}")
     return Report(*native.title(), json.loads(text), markdown)

@@ -36,7 +36,7 @@ def read_results(path: _Path) -> dict[str, Results | SearchResults]:
     found: dict[str, Results | SearchResults] = {}
     for case in _json(path, list, "results of `forebay sim`"):
         kind = next((kind for kind in known if isinstance(case, dict) and kind in case), None)
-        if kind is None:
+        if kind is None or not isinstance(case[kind], dict):
             raise FileError(f"{path} has no results of `forebay sim`")
         found[case.get("case", "")] = known[kind](json.dumps(case[kind], separators=(",", ":")))
     return found
@@ -45,7 +45,8 @@ def read_results(path: _Path) -> dict[str, Results | SearchResults]:
 def read_test_results(path: _Path) -> TestResults:
     """What `forebay tester --out FILE` has written."""
     content = _json(path, dict, "results of `forebay tester`")
-    if not str(content.get("format", "")).startswith("forebay-tester/"):
+    is_test = str(content.get("format", "")).startswith("forebay-tester/")
+    if not is_test or not isinstance(content.get("trials"), list):
         raise FileError(f"{path} has no results of `forebay tester`")
     return TestResults(json.dumps(content, separators=(",", ":")))
 

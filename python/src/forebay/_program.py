@@ -288,7 +288,11 @@ def compile(
 def _macros(define: Defines) -> list[str]:
     if isinstance(define, str):
         return [define]
-    return [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else list(define)
+    if isinstance(define, Mapping):
+        return [f"{key}={value}" for key, value in define.items()]
+    if not isinstance(define, Sequence):
+        raise TypeError(f"macros are a mapping, a list of NAME=VALUE, or one of these, not {type(define).__name__}")
+    return list(define)
 
 
 def _table(described: dict[str, Any]) -> TableInfo:

@@ -198,6 +198,8 @@ _MOST_GBPS = 1_000_000
 
 
 def _check_rate(gbps: float | None) -> None:
+    if gbps is not None and not isinstance(gbps, int | float | np.integer | np.floating):
+        raise TypeError(f"a rate is a number of Gbps, not {gbps!r}")
     if gbps is not None and not gbps > 0:
         raise ScenarioError(f"a rate of {gbps} Gbps sends nothing")
     if gbps is not None and gbps > _MOST_GBPS:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from forebay import _native
 from forebay._program import Program, TableInfo
-from forebay._values import Match, Value, key_fields, number, read_match
+from forebay._values import Match, Value, key_fields, number, pairs, read_match
 
 __all__ = [
     "ActionProfileArray",
@@ -118,7 +119,7 @@ class Table:
         ControlError
             A name means nothing, a value does not fit, the entry exists, or the table is full.
         """
-        self._native.write_entry("insert", self.name, key_fields(key), priority, _invoked(action, args))
+        self._native.write_entry("insert", self.name, key_fields(key), self._checked(priority), _invoked(action, args))
 
     def modify(
         self,
@@ -129,7 +130,7 @@ class Table:
         priority: int | None = None,
     ) -> None:
         """Changes the action of the entry with this key and priority."""
-        self._native.write_entry("modify", self.name, key_fields(key), priority, _invoked(action, args))
+        self._native.write_entry("modify", self.name, key_fields(key), self._checked(priority), _invoked(action, args))
 
     def remove(self, key: Mapping[str, Match], *, priority: int | None = None) -> None:
         """Removes the entry with this key and priority."""
@@ -165,6 +166,13 @@ class Table:
         """Sets the rates of the direct meter of the entry with this key; without rates it is always green."""
         self._native.configure_entry_meter(self.name, key_fields(key), priority, rates)
 
+    def _checked(self, priority: int | None) -> int | None:
+        """The priority, unless it is less than the least of this table. Entries that cannot overlap are read with 0."""
+        may_overlap = any(key.match_kind in ("ternary", "range", "optional") for key in self.info.keys)
+        if priority is not None and index(priority) < int(may_overlap):
+            raise ValueError(f"priority = {priority} must be at least {int(may_overlap)}")
+        return priority
+
     def __len__(self) -> int:
         return len(self._native.entries(self.name))
 
@@ -180,6 +188,8 @@ class RegisterArray:
     >>> seen[3] = 7
     >>> seen[3], seen.read()[:4].tolist()
     (7, [0, 0, 0, 7])
+    >>> sum(seen), len(seen)
+    (7, 512)
     """
 
     def __init__(self, native: _native.Switch, name: str) -> None:
@@ -198,6 +208,13 @@ class RegisterArray:
     def reset(self) -> None:
         """Gives every element the value that it had at the start."""
         self._native.reset_register(self.name)
+
+    def __len__(self) -> int:
+        return len(self.read())
+
+    def __iter__(self) -> Iterator[int]:
+        values = self.read()
+        return iter(values if isinstance(values, list) else values.tolist())
 
     def __getitem__(self, index: int) -> int:
         return int(self._native.read_register(self.name, index, 1)[0])
@@ -230,11 +247,20 @@ class CounterArray:
         """Bytes of every element: shape `(size,)`."""
         return self._native.read_counter(self.name, 0, None)[1]
 
+    def __len__(self) -> int:
+        return len(self.packets)
+
+    def __iter__(self) -> Iterator[Count]:
+        packets, octets = self._native.read_counter(self.name, 0, None)
+        return map(Count, packets.tolist(), octets.tolist())
+
     def __getitem__(self, index: int) -> Count:
         packets, octets = self._native.read_counter(self.name, index, 1)
         return Count(int(packets[0]), int(octets[0]))
 
     def __setitem__(self, index: int, count: tuple[int, int]) -> None:
+        if not isinstance(count, tuple) or len(count) != 2:
+            raise TypeError(f"a counter is set to a pair of packets and bytes, not to {count!r}")
         self._native.write_counter(self.name, index, *count)
 
 
@@ -251,6 +277,9 @@ class MeterArray:
     def __init__(self, native: _native.Switch, name: str) -> None:
         self._native, self.name = native, name
         native.meter_rates(name, 0)
+
+    # Without this, Python would count indices up to one that is refused.
+    __iter__ = None
 
     def __getitem__(self, index: int) -> Rates | None:
         rates = self._native.meter_rates(self.name, index)
@@ -300,7 +329,9 @@ def _invoked(action: Invoked, args: Mapping[str, Value] | None) -> tuple[str, li
         return "member", action.number
     if isinstance(action, Group):
         return "group", action.number
-    return action, [(name, number(value)) for name, value in (args or {}).items()]
+    if not isinstance(action, str):
+        raise TypeError(f"an action is its name, a Member or a Group, not {type(action).__name__}")
+    return action, [(name, number(value)) for name, value in pairs(args or {}, "arguments of an action")]
 
 
 def _read(invoked: tuple[str, list[tuple[str, int]]] | tuple[str, int]) -> tuple[Invoked, dict[str, int]]:

@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +188,11 @@ def sweep(
     >>> (found["outputs.switch:1.gbps"] > 45).tolist()
     [False, False, True, True]
     """
-    if processes is not None and processes < 1:
-        raise ValueError(f"processes = {processes} must be at least 1")
-    if retries < 0:
-        raise ValueError(f"retries = {retries} must be at least 0")
+    for option, value, least in (("processes", processes, 1), ("retries", retries, 0)):
+        if value is not None and index(value) < least:
+            raise ValueError(f"{option} = {value} must be at least {least}")
+    if not (dask is None or isinstance(dask, str) or hasattr(dask, "submit")):
+        raise TypeError(f"dask is the address of a scheduler or a distributed.Client, not {type(dask).__name__}")
     text, name, folder = read_scenario(scenario, folder)
     points, given = _points(text, name, parameters or {}, seeds)
     kept = None if out is None else Path(out)
@@ -253,8 +255,8 @@ def _kept(works: Sequence[_Work]) -> dict[int, str]:
         if work.file is not None and os.path.exists(work.file):
             text = _native.read_text(work.file, "point of a sweep")
             with contextlib.suppress(ValueError):
-                json.loads(text)
-                found[place] = text
+                if isinstance(json.loads(text), dict):
+                    found[place] = text
     return found
 
 
@@ -268,7 +270,11 @@ def _by_processes(missing: dict[int, _Work], processes: int | None, retries: int
     missing = dict(missing)
     for attempt in range(retries + 1):
         parallel = joblib.Parallel(
-            n_jobs=processes or -1, return_as="generator_unordered", pre_dispatch="all", batch_size=1
+            # One process for each point is enough: joblib starts as many as it is told.
+            n_jobs=min(processes or joblib.cpu_count(), len(missing)),
+            return_as="generator_unordered",
+            pre_dispatch="all",
+            batch_size=1,
         )
         try:
             for place, text in parallel(joblib.delayed(_do)(place, work) for place, work in missing.copy().items()):

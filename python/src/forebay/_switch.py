@@ -6,13 +6,14 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Literal, NamedTuple, SupportsBytes
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forebay import _native
-from forebay._batch import Batch, Packet, arrival_ports, octets
+from forebay._batch import Batch, Packet, array_of, arrival_ports, octets
 from forebay._program import Program, compile
 from forebay._result_memory import ResultMemory
 from forebay._state import ActionProfileArray, CounterArray, MeterArray, RegisterArray, Table
@@ -24,6 +25,9 @@ PORTS = 511
 
 MOST_PORTS = 65_536
 """How many ports a switch may have: each costs memory."""
+
+LAST_SECOND = 18_000_000_000
+"""The last time of a switch, after more than 500 years: nanoseconds are counted in 64 bits."""
 
 _PACKET_NS = 1_000
 """Time from one call of `send` to the next."""
@@ -118,10 +122,7 @@ class Switch:
             raise ValueError(f"there is no engine {engine!r}; there are 'jit' and 'interp'")
         self.program = program if isinstance(program, Program) else compile(program)
         """The program."""
-        if isinstance(ports, int) and not 0 <= ports <= MOST_PORTS:
-            raise ValueError(f"ports = {ports} must be at least 0 and at most {MOST_PORTS}")
-        numbers = range(PORTS) if ports is None else range(ports) if isinstance(ports, int) else ports
-        self.ports: tuple[int, ...] = tuple(sorted(set(numbers)))
+        self.ports: tuple[int, ...] = tuple(sorted(set(_port_numbers(ports))))
         """Numbers of the ports."""
         interpreted = engine == "interp"
         self._native = _native.Switch(self.program._native, list(self.ports), interpreted, seed, memory_limit_bytes)
@@ -185,9 +186,9 @@ class Switch:
         batch = packets if isinstance(packets, Batch) else Batch.of(packets)
         count = len(batch.offsets) - 1
         arrays = (
-            np.ascontiguousarray(batch.data),
-            np.ascontiguousarray(batch.offsets),
-            np.ascontiguousarray(batch.ports) if ports is None else arrival_ports(ports, count),
+            array_of("data", batch.data, np.uint8),
+            array_of("offsets", batch.offsets, np.int64),
+            array_of("ports", batch.ports, np.uint32) if ports is None else arrival_ports(ports, count),
         )
         room = self._room(count, arrays[0].size) if out is None else _writable(out, arrays)
         self._now_ns += _PACKET_NS
@@ -222,6 +223,8 @@ class Switch:
         """Lets time pass without a packet: meters fill, and idle entries of tables with time-outs expire."""
         if not seconds >= 0:
             raise ValueError(f"time does not go back: {seconds} seconds")
+        if self.now + seconds > LAST_SECOND:
+            raise OverflowError(f"{self.now + seconds} s is beyond the last time of a switch, {LAST_SECOND:,} s")
         now_ns = self._now_ns + round(seconds * 1e9)
         self._native.pass_time(now_ns)
         self._now_ns = now_ns
@@ -319,19 +322,50 @@ class Switch:
         return f"<Switch of {self.program!r}, {len(self.ports)} ports>"
 
 
+_ARRAYS: dict[str, type[np.generic]] = {"data": np.uint8, "offsets": np.int64, "ports": np.uint32, "origins": np.int64}
+"""Types of a batch's arrays."""
+
+
 def _writable(out: Batch, arrays: tuple[NDArray[Any], ...]) -> Batch:
     """`out`, if results can be written to it while these arrays are read."""
     if not isinstance(out, Batch):
         raise TypeError(f"out is a Batch, not {type(out).__name__}")
-    for mine in (out.data, out.offsets, out.ports, out.origins):
+    taken = list(arrays)
+    for name, kind in _ARRAYS.items():
+        mine = getattr(out, name)
+        array_of(f"out.{name}", mine, kind)
+        if not isinstance(mine, np.ndarray) or not mine.flags.c_contiguous:
+            raise ValueError(f"out.{name} must be an array without gaps, as Batch.room makes it")
         if not mine.flags.writeable:
             raise ValueError("out is read-only")
         if any(np.may_share_memory(mine, theirs) for theirs in arrays):
             raise ValueError("out has memory in common with the packets that are sent")
+        if any(np.may_share_memory(mine, theirs) for theirs in taken):
+            raise ValueError(f"out.{name} has memory in common with another array of out")
+        taken.append(mine)
     return out
 
 
 def _replicas(replicas: Sequence[int | tuple[int, int]] | None) -> list[tuple[int, int]] | None:
     if replicas is None:
         return None
-    return [(replica, 0) if isinstance(replica, int) else replica for replica in replicas]
+    return [replica if isinstance(replica, tuple) else (index(replica), 0) for replica in replicas]
+
+
+def _port_numbers(ports: int | Iterable[int] | None) -> Iterable[int]:
+    """The numbers of a switch's ports.
+
+    >>> list(_port_numbers(np.int64(2))), _port_numbers([5])
+    ([0, 1], [5])
+    """
+    if ports is None:
+        return range(PORTS)
+    if isinstance(ports, str | bytes):
+        raise TypeError(f"ports are how many there are, or their numbers, not {ports!r}")
+    try:
+        count = index(ports)  # type: ignore[arg-type]
+    except TypeError:
+        return [index(port) for port in ports]  # type: ignore[union-attr]
+    if not 0 <= count <= MOST_PORTS:
+        raise ValueError(f"ports = {count} must be at least 0 and at most {MOST_PORTS}")
+    return range(count)

@@ -18,10 +18,15 @@ def written(table: Mapping[str, object]) -> str:
     description = "two"
     chip = [{name = "a", port = [{numbers = [1, 2], loopback = true}]}]
     """
-    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
+    try:
+        return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
+    except RecursionError:
+        raise ValueError("a scenario's mappings and lists are nested without end, or too deep") from None
 
 
-def _key(key: str) -> str:
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"keys of a scenario are texts, not {key!r}")
     return key if _BARE.fullmatch(key) else json.dumps(key)
 
 

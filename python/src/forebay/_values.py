@@ -3,8 +3,9 @@
 import ipaddress
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Masked", "Match", "Prefix", "Range", "Value", "number"]
 
@@ -80,12 +81,24 @@ def _parsed(text: str) -> int:
     return result
 
 
+def pairs(mapping: Mapping[str, Any], what: str) -> Iterable[tuple[str, Any]]:
+    """Names and values of a mapping that the user gives.
+
+    >>> pairs([1], "arguments of an action")
+    Traceback (most recent call last):
+    TypeError: arguments of an action are a mapping from names to values, not list
+    """
+    if not isinstance(mapping, Mapping):
+        raise TypeError(f"{what} are a mapping from names to values, not {type(mapping).__name__}")
+    return mapping.items()
+
+
 Field = tuple[str, str, int, int | None]
 
 
 def key_fields(key: Mapping[str, Match]) -> list[Field]:
     """A key as the Rust part takes it."""
-    return [field for name, match in key.items() if (field := _field(name, match)) is not None]
+    return [field for name, match in pairs(key, "fields of a key") if (field := _field(name, match)) is not None]
 
 
 def _field(name: str, match: Match) -> Field | None:

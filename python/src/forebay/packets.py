@@ -42,10 +42,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsBytes
 
 from forebay import _native
-from forebay._values import Value, number
+from forebay._batch import octets
+from forebay._values import Value, number, pairs
 
 if TYPE_CHECKING:
     from forebay._program import Header, Program
@@ -78,7 +79,7 @@ class HeaderValue:
         object.__setattr__(self, "_info", info)
         object.__setattr__(self, "_values", {field.name: 0 for field in info.fields})
         object.__setattr__(self, "_lengths", {field.name: 0 for field in info.fields if field.varbit})
-        for name, value in (values or {}).items():
+        for name, value in pairs(values or {}, "fields of a header"):
             self[name] = value
 
     @property
@@ -253,8 +254,9 @@ class Codec:
     """Builds and reads packets of a program's headers."""
 
     def __init__(self, program: Program) -> None:
+        # Not the program itself, which refers to this: a cycle would keep both until the garbage collector finds it.
         self._headers = program.headers
-        self._program = program
+        self._native = program._native
         self._parser: dict[int, _native.Switch] = {}
 
     def header(self, name: str, values: Mapping[str, Value] | None = None) -> HeaderValue:
@@ -264,20 +266,21 @@ class Codec:
                 return HeaderValue(info, values)
         raise KeyError(f"the program has no header {name!r}; it has {', '.join(self._headers)}")
 
-    def build(self, payload: bytes = b"", **headers: Mapping[str, Value]) -> PacketValue:
+    def build(self, payload: SupportsBytes = b"", **headers: Mapping[str, Value]) -> PacketValue:
         """A packet with these headers, in the order in which they are named, and a payload. An element of a stack is named as in
         `build(**{"mpls[0]": {"label": 16}})`."""
-        return PacketValue([self.header(name, values) for name, values in headers.items()], payload)
+        return PacketValue([self.header(name, values) for name, values in headers.items()], octets(payload))
 
-    def parse(self, data: bytes, port: int = 0) -> PacketValue:
+    def parse(self, packet: SupportsBytes, port: int = 0) -> PacketValue:
         """Reads a packet with the program's parser, as it would arrive at a port: the headers that the parser extracts, and the rest
         as payload.
 
         Tables are those of a program that was just loaded. What a parser skips without extracting it is no header: `parse` then gives
         back less than `data`. Bits of a header that is cut short stay in the payload.
         """
+        data = octets(packet)
         if port not in self._parser:
-            self._parser[port] = _native.Switch(self._program._native, [port], True, 0, None)
+            self._parser[port] = _native.Switch(self._native, [port], True, 0, None)
         headers, behind = [], 0
         for event in _first_parser(self._parser[port], data, port):
             if event["event"] == "extract":

@@ -26,6 +26,9 @@ from forebay import testing as _testing
 
 __all__: list[str] = []
 
+_OF_COMPILE = ("define", "include", "strict")
+_OF_SWITCH = ("ports", "engine", "seed", "memory_limit_bytes")
+
 _COMPILED = pytest.StashKey[dict[tuple[str, str], Program]]()
 
 
@@ -38,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the mark."""
     config.addinivalue_line(
-        "markers", "p4(program, define=None, include=(), entries=None, **switch): the P4 program of fixture `switch`"
+        "markers",
+        "p4(program, define=None, include=(), strict=False, entries=None, **switch): the P4 program of fixture `switch`",
     )
     config.stash[_COMPILED] = {}
 
@@ -96,7 +100,12 @@ def _asked(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
         raise pytest.UsageError(
             "which program? Mark the test with @pytest.mark.p4(FILE), or set P4_PROGRAM in its module"
         )
-    return str(request.path.parent / path), dict(mark.kwargs) if mark else {}
+    options = dict(mark.kwargs) if mark else {}
+    unknown = sorted(set(options) - {*_OF_COMPILE, *_OF_SWITCH, "entries"})
+    if unknown:
+        known = ", ".join((*_OF_COMPILE, *_OF_SWITCH, "entries"))
+        raise pytest.UsageError(f"the mark p4 has no option {unknown[0]!r}; there are {known}")
+    return str(request.path.parent / path), options
 
 
 @pytest.fixture
@@ -104,7 +113,7 @@ def p4_program(request: pytest.FixtureRequest) -> Program:
     """The program of the test's mark `p4` or of the module's `P4_PROGRAM`."""
     path, options = _asked(request)
     compiled = request.config.stash[_COMPILED]
-    how = {key: options[key] for key in ("define", "include", "strict") if key in options}
+    how = {key: options[key] for key in _OF_COMPILE if key in options}
     key = path, repr(how)
     if key not in compiled:
         compiled[key] = compile(path, **how)
@@ -115,7 +124,7 @@ def p4_program(request: pytest.FixtureRequest) -> Program:
 def switch(request: pytest.FixtureRequest, p4_program: Program) -> Switch:
     """A switch that was just loaded with the test's program, and with the entries that its mark names."""
     _, options = _asked(request)
-    of_switch = {key: value for key, value in options.items() if key in ("ports", "engine", "seed")}
+    of_switch = {key: value for key, value in options.items() if key in _OF_SWITCH}
     made = Switch(p4_program, **of_switch)
     if "entries" in options:
         made.apply_file(request.path.parent / options["entries"])

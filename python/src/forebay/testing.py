@@ -52,6 +52,8 @@ def assert_output(
     packet 1 enters port 4, 11 bytes
     ...
     """
+    # pytest shows the test, not this function.
+    __tracebackhide__ = True
     wanted = _by_port(expected)
     trace = switch.trace(packet, port)
     left: dict[int, list[bytes]] = defaultdict(list)

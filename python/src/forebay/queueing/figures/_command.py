@@ -14,10 +14,22 @@ from .._measured import (
     read_goodput_curves,
     read_waits,
 )
-from . import buffers, claims, experiments, figure_7, figure_9, figure_10, figure_12, payload, superposition, waits
+from . import (
+    buffers,
+    claims,
+    experiments,
+    figure_7,
+    figure_9,
+    figure_10,
+    figure_12,
+    network,
+    payload,
+    superposition,
+    waits,
+)
+from ._claim import Tables
 from ._effort import NORMAL, Effort
 from ._table import Table
-from .claims import Tables
 
 __all__ = ["Options", "write_figures"]
 
@@ -96,6 +108,8 @@ def _tables(cache: waits.Cache, effort: Effort, options: Options) -> Tables:
                 outside,
             )
         )
+    if options.repository is not None:
+        tables += [network.line_rate(options.repository), network.loss(options.repository)]
     if options.controllers is not None:
         tables.append(figure_12.table(_curves(options.controllers), _curves(options.switch_goodput)))
     return {table.name: table for table in tables}

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ._claim import Tables
 from ._table import Cell, Row
-from .claims import Tables
 
 __all__ = ["write"]
 

@@ -1,0 +1,130 @@
+"""Frequent mistakes: the exception says what is wrong, and what would be right."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forebay
+from forebay import Batch, Simulation, Switch, compile, examples, sweep
+
+ROUTER, QUEUE = examples.path("router.p4"), examples.path("queue.toml")
+PROGRAM = compile(ROUTER)
+SWITCH = Switch(PROGRAM, ports=4)
+TABLE, CODEC = SWITCH.table("ipv4_lpm"), PROGRAM.packets
+FRAMES = Batch.of_matrix(np.zeros((2, 64), dtype=np.uint8), ports=1)
+
+
+def batch(**changed: Any) -> Batch:
+    return Batch(**(vars(FRAMES) | changed))
+
+
+def cyclic() -> dict[str, Any]:
+    scenario: dict[str, Any] = {}
+    scenario["again"] = scenario
+    return scenario
+
+
+MISTAKES: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (
+        lambda: SWITCH.send_batch(batch(offsets=FRAMES.offsets.astype(">i8"))),
+        TypeError,
+        "offsets of a batch are an array of int64",
+    ),
+    (
+        lambda: SWITCH.send_batch(batch(ports=FRAMES.ports.astype(np.int64))),
+        TypeError,
+        r"ports.astype\('uint32'\) converts it",
+    ),
+    (
+        lambda: SWITCH.send_batch(batch(data=FRAMES.data.reshape(2, 64))),
+        TypeError,
+        "data of a batch .* not of uint8 with 2",
+    ),
+    (
+        lambda: SWITCH.send_batch(FRAMES, out=batch(data=np.zeros(200, np.uint8)[::2])),
+        ValueError,
+        "out.data .* without gaps",
+    ),
+    (
+        lambda: SWITCH.send_batch(FRAMES, out=batch(data=FRAMES.origins)),
+        TypeError,
+        "out.data of a batch are an array of uint8",
+    ),
+    (lambda: Switch(PROGRAM, ports=b"4"), TypeError, "ports are how many"),  # type: ignore[arg-type]
+    (lambda: SWITCH.advance(float("nan")), ValueError, "nan seconds"),
+    (lambda: SWITCH.advance(float("inf")), OverflowError, "last time of a switch, 18,000,000,000 s"),
+    (lambda: SWITCH.advance(1e12), OverflowError, "s is beyond the last time"),
+    (lambda: TABLE.add(None, "drop"), TypeError, "fields of a key are a mapping"),  # type: ignore[arg-type]
+    (lambda: TABLE.add({}, "forward", [1, 2]), TypeError, "arguments of an action are a mapping"),  # type: ignore[arg-type]
+    (lambda: TABLE.add({}, "drop", priority=-1), ValueError, "priority = -1 must be at least 0"),
+    (lambda: TABLE.add({}, 5), TypeError, "an action is its name"),  # type: ignore[arg-type]
+    (lambda: SWITCH.counter("arrived").__setitem__(0, 5), TypeError, "a pair of packets and bytes"),  # type: ignore[arg-type]
+    (lambda: iter(SWITCH.meter("police")), TypeError, "not iterable"),  # type: ignore[call-overload]
+    (lambda: CODEC.build(ipv4=[1]), TypeError, "fields of a header are a mapping"),  # type: ignore[arg-type]
+    (lambda: CODEC.build("text", ipv4={}), TypeError, "a packet is bytes"),  # type: ignore[arg-type]
+    (lambda: compile(ROUTER, define=5), TypeError, "macros are"),  # type: ignore[arg-type]
+    (lambda: Simulation(cyclic()), ValueError, "nested without end"),
+    (lambda: Simulation({1: 2}), TypeError, "keys of a scenario are texts, not 1"),  # type: ignore[dict-item]
+    (lambda: Simulation(QUEUE, LOAD=10).run(gbps="5"), TypeError, "a number of Gbps, not '5'"),  # type: ignore[arg-type]
+    (lambda: sweep(QUEUE, {"LOAD": [10]}, dask=5), TypeError, "address of a scheduler"),
+    (lambda: forebay.experiment(ROUTER, threads=-1), ValueError, "threads = -1"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), MISTAKES, ids=[text[:30] for _, _, text in MISTAKES])
+def test_a_mistake_says_what_would_be_right(call: Callable[[], object], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_out_may_not_be_one_memory_for_two_arrays() -> None:
+    memory = np.zeros(1000, dtype=np.int64)
+    out = Batch(memory.view(np.uint8)[:200], memory[:3], np.zeros(2, np.uint32), np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match=r"out.offsets has memory in common with another array of out"):
+        SWITCH.send_batch(FRAMES, out=out)
+
+
+def test_priorities_of_entries_that_overlap_begin_at_one() -> None:
+    ternary = Path(ROUTER).read_text().replace("hdr.ipv4.dst_addr: lpm", "hdr.ipv4.dst_addr: ternary")
+    table = Switch(compile(ternary), ports=1).table("ipv4_lpm")
+    table.add({"dst_addr": "1&&&3"}, "drop", priority=1)
+    for change in (table.add, table.modify):
+        with pytest.raises(ValueError, match="priority = 0 must be at least 1"):
+            change({"dst_addr": "1&&&3"}, "drop", priority=0)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    switch = Switch(PROGRAM, ports=np.int64(3))
+    assert switch.ports == (0, 1, 2)
+    switch.multicast_group(1, np.array([0, 2]))
+
+
+def test_arrays_of_a_switch_are_sequences() -> None:
+    switch = Switch(PROGRAM, ports=2)
+    switch.register("seen")[2] = 5
+    switch.send(bytes(64), port=1)
+    assert list(switch.register("seen"))[:3] == [0, 0, 5]
+    assert [count.packets for count in switch.counter("arrived")][:3] == [0, 1, 0]
+    assert len(switch.register("seen")) == len(switch.counter("arrived")) == 512
+
+
+def test_packets_are_read_from_everything_with_bytes() -> None:
+    data = bytes(CODEC.build(ethernet={"ether_type": 0x800}, ipv4={"ttl": 3}))
+    for form in (bytearray(data), memoryview(data), CODEC.parse(data)):
+        assert CODEC.parse(form).ipv4.ttl == 3
+
+
+def test_what_is_kept_of_a_sweep_must_be_results(tmp_path: Path) -> None:
+    first = sweep(QUEUE, {"LOAD": [10]}, out=tmp_path)
+    [file] = tmp_path.glob("*.json")
+    for damaged in ("5", "[]", file.read_text()[:100]):
+        file.write_text(damaged)
+        assert sweep(QUEUE, {"LOAD": [10]}, out=tmp_path).results == first.results
+
+
+def test_more_processes_than_points_are_not_started() -> None:
+    found = sweep(QUEUE, {"LOAD": [10, 20]}, processes=1_000_000)
+    assert len(found) == 2
