@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forebay
-from forebay import Batch, Simulation, Switch, compile, examples, sweep
+from forebay import Batch, ControlError, Simulation, Switch, compile, examples, sweep
 
 ROUTER, QUEUE = examples.path("router.p4"), examples.path("queue.toml")
 PROGRAM = compile(ROUTER)
@@ -54,6 +54,9 @@ MISTAKES: list[tuple[Callable[[], object], type[Exception], str]] = [
         "out.data of a batch are an array of uint8",
     ),
     (lambda: Switch(PROGRAM, ports=b"4"), TypeError, "ports are how many"),  # type: ignore[arg-type]
+    (lambda: SWITCH.send(bytes(70_000)), ValueError, "the packet has 70000 bytes; a switch takes at most 65535"),
+    (lambda: SWITCH.trace(bytes(70_000)), ValueError, "the packet has 70000 bytes"),
+    (lambda: SWITCH.send_batch(Batch.of([bytes(64), bytes(70_000)])), ValueError, "frame 1 has 70000 bytes"),
     (lambda: SWITCH.advance(float("nan")), ValueError, "nan seconds"),
     (lambda: SWITCH.advance(float("inf")), OverflowError, "last time of a switch, 18,000,000,000 s"),
     (lambda: SWITCH.advance(1e12), OverflowError, "s is beyond the last time"),
@@ -109,6 +112,15 @@ def test_arrays_of_a_switch_are_sequences() -> None:
     assert list(switch.register("seen"))[:3] == [0, 0, 5]
     assert [count.packets for count in switch.counter("arrived")][:3] == [0, 1, 0]
     assert len(switch.register("seen")) == len(switch.counter("arrived")) == 512
+
+
+def test_registers_are_written_as_a_whole_or_not() -> None:
+    register = Switch(PROGRAM, ports=2).register("seen")
+    size = len(register)
+    for first, values in ((0, [5, 2**64]), (size - 1, [5, 6])):
+        with pytest.raises(ControlError):
+            register.write(values, first)
+        assert register[first] == 0
 
 
 def test_packets_are_read_from_everything_with_bytes() -> None:

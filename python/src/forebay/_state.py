@@ -201,7 +201,7 @@ class RegisterArray:
         return self._native.read_register(self.name, first, count)
 
     def write(self, values: Iterable[Value] | NDArray[np.unsignedinteger[Any]], first: int = 0) -> None:
-        """Writes elements from `first` on."""
+        """Writes elements from `first` on: all of them, or none."""
         plain = values.tolist() if isinstance(values, np.ndarray) else values
         self._native.write_register(self.name, first, [number(value) for value in plain])
 

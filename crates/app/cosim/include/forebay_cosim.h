@@ -24,11 +24,14 @@ extern "C" {
 /* Nothing will happen unless a frame is submitted. */
 #define FOREBAY_NEVER UINT64_MAX
 
+/* The latest time of a frame that is submitted: what it causes comes later, and must be a number, too. */
+#define FOREBAY_TIME_MAX (UINT64_MAX / 2)
+
 /* Results of calls that can fail. */
 enum {
     FOREBAY_OK = 0,
     FOREBAY_PAST = -1,  /* the time is before the present one */
-    FOREBAY_WRONG = -2, /* a null pointer, or no such port */
+    FOREBAY_WRONG = -2, /* a null pointer, no such port, a frame without bytes, or a time above FOREBAY_TIME_MAX */
     FOREBAY_BROKEN = -3 /* a mistake of Forebay's; the network cannot be used any more */
 };
 

@@ -22,6 +22,8 @@ use std::slice;
 
 /// Nothing will happen unless a frame is submitted.
 pub const NEVER: u64 = u64::MAX;
+/// The latest time of a frame that is submitted: what it causes comes later, and must be a number, too.
+pub const TIME_MAX: u64 = u64::MAX / 2;
 /// Done.
 pub const OK: i32 = 0;
 /// The time is before the present one.
@@ -123,7 +125,7 @@ pub unsafe extern "C" fn forebay_port(network: *const ForebayNetwork, name: *con
     place.and_then(Result::ok).map_or(WRONG, number)
 }
 
-/// The last byte of a frame comes to a port at a time that is not past.
+/// The last byte of a frame comes to a port at a time that is not past, and at most [`TIME_MAX`].
 ///
 /// # Safety
 /// `network` is null or valid; `frame` points to `length` bytes.
@@ -141,7 +143,7 @@ pub unsafe extern "C" fn forebay_submit(
     let (Some(network), Some(place)) = (network, place(port)) else {
         return WRONG;
     };
-    if frame.is_null() || length == 0 {
+    if frame.is_null() || length == 0 || time > TIME_MAX {
         return WRONG;
     }
     // SAFETY: as this function demands.

@@ -1,8 +1,8 @@
 //! The interface from C: the example is compiled and run, and every function refuses what is wrong.
 
 use forebay_cosim::{
-    ForebayDeparture, NEVER, OK, PAST, WRONG, forebay_advance, forebay_close, forebay_ended, forebay_next_event,
-    forebay_now, forebay_open, forebay_port, forebay_submit, forebay_take,
+    ForebayDeparture, NEVER, OK, PAST, TIME_MAX, WRONG, forebay_advance, forebay_close, forebay_ended,
+    forebay_next_event, forebay_now, forebay_open, forebay_port, forebay_submit, forebay_take,
 };
 use std::ffi::{CStr, CString, c_char};
 use std::path::PathBuf;
@@ -145,6 +145,10 @@ fn wrong_arguments_are_refused() {
         assert_eq!(forebay_submit(network, 1 << 16, frame.as_ptr(), 60, 0, 0), WRONG);
         assert_eq!(forebay_submit(network, -1, frame.as_ptr(), 60, 0, 0), WRONG);
         assert_eq!(forebay_submit(network, port, ptr::null(), 60, 0, 0), WRONG);
+        assert_eq!(forebay_submit(network, port, frame.as_ptr(), 0, 0, 0), WRONG);
+        for time in [TIME_MAX + 1, u64::MAX] {
+            assert_eq!(forebay_submit(network, port, frame.as_ptr(), 60, 0, time), WRONG);
+        }
         assert_eq!(forebay_submit(ptr::null_mut(), port, frame.as_ptr(), 60, 0, 0), WRONG);
         assert_eq!(forebay_advance(network, 10), OK);
         assert_eq!(forebay_submit(network, port, frame.as_ptr(), 60, 0, 9), PAST);

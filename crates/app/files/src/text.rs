@@ -62,14 +62,15 @@ pub fn text(path: &Path, what: &str) -> Result<String, Error> {
 /// # Errors
 /// When it cannot.
 pub fn check_program(path: &Path) -> Result<(), Error> {
-    let file = File::open(path).map_err(Error::read(path))?;
-    let metadata = file.metadata().map_err(Error::read(path))?;
+    // A pipe without a writer would wait when it is opened.
+    let metadata = fs::metadata(path).map_err(Error::read(path))?;
     if metadata.is_dir() {
         return Err(Error::IsFolder(path.to_path_buf(), "program".to_string()));
     }
     if !metadata.is_file() {
         return Err(Error::NotRegular(path.to_path_buf()));
     }
+    let file = File::open(path).map_err(Error::read(path))?;
     let mut beginning = Vec::new();
     file.take(BEGINNING_BYTES)
         .read_to_end(&mut beginning)

@@ -1,6 +1,6 @@
 //! Frames of a batch: arrays of NumPy, and what the switch takes and gives.
 
-use forebay_packet::{Packet, prefetch};
+use forebay_packet::{FRAME_BYTES_MAX, Packet, prefetch};
 use forebay_switch::{Frames, Left, Sink};
 use numpy::{IntoPyArray, PyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
@@ -131,10 +131,26 @@ pub(crate) fn check_offsets(data: &[u8], offsets: &[i64], ports: &[u32]) -> PyRe
         return Err(PyValueError::new_err(message));
     }
     let is_good = offsets[0] >= 0 && offsets.is_sorted() && offsets[offsets.len() - 1] <= data.len() as i64;
-    if is_good {
+    if !is_good {
+        return Err(PyValueError::new_err(
+            "offsets must not fall, and must lie within the data",
+        ));
+    }
+    let mut lengths = offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+    match lengths.position(|length| length > FRAME_BYTES_MAX) {
+        Some(index) => check_length(
+            &format!("frame {index}"),
+            (offsets[index + 1] - offsets[index]) as usize,
+        ),
+        None => Ok(()),
+    }
+}
+
+/// That a frame is not too long for a switch.
+pub(crate) fn check_length(name: &str, bytes: usize) -> PyResult<()> {
+    if bytes <= FRAME_BYTES_MAX {
         return Ok(());
     }
-    Err(PyValueError::new_err(
-        "offsets must not fall, and must lie within the data",
-    ))
+    let message = format!("{name} has {bytes} bytes; a switch takes at most {FRAME_BYTES_MAX}");
+    Err(PyValueError::new_err(message))
 }

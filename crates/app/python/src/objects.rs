@@ -44,13 +44,19 @@ fn elements(first: u64, count: Option<u64>, size: u64) -> Range<u64> {
     first..last.max(first)
 }
 
-/// Writes elements of a register array from `first` on.
+/// Writes elements of a register array from `first` on: all of them, or none.
 pub(crate) fn write_register(pipeline: &Pipeline, name: &str, first: u64, values: Vec<BigUint>) -> PyResult<()> {
     let declared = pipeline.register(name).map_err(errors::control)?;
-    for (index, value) in (first..=u64::MAX).zip(&values) {
-        let wrong = |problem: String| errors::control(format!("register `{}`: {problem}", declared.name));
-        let value = fitting(value, declared.width).map_err(wrong)?;
-        let written = pipeline.write_register(&declared.name, index, &value);
+    let wrong = |problem: String| errors::control(format!("register `{}`: {problem}", declared.name));
+    let fit = values.iter().map(|value| fitting(value, declared.width));
+    let fit: Vec<Bits> = fit.collect::<Result<_, _>>().map_err(wrong)?;
+    if let Some(more) = (fit.len() as u64).checked_sub(1) {
+        // An index that there is not says so before anything is written.
+        let last = first.saturating_add(more);
+        pipeline.read_register(&declared.name, last).map_err(errors::control)?;
+    }
+    for (index, value) in (first..=u64::MAX).zip(&fit) {
+        let written = pipeline.write_register(&declared.name, index, value);
         written.map_err(errors::control)?;
     }
     Ok(())

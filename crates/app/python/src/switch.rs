@@ -98,6 +98,7 @@ impl Switch {
 
     /// Lets one packet arrive, and returns port and bytes of what leaves.
     fn send_one(&self, py: Python<'_>, packet: &[u8], port: u32, now_ns: u64) -> PyResult<Vec<(u32, Vec<u8>)>> {
+        frames::check_length("the packet", packet.len())?;
         let left = detached(py, || self.send_frames([(port, packet)], now_ns, &mut NoTrace))?;
         Ok(frames::packets(&left))
     }
@@ -111,6 +112,7 @@ impl Switch {
         port: u32,
         now_ns: u64,
     ) -> PyResult<(Vec<(u32, Vec<u8>)>, String, String)> {
+        frames::check_length("the packet", packet.len())?;
         detached(py, || {
             let mut printer = TracePrinter::new(Arc::clone(&self.pipeline));
             printer.packet_enters(1, port, packet);

@@ -106,6 +106,9 @@ impl fmt::Display for DropReason {
     }
 }
 
+/// The most bytes of a frame that comes in. Lengths of longer ones fit neither the length fields of IP nor those of switches.
+pub const FRAME_BYTES_MAX: usize = 65_535;
+
 /// What a port has carried and dropped since it was opened. Bytes are frame bytes (no preamble,
 /// check sequence or gap).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

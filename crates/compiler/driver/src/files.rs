@@ -4,7 +4,7 @@
 //! give it.
 
 use forebay_syntax::source::SourceProvider;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -38,11 +38,12 @@ impl SourceProvider for FileSources {
         if self.hidden.iter().any(|hidden| hidden.as_os_str() == path) {
             return None;
         }
-        let file = File::open(path).ok()?;
-        let metadata = file.metadata().ok()?;
+        // A pipe without a writer would wait when it is opened.
+        let metadata = fs::metadata(path).ok()?;
         if !metadata.is_file() || metadata.len() > SIZE_LIMIT_BYTES {
             return None;
         }
+        let file = File::open(path).ok()?;
         let mut bytes = Vec::new();
         file.take(SIZE_LIMIT_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -60,5 +61,14 @@ mod tests {
         assert!(FileSources::new().hide(this).read(this).is_none());
         assert!(FileSources::new().read(env!("CARGO_MANIFEST_DIR")).is_none());
         assert!(FileSources::new().read("/no/such/file").is_none());
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo is there").success());
+        assert!(FileSources::new().read(&pipe.display().to_string()).is_none());
     }
 }

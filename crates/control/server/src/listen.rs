@@ -1,12 +1,13 @@
 //! Sockets that controllers connect to: on every address of a host, or in the file system.
 
+use forebay_ports::SocketFile;
 use forebay_protocol::Address;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -29,17 +30,6 @@ enum Sockets {
     /// One for each address of the host.
     Tcp(Vec<TcpListener>),
     Unix(UnixListener),
-}
-
-/// Removes a socket from the file system when it is dropped.
-#[derive(Debug)]
-pub(crate) struct SocketFile(PathBuf);
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        // It may have been removed by others.
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 impl Listening {
@@ -133,15 +123,8 @@ fn on_addresses(mut addresses: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> 
 
 /// Listens in the file system. A socket that a killed server has left is replaced; anything else in its place is not.
 fn on_path(path: &Path) -> io::Result<Listening> {
-    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-        match UnixStream::connect(path) {
-            Ok(_) => return Err(ErrorKind::AddrInUse.into()),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
-            Err(error) => return Err(error),
-        }
-    }
-    let listener = UnixListener::bind(path)?;
-    let file = SocketFile(path.to_path_buf());
+    let (bind, connect) = (|| UnixListener::bind(path), || UnixStream::connect(path).map(drop));
+    let (listener, file) = SocketFile::listen(path, bind, connect)?;
     fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE))?;
     Ok(Listening {
         address: Address::Unix(path.to_path_buf()),

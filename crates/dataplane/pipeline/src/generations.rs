@@ -171,8 +171,7 @@ impl Generations {
     /// next generation.
     pub(crate) fn report(&self, left_out: &LeftOutPackets) -> bool {
         let present = self.index();
-        let is_present = |code: &ShortCode| code.number() == left_out.code;
-        if !self.generation(present).cached.code().is_some_and(is_present) {
+        if !self.generation(present).has(left_out.code) {
             return false;
         }
         let mut reported = self.reported();
@@ -262,6 +261,14 @@ impl Compiled {
             staged,
             ..Compiled::default()
         }
+    }
+
+    /// Whether one of its variants has this [number](ShortCode::number).
+    fn has(&self, number: u64) -> bool {
+        let forms = [&self.cached, &self.straight, &self.staged];
+        forms
+            .iter()
+            .any(|form| form.code().is_some_and(|code| code.number() == number))
     }
 
     fn form(&self, order: Order) -> &Form {

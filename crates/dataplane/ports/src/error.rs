@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use crate::system::unix::SOCKET_PATH_MAX;
 use forebay_dpdk::DpdkError;
 use forebay_packet::pcap::PcapError;
 
@@ -228,6 +229,18 @@ impl fmt::Display for OpenError {
             OpenError::Socket { path, cause } if cause.kind() == io::ErrorKind::AddrInUse => write!(
                 formatter,
                 "another process listens at `{path}`; stop it, choose another path, or be its client: role=client or mode=client"
+            ),
+            OpenError::Socket { path, cause } if cause.kind() == io::ErrorKind::AlreadyExists => write!(
+                formatter,
+                "`{path}` exists and is not a socket; choose another path, or remove it"
+            ),
+            OpenError::Socket { path, cause } if cause.kind() == io::ErrorKind::InvalidInput => write!(
+                formatter,
+                "the path `{path}` is too long: that of a socket has at most {SOCKET_PATH_MAX} bytes"
+            ),
+            OpenError::Socket { path, cause } if cause.kind() == io::ErrorKind::NotFound => write!(
+                formatter,
+                "cannot listen at `{path}`: its directory does not exist; create it"
             ),
             OpenError::Socket { path, cause } => write!(formatter, "cannot listen at `{path}`: {cause}"),
             OpenError::Dpdk(error) => error.fmt(formatter),

@@ -43,6 +43,7 @@ mod packet_socket;
 mod pcap_file;
 mod poll;
 mod returning;
+mod socket_file;
 mod spec;
 mod system;
 mod tap;
@@ -61,6 +62,7 @@ pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, open, open_shares}
 pub use packet_socket::PacketPort;
 pub use pcap_file::{Pace, PcapPort};
 pub use poll::Poller;
+pub use socket_file::SocketFile;
 pub use spec::{PortKind, PortSpec, SpecError};
 pub use tap::TapPort;
 pub use terminal::{Keys, is_foreground};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use forebay_packet::pcap::Reader;
-use forebay_packet::{Burst, Packet, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_packet::{Burst, DropReason, FRAME_BYTES_MAX, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
 use output::Output;
@@ -23,7 +23,7 @@ pub enum Pace {
 
 /// A port over capture files.
 ///
-/// Received packets keep their recorded time; sent ones are written with the time of the call, a burst in one system call, and
+/// Received packets keep their recorded time; those of more than [`FRAME_BYTES_MAX`] bytes are dropped. Sent ones are written with the time of the call, a burst in one system call, and
 /// counted as sent when they are in the file. When that is full the port fails, and the file ends with the last whole packet.
 /// Without an output file, sent packets are counted and forgotten, and the port is [`PortState::Finished`] when the input has
 /// ended or there is none.
@@ -139,10 +139,14 @@ impl Port for PcapPort {
             if self.due_ns(now_ns) > now_ns {
                 break;
             }
+            self.read_ahead = false;
+            if self.next.len() > FRAME_BYTES_MAX {
+                self.counters.count_drops(DropReason::Truncated, 1);
+                continue;
+            }
             self.counters.count_received(self.next.len());
             let accepted = burst.push_exchange(&mut self.next);
             debug_assert!(accepted, "the burst was checked for room");
-            self.read_ahead = false;
             count += 1;
         }
         Ok(count)

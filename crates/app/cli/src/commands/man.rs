@@ -1,4 +1,4 @@
-//! `forebay man`: manual pages, one for each command.
+//! `forebay man`: manual pages, one for each command and each of its own commands.
 
 use super::Status;
 use crate::{files, output};
@@ -23,12 +23,19 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     files::make_folder(&arguments.folder)?;
     let mut all = crate::command_line();
     all.build();
-    let mut written = write(&all, "forebay", &arguments.folder)?;
-    for command in all.get_subcommands().filter(|command| !command.is_hide_set()) {
-        written += &write(command, &format!("forebay-{}", command.get_name()), &arguments.folder)?;
-    }
-    output::print(&written)?;
+    output::print(&write_all(&all, "forebay", &arguments.folder)?)?;
     Ok(Status::Good)
+}
+
+/// Writes the page of a command, and those of the commands below it.
+fn write_all(command: &Command, name: &str, folder: &Path) -> Result<String> {
+    let mut written = write(command, name, folder)?;
+    // `help` stands for `--help`.
+    let has_page = |below: &&Command| !below.is_hide_set() && below.get_name() != "help";
+    for below in command.get_subcommands().filter(has_page) {
+        written += &write_all(below, &format!("{name}-{}", below.get_name()), folder)?;
+    }
+    Ok(written)
 }
 
 fn write(command: &Command, name: &str, folder: &Path) -> Result<String> {

@@ -217,7 +217,12 @@ impl RunFolder {
             std::thread::sleep(LOOK);
         }
         for path in [self.record(&instance.name), self.log(&instance.name)] {
-            std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -3,11 +3,12 @@
 //! Both ends of a connection begin with `0, 'S', 'P', 0`, their protocol in two bytes, and two zeros. Then each message follows its length in eight
 //! bytes; over IPC a byte 1 stands before it. A subscriber gets all messages, and chooses among them itself. One that is too slow loses messages.
 
+use forebay_ports::SocketFile;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -23,7 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 enum Listener {
     Tcp(TcpListener),
-    Ipc(UnixListener, PathBuf),
+    Ipc(
+        UnixListener,
+        #[allow(dead_code, reason = "it goes with the socket")] SocketFile,
+    ),
 }
 
 /// A connection to a subscriber.
@@ -72,10 +76,7 @@ impl fmt::Debug for Publisher {
 impl Publisher {
     pub(super) fn bind(address: &str) -> io::Result<Publisher> {
         let (address, listener) = match address.split_once("://") {
-            Some(("ipc", path)) => (
-                address.to_string(),
-                Listener::Ipc(bind_path(Path::new(path))?, path.into()),
-            ),
+            Some(("ipc", path)) => (address.to_string(), Listener::ipc(Path::new(path))?),
             Some(("tcp", place)) => {
                 let listener = TcpListener::bind(place.replacen("*:", "0.0.0.0:", 1))?;
                 (format!("tcp://{}", listener.local_addr()?), Listener::Tcp(listener))
@@ -157,25 +158,11 @@ impl Publisher {
     }
 }
 
-impl Drop for Publisher {
-    fn drop(&mut self) {
-        if let Listener::Ipc(_, path) = &self.listener {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Listens at a path. A socket file left behind by a process that has ended is replaced.
-fn bind_path(path: &Path) -> io::Result<UnixListener> {
-    match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => match UnixStream::connect(path) {
-            Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path)?;
-                UnixListener::bind(path)
-            }
-            _ => Err(error),
-        },
-        bound => bound,
+impl Listener {
+    fn ipc(path: &Path) -> io::Result<Listener> {
+        let (bind, connect) = (|| UnixListener::bind(path), || UnixStream::connect(path).map(drop));
+        let (listener, file) = SocketFile::listen(path, bind, connect)?;
+        Ok(Listener::Ipc(listener, file))
     }
 }
 

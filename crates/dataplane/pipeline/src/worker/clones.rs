@@ -110,10 +110,9 @@ impl Clones {
             let ran = unsafe { fast_path.run(frames(rest), arguments) };
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
                 let fate = fast_path.fate(index);
-                if let Fate::BailedOut(_) = fate
-                    && let Some(path) = fast_path.path_left_out(index)
-                {
-                    self.left_out.note(fast_path.code(), path);
+                if let Fate::BailedOut(reason) = fate {
+                    let path = fast_path.path_left_out(index);
+                    self.left_out.note(fast_path.code(), reason, path);
                 }
                 let passage = finish(options.packet_limit as usize, &mut fast_path, rewritten, packet, fate);
                 if let Passage::Drop(reason) = passage {

@@ -401,10 +401,9 @@ impl Pass<'_, '_> {
             let mut index = 0;
             while index < ran {
                 let fate = self.fast_path.fate(index);
-                if let Fate::BailedOut(_) = fate
-                    && let Some(path) = self.fast_path.path_left_out(index)
-                {
-                    self.left_out.note(self.fast_path.code(), path);
+                if let Fate::BailedOut(reason) = fate {
+                    let path = self.fast_path.path_left_out(index);
+                    self.left_out.note(self.fast_path.code(), reason, path);
                 }
                 self.finish(&mut rest[index], fate, alike);
                 index += alike;

@@ -6,7 +6,7 @@
 
 use crate::generations::{ALL_PACKETS, LeftOutPackets, Share};
 use forebay_jit::ShortCode;
-use forebay_jit::route::PathId;
+use forebay_jit::route::{BailOut, PathId};
 
 /// Packets that bail out before they are reported.
 const ENOUGH: u64 = 128;
@@ -21,24 +21,33 @@ pub(super) struct LeftOut {
     code: u64,
     /// By path that is left out: the number of packets.
     packets: Vec<u64>,
+    /// The number of packets on all these paths.
     all: u64,
+    /// The number of packets on paths of which the code covers only the beginning.
+    broken_off: u64,
     /// The number of packets that tried the code.
     tried: u64,
 }
 
 impl LeftOut {
-    /// Counts a packet on one of the paths that are left out.
+    /// Counts a packet that bailed out, on one of the paths that are left out if there is one.
     #[cold]
-    pub(super) fn note(&mut self, code: &ShortCode, path: usize) {
+    pub(super) fn note(&mut self, code: &ShortCode, reason: BailOut, path: Option<usize>) {
+        if path.is_none() && reason != BailOut::TooLarge {
+            return;
+        }
         if self.code != code.number() || self.packets.len() != code.left_out().len() {
             self.code = code.number();
             self.packets.clear();
             self.packets.resize(code.left_out().len(), 0);
-            (self.all, self.tried) = (0, 0);
+            (self.all, self.broken_off, self.tried) = (0, 0, 0);
         }
-        if let Some(packets) = self.packets.get_mut(path) {
-            *packets += 1;
-            self.all += 1;
+        match path.and_then(|path| self.packets.get_mut(path)) {
+            Some(packets) => {
+                *packets += 1;
+                self.all += 1;
+            }
+            None => self.broken_off += 1,
         }
     }
 
@@ -56,17 +65,18 @@ impl LeftOut {
     #[cold]
     fn take(&mut self, left_out: &[PathId]) -> LeftOutPackets {
         // Packets that were noted may not have been counted as tried yet.
-        let tried = self.tried.max(self.all);
+        let not_covered = self.all + self.broken_off;
+        let tried = self.tried.max(not_covered);
         let share = |packets: u64| (packets * ALL_PACKETS / tried) as Share;
         let paths = self.packets.iter().zip(left_out);
         let in_use = paths.filter(|(packets, _)| **packets * PART >= self.all);
         let report = LeftOutPackets {
             code: self.code,
-            share: share(self.all),
+            share: share(not_covered),
             paths: in_use.map(|(packets, path)| (*path, share(*packets))).collect(),
         };
         self.packets.fill(0);
-        (self.all, self.tried) = (0, 0);
+        (self.all, self.broken_off, self.tried) = (0, 0, 0);
         report
     }
 }

@@ -127,20 +127,11 @@ impl Listener {
         });
         let offers = Arc::clone(&listener.offers);
         let events = Arc::clone(&attention);
-        let work = move |stop: &Stop| serve(&socket, &offers, &events, stop);
+        let work = move |stop: &Stop| serve(&socket.socket, &offers, &events, stop);
         let thread = Lazy::new("memif listener".to_owned(), attention, work);
         assert!(listener.thread.set(thread).is_ok(), "the listener is new");
         listeners.push(Arc::downgrade(&listener));
         Ok(listener)
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if !self.path.starts_with('@') {
-            // A file that is left over does no harm: the next who listens replaces it.
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }
 
@@ -151,7 +142,7 @@ fn serve(socket: &OwnedFd, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Event, 
         while let Ok(Some(connection)) = unix::accept(socket.as_fd()) {
             let strangers = sessions.iter().filter(|session| session.offer.is_none()).count();
             if strangers < STRANGERS_MAX {
-                sessions.extend(Session::begin(connection));
+                sessions.extend(Session::begin(connection, least_queues(offers)));
             }
         }
         sessions.retain_mut(|session| session.advance(offers));
@@ -171,6 +162,13 @@ struct Session {
     connected: Option<Regions>,
 }
 
+/// The queues that every interface has.
+fn least_queues(offers: &Mutex<Vec<Arc<Shared>>>) -> usize {
+    let offers = lock(offers);
+    let queues = offers.iter().map(|offer| offer.link.queues());
+    queues.min().unwrap_or(super::options::QUEUES_MAX)
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(offer) = &self.offer {
@@ -181,10 +179,10 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Greets a client.
-    fn begin(connection: OwnedFd) -> Option<Session> {
+    /// Greets a client. Which interface it wants is not known yet, so it is told of no more queues than all of them have.
+    fn begin(connection: OwnedFd, queues: usize) -> Option<Session> {
         let channel = Channel(connection);
-        let last_ring = super::options::QUEUES_MAX as u16 - 1;
+        let last_ring = queues as u16 - 1;
         let hello = Message::Hello(Hello {
             name: NAME.to_owned(),
             oldest: VERSION,

@@ -8,9 +8,13 @@ use std::ptr;
 use libc::{c_int, c_void, iovec, msghdr, sockaddr_un, socklen_t};
 
 use super::{check, socket};
+use crate::socket_file::SocketFile;
 
 /// The most descriptors that a message carries.
 pub(crate) const DESCRIPTORS_MAX: usize = 32;
+
+/// The most bytes of the path of a socket: a zero byte ends it.
+pub(crate) const SOCKET_PATH_MAX: usize = 107;
 
 /// Connections that wait to be accepted.
 const BACKLOG: c_int = 8;
@@ -70,22 +74,24 @@ fn address(path: &str) -> io::Result<(sockaddr_un, socklen_t)> {
     Ok((address, length as socklen_t))
 }
 
+/// A socket that takes connections, and its file.
+pub(crate) struct Listening {
+    pub(crate) socket: OwnedFd,
+    /// None for a name of the abstract namespace.
+    _file: Option<SocketFile>,
+}
+
 /// A socket that takes connections at `path`. The file of a socket that is not served any more is replaced.
-pub(crate) fn listen(kind: SocketKind, path: &str) -> io::Result<OwnedFd> {
-    let bound = bind(kind, path);
-    let is_taken = bound
-        .as_ref()
-        .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse);
-    if !is_taken || path.starts_with('@') {
-        return bound;
+pub(crate) fn listen(kind: SocketKind, path: &str) -> io::Result<Listening> {
+    if path.starts_with('@') {
+        let socket = bind(kind, path)?;
+        return Ok(Listening { socket, _file: None });
     }
-    match connect(kind, path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            std::fs::remove_file(path)?;
-            bind(kind, path)
-        }
-        _ => bound,
-    }
+    let (socket, file) = SocketFile::listen(path.as_ref(), || bind(kind, path), || connect(kind, path).map(drop))?;
+    Ok(Listening {
+        socket,
+        _file: Some(file),
+    })
 }
 
 fn bind(kind: SocketKind, path: &str) -> io::Result<OwnedFd> {

@@ -11,7 +11,7 @@ use super::options::{VhostMode, VhostOptions};
 use super::session::{Answer, Session};
 use crate::link::{Fault, Lazy, Stop, wait};
 use crate::system::event::Event;
-use crate::system::unix::{self, SocketKind};
+use crate::system::unix::{self, Listening, SocketKind};
 
 /// Time between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ pub(super) fn start(options: &VhostOptions, shares: usize) -> io::Result<(Arc<Vh
     let attention = Arc::new(Event::new()?);
     let link = Arc::new(VhostLink::new(options.queues, shares, Arc::clone(&attention))?);
     let listener = match options.mode {
-        VhostMode::Server => Some(Listener::new(&options.path)?),
+        VhostMode::Server => Some(unix::listen(SocketKind::Stream, &options.path)?),
         VhostMode::Client => None,
     };
     let (options, its_link) = (options.clone(), Arc::clone(&link));
@@ -39,32 +39,8 @@ pub(super) fn start(options: &VhostOptions, shares: usize) -> io::Result<(Arc<Vh
     Ok((link, thread))
 }
 
-/// A socket that is removed with its owner.
-struct Listener {
-    socket: OwnedFd,
-    path: String,
-}
-
-impl Listener {
-    fn new(path: &str) -> io::Result<Listener> {
-        Ok(Listener {
-            socket: unix::listen(SocketKind::Stream, path)?,
-            path: path.to_owned(),
-        })
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if !self.path.starts_with('@') {
-            // A file that is left over does no harm: the next who listens replaces it.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
 /// One connection after another, until it is told to stop.
-fn serve(options: &VhostOptions, listener: Option<&Listener>, link: &Arc<VhostLink>, stop: &Stop) {
+fn serve(options: &VhostOptions, listener: Option<&Listening>, link: &Arc<VhostLink>, stop: &Stop) {
     while !stop.is_set() {
         let connection = match listener {
             Some(listener) => unix::accept(listener.socket.as_fd()).ok().flatten(),

@@ -14,7 +14,7 @@ fn path(folder: &tempfile::TempDir) -> String {
 fn every_frame_comes_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = path(&folder);
-    for options in ["", ",ring=64", ",ring=128,buffer=128", ",queues=2"] {
+    for options in ["", ",ring=64", ",ring=128,buffer=128", ",queues=2", ",queues=4"] {
         let mut server = port(&format!("memif:{path},queues=2"));
         let mut client = port(&format!("memif:{path},role=client{options}"));
         wait_up(&mut [&mut *server, &mut *client]);
@@ -122,6 +122,21 @@ fn a_socket_of_another_program_is_left_alone() {
         panic!("the path is taken")
     };
     assert!(error.to_string().contains("another process listens"), "{error}");
+}
+
+#[test]
+fn files_that_are_not_sockets_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = path(&folder);
+    std::fs::write(&path, "content").expect("it can be written");
+    for kind in ["memif", "vhost"] {
+        let spec = PortSpec::parse(&format!("0@{kind}:{path}")).expect("right");
+        let Err(error) = open(&spec, &OpenOptions::default()) else {
+            panic!("{kind}: a file is in the way")
+        };
+        assert!(error.to_string().contains("exists and is not a socket"), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "content");
 }
 
 #[test]
