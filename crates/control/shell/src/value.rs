@@ -208,7 +208,10 @@ fn annotated(annotations: &[String]) -> Option<Notation> {
 /// The notation that name and width suggest: addresses of 48, 32 and 128 bits, types in hexadecimal.
 fn guessed(name: &str, width: u32) -> Notation {
     let name = name.to_lowercase();
-    let is_address = name.contains("addr") || name.split(['.', '_']).any(|part| part == "ip" || part == "ipv6");
+    let is_address = name.contains("addr")
+        || name
+            .split(['.', '_'])
+            .any(|part| ["ip", "ipv4", "ipv6"].contains(&part));
     match width {
         48 => Notation::Mac,
         32 if is_address => Notation::Ipv4,

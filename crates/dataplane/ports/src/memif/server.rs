@@ -18,7 +18,7 @@ use crate::OpenError;
 use crate::link::{Controller, Lazy, Patience, Stop, wait};
 use crate::system::event::Event;
 use crate::system::shared::SharedMemory;
-use crate::system::unix::{self, SocketKind};
+use crate::system::unix::{self, Listening, SocketKind};
 
 /// How often connections are looked at when nothing happens.
 const LOOK: Duration = Duration::from_millis(500);
@@ -117,7 +117,7 @@ impl Listener {
         if let Some(listener) = listeners.iter().filter_map(Weak::upgrade).find(same) {
             return Ok(listener);
         }
-        let socket = unix::listen(SocketKind::Messages, path)?;
+        let listening = unix::listen(SocketKind::Messages, path)?;
         let attention = Arc::new(Event::new()?);
         let listener = Arc::new(Listener {
             path: path.to_owned(),
@@ -127,7 +127,7 @@ impl Listener {
         });
         let offers = Arc::clone(&listener.offers);
         let events = Arc::clone(&attention);
-        let work = move |stop: &Stop| serve(&socket.socket, &offers, &events, stop);
+        let work = move |stop: &Stop| serve(&listening, &offers, &events, stop);
         let thread = Lazy::new("memif listener".to_owned(), attention, work);
         assert!(listener.thread.set(thread).is_ok(), "the listener is new");
         listeners.push(Arc::downgrade(&listener));
@@ -136,10 +136,10 @@ impl Listener {
 }
 
 /// Accepts connections and answers messages until it is told to stop.
-fn serve(socket: &OwnedFd, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Event, stop: &Stop) {
+fn serve(listening: &Listening, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Event, stop: &Stop) {
     let mut sessions: Vec<Session> = Vec::new();
     while !stop.is_set() {
-        while let Ok(Some(connection)) = unix::accept(socket.as_fd()) {
+        while let Ok(Some(connection)) = unix::accept(listening.socket.as_fd()) {
             let strangers = sessions.iter().filter(|session| session.offer.is_none()).count();
             if strangers < STRANGERS_MAX {
                 sessions.extend(Session::begin(connection, least_queues(offers)));
@@ -147,7 +147,7 @@ fn serve(socket: &OwnedFd, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Event, 
         }
         sessions.retain_mut(|session| session.advance(offers));
         let open = sessions.iter().map(|session| session.channel.0.as_fd());
-        wait(attention, open.chain([socket.as_fd()]), LOOK);
+        wait(attention, open.chain([listening.socket.as_fd()]), LOOK);
     }
 }
 
