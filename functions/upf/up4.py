@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A UPF of others on Forebay: the program UP4, its pfcp-agent, and pfcpsim as the SMF. README.md has the versions. Needs root, tshark,
+"""A UPF of others on Forebay: the program UP4, its pfcp-agent, and pfcpsim as the SMF. docs/up4.md has the versions. Needs root, tshark,
 iperf3, and these programs.
 
     up4.py --program UP4.p4 [--agent pfcpiface] [--pfcpsim pfcpsim] [--pfcpctl pfcpctl]
