@@ -96,7 +96,11 @@ fn logarithmic(smallest: f64, largest: f64) -> Scale {
     let (low, high) = (smallest * (1.0 - 1e-9), largest * (1.0 + 1e-9));
     let from = round_numbers(low / 10.0, low, false).last().unwrap_or(low);
     let to = round_numbers(high, high * 10.0, false).next().unwrap_or(high);
-    Scale::Logarithmic(from, to)
+    // A single round number is both ends.
+    match to > from * (1.0 + 1e-6) {
+        true => Scale::Logarithmic(from, to),
+        false => Scale::Logarithmic(from / 2.0, to * 2.0),
+    }
 }
 
 /// 1, 2, 5, 10, ... between two values, or the powers of ten alone.
