@@ -2,6 +2,7 @@
 
 use crate::{files, output};
 use anyhow::{Result, anyhow, bail};
+use forebay_evaluations::evaluation::FORMAT;
 use forebay_evaluations::updates::Foreign;
 use forebay_evaluations::{Evaluation, Found};
 use forebay_files::Folder;
@@ -9,6 +10,10 @@ use std::path::Path;
 
 /// The file that says what is measured.
 pub const FILE: &str = "evaluation.toml";
+
+/// What a report is written to, and what was found.
+const REPORT: &str = "result.md";
+const RECORD: &str = "result.json";
 
 /// Reads the evaluation of a folder.
 ///
@@ -43,26 +48,63 @@ pub fn measure(folder: &Path, evaluation: &Evaluation, quick: bool, other: Optio
     found.map_err(|message| anyhow!("{}: {message}", folder.display()))
 }
 
+/// Whether a report can be written into a folder, before the work whose report it is.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_writable(folder: &Path) -> Result<()> {
+    if !folder.is_dir() {
+        bail!("{} is no folder", folder.display());
+    }
+    for name in [".writable", REPORT, RECORD] {
+        files::check_writable(&folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// What an evaluation has found, as its record in the folder says.
+///
+/// # Errors
+/// When there is none, or it is no such record.
+pub fn recorded(folder: &Path) -> Result<Found> {
+    let path = folder.join(RECORD);
+    let text = files::text(&path, "record of an evaluation")?;
+    let found: Found = serde_json::from_str(&text).map_err(|error| anyhow!("{}: {error}", path.display()))?;
+    match found.format == FORMAT {
+        true => Ok(found),
+        false => bail!(
+            "{} has the format {:?}; {FORMAT:?} is expected",
+            path.display(),
+            found.format
+        ),
+    }
+}
+
 /// Prints the report, and writes it into a folder with charts and JSON.
 ///
 /// # Errors
 /// When a file cannot be written.
 pub fn report(found: &Found, evaluation: &Evaluation, command: &str, json: bool, into: Option<&Path>) -> Result<()> {
-    let mut text = found.markdown(evaluation, command);
     match json {
         true => output::print_json(&serde_json::to_value(found)?)?,
-        false => output::print(&text)?,
+        false => output::print(&found.markdown(evaluation, command))?,
     }
     let Some(folder) = into else { return Ok(()) };
-    if !folder.is_dir() {
-        bail!("{} is no folder", folder.display());
-    }
+    write_report(found, evaluation, command, folder)?;
+    let json = format!("{}\n", serde_json::to_string(found)?);
+    Ok(files::write(&folder.join(RECORD), json)?)
+}
+
+/// Writes the report into a folder, with charts. The record of what was found stays as it is.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_report(found: &Found, evaluation: &Evaluation, command: &str, folder: &Path) -> Result<()> {
+    let mut text = found.markdown(evaluation, command);
     for (name, chart) in found.charts() {
         files::write(&folder.join(format!("{name}.svg")), chart.svg())?;
         files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
         text.push_str(&format!("![{name}]({name}.svg)\n"));
     }
-    files::write(&folder.join("result.md"), text)?;
-    let json = format!("{}\n", serde_json::to_string(found)?);
-    Ok(files::write(&folder.join("result.json"), json)?)
+    Ok(files::write(&folder.join(REPORT), text)?)
 }

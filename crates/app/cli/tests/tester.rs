@@ -100,3 +100,49 @@ fn mistakes_are_told_with_file_and_line() {
         text(&output.stderr)
     );
 }
+
+/// A search whose least load the tester cannot send has found nothing, whoever is to blame.
+#[test]
+fn a_search_that_finds_nothing_is_exit_code_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let search = "[search]\ngoals = [\"ndr\"]\nmin_pps = 500_000_000\nmax_pps = 900_000_000\nduration_scale = 0.001\n";
+    let file = test_file(folder.path(), search);
+    let output = forebay(&["tester", "search", &file]);
+    let said = text(&output.stdout);
+    assert!(said.contains("limited by the tester"), "{said}{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+}
+
+/// A result that cannot be written is noticed before anything is sent.
+#[test]
+fn outputs_are_checked_before_traffic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = test_file(folder.path(), "");
+    for option in ["--out", "--html", "--timeline", "--parquet"] {
+        let output = forebay(&["tester", "run", &file, option, "/no/such/folder/x"]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("/no/such/folder/x") && !said.contains("100 %"),
+            "{option}: {said}"
+        );
+        assert_eq!(text(&output.stdout), "", "{option}: nothing was measured");
+    }
+    let output = forebay(&["tester", "run", &file, "--plots", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    let evaluation = root().join("experiments/update-responsiveness");
+    let output = forebay(&[
+        "tester",
+        "evaluate",
+        &evaluation.to_string_lossy(),
+        "--quick",
+        "--out",
+        "/no/such/folder",
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("is no folder"),
+        "{}",
+        text(&output.stderr)
+    );
+}

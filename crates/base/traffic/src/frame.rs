@@ -91,6 +91,11 @@ pub enum Transport {
         /// Window.
         window: u16,
     },
+    /// The payload follows the network header.
+    None {
+        /// The protocol that the network header names.
+        protocol: u8,
+    },
 }
 
 impl Transport {
@@ -98,6 +103,7 @@ impl Transport {
         match self {
             Transport::Udp { .. } => UDP,
             Transport::Tcp { .. } => TCP,
+            Transport::None { protocol } => protocol,
         }
     }
 
@@ -105,13 +111,16 @@ impl Transport {
         match self {
             Transport::Udp { .. } => 8,
             Transport::Tcp { .. } => 20,
+            Transport::None { .. } => 0,
         }
     }
 
-    fn checksum_at(self) -> usize {
+    /// The checksum of a header and its payload, whose sum this is, and where it stands in the header.
+    fn checksum(self, sum: Sum) -> Option<(u16, usize)> {
         match self {
-            Transport::Udp { .. } => 6,
-            Transport::Tcp { .. } => 16,
+            Transport::Udp { .. } => Some((sum.udp_checksum(), 6)),
+            Transport::Tcp { .. } => Some((sum.checksum(), 16)),
+            Transport::None { .. } => None,
         }
     }
 }
@@ -169,12 +178,10 @@ impl FrameSpec {
         self.write_transport(transport_bytes as u16, frame);
         frame.extend(payload);
         let sum = pseudo_header.add_bytes(&frame[transport_at..]);
-        let checksum = match self.transport {
-            Transport::Udp { .. } => sum.udp_checksum(),
-            Transport::Tcp { .. } => sum.checksum(),
-        };
-        let field = transport_at + self.transport.checksum_at();
-        frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+        if let Some((checksum, at)) = self.transport.checksum(sum) {
+            let field = transport_at + at;
+            frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+        }
     }
 
     /// The frame with this payload.
@@ -254,6 +261,7 @@ impl FrameSpec {
                 frame.extend(window.to_be_bytes());
                 frame.extend([0; 4]);
             }
+            Transport::None { .. } => {}
         }
     }
 }

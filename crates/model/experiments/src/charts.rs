@@ -34,6 +34,7 @@ impl Report {
             x_label: self.definition.x_label.clone(),
             y_label: with_unit,
             series: self.series(metric),
+            ..Chart::default()
         }
     }
 

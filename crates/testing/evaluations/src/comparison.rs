@@ -3,9 +3,10 @@
 //! The paper's last table grades devices by plus signs. Here each sign is a figure: of a `result.json` of another experiment, of a
 //! file that `benches/devices/measure.py` has written, or a published one.
 
-use crate::evaluation::Found;
+use crate::evaluation::{Found, Standing};
+use crate::machine::Machine;
 use forebay_sim::Library;
-use forebay_sim::plot::{Chart, Point, Series, Style};
+use forebay_sim::plot::{Axis, Chart, Point, Series, Style};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -74,6 +75,19 @@ pub struct RecordedEntry {
 pub struct Comparison {
     pub devices: Vec<String>,
     pub rows: Vec<ComparisonRow>,
+    /// Where the measured values come from, in the order in which they are read.
+    #[serde(default)]
+    pub records: Vec<Record>,
+}
+
+/// A record that has measured values, and the machine that it was made on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Record {
+    /// The file, and the place in it.
+    pub name: String,
+    pub device: String,
+    pub machine: Machine,
 }
 
 /// A row of it.
@@ -93,6 +107,21 @@ pub struct Value {
     pub text: String,
     pub number: Option<f64>,
     pub is_measured: bool,
+    /// How far a measured value is known.
+    #[serde(default)]
+    pub standing: Standing,
+}
+
+impl Value {
+    /// One that was not measured.
+    fn stated(text: String, number: Option<f64>) -> Value {
+        Value {
+            text,
+            number,
+            is_measured: false,
+            standing: Standing::Measured,
+        }
+    }
 }
 
 /// Reads all figures.
@@ -103,6 +132,7 @@ pub fn compare(setting: &ComparisonSetting, library: &dyn Library) -> Result<Com
     let mut files = Files {
         library,
         read: BTreeMap::new(),
+        records: Vec::new(),
     };
     for device in &setting.devices {
         let is_known = |name: &String| setting.quantities.iter().any(|quantity| quantity.name == *name);
@@ -126,6 +156,7 @@ pub fn compare(setting: &ComparisonSetting, library: &dyn Library) -> Result<Com
     Ok(Comparison {
         devices: setting.devices.iter().map(|device| device.name.clone()).collect(),
         rows,
+        records: files.records,
     })
 }
 
@@ -133,21 +164,14 @@ pub fn compare(setting: &ComparisonSetting, library: &dyn Library) -> Result<Com
 struct Files<'a> {
     library: &'a dyn Library,
     read: BTreeMap<String, serde_json::Value>,
+    records: Vec<Record>,
 }
 
 impl Files<'_> {
     fn value(&mut self, entry: &ValueEntry) -> Result<Value, String> {
         match entry {
-            ValueEntry::Stated(text) => Ok(Value {
-                text: text.clone(),
-                number: None,
-                is_measured: false,
-            }),
-            ValueEntry::Number(number) => Ok(Value {
-                text: crate::report::short(*number),
-                number: Some(*number),
-                is_measured: false,
-            }),
+            ValueEntry::Stated(text) => Ok(Value::stated(text.clone(), None)),
+            ValueEntry::Number(number) => Ok(Value::stated(crate::report::short(*number), Some(*number))),
             ValueEntry::Recorded(recorded) => self.figure(recorded),
         }
     }
@@ -170,22 +194,31 @@ impl Files<'_> {
         let figures = found.figures();
         let figure = figures.iter().find(|figure| figure.quantity == recorded.figure);
         if let Some(figure) = figure {
+            self.note(format!("{file}{}", recorded.at), &found);
             return Ok(Value {
-                text: crate::report::short(figure.value),
+                text: figure.text(),
                 number: Some(figure.value),
                 is_measured: true,
+                standing: figure.standing,
             });
         }
         // The record has this quantity in other cases: here it could not be found out.
         let about = |quantity: &str| quantity.split(',').next().unwrap_or_default().to_string();
         let wanted = about(&recorded.figure);
         match figures.iter().any(|figure| about(&figure.quantity) == wanted) {
-            true => Ok(Value {
-                text: "not found out".to_string(),
-                number: None,
-                is_measured: false,
-            }),
+            true => Ok(Value::stated("not found out".to_string(), None)),
             false => Err(wrong(&format!("there is no figure {:?}", recorded.figure))),
+        }
+    }
+
+    /// Keeps what a record says of its machine.
+    fn note(&mut self, name: String, found: &Found) {
+        if self.records.iter().all(|record| record.name != name) {
+            self.records.push(Record {
+                name,
+                device: found.device.clone(),
+                machine: found.machine.clone(),
+            });
         }
     }
 }
@@ -216,8 +249,21 @@ impl Comparison {
             let _ = writeln!(out, "| {} | {} | {} |", row.criterion, row.quantity, values.join(" | "));
         }
         out.push_str(
-            "\n**Bold**: measured on this machine. Other values are published or stated; an empty cell is unknown.\n\n",
+            "\n**Bold**: measured, on the machine of its record below. *≥*: the tester, the search's ceiling or the time for it was the limit, \
+             so the device may do more. *Not confirmed*: the load did not hold when it was offered again; a latency beside it is that of a load at \
+             which packets may be lost. Other values are published or stated; an empty cell is unknown.\n\n",
         );
+        out.push_str("| record | device | machine |\n|---|---|---|\n");
+        for record in &self.records {
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | {} |",
+                record.name,
+                record.device,
+                record.machine.words()
+            );
+        }
+        out.push_str("\nWhere the load average is above 1, other processes wanted the machine too.\n\n");
     }
 
     /// A chart for each quantity of which two devices or more have numbers.
@@ -236,25 +282,44 @@ impl Comparison {
     }
 
     fn chart(&self, row: &ComparisonRow) -> Chart {
-        let devices = row.values.iter().zip(&self.devices).zip(1..);
-        let series = devices.filter_map(|((value, device), place)| {
-            let value = value.as_ref()?;
-            Some(Series {
-                group: format!("{place}: {device}"),
-                style: if value.is_measured {
-                    Style::Measured
-                } else {
-                    Style::Marks
+        let numbers: Vec<(&String, &Value, f64)> = row
+            .values
+            .iter()
+            .zip(&self.devices)
+            .filter_map(|(value, device)| Some((device, value.as_ref()?, value.as_ref()?.number?)))
+            .collect();
+        let point = |(place, (_, value, number)): (usize, &(&String, &Value, f64))| {
+            let at_least = value.standing == Standing::AtLeast;
+            (
+                value.is_measured,
+                Point {
+                    at_least,
+                    ..Point::new(place as f64 + 1.0, *number)
                 },
-                points: vec![Point::new(f64::from(place), value.number?)],
-            })
-        });
+            )
+        };
+        let points: Vec<(bool, Point)> = numbers.iter().enumerate().map(point).collect();
+        let series = |is_measured: bool, style| Series {
+            group: String::new(),
+            style,
+            points: points
+                .iter()
+                .filter(|(own, _)| *own == is_measured)
+                .map(|(_, point)| *point)
+                .collect(),
+        };
+        let name = |(device, value, _): &(&String, &Value, f64)| match value.standing {
+            Standing::NotConfirmed => format!("{device} (not confirmed)"),
+            _ => device.to_string(),
+        };
         Chart {
             title: format!("Devices compared: {}", row.criterion),
-            subtitle: "published values and those measured on this machine".to_string(),
-            x_label: "device".to_string(),
+            subtitle: "published values, and those measured, each on the machine of its record".to_string(),
+            x_label: String::new(),
             y_label: row.quantity.clone(),
-            series: series.collect(),
+            series: vec![series(true, Style::Measured), series(false, Style::Marks)],
+            x_axis: Axis::Names(numbers.iter().map(name).collect()),
+            y_axis: Axis::for_values(numbers.iter().map(|(.., number)| *number)),
         }
     }
 }
@@ -280,5 +345,77 @@ mod tests {
         );
         assert!(of("devices.json").contains("benches/devices/measure.py"));
         assert_eq!(of("published.json"), "");
+    }
+
+    /// Files of an experiment's folder in the repository.
+    struct Folder(std::path::PathBuf);
+
+    impl Library for Folder {
+        fn program(&self, path: &str, _defines: &[String]) -> Result<forebay_ir::Program, String> {
+            Err(format!("{path}: no programs here"))
+        }
+
+        fn text(&self, path: &str) -> Result<String, String> {
+            std::fs::read_to_string(self.0.join(path)).map_err(|error| format!("{path}: {error}"))
+        }
+
+        fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+            std::fs::read(self.0.join(path)).map_err(|error| format!("{path}: {error}"))
+        }
+    }
+
+    fn folder(name: &str) -> Folder {
+        Folder(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../../../experiments")
+                .join(name),
+        )
+    }
+
+    /// Rates that the tester limits are lower bounds, loads that did not hold are none, and each record has a machine of its own.
+    #[test]
+    fn cells_say_how_far_they_are_known() {
+        let library = folder("device-comparison");
+        let evaluation =
+            crate::Evaluation::read(&library.text("evaluation.toml").expect("a file")).expect("an evaluation");
+        let setting = evaluation.full.comparison.as_ref().expect("a comparison");
+        let found = compare(setting, &library).expect("all records are there");
+        let cell = |row: usize, device: &str| {
+            let column = found
+                .devices
+                .iter()
+                .position(|own| own.starts_with(device))
+                .expect("a device");
+            shown(&found.rows[row].values[column])
+        };
+        assert!(
+            cell(0, "Forebay, veth").starts_with("**≥ "),
+            "{}",
+            cell(0, "Forebay, veth")
+        );
+        assert!(cell(0, "Linux").starts_with("**≥ "));
+        assert!(cell(0, "Open vSwitch").ends_with("(not confirmed)**"));
+        assert!(
+            cell(2, "Open vSwitch").ends_with("(not confirmed)**"),
+            "the latency at that load"
+        );
+        assert!(!cell(2, "Linux").contains('≥'), "a latency is no bound");
+        let names: Vec<&str> = found.records.iter().map(|record| record.name.as_str()).collect();
+        assert!(names.contains(&"devices.json/ovs/flows") && names.contains(&"../flow-scalability/result.json"));
+        let mut text = String::new();
+        found.markdown(&mut text);
+        for record in &found.records {
+            assert!(text.contains(&record.machine.words()), "{}", record.name);
+        }
+        let (_, chart) = &found.charts()[0];
+        assert!(chart.series[0].points.iter().any(|point| point.at_least));
+        let Axis::Names(names) = &chart.x_axis else {
+            panic!("{chart:?}")
+        };
+        assert!(
+            names
+                .iter()
+                .any(|name| name.starts_with("Open vSwitch") && name.ends_with("(not confirmed)"))
+        );
     }
 }

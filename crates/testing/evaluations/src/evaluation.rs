@@ -60,6 +60,43 @@ pub struct Figure {
     pub quantity: String,
     /// How much.
     pub value: f64,
+    /// How far that is known.
+    #[serde(default)]
+    pub standing: Standing,
+}
+
+impl Figure {
+    /// A value as it was measured.
+    pub fn new(quantity: String, value: f64) -> Figure {
+        Figure {
+            quantity,
+            value,
+            standing: Standing::Measured,
+        }
+    }
+
+    /// The value with what must be said of it.
+    pub fn text(&self) -> String {
+        let value = crate::report::short(self.value);
+        match self.standing {
+            Standing::Measured => value,
+            Standing::AtLeast => format!("≥ {value}"),
+            Standing::NotConfirmed => format!("{value} (not confirmed)"),
+        }
+    }
+}
+
+/// How far a figure is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// As it was measured.
+    #[default]
+    Measured,
+    /// The device was not the limit: it may do more.
+    AtLeast,
+    /// The load did not hold when it was offered again.
+    NotConfirmed,
 }
 
 /// What an evaluation has found.
@@ -271,6 +308,35 @@ mod tests {
             }
         }
         assert!(read >= 3, "{read} evaluations");
+    }
+
+    /// `forebay experiment report` writes them anew when their form changes.
+    #[test]
+    fn reports_of_the_repository_are_those_of_their_records() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../experiments");
+        for name in [
+            "flow-scalability",
+            "operable-table-size",
+            "update-responsiveness",
+            "aggregation-ring",
+            "device-comparison",
+        ] {
+            let text = |file: &str| std::fs::read_to_string(folder.join(name).join(file)).expect("a file");
+            let evaluation = Evaluation::read(&text("evaluation.toml")).expect("an evaluation");
+            let found: Found = serde_json::from_str(&text("result.json")).expect("a record");
+            let report = found.markdown(&evaluation, &format!("forebay experiment run {name}"));
+            assert!(
+                text("result.md").starts_with(&report),
+                "forebay experiment report {name}"
+            );
+            for (chart, drawn) in found.charts() {
+                assert_eq!(
+                    text(&format!("{chart}.svg")),
+                    drawn.svg(),
+                    "forebay experiment report {name}"
+                );
+            }
+        }
     }
 
     #[test]

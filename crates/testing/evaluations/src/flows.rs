@@ -13,6 +13,7 @@
 //! growth from one to the other that of the look-up. Cases take turns, so that a machine whose speed changes does not favour one of them;
 //! of several trials the one with the middle median counts.
 
+use crate::evaluation::Standing;
 use crate::frames::stream;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
 use crate::rules::Kind;
@@ -98,6 +99,17 @@ pub struct FlowResult {
     /// At the rate that all cases with frames of this length have in common.
     #[serde(default)]
     pub common: Option<LoadResult>,
+}
+
+impl FlowResult {
+    /// How far the highest load is known.
+    pub fn standing(&self) -> Standing {
+        match self.limited_by {
+            _ if self.confirmed.failed > 0 && !self.confirmed.is_confirmed => Standing::NotConfirmed,
+            LimitedBy::Device | LimitedBy::LeastLoad => Standing::Measured,
+            LimitedBy::Tester | LimitedBy::HighestLoad | LimitedBy::LineRate | LimitedBy::Time => Standing::AtLeast,
+        }
+    }
 }
 
 impl FlowSetting {

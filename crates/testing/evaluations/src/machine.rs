@@ -26,6 +26,19 @@ impl Machine {
         }
     }
 
+    /// What it is, and how quiet it was.
+    pub fn words(&self) -> String {
+        let processors = if self.processors == 1 {
+            "processor"
+        } else {
+            "processors"
+        };
+        format!(
+            "{} {processors} {}, Linux {}, load average {} before and {} after",
+            self.processors, self.processor, self.kernel, self.load_before, self.load_after
+        )
+    }
+
     /// The same after it.
     pub fn finish(&mut self) {
         self.load_after = load();

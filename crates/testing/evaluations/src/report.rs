@@ -1,13 +1,13 @@
 //! What was measured beside what was published: tables and charts.
 
-use crate::evaluation::{Evaluation, Figure, Found};
+use crate::evaluation::{Evaluation, Figure, Found, Standing};
 use crate::flows::{FlowResult, LOADS};
 use crate::frames::CHECK_SEQUENCE_BYTES;
 use crate::rules::Kind;
 use crate::table_size::Attempt;
 use crate::trials::LoadResult;
 use crate::updates::{ControlName, UpdateResult};
-use forebay_sim::plot::{Chart, Point, Series, Style};
+use forebay_sim::plot::{Axis, Chart, Point, Series, Style};
 use forebay_tester::histogram::Distribution;
 use forebay_tester::stream::wire_bits;
 use std::fmt::Write;
@@ -29,11 +29,12 @@ pub fn flow_line(result: &FlowResult) -> String {
     };
     let loads: Vec<String> = result.loads.iter().map(load).collect();
     format!(
-        "{} {} {} B: {}{}; {}",
+        "{} {} {} B: {}, {}{}; {}",
         result.kind.name(),
         result.case.name,
         result.frame_bytes,
         rate(result.ndr_pps),
+        result.limited_by.words(),
         result.confirmed.remark(),
         loads.join("; ")
     )
@@ -82,9 +83,8 @@ pub fn update_line(result: &UpdateResult) -> String {
 impl Found {
     /// The quantities that published values are compared with.
     pub fn figures(&self) -> Vec<Figure> {
-        let mut all = Vec::new();
-        let mut figure = |quantity: String, value: f64| all.push(Figure { quantity, value });
-        self.flow_figures(&mut figure);
+        let mut all: Vec<Figure> = self.flows.iter().flat_map(flow_figures).collect();
+        let mut figure = |quantity: String, value: f64| all.push(Figure::new(quantity, value));
         for growth in growths(&self.flows) {
             figure(
                 format!(
@@ -107,34 +107,6 @@ impl Found {
         self.update_figures(&mut figure);
         self.ring.figures(&mut figure);
         all
-    }
-
-    fn flow_figures(&self, figure: &mut dyn FnMut(String, f64)) {
-        for result in &self.flows {
-            let of = format!("{}, {}, {} B", result.kind.name(), result.case.name, result.frame_bytes);
-            if let Some(pps) = result.ndr_pps {
-                figure(format!("highest rate (Mpps), {of}"), pps / 1e6);
-                figure(
-                    format!("highest rate (Gbps), {of}"),
-                    pps * wire_bits(result.frame_bytes - CHECK_SEQUENCE_BYTES) / 1e9,
-                );
-            }
-            for load in &result.loads {
-                let name = if load.share < 1.0 {
-                    "90 % of the highest rate"
-                } else {
-                    "highest rate"
-                };
-                let Some(&Distribution { p50_ns, p99_ns, .. }) = load.undisturbed() else {
-                    continue;
-                };
-                figure(format!("latency p50 (µs), {of}, {name}"), p50_ns as f64 / US);
-                figure(
-                    format!("latency p99 less p50 (µs), {of}, {name}"),
-                    (p99_ns - p50_ns) as f64 / US,
-                );
-            }
-        }
     }
 
     fn update_figures(&self, figure: &mut dyn FnMut(String, f64)) {
@@ -193,13 +165,15 @@ impl Found {
         if !evaluation.notes.trim().is_empty() {
             let _ = writeln!(out, "{}\n", evaluation.notes.trim());
         }
-        let machine = &self.machine;
-        let _ = writeln!(
-            out,
-            "Measured: {}, on {} processors {}, Linux {}. Load average {} before, {} after: other processes wanted the machine too \
-             where it is above 1.\n",
-            self.device, machine.processors, machine.processor, machine.kernel, machine.load_before, machine.load_after
-        );
+        // A comparison measures nothing: each of its records has a machine of its own.
+        if self.comparison.rows.is_empty() {
+            let _ = writeln!(
+                out,
+                "Measured: {}, on {}: other processes wanted the machine too where the load is above 1.\n",
+                self.device,
+                self.machine.words()
+            );
+        }
         self.beside(evaluation, &mut out);
         self.flow_table(&mut out);
         self.size_table(&mut out);
@@ -217,7 +191,7 @@ impl Found {
         let figures = self.figures();
         for published in &evaluation.published {
             let own = figures.iter().find(|figure| figure.quantity == published.quantity);
-            let own = own.map_or("not measured".to_string(), |figure| short(figure.value));
+            let own = own.map_or("not measured".to_string(), Figure::text);
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {own} |",
@@ -233,9 +207,9 @@ impl Found {
         }
         out.push_str("## Latency in µs, from the intended sending time of each packet\n\n");
         out.push_str(
-            "| table | case | rules | flows | bytes | load | Mpps | packets | lost | min | 25 % | 50 % | 75 % | 99 % | 99.9 % | max | outliers | all packets: 50 %, 99.9 % | 50 % of each trial | sender late | disturbed | confirmations failed |\n",
+            "| table | case | rules | flows | bytes | load | Mpps | packets | lost | min | 25 % | 50 % | 75 % | 99 % | 99.9 % | max | outliers | all packets: 50 %, 99.9 % | 50 % of each trial | sender late | disturbed | limited by | confirmations failed |\n",
         );
-        out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+        out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
         for result in &self.flows {
             for load in result.loads.iter().chain(&result.common) {
                 flow_row(result, load, out);
@@ -248,6 +222,8 @@ impl Found {
              and counted in *all packets*. Of several trials, in which the cases take turns, the one with the middle median is shown, with \
              the least and the largest median; those with a *late sender* (the load was not reached: it needed 0.1 % longer than intended, or its \
              least lateness grew by as much) are left out; latency is not shown where all were late. Cells also are empty where the machine disturbed all packets; *disturbed* is the share of the time. \
+             *Limited by* says what kept the highest load from being higher: where it is not the device, the device may carry more (in memory tester \
+             and switch share a thread, so that it is both). \
              *Confirmations failed*: loads that the search had found and that did not hold in most of three trials as long as those of latency; the \
              search went on below each.\n\n",
         );
@@ -288,7 +264,11 @@ impl Found {
         );
         out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
         for result in &self.updates {
-            let ms = |ns: u64| short(ns as f64 / 1e6);
+            // Of no update at all there is no time.
+            let ms = |of: &Distribution, ns: u64| match of.count {
+                0 => String::new(),
+                _ => short(ns as f64 / 1e6),
+            };
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} | {} | {} | {} | {} | {} | {} |",
@@ -297,16 +277,16 @@ impl Found {
                 result.rules,
                 result.frame_bytes,
                 result.mbps,
-                ms(result.call.p50_ns),
-                ms(result.call.p99_ns),
-                ms(result.response.p50_ns),
-                ms(result.response.p99_ns),
-                ms(result.response.p99_9_ns),
-                ms(result.response.max_ns),
+                ms(&result.call, result.call.p50_ns),
+                ms(&result.call, result.call.p99_ns),
+                ms(&result.response, result.response.p50_ns),
+                ms(&result.response, result.response.p99_ns),
+                ms(&result.response, result.response.p99_9_ns),
+                ms(&result.response, result.response.max_ns),
                 result.quiet_response.count,
-                ms(result.quiet_response.p50_ns),
-                ms(result.quiet_response.p99_ns),
-                ms(result.gap.p50_ns),
+                ms(&result.quiet_response, result.quiet_response.p50_ns),
+                ms(&result.quiet_response, result.quiet_response.p99_ns),
+                ms(&result.gap, result.gap.p50_ns),
                 result.updates_per_s,
                 result.sent,
                 result.lost,
@@ -343,7 +323,6 @@ impl Found {
         let mut sizes: Vec<usize> = of_kind.iter().map(|result| result.frame_bytes).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let cases = ["R1F1", "RmaxF1", "RmaxF1k", "RmaxFmax"];
         let mut series = Vec::new();
         for (index, bytes) in sizes.iter().enumerate() {
             let offset = (index as f64 - (sizes.len() as f64 - 1.0) / 2.0) * BOX_DISTANCE;
@@ -351,7 +330,7 @@ impl Found {
             for result in of_kind.iter().filter(|result| result.frame_bytes == *bytes) {
                 let is_shown = |load: &&LoadResult| load.share == share && load.undisturbed().is_some();
                 let load = result.loads.iter().find(is_shown);
-                let place = cases.iter().position(|case| *case == result.case.name);
+                let place = CASES.iter().position(|case| *case == result.case.name);
                 let (Some(load), Some(place)) = (load, place) else {
                     continue;
                 };
@@ -372,9 +351,11 @@ impl Found {
             subtitle: format!(
                 "{percent} % of the highest rate without loss; boxes are quartiles, outliers are left out"
             ),
-            x_label: "1: R1F1, 2: RmaxF1, 3: RmaxF1k, 4: RmaxFmax".to_string(),
+            x_label: "rules and flows: one, 1,000 (F1k) or as many as there are (max)".to_string(),
             y_label: "latency (µs)".to_string(),
             series,
+            x_axis: Axis::Names(CASES.map(str::to_string).to_vec()),
+            y_axis: Axis::Logarithmic,
         };
         let has_points = chart.series.iter().any(|series| !series.points.is_empty());
         has_points.then(|| (format!("latency_{}_{percent}", kind.name()), chart))
@@ -402,11 +383,61 @@ impl Found {
             ),
             x_label: "response time T4-T1 (ms)".to_string(),
             y_label: "updates with at most that (%)".to_string(),
+            x_axis: Axis::for_values(series.iter().flat_map(|series| &series.points).map(|point| point.x)),
             series,
+            ..Chart::default()
         };
         Some(("response".to_string(), chart))
     }
 }
+
+/// Rates and latencies of a case. The latency at shares of a load that did not hold is that of another load than it says.
+fn flow_figures(result: &FlowResult) -> Vec<Figure> {
+    let of = format!("{}, {}, {} B", result.kind.name(), result.case.name, result.frame_bytes);
+    let standing = result.standing();
+    let mut figures = Vec::new();
+    let mut figure = |quantity: String, value: f64, standing: Standing| {
+        figures.push(Figure {
+            quantity,
+            value,
+            standing,
+        });
+    };
+    if let Some(pps) = result.ndr_pps {
+        let bits = wire_bits(result.frame_bytes - CHECK_SEQUENCE_BYTES);
+        figure(format!("highest rate (Mpps), {of}"), pps / 1e6, standing);
+        figure(format!("highest rate (Gbps), {of}"), pps * bits / 1e9, standing);
+    }
+    let of_latency = match standing {
+        Standing::AtLeast => Standing::Measured,
+        standing => standing,
+    };
+    for load in &result.loads {
+        let name = if load.share < 1.0 {
+            "90 % of the highest rate"
+        } else {
+            "highest rate"
+        };
+        let Some(&Distribution { p50_ns, p99_ns, .. }) = load.undisturbed() else {
+            continue;
+        };
+        let jitter_us = (p99_ns - p50_ns) as f64 / US;
+        figure(
+            format!("latency p50 (µs), {of}, {name}"),
+            p50_ns as f64 / US,
+            of_latency,
+        );
+        figure(
+            format!("latency p99 less p50 (µs), {of}, {name}"),
+            jitter_us,
+            of_latency,
+        );
+    }
+    figures
+}
+
+/// The cases of the flow charts, from left to right.
+const CASES: [&str; 4] = ["R1F1", "RmaxF1", "RmaxF1k", "RmaxFmax"];
 
 /// The distance of boxes of one case.
 const BOX_DISTANCE: f64 = 0.18;
@@ -430,9 +461,13 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     let us = |ns: u64| short(ns as f64 / US);
     let undisturbed = |ns: u64| load.undisturbed().map(|_| us(ns)).unwrap_or_default();
     let plot = &load.box_plot;
+    let medians = match load.latency.count {
+        0 => String::new(),
+        _ => format!("{} to {}", us(load.medians_ns.0), us(load.medians_ns.1)),
+    };
     let _ = writeln!(
         out,
-        "| {} | {} | {} | {} | {} | {:.0} % | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {}, {} | {} to {} | {} | {:.1} % | {} |",
+        "| {} | {} | {} | {} | {} | {:.0} % | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {}, {} | {} | {} | {:.1} % | {} | {} |",
         result.kind.name(),
         result.case.name,
         result.case.rules,
@@ -452,10 +487,10 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
         plot.outliers,
         us(load.latency_all.p50_ns),
         us(load.latency_all.p99_9_ns),
-        us(load.medians_ns.0),
-        us(load.medians_ns.1),
+        medians,
         load.late(),
         100.0 * load.disturbed_share,
+        result.limited_by.name(),
         result.confirmed.cell()
     );
 }

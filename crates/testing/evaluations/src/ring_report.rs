@@ -12,7 +12,8 @@ pub(crate) fn line(result: &RingResult) -> String {
     let rate = result.ndr_gbps.map_or("no load without loss".to_string(), |gbps| {
         format!("{:.3} Mpps, {gbps:.3} Gbps", result.ndr_pps.unwrap_or(0.0) / 1e6)
     });
-    format!("{}: {rate}{}", name(result), result.confirmed.remark())
+    let limit = result.limited_by.words();
+    format!("{}: {rate}, {limit}{}", name(result), result.confirmed.remark())
 }
 
 fn name(result: &RingResult) -> String {
@@ -150,6 +151,7 @@ impl RingFound {
             x_label: "N, messages in an N-packet".to_string(),
             y_label: "messages on the wire (Gbps)".to_string(),
             series,
+            ..Chart::default()
         };
         (!chart.series.is_empty()).then(|| ("max_gbps".to_string(), chart))
     }

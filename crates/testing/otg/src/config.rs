@@ -547,7 +547,7 @@ mod tests {
             "flows[0].rate.pps: a whole number from 1 to 1000000000 is expected"
         );
         let said = wrong(&|flow| flow["packet"][2] = json!({ "choice": "icmp", "icmp": {} }));
-        assert!(said.starts_with("flows[0].packet: packets are"), "{said}");
+        assert!(said.starts_with("flows[0].packet[2]: packets are"), "{said}");
         let said = wrong(&|flow| flow["packet"][1]["ipv4"]["options"] = json!([1]));
         assert!(
             said.starts_with("flows[0].packet[1].ipv4.options: is not supported"),
@@ -557,6 +557,52 @@ mod tests {
         assert_eq!(said, "flows[0].tx_rx.port.rx_names: there is no port \"c\"");
         let said = wrong(&|flow| flow["size"] = json!({ "choice": "fixed", "fixed": 100_000 }));
         assert!(said.starts_with("flows[0].size.fixed: a whole number"), "{said}");
+    }
+
+    /// Headers may end with any layer, and bytes of one's own may follow.
+    #[test]
+    fn frames_without_transport_or_network_headers() {
+        let frame = |packet: Value| {
+            let mut flow = flow();
+            flow["packet"] = packet;
+            with(flow).map(|config| config.flows[0].stream.frames.templates()[0].clone())
+        };
+        let ethernet =
+            json!({ "choice": "ethernet", "ethernet": { "ether_type": { "choice": "value", "value": 0x88f7 } } });
+        let custom = json!({ "choice": "custom", "custom": { "bytes": "de ad:BEEF" } });
+        let built = frame(json!([ethernet, { "choice": "vlan", "vlan": {} }, custom])).expect("a frame");
+        assert_eq!(built[12..22], [0x81, 0, 0, 1, 0x88, 0xf7, 0xde, 0xad, 0xbe, 0xef]);
+        assert_eq!(built.len(), 60);
+        let ip = json!({ "choice": "ipv4", "ipv4": { "protocol": { "choice": "value", "value": 47 } } });
+        let built = frame(json!([{ "choice": "ethernet" }, ip, custom])).expect("a frame");
+        assert_eq!((built[12..14].to_vec(), built[23]), (vec![8, 0], 47));
+        assert_eq!(built[34..38], [0xde, 0xad, 0xbe, 0xef]);
+        assert_eq!(built[16..18], [0, 46], "the length of the packet");
+        let built = frame(json!([{ "choice": "ethernet" }, { "choice": "ipv6" }])).expect("a frame");
+        assert_eq!((built[12..14].to_vec(), built[20]), (vec![0x86, 0xdd], 253));
+        let built = frame(json!([{ "choice": "ethernet" }, { "choice": "ipv4" }, { "choice": "udp" }, custom]));
+        assert_eq!(built.expect("a frame")[42..46], [0xde, 0xad, 0xbe, 0xef]);
+
+        let refused = |packet: Value| frame(packet).expect_err("refused").to_string();
+        let said = refused(json!([{ "choice": "ethernet" }, ip, { "choice": "udp" }]));
+        assert!(
+            said.starts_with("flows[0].packet[1].ipv4.protocol: is not supported beside udp"),
+            "{said}"
+        );
+        let said = refused(json!([ethernet, { "choice": "ipv4" }]));
+        assert!(
+            said.starts_with("flows[0].packet[0].ethernet.ether_type: is not supported beside"),
+            "{said}"
+        );
+        let said = refused(json!([{ "choice": "ethernet" }, { "choice": "udp" }]));
+        assert!(said.starts_with("flows[0].packet[1]: packets are"), "{said}");
+        for bytes in ["", "abc", "zz"] {
+            let said = refused(json!([{ "choice": "ethernet" }, { "choice": "custom", "custom": { "bytes": bytes } }]));
+            assert!(
+                said.contains("packet[1].custom.bytes: 1 to 1024 bytes in hexadecimal"),
+                "{said}"
+            );
+        }
     }
 
     #[test]

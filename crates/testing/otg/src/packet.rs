@@ -110,14 +110,24 @@ fn ipv6(node: &Node<'_>) -> Result<u128, Wrong> {
     Ok(address.into())
 }
 
-/// The headers of a flow.
+/// The headers of a flow, and the bytes that follow them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headers {
     macs: (Field, Field),
     vlan: Option<(Field, Field)>,
-    network: NetworkFields,
-    is_tcp: bool,
-    ports: (Field, Field),
+    /// What follows the EtherType, which is that of the network header where there is one.
+    inner: Inner,
+    /// Bytes before the rest of the payload.
+    custom: Vec<u8>,
+}
+
+/// What a frame carries.
+#[derive(Clone, Debug, PartialEq)]
+enum Inner {
+    /// Payload alone, with this EtherType.
+    Payload(Field),
+    /// A network header, and a transport header or the number of a protocol.
+    Network(NetworkFields, TransportFields),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -127,105 +137,144 @@ struct NetworkFields {
     destination: Field,
     hops: Field,
     traffic_class: Field,
+    /// The protocol that the header names when no transport header follows.
+    protocol: Field,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum TransportFields {
+    Udp(Field, Field),
+    Tcp(Field, Field),
+    None,
 }
 
 const LARGEST_MAC: u128 = (1 << 48) - 1;
-const LARGEST_PORT: u128 = (1 << 16) - 1;
+const LARGEST_WORD: u128 = (1 << 16) - 1;
 const LARGEST_BYTE: u128 = (1 << 8) - 1;
 
+/// The EtherType of a VLAN tag, and those for experiments: of frames (IEEE 802) and of IP packets (RFC 3692).
+const VLAN_ETHER_TYPE: u16 = 0x8100;
+const ETHER_TYPE: u128 = 0x88b5;
+const PROTOCOL: u128 = 253;
+
+/// The bytes of custom headers at most.
+const CUSTOM_BYTES_MAX: usize = 1024;
+
 /// The order of headers that is supported.
-const ORDER: &str = "packets are ethernet, at most one vlan, ipv4 or ipv6, udp or tcp, in this order";
+const ORDER: &str = "packets are ethernet, at most one vlan, ipv4 or ipv6, udp or tcp, and custom bytes, in this order; all but ethernet may be left out, but udp and tcp need ipv4 or ipv6";
+
+/// The headers of a flow that are not read yet.
+struct Layers<'a>(std::iter::Peekable<std::vec::IntoIter<Node<'a>>>);
+
+impl<'a> Layers<'a> {
+    /// The next header, when it is one of these.
+    fn next(&mut self, names: &[&str]) -> Result<Option<(String, Node<'a>)>, Wrong> {
+        let Some(layer) = self.0.peek() else { return Ok(None) };
+        let (name, _) = layer.choice("custom")?;
+        if !names.contains(&name) {
+            return Ok(None);
+        }
+        let name = name.to_string();
+        let node = self.0.next().map(|layer| layer.at(&name));
+        Ok(node.map(|node| (name, node)))
+    }
+}
 
 impl Headers {
     /// Reads `packet` of a flow.
     pub fn read(packet: &Node<'_>) -> Result<Headers, Wrong> {
-        let mut layers = packet.list()?.into_iter().peekable();
-        let mut next = |names: &[&str]| -> Result<Option<(String, Node<'_>)>, Wrong> {
-            let Some(layer) = layers.peek() else { return Ok(None) };
-            let (name, _) = layer.choice("custom")?;
-            if !names.contains(&name) {
-                return Ok(None);
-            }
-            let name = name.to_string();
-            let node = layers.next().map(|layer| layer.at(&name));
-            Ok(node.map(|node| (name, node)))
-        };
-        let missing = || packet.wrong(ORDER);
-        let (_, ethernet) = next(&["ethernet"])?.ok_or_else(missing)?;
+        let mut layers = Layers(packet.list()?.into_iter().peekable());
+        let (_, ethernet) = layers.next(&["ethernet"])?.ok_or_else(|| packet.wrong(ORDER))?;
         let macs = macs(&ethernet)?;
-        let vlan = next(&["vlan"])?.map(|(_, node)| vlan(&node)).transpose()?;
-        let (network, node) = next(&["ipv4", "ipv6"])?.ok_or_else(missing)?;
-        let network = if network == "ipv4" {
-            ipv4_fields(&node)?
-        } else {
-            ipv6_fields(&node)?
+        let vlan = layers.next(&["vlan"])?.map(|(_, node)| vlan(&node)).transpose()?;
+        let inner = match layers.next(&["ipv4", "ipv6"])? {
+            None => Inner::Payload(ether_type(&ethernet)?),
+            Some((name, node)) => {
+                no_ether_type(&ethernet)?;
+                let network = match name.as_str() {
+                    "ipv4" => ipv4_fields(&node)?,
+                    _ => ipv6_fields(&node)?,
+                };
+                Inner::Network(network, transport(layers.next(&["udp", "tcp"])?, &node)?)
+            }
         };
-        let (transport, node) = next(&["udp", "tcp"])?.ok_or_else(missing)?;
-        let is_tcp = transport == "tcp";
-        let ports = ports(&node)?;
-        if let Some(rest) = layers.next() {
-            return Err(rest.wrong(ORDER));
+        let custom = layers.next(&["custom"])?.map(|(_, node)| custom(&node)).transpose()?;
+        match layers.0.next() {
+            Some(rest) => Err(rest.wrong(ORDER)),
+            None => Ok(Headers {
+                macs,
+                vlan,
+                inner,
+                custom: custom.unwrap_or_default(),
+            }),
         }
-        Ok(Headers {
-            macs,
-            vlan,
-            network,
-            is_tcp,
-            ports,
-        })
     }
 
     /// After how many frames all fields begin again; none when that is more than [`FRAMES_MAX`].
     pub fn period(&self) -> Option<usize> {
-        let network = &self.network;
-        let mut fields = vec![&self.macs.0, &self.macs.1, &network.source, &network.destination];
-        fields.extend([&network.hops, &network.traffic_class, &self.ports.0, &self.ports.1]);
+        let mut fields = vec![&self.macs.0, &self.macs.1];
         if let Some((identifier, priority)) = &self.vlan {
             fields.extend([identifier, priority]);
+        }
+        match &self.inner {
+            Inner::Payload(ether_type) => fields.push(ether_type),
+            Inner::Network(network, transport) => {
+                fields.extend([&network.source, &network.destination, &network.hops]);
+                fields.extend([&network.traffic_class, &network.protocol]);
+                if let TransportFields::Udp(source, destination) | TransportFields::Tcp(source, destination) = transport
+                {
+                    fields.extend([source, destination]);
+                }
+            }
         }
         fields
             .iter()
             .try_fold(1, |period, field| least_common_multiple(period, field.0.len()))
     }
 
-    /// The headers of a frame.
-    pub fn spec(&self, frame: usize) -> FrameSpec {
+    /// A frame with this payload behind its headers.
+    fn build(&self, frame: usize, payload: &[u8]) -> Vec<u8> {
         let mac = |field: &Field| {
             let [_, _, bytes @ ..] = (field.at(frame) as u64).to_be_bytes();
             bytes
         };
-        let (source, destination) = (self.ports.0.at(frame) as u16, self.ports.1.at(frame) as u16);
-        FrameSpec {
-            source_mac: mac(&self.macs.0),
-            destination_mac: mac(&self.macs.1),
-            vlan: self.vlan.as_ref().map(|(identifier, priority)| VlanTag {
-                identifier: identifier.at(frame) as u16,
-                priority: priority.at(frame) as u8,
-            }),
-            network: self.network.at(frame),
-            transport: match self.is_tcp {
-                false => Transport::Udp { source, destination },
-                true => Transport::Tcp {
-                    source,
-                    destination,
-                    sequence: 0,
-                    acknowledgment: 0,
-                    flags: 0x10,
-                    window: 0xffff,
-                },
-            },
+        let (source_mac, destination_mac) = (mac(&self.macs.0), mac(&self.macs.1));
+        let vlan = self.vlan.as_ref().map(|(identifier, priority)| VlanTag {
+            identifier: identifier.at(frame) as u16,
+            priority: priority.at(frame) as u8,
+        });
+        match &self.inner {
+            Inner::Network(network, transport) => FrameSpec {
+                source_mac,
+                destination_mac,
+                vlan,
+                network: network.at(frame),
+                transport: transport.at(frame, network.protocol.at(frame) as u8),
+            }
+            .build(payload),
+            Inner::Payload(ether_type) => {
+                let mut built = [destination_mac, source_mac].concat();
+                if let Some(tag) = vlan {
+                    built.extend(VLAN_ETHER_TYPE.to_be_bytes());
+                    built.extend((u16::from(tag.priority) << 13 | tag.identifier).to_be_bytes());
+                }
+                built.extend((ether_type.at(frame) as u16).to_be_bytes());
+                built.extend(payload);
+                built
+            }
         }
     }
 
     /// The shortest frame with these headers and a tag, without check sequence.
     pub fn bytes_min(&self) -> usize {
-        self.spec(0).header_bytes() + TAG_BYTES
+        self.build(0, &self.custom).len() + TAG_BYTES
     }
 
     /// A frame, without check sequence.
     pub fn frame(&self, frame: usize, bytes: usize) -> Vec<u8> {
-        let spec = self.spec(frame);
-        let mut payload = vec![0; bytes - spec.header_bytes()];
+        let headers = self.build(frame, &[]).len();
+        let mut payload = self.custom.clone();
+        payload.resize(bytes - headers, 0);
         let tag = Tag {
             trial: 0,
             stream: 0,
@@ -234,7 +283,28 @@ impl Headers {
             lateness_ns: 0,
         };
         tag.write(&mut payload);
-        spec.build(&payload)
+        self.build(frame, &payload)
+    }
+}
+
+impl TransportFields {
+    fn at(&self, frame: usize, protocol: u8) -> Transport {
+        let port = |field: &Field| field.at(frame) as u16;
+        match self {
+            TransportFields::Udp(source, destination) => Transport::Udp {
+                source: port(source),
+                destination: port(destination),
+            },
+            TransportFields::Tcp(source, destination) => Transport::Tcp {
+                source: port(source),
+                destination: port(destination),
+                sequence: 0,
+                acknowledgment: 0,
+                flags: 0x10,
+                window: 0xffff,
+            },
+            TransportFields::None => Transport::None { protocol },
+        }
     }
 }
 
@@ -271,11 +341,66 @@ pub fn least_common_multiple(first: usize, second: usize) -> Option<usize> {
 }
 
 fn macs(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
-    node.object(&["src", "dst"])?;
+    node.object(&["src", "dst", "ether_type"])?;
     Ok((
         Field::read(&node.at("src"), 0x0200_0000_0001, LARGEST_MAC, mac)?,
         Field::read(&node.at("dst"), 0x0200_0000_00fe, LARGEST_MAC, mac)?,
     ))
+}
+
+/// The EtherType of frames without a network header. `auto` is what follows, so here the one for experiments.
+fn ether_type(ethernet: &Node<'_>) -> Result<Field, Wrong> {
+    let node = ethernet.at("ether_type");
+    match node.at("choice").is_there() && node.choice("value")?.0 == "auto" {
+        true => Ok(Field::one(ETHER_TYPE)),
+        false => Field::read(&node, ETHER_TYPE, LARGEST_WORD, number),
+    }
+}
+
+/// Refuses an EtherType beside a network header, which has its own.
+fn no_ether_type(ethernet: &Node<'_>) -> Result<(), Wrong> {
+    let node = ethernet.at("ether_type");
+    match node.is_there() && node.choice("value")?.0 != "auto" {
+        true => Err(node.wrong("is not supported beside ipv4 or ipv6, whose EtherType is sent; leave it out")),
+        false => Ok(()),
+    }
+}
+
+/// The header after the network header; without one, a protocol stays what the network header says.
+fn transport(layer: Option<(String, Node<'_>)>, network: &Node<'_>) -> Result<TransportFields, Wrong> {
+    let Some((name, node)) = layer else {
+        return Ok(TransportFields::None);
+    };
+    for key in ["protocol", "next_header"] {
+        if network.at(key).is_there() {
+            let message = format!("is not supported beside {name}, whose number is sent; leave it out");
+            return Err(network.at(key).wrong(message));
+        }
+    }
+    let (source, destination) = ports(&node)?;
+    Ok(match name.as_str() {
+        "tcp" => TransportFields::Tcp(source, destination),
+        _ => TransportFields::Udp(source, destination),
+    })
+}
+
+/// Bytes in hexadecimal.
+fn custom(node: &Node<'_>) -> Result<Vec<u8>, Wrong> {
+    node.object(&["bytes"])?;
+    let bytes = node.at("bytes");
+    let digits: Vec<u8> = bytes
+        .text()?
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace() && *byte != b':')
+        .collect();
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let read: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
+    match read.filter(|read| digits.len() % 2 == 0 && (1..=CUSTOM_BYTES_MAX).contains(&read.len())) {
+        Some(read) => Ok(read),
+        None => Err(bytes.wrong(format!(
+            "1 to {CUSTOM_BYTES_MAX} bytes in hexadecimal are expected, like 0a0b0c"
+        ))),
+    }
 }
 
 fn vlan(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
@@ -287,13 +412,14 @@ fn vlan(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
 }
 
 fn ipv4_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
-    node.object(&["src", "dst", "time_to_live", "priority"])?;
+    node.object(&["src", "dst", "time_to_live", "priority", "protocol"])?;
     Ok(NetworkFields {
         is_ipv6: false,
         source: Field::read(&node.at("src"), 0x0a01_0001, u32::MAX.into(), ipv4)?,
         destination: Field::read(&node.at("dst"), 0x0a00_0202, u32::MAX.into(), ipv4)?,
         hops: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
         traffic_class: priority(&node.at("priority"))?,
+        protocol: Field::read(&node.at("protocol"), PROTOCOL, LARGEST_BYTE, number)?,
     })
 }
 
@@ -320,7 +446,7 @@ fn priority(node: &Node<'_>) -> Result<Field, Wrong> {
 }
 
 fn ipv6_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
-    node.object(&["src", "dst", "hop_limit", "traffic_class"])?;
+    node.object(&["src", "dst", "hop_limit", "traffic_class", "next_header"])?;
     let address = |key, default: u128| Field::read(&node.at(key), default, u128::MAX, ipv6);
     Ok(NetworkFields {
         is_ipv6: true,
@@ -328,11 +454,12 @@ fn ipv6_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
         destination: address("dst", 0x2001_0db8_0002_0000_0000_0000_0000_0001)?,
         hops: Field::read(&node.at("hop_limit"), 64, LARGEST_BYTE, number)?,
         traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
+        protocol: Field::read(&node.at("next_header"), PROTOCOL, LARGEST_BYTE, number)?,
     })
 }
 
 fn ports(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
     node.object(&["src_port", "dst_port"])?;
-    let port = |key| Field::read(&node.at(key), 1024, LARGEST_PORT, number);
+    let port = |key| Field::read(&node.at(key), 1024, LARGEST_WORD, number);
     Ok((port("src_port")?, port("dst_port")?))
 }

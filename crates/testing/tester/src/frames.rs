@@ -329,23 +329,29 @@ fn flow_order(flows: Option<&FlowsEntry>, seed: u64) -> Result<(usize, Vec<u32>)
     Ok((count, order(flows, count, seed)?))
 }
 
+/// The exponent of Zipf's distribution when the file has none: flow n sends a share of 1/n.
+const ZIPF_EXPONENT: f64 = 1.0;
+
 /// The order in which so many flows send; an empty one when they take turns.
 fn order(flows: &FlowsEntry, count: usize, seed: u64) -> Result<Vec<u32>, String> {
     let mut random = SplitMix64::new(seed ^ 0x666c_6f77);
     let frames = ORDER_FRAMES.max(4 * count).next_power_of_two();
+    let exponent = flows.exponent.unwrap_or(ZIPF_EXPONENT);
     let order = match flows.order {
+        OrderEntry::RoundRobin | OrderEntry::Random if flows.exponent.is_some() => {
+            return Err("exponent goes with order = \"zipf\"; leave it out".to_string());
+        }
         OrderEntry::RoundRobin => Vec::new(),
         OrderEntry::Random => (0..frames)
             .map(|_| (uniform(&mut random) * count as f64) as u32)
             .collect(),
-        OrderEntry::Zipf if !(flows.exponent > 0.0 && flows.exponent <= 10.0) => {
+        OrderEntry::Zipf if !(exponent > 0.0 && exponent <= 10.0) => {
             return Err(format!(
-                "the exponent is {}; it must be more than 0 and at most 10",
-                flows.exponent
+                "the exponent is {exponent}; it must be more than 0 and at most 10"
             ));
         }
         OrderEntry::Zipf => {
-            let shares = zipf(count, flows.exponent);
+            let shares = zipf(count, exponent);
             let draw = |random: &mut SplitMix64| {
                 let at = uniform(random);
                 shares.partition_point(|share| *share < at).min(count - 1) as u32
@@ -488,7 +494,10 @@ fn vary_port(transport: &mut Transport, vary: VaryEntry, flow: u32) {
     let (Transport::Udp { source, destination }
     | Transport::Tcp {
         source, destination, ..
-    }) = transport;
+    }) = transport
+    else {
+        return;
+    };
     let port = if vary == VaryEntry::SourcePort {
         source
     } else {

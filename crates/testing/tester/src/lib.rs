@@ -24,6 +24,7 @@ pub mod clock;
 pub mod density;
 pub mod device;
 pub mod entries;
+mod expectations;
 pub mod frames;
 pub mod gaps;
 pub mod impairment;

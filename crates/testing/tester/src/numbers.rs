@@ -109,11 +109,7 @@ fn line_pps(target: Option<&Target>, bytes: usize) -> Option<f64> {
 
 /// Numbers of the table `search` that make no sense, and goals that do not exist.
 pub(crate) fn search(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_>) {
-    for goal in &file.search.goals {
-        if let Err(message) = goal.get_ref().resolved() {
-            reader.wrong(goal.span(), message);
-        }
-    }
+    goals(file, reader);
     let scale = file.search.duration_scale;
     if !(scale > 0.0 && scale <= 1.0) {
         let message = format!(
@@ -132,6 +128,27 @@ pub(crate) fn search(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_
     }
     loads(file, streams, reader);
     sizes(file, reader);
+}
+
+/// Goals that do not exist, and those whose name another has: results are told apart by it.
+fn goals(file: &TestFile, reader: &mut Reader<'_>) {
+    let mut names: Vec<String> = Vec::new();
+    for entry in &file.search.goals {
+        let goals = match entry.get_ref().resolved() {
+            Ok(goals) => goals,
+            Err(message) => {
+                reader.wrong(entry.span(), message);
+                continue;
+            }
+        };
+        for goal in goals {
+            if names.contains(&goal.name) {
+                let message = format!("the goal {:?} is there already; leave one out", goal.name);
+                reader.wrong(entry.span(), message);
+            }
+            names.push(goal.name);
+        }
+    }
 }
 
 /// The least and the highest load.

@@ -3,6 +3,7 @@
 use crate::device;
 use crate::stream::Stream;
 use crate::tag::{TAG_BYTES, Tag};
+use forebay_ir::Recipient;
 use forebay_packet::{Burst, MemoryPort, Port};
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::{NoTrace, Pipeline};
@@ -20,12 +21,19 @@ const EXAMPLES_MAX: usize = 8;
 pub struct Output {
     /// The port's number.
     pub port: u32,
-    /// The port's index among those of the device.
-    index: usize,
+    /// The port's index among those of the device; none when the device of the test has no such port, and nothing is measured there.
+    index: Option<usize>,
     /// The frame, with any tag.
     frame: Vec<u8>,
     /// Where the tag is in it.
     tag_at: usize,
+}
+
+impl Output {
+    /// Whether the device of the test has the port.
+    pub fn is_measured(&self) -> bool {
+        self.index.is_some()
+    }
 }
 
 /// The outputs of the reference executor for every template of every stream.
@@ -60,6 +68,8 @@ pub struct Checked {
     pub unexpected: u64,
     /// Frames that were sent and that the program drops, as the reference says.
     pub expected_drops: u64,
+    /// Frames that were sent and leave only by ports that the test does not have, as the reference says.
+    pub unmeasured: u64,
     /// The first frames that are wrong: number, index of the port, frame.
     pub examples: Vec<(u64, usize, Vec<u8>)>,
 }
@@ -89,7 +99,8 @@ impl Reference {
     /// When the program's output depends on more than the headers of a frame, in words.
     pub fn new(pipeline: Arc<Pipeline>, ports: &[u32], streams: &[Stream]) -> Result<Reference, String> {
         state_free(&pipeline)?;
-        let mut bench = Bench::new(pipeline, ports);
+        let reached = reached_ports(pipeline.clone(), streams).concat();
+        let mut bench = Bench::new(pipeline, ports, &reached);
         let mut outputs = Vec::new();
         for stream in streams {
             comparable(stream)?;
@@ -110,7 +121,7 @@ impl Reference {
             let port = device::end_of(stream.from, pairs);
             Output {
                 port,
-                index: ports.iter().position(|own| *own == port).unwrap_or_default(),
+                index: ports.iter().position(|own| *own == port),
                 frame: template.clone(),
                 tag_at: template.len() - TAG_BYTES,
             }
@@ -130,13 +141,11 @@ impl Reference {
         &self.outputs[stream][template]
     }
 
-    /// The ports where frames of a stream come out.
+    /// The ports of the test where frames of a stream come out.
     pub fn ports(&self, stream: usize) -> Vec<u32> {
-        let mut ports: Vec<u32> = self.outputs[stream]
-            .iter()
-            .flatten()
-            .map(|output| output.port)
-            .collect();
+        let outputs = self.outputs[stream].iter().flatten();
+        let measured = outputs.filter(|output| output.index.is_some());
+        let mut ports: Vec<u32> = measured.map(|output| output.port).collect();
         ports.sort_unstable();
         ports.dedup();
         ports
@@ -149,7 +158,7 @@ impl Reference {
         for output in self
             .outputs(stream, template)
             .iter()
-            .filter(|output| output.index == port)
+            .filter(|output| output.index == Some(port))
         {
             comparison = Comparison::Different;
             let (before, after) = (
@@ -170,7 +179,7 @@ impl Reference {
     pub fn expected(&self, stream: usize, template: usize, port: usize) -> Option<&[u8]> {
         let mut outputs = self.outputs(stream, template).iter();
         outputs
-            .find(|output| output.index == port)
+            .find(|output| output.index == Some(port))
             .map(|output| &output.frame[..])
     }
 }
@@ -187,11 +196,22 @@ fn comparable(stream: &Stream) -> Result<(), String> {
 }
 
 /// Programs with state give the same packet different fates.
-fn state_free(pipeline: &Pipeline) -> Result<(), String> {
+///
+/// # Errors
+/// That this is such a program, in words.
+pub fn state_free(pipeline: &Pipeline) -> Result<(), String> {
     let program = pipeline.program();
     let reason = match program {
         program if !program.registers.is_empty() => "has registers",
         program if !program.meters.is_empty() => "has meters",
+        program
+            if program
+                .digests
+                .iter()
+                .any(|digest| !matches!(digest.to, Recipient::Controller)) =>
+        {
+            "has tables that learn"
+        }
         program if program.draws_random_numbers() => "draws random numbers",
         _ => return Ok(()),
     };
@@ -203,36 +223,19 @@ fn state_free(pipeline: &Pipeline) -> Result<(), String> {
 /// Templates of a stream that are run to find the ports where it comes out.
 const TEMPLATES_LOOKED_AT: usize = 1 << 12;
 
-/// The ports where frames of streams that name none come out, as the reference executor says: of up to 4096 templates each.
-pub fn reached_ports(pipeline: Arc<Pipeline>, streams: &[Stream]) -> Vec<u32> {
+/// The ports where frames of each stream come out, as the reference executor says: of up to 4096 templates each.
+pub fn reached_ports(pipeline: Arc<Pipeline>, streams: &[Stream]) -> Vec<Vec<u32>> {
     let all: Vec<u32> = (0..DROP_PORT).collect();
-    let mut bench = Bench::new(pipeline, &all);
-    let mut reached = vec![false; all.len()];
-    for stream in streams.iter().filter(|stream| stream.to.is_none()) {
-        let templates = stream.frames.templates();
-        for template in templates.iter().step_by(templates.len().div_ceil(TEMPLATES_LOOKED_AT)) {
-            bench.inject(stream.from, template);
-            // What moves for ever reaches its ports, too.
-            let _ = bench.switch.settle(0, POLLS_MAX, &mut NoTrace);
-            for ((_, port), reached) in bench.ports.iter_mut().zip(&mut reached) {
-                while port.waiting() > 0 && port.receive(&mut bench.burst, usize::MAX, 0).unwrap_or(0) > 0 {
-                    *reached = true;
-                    bench.burst.clear();
-                }
-            }
-        }
-    }
-    all.into_iter()
-        .zip(reached)
-        .filter(|(_, reached)| *reached)
-        .map(|(port, _)| port)
-        .collect()
+    let mut bench = Bench::new(pipeline, &all, &[]);
+    streams.iter().map(|stream| bench.reached(stream)).collect()
 }
 
 /// The reference executor between ports in memory.
 struct Bench {
     switch: Switch,
     ports: Vec<(u32, MemoryPort)>,
+    /// How many of the ports, from the first on, the device of the test has.
+    measured: usize,
     burst: Burst,
 }
 
@@ -255,10 +258,14 @@ const TAGS: [Tag; 2] = [
 ];
 
 impl Bench {
-    fn new(pipeline: Arc<Pipeline>, numbers: &[u32]) -> Bench {
+    /// With the ports of the test's device, and others where frames come out.
+    fn new(pipeline: Arc<Pipeline>, numbers: &[u32], others: &[u32]) -> Bench {
         let mut switch = Switch::new(pipeline, Config::default());
-        let mut ports = Vec::new();
-        for number in numbers {
+        let mut ports: Vec<(u32, MemoryPort)> = Vec::new();
+        for number in numbers.iter().chain(others) {
+            if ports.iter().any(|(own, _)| own == number) {
+                continue;
+            }
             let (outside, inside) = MemoryPort::pair("outside", "inside", 256);
             switch.attach(*number, Box::new(inside));
             ports.push((*number, outside));
@@ -266,6 +273,7 @@ impl Bench {
         Bench {
             switch,
             ports,
+            measured: numbers.len(),
             burst: Burst::default(),
         }
     }
@@ -274,6 +282,28 @@ impl Bench {
         if let Some((_, port)) = self.ports.iter_mut().find(|(number, _)| *number == port) {
             port.inject(frame);
         }
+    }
+
+    /// The ports where frames of a stream come out.
+    fn reached(&mut self, stream: &Stream) -> Vec<u32> {
+        let templates = stream.frames.templates();
+        let mut reached = vec![false; self.ports.len()];
+        for template in templates.iter().step_by(templates.len().div_ceil(TEMPLATES_LOOKED_AT)) {
+            self.inject(stream.from, template);
+            // What moves for ever reaches its ports, too.
+            let _ = self.switch.settle(0, POLLS_MAX, &mut NoTrace);
+            for ((_, port), reached) in self.ports.iter_mut().zip(&mut reached) {
+                while port.waiting() > 0 && port.receive(&mut self.burst, usize::MAX, 0).unwrap_or(0) > 0 {
+                    *reached = true;
+                    self.burst.clear();
+                }
+            }
+        }
+        let ports = self.ports.iter().zip(reached);
+        ports
+            .filter(|(_, reached)| *reached)
+            .map(|((number, _), _)| *number)
+            .collect()
     }
 
     /// The outputs for all templates of a stream.
@@ -315,6 +345,7 @@ impl Bench {
         }
         let mut outputs = Vec::new();
         for (index, (number, port)) in self.ports.iter_mut().enumerate() {
+            let index = (index < self.measured).then_some(index);
             while port.receive(&mut self.burst, usize::MAX, 0).unwrap_or(0) > 0 {
                 for packet in self.burst.iter() {
                     let Some((tag_at, _)) = Tag::find(packet.data(), |found| *found == tag) else {

@@ -84,6 +84,9 @@ pub struct TrialResults {
     #[serde(default)]
     pub processor_s: Option<f64>,
     pub sample_s: f64,
+    /// How long frames were sent before they were measured; none in results of versions that did not say it.
+    #[serde(default)]
+    pub warm_up_s: Option<f64>,
     pub streams: Vec<StreamResults>,
     /// What the device dropped meanwhile, by reason.
     pub drops: Vec<(String, u64)>,
@@ -211,6 +214,9 @@ pub struct CheckResults {
     pub unexpected: u64,
     /// Frames that the program drops, as the reference says.
     pub expected_drops: u64,
+    /// Frames that leave only by ports that the test does not have, as the reference says.
+    #[serde(default)]
+    pub unmeasured: u64,
     pub examples: Vec<WrongFrame>,
 }
 
@@ -243,6 +249,7 @@ impl TrialResults {
             measured_s: seconds,
             processor_s: trial.processor_ns.map(|ns| ns as f64 / 1e9),
             sample_s: trial.plan.sample_ns as f64 / 1e9,
+            warm_up_s: Some(trial.plan.warm_up_ns as f64 / 1e9),
             streams,
             drops: std::mem::take(&mut trial.drops),
             foreign: trial.foreign,
@@ -301,6 +308,17 @@ impl TrialResults {
             .any(|stream| stream.late_ns > most || stream.lateness_growth_ns > most)
     }
 
+    /// How many samples of a stream lie wholly within the time in which frames were sent. The others hold less, or what came after it.
+    pub fn whole_samples(&self, stream: &StreamResults) -> usize {
+        let all = stream.samples.len();
+        let whole = match self.warm_up_s {
+            // A sample that ends with the trial is whole, however its end is rounded.
+            Some(warm_up_s) => ((warm_up_s + self.measured_s) / self.sample_s + 1e-6) as usize,
+            None => all.saturating_sub(1),
+        };
+        if self.sample_s > 0.0 { whole.min(all) } else { 0 }
+    }
+
     /// Frames sent by all streams.
     pub fn sent(&self) -> u64 {
         self.streams.iter().map(|stream| stream.sent).sum()
@@ -350,6 +368,7 @@ fn check(index: usize, stream: &Stream, result: &StreamTrial, reference: &Refere
         different: checked.different,
         unexpected: checked.unexpected,
         expected_drops: checked.expected_drops,
+        unmeasured: checked.unmeasured,
         examples: checked.examples.iter().take(EXAMPLES_SHOWN).map(wrong).collect(),
     }
 }

@@ -1,13 +1,14 @@
 //! From a test file to streams and a device. Everything that can be wrong is told before any frame is sent.
 
 use crate::device::{self, Device};
+use crate::expectations;
 use crate::impairment::Impairment;
 use crate::impairment_entries::impairments;
 use crate::line_rate;
 use crate::loaded::Loaded;
 use crate::numbers;
 use crate::on_chip::{ChipRemarks, OnChip};
-use crate::reference::{Reference, reached_ports};
+use crate::reference::{Reference, reached_ports, state_free};
 use crate::stream::Stream;
 use crate::test_file::{EngineEntry, TestFile, TrafficEntry};
 use crate::traffic::{described_frames, streams};
@@ -116,7 +117,11 @@ impl Test {
         let target = target(&file, overrides, loaded.as_ref(), &mut reader);
         numbers::bridge(&file, target.as_ref(), &mut reader);
         numbers::search(&file, &streams, &mut reader);
-        let ports = ports(&file, target.as_ref(), loaded.as_ref(), &streams, &mut reader);
+        let reached = reached(&file, target.as_ref(), loaded.as_ref(), &streams);
+        let ports = ports(&file, target.as_ref(), &streams, reached.as_deref(), &mut reader);
+        if let Some(reached) = reached.filter(|_| reader.problems.is_empty() && is_checked(&file, loaded.as_ref())) {
+            expectations::check(&file, &streams, &reached, &ports, &mut reader);
+        }
         let impairments = impairments(&file, &ports, &mut reader);
         match target {
             Some(target) if reader.problems.is_empty() => Ok(Test {
@@ -294,7 +299,14 @@ fn target(file: &TestFile, overrides: &Overrides, loaded: Option<&Loaded>, reade
         return Some(Target::Wire);
     }
     if !interfaces.is_empty() && overrides.chip.is_none() {
-        return interfaces_target(file, &interfaces, reader);
+        return interfaces_target(file, overrides, &interfaces, reader);
+    }
+    if entry.program.is_none() && overrides.chip.is_some() {
+        let message =
+            "--chip runs the program of the file on a chip, and [device] has none; write program = \"FILE.p4\"";
+        let line = reader.table("[device]");
+        reader.wrong(line, message);
+        return None;
     }
     if entry.program.is_none() {
         let message = "nothing is measured; [device] has a program, interfaces = [\"1@veth0\", ...] or wire = true";
@@ -348,22 +360,33 @@ fn needs_program(file: &TestFile) -> bool {
     })
 }
 
-fn interfaces_target(file: &TestFile, interfaces: &[&str], reader: &mut Reader<'_>) -> Option<Target> {
+/// The interfaces of the file, or those of the command line, whose mistakes have no line.
+fn interfaces_target(
+    file: &TestFile,
+    overrides: &Overrides,
+    interfaces: &[&str],
+    reader: &mut Reader<'_>,
+) -> Option<Target> {
+    let is_of_file = overrides.interfaces.is_empty();
+    let mut wrong = |index: usize, message: String| {
+        let written = file.device.interfaces.get(index).filter(|_| is_of_file);
+        match written {
+            Some(interface) => reader.wrong(interface.span(), message),
+            None => reader.wrong(0..0, format!("--interface {}: {message}", interfaces[index])),
+        }
+    };
     let specs = match PortSpec::parse_all(interfaces.iter().copied()) {
         Ok(specs) => specs,
         Err(error) => {
-            reader.wrong(interfaces_span(file), format!("this is no port:\n{error}"));
+            let alone = |interface: &&str| PortSpec::parse_all([*interface]).is_err();
+            let index = interfaces.iter().position(alone).unwrap_or(0);
+            wrong(index, format!("this is no port:\n{error}"));
             return None;
         }
     };
     for (index, spec) in specs.iter().enumerate() {
         if let Err(error) = device::interface_exists(spec) {
-            let span = file
-                .device
-                .interfaces
-                .get(index)
-                .map_or(0..0, |interface| interface.span());
-            reader.wrong(span, error.to_string());
+            wrong(index, error.to_string());
         }
     }
     Some(Target::Interfaces(specs))
@@ -384,19 +407,36 @@ fn one_end_each(file: &TestFile, reader: &mut Reader<'_>) {
     }
 }
 
-fn interfaces_span(file: &TestFile) -> Range<usize> {
-    file.device
-        .interfaces
-        .first()
-        .map_or(0..0, |interface| interface.span())
+/// Where frames of each stream come out of the program; none when there is no program to ask, or nothing that depends on it.
+fn reached(
+    file: &TestFile,
+    target: Option<&Target>,
+    loaded: Option<&Loaded>,
+    streams: &[Stream],
+) -> Option<Vec<Vec<u32>>> {
+    let is_open = streams.iter().any(|stream| stream.to.is_none()) && file.device.ports.is_empty();
+    let is_wanted = match target {
+        None | Some(Target::Wire) => false,
+        Some(Target::Interfaces(_)) => file.device.check,
+        Some(Target::Program | Target::Chip(_)) => file.device.check || is_open,
+    };
+    // A program that cannot be loaded is told of where it is read.
+    let pipeline = loaded.filter(|_| is_wanted)?.reference().ok()?;
+    Some(reached_ports(pipeline, streams))
+}
+
+/// Whether frames are compared with what the reference executor says. That it cannot say that is told when the device is opened.
+fn is_checked(file: &TestFile, loaded: Option<&Loaded>) -> bool {
+    let pipeline = loaded.and_then(|loaded| loaded.reference().ok());
+    file.device.check && pipeline.is_some_and(|pipeline| state_free(&pipeline).is_ok())
 }
 
 /// The numbers of all ports: those that the file names, and those where frames of streams without `to` come out of the program.
 fn ports(
     file: &TestFile,
     target: Option<&Target>,
-    loaded: Option<&Loaded>,
     streams: &[Stream],
+    reached: Option<&[Vec<u32>]>,
     reader: &mut Reader<'_>,
 ) -> Vec<u32> {
     let used = used_ports(file);
@@ -414,14 +454,11 @@ fn ports(
     if let Some(Target::Interfaces(specs)) = target {
         return specs.iter().map(|spec| spec.number).collect();
     }
-    let is_open = streams.iter().any(|stream| stream.to.is_none()) && file.device.ports.is_empty();
-    if let Some(loaded) = loaded.filter(|_| is_open && !matches!(target, Some(Target::Wire))) {
-        // A program that cannot be loaded is told of where it is read.
-        if let Ok(pipeline) = loaded.reference() {
-            let reached = reached_ports(pipeline, streams).into_iter();
-            // What a program sends to a port that the chip does not have is dropped, and counted.
-            ports.extend(reached.filter(|port| no_such_port(*port, target).is_none()));
-        }
+    if let Some(reached) = reached.filter(|_| file.device.ports.is_empty()) {
+        let open = streams.iter().zip(reached).filter(|(stream, _)| stream.to.is_none());
+        let reached = open.flat_map(|(_, reached)| reached.iter().copied());
+        // What a program sends to a port that the chip does not have is dropped, and counted.
+        ports.extend(reached.filter(|port| no_such_port(*port, target).is_none()));
     }
     ports.sort_unstable();
     ports.dedup();

@@ -517,13 +517,8 @@ pub struct FlowsEntry {
     /// In what order they send.
     #[serde(default)]
     pub order: OrderEntry,
-    /// The exponent of `order = "zipf"`.
-    #[serde(default = "zipf_exponent")]
-    pub exponent: f64,
-}
-
-fn zipf_exponent() -> f64 {
-    1.0
+    /// The exponent of `order = "zipf"`, 1 when it is not there; other orders have none.
+    pub exponent: Option<f64>,
 }
 
 /// What differs between flows: counted up from the value of the stream.

@@ -2,7 +2,8 @@
 
 mod support;
 
-use support::problems;
+use forebay_tester::{Overrides, Test};
+use support::{Repository, problems};
 
 const GOOD: &str = r#"description = "x"
 duration_s = 1
@@ -296,5 +297,59 @@ fn interfaces_and_entries_have_their_lines() {
         "[device]",
         commands,
         "4: commands, line 1: the entries do not suit programs/l3fwd/l3fwd.p4",
+    );
+}
+
+/// Results of goals are told apart by their names.
+#[test]
+fn a_goal_is_searched_once() {
+    let search = |goals: &str| format!("{GOOD}[search]\ngoals = {goals}\nmax_pps = 1000\n");
+    for goals in ["[\"ndr\", \"ndr\"]", "[\"csit\", \"ndr\"]"] {
+        let said = problems(&search(goals));
+        assert!(
+            said.contains("13: the goal \"ndr\" is there already; leave one out"),
+            "{said}"
+        );
+    }
+    assert_eq!(problems(&search("[\"ndr\", \"pdr\"]")), "");
+}
+
+#[test]
+fn an_exponent_is_of_zipf_alone() {
+    wrong(
+        "pps = 1000",
+        "pps = 1000\nflows = { count = 10, exponent = 1.5 }",
+        "11: exponent goes with order = \"zipf\"",
+    );
+    let flows = "pps = 1000\nflows = { count = 10, order = \"zipf\" }";
+    assert_eq!(problems(&GOOD.replace("pps = 1000", flows)), "");
+}
+
+/// A mistake of the command line is no mistake of a line of the file.
+#[test]
+fn mistakes_of_the_command_line_have_no_line() {
+    let read = |text: &str, overrides: &Overrides| match Test::read(text, &Repository, overrides) {
+        Ok(_) => String::new(),
+        Err(problems) => problems.iter().map(|problem| format!("{problem}\n")).collect(),
+    };
+    let text = GOOD.replace("[device]", "[device]\ninterfaces = [\"1@lo\", \"2@lo\"]");
+    for interface in ["2@nosuchif", "nosuchif"] {
+        let overrides = Overrides {
+            interfaces: vec!["1@lo".to_string(), interface.to_string()],
+            ..Overrides::default()
+        };
+        let said = read(&text, &overrides);
+        assert!(said.starts_with(&format!(" --interface {interface}: ")), "{said}");
+    }
+    let wire = "description = \"x\"\nduration_s = 1\n[device]\nwire = true\n[[traffic]]\nname = \"a\"\nfrom = 1\npps = 1\n\
+                frame = { udp = { bytes = 60 } }\n";
+    let overrides = Overrides {
+        chip: Some("tofino".to_string()),
+        ..Overrides::default()
+    };
+    let said = read(wire, &overrides);
+    assert!(
+        said.contains("3: --chip runs the program of the file on a chip, and [device] has none"),
+        "{said}"
     );
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use forebay_tester::results::Results;
+use forebay_tester::{Session, Silent};
 use support::{problems, read, simulate};
 
 const PAGE: &str = include_str!("../../../../docs/tester.md");
@@ -51,6 +52,28 @@ fn the_first_test_does_what_the_tutorial_says() {
     assert!((same, wrong) == (0, 0) && drops > 90_000, "{drops}");
     assert_eq!(found.trials[0].lost(), 0);
     assert_eq!(found.trials[0].drops[0].0, "ingress_drop");
+}
+
+#[test]
+fn the_example_of_rfc_2544_runs() {
+    let blocks = blocks();
+    let at = blocks[0].find("[[impairment]]").expect("the impairment");
+    let search = blocks
+        .iter()
+        .find(|block| block.contains("frame_bytes ="))
+        .expect("the example");
+    let test = read(&format!(
+        "{}\n{search}",
+        &blocks[0][..at].replace("duration_s = 1.0", "duration_s = 0.01")
+    ));
+    let mut session = Session::open(&test).expect("opens").in_simulated_time();
+    let found = session.rfc2544(&mut Silent).expect("results");
+    assert_eq!(found.rfc2544.len(), 2);
+    assert!(
+        found.rfc2544.iter().all(|size| size.throughput_pps == Some(20_000.0)),
+        "{:?}",
+        found.rfc2544
+    );
 }
 
 #[test]

@@ -13,13 +13,21 @@
 //! | P4TG #4: one port for both directions | `known_answers::the_same_port_for_both_directions` |
 //! | P4TG: Poisson with batches above the rate; several streams into one port counted twice | `known_answers::poisson_arrivals_have_the_mean_rate`, `known_answers::several_streams_into_one_port` |
 //! | P4TG: latencies outside of the histogram's range | `no_latency_is_outside_of_the_histogram` |
+//! | P4TG: time series that degrade with the run's length | `a_time_series_covers_a_long_trial` |
+//! | P4TG: percentiles that are wrong in special cases | `percentiles_of_special_cases_are_right` |
+//! | P4TG: schemas of the API broken by three releases | `results_of_earlier_versions_are_read`, `every_field_of_the_results_is_described`; of the service `requests::the_description_lists_what_is_served` |
+//! | TRex #1143: without hardware support there are no histograms | `every_device_has_the_histogram_of_all_frames` |
+//! | TRex #712: nothing says what software adds to latency | `the_tester_says_what_it_adds` |
+//! | TRex #971, #216: no example of RFC 2544 | `documentation::the_example_of_rfc_2544_runs` |
+//! | MoonGen #91: latency under overload is that of a full queue | `latency_under_overload_is_doubted`, `chip::trials_that_are_too_short_for_the_buffer_are_doubted` |
 //! | pktgen-dpdk #285: captures replayed wrongly | `a_capture_is_replayed_in_its_order` |
 
 mod support;
 
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_sim::Library;
-use forebay_tester::{Overrides, Session, Silent, Test};
+use forebay_tester::search::LimitedBy;
+use forebay_tester::{Overrides, Session, Silent, Test, report};
 use support::{Repository, simulate};
 
 fn wire(more: &str) -> String {
@@ -161,4 +169,199 @@ fn a_capture_is_replayed_in_its_order() {
     let found = session.run(&mut Silent).expect("results");
     let path = &found.trials[0].streams[0].paths[0];
     assert_eq!((path.received, path.lost, path.reordering.reordered), (700, 0, 0));
+}
+
+/// Samples are farther apart in a long trial; none of it is left out.
+#[test]
+fn a_time_series_covers_a_long_trial() {
+    let text = wire(&stream(0, &format!("pps = 1\n{UDP}"))).replace("duration_s = 0.1", "duration_s = 5000");
+    let found = simulate(&text);
+    let (trial, stream) = (&found.trials[0], &found.trials[0].streams[0]);
+    assert!(
+        trial.sample_s > 0.01 && stream.samples.len() <= 100_000,
+        "{}",
+        trial.sample_s
+    );
+    let sums = stream.samples.iter().fold((0u64, 0u64), |sums, (sent, received)| {
+        (sums.0 + u64::from(*sent), sums.1 + u64::from(*received))
+    });
+    assert_eq!(sums, (5_000, 5_000));
+    let last = stream.samples.iter().rposition(|sample| sample.0 > 0).expect("frames");
+    assert!(
+        (last as f64 * trial.sample_s - 4_999.0).abs() < 1.0,
+        "the last frame is where it was sent"
+    );
+}
+
+/// One frame, and distributions whose quantiles are known.
+#[test]
+fn percentiles_of_special_cases_are_right() {
+    let latency = |pps: u32, delay: &str| {
+        let traffic = stream(0, &format!("pps = {pps}\n{UDP}"));
+        let found = simulate(&wire(&format!("{traffic}[[impairment]]\nport = 2\ndelay = {delay}\n")));
+        found.trials[0].streams[0].paths[0].latency.clone()
+    };
+    for (pps, count) in [(10, 1), (20, 2), (100_000, 10_000)] {
+        let found = latency(pps, "{ constant_us = 50 }");
+        let all = [
+            found.min_ns,
+            found.p50_ns,
+            found.p90_ns,
+            found.p99_ns,
+            found.p99_9_ns,
+            found.p99_99_ns,
+            found.max_ns,
+        ];
+        assert_eq!((found.count, all), (count, [50_000; 7]));
+    }
+    let near = |found: u64, expected: f64| (found as f64 / expected - 1.0).abs() < 0.03;
+    let found = latency(1_000_000, "{ uniform_us = [10, 20] }");
+    assert!(
+        near(found.p50_ns, 15e3) && near(found.p90_ns, 19e3) && near(found.p99_9_ns, 19.99e3),
+        "{found:?}"
+    );
+    let found = latency(1_000_000, "{ exponential_us = 50 }");
+    let quantile = |share: f64| -50e3 * (1.0 - share).ln();
+    assert!(
+        near(found.p50_ns, quantile(0.5)) && near(found.p99_ns, quantile(0.99)),
+        "{found:?}"
+    );
+    assert!(found.p99_9_ns <= found.p99_99_ns && found.p99_99_ns <= found.max_ns);
+}
+
+/// What a version without the newer fields has written.
+#[test]
+fn results_of_earlier_versions_are_read() {
+    let found = simulate(&wire(&stream(0, &format!("pps = 1000\n{UDP}"))));
+    let mut json = serde_json::to_value(&found).expect("JSON");
+    let without = |value: &mut serde_json::Value, keys: &[&str]| {
+        let object = value.as_object_mut().expect("an object");
+        keys.iter().for_each(|key| {
+            object.remove(*key);
+        });
+    };
+    without(&mut json, &["rfc2889", "chip"]);
+    without(&mut json["trials"][0], &["processor_s", "warm_up_s", "held", "backlog"]);
+    without(&mut json["trials"][0]["streams"][0], &["late_ns", "lateness_growth_ns"]);
+    without(
+        &mut json["trials"][0]["streams"][0]["paths"][0],
+        &["last_loss_ns", "lost_at_end"],
+    );
+    let read: forebay_tester::Results = serde_json::from_value(json).expect("the form of version 1");
+    assert_eq!(read.trials[0].streams[0].paths, found.trials[0].streams[0].paths);
+    assert!(report::text(&read).contains("received 100 of 100"));
+    assert!(report::html(&read).contains("<svg"));
+}
+
+/// The keys of all objects within a value.
+fn keys(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(object) => object.iter().for_each(|(key, value)| {
+            found.push(key.clone());
+            keys(value, found);
+        }),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+/// A script that reads results finds each field in the document.
+#[test]
+fn every_field_of_the_results_is_described() {
+    let page = include_str!("../../../../docs/tester.md");
+    let from = page.find("## Results as JSON").expect("the section");
+    let section = &page[from..from + page[from..].find("## As a service").expect("the next one")];
+    let checked = "description = \"l3fwd\"\nduration_s = 0.01\n[device]\nprogram = \"programs/l3fwd/l3fwd.p4\"\n\
+                   entries = [\"programs/l3fwd/entries.stf\"]\ncheck = true\n[[traffic]]\nname = \"a\"\nfrom = 1\npps = 1000\n\
+                   frame = { udp = { bytes = 60, destination = \"10.0.2.0\" } }\n[search]\ngoals = [\"ndr\"]\nduration_scale = 0.001\n\
+                   frame_bytes = [60]\n";
+    let test = support::read(checked);
+    let session = || Session::open(&test).expect("opens");
+    let mut all = Vec::new();
+    for found in [
+        session().run(&mut Silent),
+        session().search(&mut Silent),
+        session().rfc2544(&mut Silent),
+    ] {
+        keys(&serde_json::to_value(found.expect("results")).expect("JSON"), &mut all);
+    }
+    let bridge = forebay_tester::search::rfc2889::BridgeResults {
+        caching_capacity: 1,
+        capacity_is_at_least: false,
+        capacity_limited_by: LimitedBy::Device,
+        learning_rate_per_s: 1.0,
+        learning_rate_is_at_least: false,
+        learning_rate_limited_by: LimitedBy::Device,
+        broadcast_pps: None,
+        broadcast_limited_by: LimitedBy::Device,
+        attempts: Vec::new(),
+    };
+    keys(&serde_json::to_value(bridge).expect("JSON"), &mut all);
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|key| !section.contains(&format!("`{key}`")));
+    assert!(all.is_empty(), "docs/tester.md says nothing of {all:?}");
+}
+
+/// No hardware is asked for: each frame's latency is in the histogram, whatever the device.
+#[test]
+fn every_device_has_the_histogram_of_all_frames() {
+    let program = "program = \"programs/l3fwd/l3fwd.p4\"\nentries = [\"programs/l3fwd/entries.stf\"]";
+    for device in [
+        "wire = true".to_string(),
+        format!("{program}\nengine = \"jit\""),
+        format!("{program}\nengine = \"interp\""),
+        format!("{program}\nchip = \"v1model-ideal\""),
+    ] {
+        let text = format!(
+            "description = \"x\"\nduration_s = 0.05\n[device]\n{device}\n[[traffic]]\nname = \"a\"\nfrom = 1\nto = 3\npps = 20_000\n\
+             frame = {{ udp = {{ bytes = 60, destination = \"10.0.2.0\" }} }}\n"
+        );
+        let found = support::run(&text);
+        let path = &found.trials[0].streams[0].paths[0];
+        let counted: u64 = path.latency_all.histogram.iter().map(|(_, _, count)| count).sum();
+        assert!(
+            path.received > 0 && counted == path.received,
+            "{device}: {counted} of {}",
+            path.received
+        );
+    }
+}
+
+/// On the machine's clock the error of software is measured before each test, and said.
+#[test]
+fn the_tester_says_what_it_adds() {
+    let found = support::run(&wire(&stream(0, &format!("pps = 10_000\n{UDP}"))));
+    let own = found.self_test.as_ref().expect("a self test");
+    assert!(
+        own.floor_ns > 0 && own.floor_ns <= own.bias_ns && own.bias_ns <= own.p99_ns,
+        "{own:?}"
+    );
+    let text = report::text(&found);
+    assert!(
+        text.contains("self test against a wire") && text.contains("the tester adds that much"),
+        "{text}"
+    );
+    // A frame every ten seconds is in no self test: nothing is said to be 0 ns.
+    let rare = support::run(
+        &wire(&stream(0, &format!("pps = 0.1\n{UDP}")))
+            .replace("duration_s = 0.1", "duration_s = 0.01\nwarm_up_s = 0.01"),
+    );
+    let text = report::text(&rare);
+    assert!(
+        text.contains("self test against a wire: too short for a frame"),
+        "{text}"
+    );
+}
+
+/// What a sender at more than the device's rate measures is a queue, and the trial says that it is none of the device's figures.
+#[test]
+fn latency_under_overload_is_doubted() {
+    let text = wire(&stream(0, &format!("pps = 200_000_000\n{UDP}"))).replace("duration_s = 0.1", "duration_s = 0.02");
+    let found = support::run(&text);
+    let doubts = &found.trials[0].doubts;
+    assert!(
+        doubts.iter().any(|doubt| doubt.contains("the load was not reached")),
+        "{doubts:?}"
+    );
 }

@@ -30,7 +30,7 @@ fn a_program_in_memory_forwards_everything() {
 #[test]
 fn frames_are_compared_with_the_reference() {
     let other = "[[traffic]]\nname = \"b\"\nfrom = 1\nto = 2\npps = 1\nframe = { udp = { bytes = 60, destination = \"10.0.1.0\" } }\n\
-                 [[traffic]]\nname = \"c\"\nfrom = 1\nto = 3\npps = 1000\nframe = { udp = { bytes = 60, destination = \"11.0.0.0\" } }\n";
+                 [[traffic]]\nname = \"c\"\nfrom = 1\npps = 1000\nframe = { udp = { bytes = 60, destination = \"11.0.0.0\" } }\n";
     let text = l3fwd("check = true", "flows = { count = 512 }") + other;
     let found = simulate(&text);
     let streams = &found.trials[0].streams;
@@ -53,6 +53,51 @@ fn frames_are_compared_with_the_reference() {
     assert_eq!(found.trials[0].drops, [("ingress_drop".to_string(), 50)]);
 }
 
+/// With `check` the reference says where frames come out: a `to` that says something else would be ignored.
+#[test]
+fn a_stream_is_checked_where_the_file_expects_it() {
+    let problem = |device: &str, to: &str, destination: &str| {
+        let text = l3fwd(&format!("check = true\n{device}"), to).replace("10.0.2.0", destination);
+        support::problems(&text)
+    };
+    // Port 3 is where the program sends; neither a port that the device does not have nor one that it has makes that right.
+    for device in ["", "ports = [3]"] {
+        let said = problem(device, "to = 2", "10.0.2.0");
+        let expected = "12: the reference executor sends to port 3, not to port 2, the frames of a; with check = true";
+        assert!(said.contains(expected), "{device}: {said}");
+    }
+    let said = problem("", "to = 3", "11.0.0.0");
+    assert!(
+        said.contains("12: the reference executor drops all frames of a"),
+        "{said}"
+    );
+    assert_eq!(problem("", "to = 3", "10.0.2.0"), "");
+    let said = problem("ports = [4]", "", "10.0.2.0");
+    assert!(
+        said.contains("11: the reference executor sends all frames of a to port 3, which the test does not have"),
+        "{said}"
+    );
+    // Flows of two ports, expected at one.
+    let said = problem("", "to = 3\nflows = { count = 512 }", "10.0.2.0");
+    assert!(said.contains("sends to ports 2, 3, not to port 3 alone"), "{said}");
+}
+
+/// What leaves by a port that the test leaves out is not dropped by the program.
+#[test]
+fn frames_of_ports_that_are_left_out_are_counted() {
+    let found = simulate(&l3fwd("check = true\nports = [2]", "flows = { count = 512 }"));
+    let stream = &found.trials[0].streams[0];
+    let check = stream.check.as_ref().expect("checked");
+    assert_eq!((check.same, check.expected_drops, check.unmeasured), (488, 0, 512));
+    let ports: Vec<_> = stream.paths.iter().map(|path| path.port).collect();
+    assert_eq!((ports, found.trials[0].lost()), (vec![Some(2)], 0));
+    let text = forebay_tester::report::text(&found);
+    assert!(
+        text.contains("512 frames leave by ports that the test does not have"),
+        "{text}"
+    );
+}
+
 /// Programs with state give the same frame different fates; that cannot be compared so.
 #[test]
 fn programs_with_state_cannot_be_checked() {
@@ -62,6 +107,12 @@ fn programs_with_state_cannot_be_checked() {
     let test = read(&text);
     let error = Session::open(&test).err().expect("refused");
     assert!(error.contains("has registers"), "{error}");
+    // The first frame of a flow is another than the second: none of both is what the reference says of all.
+    let text = l3fwd("check = true", "to = 3")
+        .replace("programs/l3fwd/l3fwd.p4", "tests/stf/pna/add_on_miss.p4")
+        .replace("entries = [\"programs/l3fwd/entries.stf\"]", "");
+    let error = Session::open(&read(&text)).err().expect("refused");
+    assert!(error.contains("has tables that learn"), "{error}");
 }
 
 #[test]

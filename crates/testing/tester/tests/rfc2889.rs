@@ -2,8 +2,9 @@
 
 mod support;
 
+use forebay_tester::search::LimitedBy;
 use forebay_tester::search::rfc2889::BridgeResults;
-use forebay_tester::{Session, Silent};
+use forebay_tester::{Session, Silent, report};
 use support::{problems, read};
 
 fn bridge(size: u32, addresses_max: u32) -> String {
@@ -38,7 +39,24 @@ fn the_capacity_of_a_bridge_is_found_exactly() {
         found.learning_rate_is_at_least,
         "in simulated time a program takes no time"
     );
-    assert_eq!(found.broadcast_pps, Some(40_000.0));
+    assert_eq!(
+        (found.broadcast_pps, found.broadcast_limited_by),
+        (Some(40_000.0), LimitedBy::HighestLoad)
+    );
+}
+
+/// No thread sends as much: what it cannot send is no limit of the bridge.
+#[test]
+fn broadcast_frames_that_are_not_sent_are_the_testers_limit() {
+    let text = bridge(100, 4).replace("pps_max = 40_000", "pps_max = 900_000_000");
+    let test = read(&text);
+    let results = Session::open(&test).expect("a device").rfc2889(&mut Silent);
+    let results = results.expect("results");
+    let found = results.rfc2889.as_ref().expect("of a bridge");
+    assert_eq!(found.broadcast_limited_by, LimitedBy::Tester, "{found:?}");
+    let text = report::text(&results);
+    let broadcast = &text[text.find("broadcast frames").expect("a line")..];
+    assert!(broadcast.contains("limited by the tester"), "{text}");
 }
 
 #[test]

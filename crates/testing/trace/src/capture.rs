@@ -1,6 +1,7 @@
 //! Packets of a test or a trace as pcapng: an interface for each port, and for each packet what became of it.
 //!
-//! * A packet that enters and those that are made of it have the same number (`epb_packetid`).
+//! * A packet that enters and those that are made of it have the same number (`epb_packetid`); the comment has it too, and the packet's line
+//!   in the test.
 //! * A dropped packet has the verdict *drop* and a comment with the reason and the place in the source: `drop: ingress_drop l3fwd.p4:47`.
 //! * Time is that of the test: packet `n` enters at `n` microseconds.
 
@@ -130,11 +131,12 @@ impl PacketCapture {
         let interface = self.interface(present.port)?;
         let counts = &mut self.counts[interface as usize];
         *counts = (counts.0 + 1, counts.1 + u64::from(is_dropped));
-        let comment = format!(
-            "packet {}; {}",
-            present.line,
-            present.fate.words(self.pipeline.program())
-        );
+        // Of a test with other commands between its packets, the line tells which packet it is.
+        let line = match u64::from(present.line) == id {
+            true => String::new(),
+            false => format!(", line {}", present.line),
+        };
+        let comment = format!("packet {id}{line}; {}", present.fate.words(self.pipeline.program()));
         self.writer.packet(&NgPacket {
             interface,
             time_ns,

@@ -51,6 +51,12 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Write result.md and charts of evaluations anew from their result.json, without measuring
+    Report {
+        /// Names of experiments that are evaluations: those with an evaluation.toml
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
 }
 
 /// Does what was asked for.
@@ -67,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             for name in names {
                 check_name(&arguments.folder, name)?;
                 if !quick {
-                    check_writable(&arguments.folder.join(name))?;
+                    evaluation::check_writable(&arguments.folder.join(name))?;
                 }
             }
             for name in names {
@@ -80,6 +86,13 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             }
             if *json && !reports.is_empty() {
                 output::print_json(&Value::Array(reports))?;
+            }
+            Ok(Status::Good)
+        }
+        What::Report { names } => {
+            for name in names {
+                check_name(&arguments.folder, name)?;
+                report_anew(&arguments.folder.join(name), name)?;
             }
             Ok(Status::Good)
         }
@@ -124,8 +137,23 @@ fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<()> {
     if !quick {
         remove_charts(folder)?;
     }
-    let command = format!("forebay experiment run {name}");
-    evaluation::report(&found, &read, &command, json, (!quick).then_some(folder))
+    evaluation::report(&found, &read, &command(name), json, (!quick).then_some(folder))
+}
+
+/// Writes the report of what was measured before.
+fn report_anew(folder: &Path, name: &str) -> Result<()> {
+    if !is_evaluation(folder) {
+        bail!("{name} is simulated; `{}` writes its report", command(name));
+    }
+    let (read, found) = (evaluation::read(folder)?, evaluation::recorded(folder)?);
+    evaluation::check_writable(folder)?;
+    remove_charts(folder)?;
+    evaluation::write_report(&found, &read, &command(name), folder)
+}
+
+/// What writes an experiment's report.
+fn command(name: &str) -> String {
+    format!("forebay experiment run {name}")
 }
 
 /// Folders that hold an experiment, and those in folders that hold none themselves, in order.
@@ -198,7 +226,7 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
         Ok(())
     })?;
     let report = experiment.report(&outcomes);
-    let command = format!("forebay experiment run {name}");
+    let command = command(name);
     if !json {
         output::print(&report.markdown(&command))?;
         let seconds = started.elapsed().as_secs_f64();
@@ -208,14 +236,6 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
         write(&folder, &report, &command)?;
     }
     Ok(report)
-}
-
-/// Results that cannot be written are noticed before the simulations, which may take hours.
-fn check_writable(folder: &Path) -> Result<()> {
-    for name in [".writable", "result.md", "result.json"] {
-        files::check_writable(&folder.join(name))?;
-    }
-    Ok(())
 }
 
 /// Takes away the charts of a former run, which this one may not have.

@@ -13,7 +13,6 @@ use forebay_files::Folder;
 use forebay_ports::PortSpec;
 use forebay_sim::Problem;
 use forebay_tester::results::FORMAT;
-use forebay_tester::search::LimitedBy;
 use forebay_tester::{Overrides, Progress, Results, Session, Test, report};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -176,6 +175,9 @@ fn evaluate(arguments: &EvaluateArguments) -> Result<Status> {
         return Ok(Status::Good);
     }
     let read = evaluation::read(&arguments.folder)?;
+    if let Some(folder) = &arguments.out {
+        evaluation::check_writable(folder)?;
+    }
     let other = other(arguments)?;
     let found = evaluation::measure(&arguments.folder, &read, arguments.quick, other.as_ref())?;
     let command = format!("forebay tester evaluate {}", arguments.folder.display());
@@ -209,11 +211,10 @@ fn is_perfect(results: &Results) -> bool {
 }
 
 fn has_found(results: &Results) -> bool {
-    let found = |limited_by| limited_by != LimitedBy::LeastLoad;
     results
         .searches
         .iter()
-        .all(|search| found(search.limited_by) && search.is_complete)
+        .all(|search| search.lower_bound_pps.is_some() && search.is_complete)
 }
 
 fn has_throughput(results: &Results) -> bool {
@@ -221,7 +222,8 @@ fn has_throughput(results: &Results) -> bool {
 }
 
 fn learns(results: &Results) -> bool {
-    results.rfc2889.as_ref().is_some_and(|found| found.caching_capacity > 0)
+    let found = results.rfc2889.as_ref();
+    found.is_some_and(|found| found.caching_capacity > 0 && found.broadcast_pps.is_some())
 }
 
 /// What a session does.
@@ -236,6 +238,7 @@ fn test(
     let path = &arguments.file;
     let test = read(arguments)?;
     check(&test).map_err(|problem| anyhow!("{}:{problem}", path.display()))?;
+    check_outputs(arguments)?;
     let in_file = |error: String| anyhow!("{}: {error}", path.display());
     let mut session = Session::open(&test).map_err(in_file)?;
     let stop = stop_on_signals()?;
@@ -243,12 +246,30 @@ fn test(
     let results = measure(&mut session, &mut progress);
     progress.finish();
     let results = results.map_err(in_file)?;
-    write(&results, arguments)?;
+    print_and_write(&results, arguments)?;
     Ok(if is_good(&results) { Status::Good } else { Status::Bad })
 }
 
-fn write(results: &Results, arguments: &TestArguments) -> Result<()> {
+/// Results that cannot be written are noticed before anything is sent, which may take hours.
+fn check_outputs(arguments: &TestArguments) -> Result<()> {
+    let outputs = [&arguments.out, &arguments.html, &arguments.timeline, &arguments.parquet];
+    for path in outputs.into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    if let Some(folder) = &arguments.plots {
+        files::make_folder(folder)?;
+        files::check_writable(&folder.join(".writable"))?;
+    }
+    Ok(())
+}
+
+/// Prints first: a disk that is full meanwhile takes no result away.
+fn print_and_write(results: &Results, arguments: &TestArguments) -> Result<()> {
     let json = serde_json::to_value(results)?;
+    match arguments.json {
+        true => output::print_json(&json)?,
+        false => output::print(&report::text(results))?,
+    }
     if let Some(path) = &arguments.out {
         files::write(path, format!("{json:#}\n"))?;
     }
@@ -263,17 +284,13 @@ fn write(results: &Results, arguments: &TestArguments) -> Result<()> {
         files::write(path, parquet_table::file(&cases)?)?;
     }
     if let Some(folder) = &arguments.plots {
-        files::make_folder(folder)?;
         for (name, chart) in report::charts(results) {
             let name = name.replace(' ', "_");
             files::write(&folder.join(format!("{name}.svg")), chart.svg())?;
             files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
         }
     }
-    match arguments.json {
-        true => output::print_json(&json),
-        false => output::print(&report::text(results)),
-    }
+    Ok(())
 }
 
 fn read(arguments: &TestArguments) -> Result<Test> {

@@ -1,6 +1,7 @@
 //! A chart, and how it is laid out.
 
 use super::canvas::{Anchor, BLACK, Colour, Drawing, GREY, LIGHT, WHITE, text_width};
+use super::scale::{Axis, Scale};
 use super::{pdf, svg};
 
 /// How the values of a series are shown.
@@ -67,7 +68,7 @@ pub struct Series {
 }
 
 /// A chart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// Of what it is.
     pub title: String,
@@ -79,10 +80,16 @@ pub struct Chart {
     pub y_label: String,
     /// What it shows.
     pub series: Vec<Series>,
+    /// How places are found along the horizontal axis.
+    pub x_axis: Axis,
+    /// The same along the vertical axis.
+    pub y_axis: Axis,
 }
 
 /// Colours that people who cannot tell red from green can tell apart (Okabe and Ito, 2008), the lightest left out.
-const PALETTE: [Colour; 7] = [
+///
+/// There are as many as have no divisor in common with the shapes of marks: series that share a colour have different marks.
+const PALETTE: [Colour; 8] = [
     [0, 114, 178],
     [213, 94, 0],
     [0, 158, 115],
@@ -90,6 +97,7 @@ const PALETTE: [Colour; 7] = [
     [230, 159, 0],
     [86, 180, 233],
     [0, 0, 0],
+    [130, 130, 130],
 ];
 
 /// The plot area: left, top, width, height; and the whole without the legend.
@@ -100,92 +108,20 @@ const HEIGHT: f64 = 480.0;
 const TITLE: f64 = 15.0;
 const PLAIN: f64 = 12.0;
 
-/// About as many marks as an axis has.
-const TICKS: f64 = 6.0;
-
 /// Radius of marks: of published values, and of points on a line.
 const MARK: f64 = 4.5;
 const DOT: f64 = 2.6;
 
-/// More points than these on a line have no dots.
+/// Of more points than these on a line not each has a dot, but about as many as tell the line from others.
 const DOTTED_MAX: usize = 60;
+const DOTS: usize = 6;
 
-/// Values of which the smallest is more than this share of the largest are far from zero.
-const FAR: f64 = 0.35;
+/// The height of a line of names below the horizontal axis, and the size of their letters.
+const NAME_LINE: f64 = 13.0;
+const NAME: f64 = 10.5;
 
 /// How much wider than Helvetica other fonts are.
 const WIDER: f64 = 1.15;
-
-/// An axis: from, to, and the distance of its marks.
-#[derive(Clone, Copy)]
-struct Scale {
-    from: f64,
-    to: f64,
-    step: f64,
-}
-
-impl Scale {
-    /// From zero, or from the smallest value when that is negative, in round steps.
-    fn of(values: impl Iterator<Item = f64> + Clone) -> Scale {
-        let largest = values.clone().fold(0.0, f64::max);
-        let smallest = values.fold(0.0, f64::min);
-        let span = if largest > smallest { largest - smallest } else { 1.0 };
-        let rough = span / TICKS;
-        let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .map(|factor| factor * power)
-            .into_iter()
-            .find(|step| *step >= rough * 0.999)
-            .unwrap_or(10.0 * power);
-        let steps = |value: f64| (value / step - 1e-9).ceil() * step;
-        Scale {
-            from: -steps(-smallest),
-            to: steps(if largest > smallest { largest } else { 1.0 }),
-            step,
-        }
-    }
-
-    /// As [`Scale::of`], but from near the smallest value when all are far from zero.
-    fn near(values: impl Iterator<Item = f64> + Clone) -> Scale {
-        let smallest = values.clone().fold(f64::INFINITY, f64::min);
-        let largest = values.clone().fold(f64::NEG_INFINITY, f64::max);
-        if !(smallest > FAR * largest && largest > smallest) {
-            return Scale::of(values);
-        }
-        let shifted = Scale::of([largest - smallest].into_iter());
-        let from = (smallest / shifted.step - 0.5).floor() * shifted.step;
-        let to = (largest / shifted.step + 0.5).ceil() * shifted.step;
-        Scale {
-            from: from.max(0.0),
-            to,
-            step: shifted.step,
-        }
-    }
-
-    fn ticks(self) -> impl Iterator<Item = f64> {
-        let count = ((self.to - self.from) / self.step).round() as usize;
-        (0..=count).map(move |number| self.from + number as f64 * self.step)
-    }
-
-    fn share(self, value: f64) -> f64 {
-        (value - self.from) / (self.to - self.from)
-    }
-}
-
-/// As short as it can be written with the steps of an axis; millions as `1.5e6`.
-fn tick_text(value: f64, scale: Scale) -> String {
-    let step = scale.step;
-    match value.abs() < step / 1e6 {
-        true => "0".to_string(),
-        false if scale.to >= 1e6 => format!("{}e6", trimmed(value / 1e6, step / 1e6)),
-        false => trimmed(value, step),
-    }
-}
-
-fn trimmed(value: f64, step: f64) -> String {
-    let digits = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{value:.digits$}")
-}
 
 impl Chart {
     /// The chart as SVG.
@@ -212,14 +148,15 @@ impl Chart {
     fn drawing(&self) -> Drawing {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let highest = |point: &Point| point.range.map_or(point.y, |(_, high)| high);
-        let x = Scale::near(points().map(|point| point.x));
-        let y = Scale::of(points().map(highest).chain(points().map(|point| point.y)));
+        let x = Scale::along(&self.x_axis, points().map(|point| point.x));
+        let y = Scale::upwards(&self.y_axis, points().map(highest).chain(points().map(|point| point.y)));
         let groups = self.groups();
         let width = AREA.0 + AREA.2 + 20.0 + self.legend_width(&groups);
         let titles = text_width(&self.title, TITLE).max(text_width(&self.subtitle, PLAIN)) * WIDER + 24.0;
         let legend_bottom = AREA.1 + 24.0 + 20.0 * (groups.len() + self.keys().len()) as f64;
-        let mut drawing = Drawing::new((width.max(titles).ceil(), HEIGHT.max(legend_bottom).ceil()));
-        self.frame(x, y, &mut drawing);
+        let below = HEIGHT + NAME_LINE * self.name_lines().saturating_sub(1) as f64;
+        let mut drawing = Drawing::new((width.max(titles).ceil(), below.max(legend_bottom).ceil()));
+        self.frame(&x, &y, &mut drawing);
         let at = |point: (f64, f64)| {
             (
                 AREA.0 + x.share(point.0) * AREA.2,
@@ -230,10 +167,17 @@ impl Chart {
         series.sort_by_key(|series| series.style);
         for series in series {
             let group = groups.iter().position(|group| **group == series.group).unwrap_or(0);
-            draw_series(series, group, &at, &mut drawing);
+            draw_series(series, group, groups.len(), &at, &mut drawing);
         }
         self.legend(&groups, &mut drawing);
         drawing
+    }
+
+    /// The lines that the longest name below the horizontal axis takes.
+    fn name_lines(&self) -> usize {
+        let Axis::Names(names) = &self.x_axis else { return 1 };
+        let lines = names.iter().map(|name| wrapped(name, slot(names.len())).len());
+        lines.max().unwrap_or(1)
     }
 
     /// What tells series apart, in order of appearance.
@@ -263,7 +207,7 @@ impl Chart {
         let words = groups.iter().map(|group| text_width(group, PLAIN));
         let widest = words.fold(0.0, f64::max);
         let keys = if self.has_at_least() {
-            "at least: search's ceiling"
+            self.at_least()
         } else {
             "published"
         };
@@ -275,25 +219,40 @@ impl Chart {
         points.any(|point| point.at_least)
     }
 
-    fn frame(&self, x: Scale, y: Scale, drawing: &mut Drawing) {
+    /// What an arrow means: of what was measured the device may not have been the limit, for whatever reason.
+    fn at_least(&self) -> &'static str {
+        let is_measured = |series: &Series| series.style == Style::Measured;
+        match self.series.iter().any(is_measured) {
+            true => "at least",
+            false => "at least: search's ceiling",
+        }
+    }
+
+    fn frame(&self, x: &Scale, y: &Scale, drawing: &mut Drawing) {
         let (left, top, width, height) = AREA;
         let (right, bottom) = (left + width, top + height);
         drawing.text((12.0, 24.0), TITLE, Anchor::Start, self.title.clone());
         drawing.text((12.0, 43.0), PLAIN, Anchor::Start, self.subtitle.clone());
-        for tick in y.ticks() {
-            let at = bottom - y.share(tick) * height;
+        for (share, words) in y.ticks() {
+            let at = bottom - share * height;
             drawing.line((left, at), (right, at), 0.7, LIGHT);
-            drawing.text((left - 7.0, at + 4.0), PLAIN, Anchor::End, tick_text(tick, y));
+            drawing.text((left - 7.0, at + 4.0), PLAIN, Anchor::End, words);
         }
-        for tick in x.ticks() {
-            let at = left + x.share(tick) * width;
+        for (share, words) in x.ticks() {
+            let at = left + share * width;
             drawing.line((at, bottom), (at, bottom + 5.0), 1.0, BLACK);
-            drawing.text((at, bottom + 19.0), PLAIN, Anchor::Middle, tick_text(tick, x));
+            match &self.x_axis {
+                Axis::Names(names) => name(&words, (at, bottom + 17.0), slot(names.len()), drawing),
+                _ => drawing.text((at, bottom + 19.0), PLAIN, Anchor::Middle, words),
+            }
         }
         drawing.line((left, bottom), (right, bottom), 1.0, BLACK);
         drawing.line((left, top), (left, bottom), 1.0, BLACK);
         drawing.text(
-            (left + width / 2.0, bottom + 42.0),
+            (
+                left + width / 2.0,
+                bottom + 42.0 + NAME_LINE * (self.name_lines() - 1) as f64,
+            ),
             PLAIN,
             Anchor::Middle,
             self.x_label.clone(),
@@ -315,7 +274,7 @@ impl Chart {
             sample(style, 0, GREY, (left, at), drawing);
         }
         if self.has_at_least() {
-            let at = row(drawing, "at least: search's ceiling");
+            let at = row(drawing, self.at_least());
             arrow((left + 14.0, at + 6.0), GREY, drawing);
         }
         if groups.iter().all(|group| group.is_empty()) {
@@ -327,6 +286,34 @@ impl Chart {
             drawing.line((left, at), (left + 28.0, at), 2.0, colour);
             drawing.mark(index, (left + 14.0, at), MARK, colour, colour);
         }
+    }
+}
+
+/// The width that each of so many names has.
+fn slot(names: usize) -> f64 {
+    AREA.2 / names.max(1) as f64
+}
+
+/// A name in lines that fit a width, as far as its words allow.
+fn wrapped(name: &str, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line} {word}"), NAME) * WIDER <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+/// A name below the horizontal axis.
+fn name(name: &str, (x, y): (f64, f64), width: f64, drawing: &mut Drawing) {
+    for (line, number) in wrapped(name, width).into_iter().zip(0u32..) {
+        let at = (x, y + NAME_LINE * f64::from(number));
+        drawing.text(at, NAME, Anchor::Middle, line);
     }
 }
 
@@ -349,12 +336,22 @@ fn sample(style: Style, shape: usize, colour: Colour, (left, y): (f64, f64), dra
     }
 }
 
-fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f64), drawing: &mut Drawing) {
+fn draw_series(
+    series: &Series,
+    group: usize,
+    groups: usize,
+    at: &dyn Fn((f64, f64)) -> (f64, f64),
+    drawing: &mut Drawing,
+) {
     let colour = PALETTE[group % PALETTE.len()];
     let places: Vec<(f64, f64)> = series.points.iter().map(|point| at((point.x, point.y))).collect();
     // A line of steps has two points at each of them.
     let steps = series.points.windows(2).any(|pair| pair[0].x == pair[1].x);
-    let dotted = places.len() <= DOTTED_MAX && !steps;
+    let each = match places.len() {
+        0..=DOTTED_MAX => 1,
+        count => count.div_ceil(DOTS),
+    };
+    let is_dotted = |index: usize| !steps && (each == 1 || groups > 1 && index % each == each / 2);
     match series.style {
         Style::Formula => drawing.path(places.clone(), 1.2, colour, true),
         Style::Line => drawing.path(places.clone(), 2.0, colour, false),
@@ -366,14 +363,14 @@ fn draw_series(series: &Series, group: usize, at: &dyn Fn((f64, f64)) -> (f64, f
             return;
         }
     }
-    for (point, place) in series.points.iter().zip(&places) {
+    for (index, (point, place)) in series.points.iter().zip(&places).enumerate() {
         if let Some((low, high)) = point.range {
             error_bar(at((point.x, low)), at((point.x, high)), colour, drawing);
         }
         match series.style {
             Style::Marks => drawing.mark(group, *place, MARK, colour, colour),
             Style::Measured => drawing.mark(group, *place, MARK, WHITE, colour),
-            Style::Line if dotted => drawing.mark(group, *place, DOT, WHITE, colour),
+            Style::Line if is_dotted(index) => drawing.mark(group, *place, DOT, WHITE, colour),
             _ => {}
         }
         if point.at_least {
@@ -442,6 +439,7 @@ mod tests {
                 series("N = 2", Style::Marks, &[(1.0, 51.0)]),
                 series("N = 4", Style::Formula, &[(1.0, 20.0), (2.0, 30.0)]),
             ],
+            ..Chart::default()
         };
         chart.series[0].points[1].at_least = true;
         chart.series[0].points[0].range = Some((48.0, 52.0));
@@ -496,37 +494,51 @@ mod tests {
     }
 
     #[test]
-    fn axes_begin_at_zero_and_end_at_a_round_number() {
-        for (largest, to, step) in [
-            (98.0, 100.0, 20.0),
-            (1.0, 1.0, 0.2),
-            (3822.0, 4000.0, 1000.0),
-            (0.0, 1.0, 0.2),
-        ] {
-            let scale = Scale::of([largest].into_iter());
-            assert!(
-                (scale.to - to).abs() < 1e-9 && (scale.step - step).abs() < 1e-9,
-                "{largest}: {}",
-                scale.to
-            );
-        }
-        let scale = Scale::near([22.0, 46.0].into_iter());
-        assert_eq!((scale.from, scale.to, scale.step), (15.0, 50.0, 5.0));
-        let scale = Scale::near([5.0, 90.0].into_iter());
-        assert_eq!(scale.from, 0.0);
-        let text = |value, largest| tick_text(value, Scale::of([largest].into_iter()));
-        assert_eq!(text(1_500_000.0, 2_000_000.0), "1.5e6");
-        assert_eq!(text(500_000.0, 2_000_000.0), "0.5e6");
-        assert_eq!(text(0.02, 0.05), "0.02");
-        assert_eq!(text(0.0, 0.05), "0");
-    }
-
-    #[test]
     fn a_chart_of_one_place_tells_no_more_than_a_table() {
         let mut chart = chart();
         assert!(chart.has_extent());
         chart.series.truncate(1);
         chart.series[0].points.truncate(1);
         assert!(!chart.has_extent());
+    }
+
+    /// Eight lines of many points, as a report of updates has: each is told from the others by its colour, and by marks on it.
+    #[test]
+    fn many_lines_can_be_told_apart() {
+        let mut chart = chart();
+        chart.series = (0..8)
+            .map(|number| Series {
+                group: format!("line {number}"),
+                style: Style::Line,
+                points: (0..200).map(|x| Point::new(f64::from(x), f64::from(number))).collect(),
+            })
+            .collect();
+        let svg = chart.svg();
+        for [red, green, blue] in PALETTE {
+            assert!(
+                svg.contains(&format!("stroke=\"#{red:02x}{green:02x}{blue:02x}\"")),
+                "{svg}"
+            );
+        }
+        let alone = |chart: &Chart| chart.svg().matches("<circle").count();
+        let all = alone(&chart);
+        chart.series.truncate(1);
+        assert!(
+            all > 2 * DOTS && alone(&chart) == 1,
+            "{all}: in the legend, and on lines beside others"
+        );
+    }
+
+    #[test]
+    fn names_stand_where_numbers_would() {
+        let mut chart = chart();
+        chart.x_axis = Axis::Names(vec!["Open vSwitch (user space), veth".to_string(), "Linux".to_string()]);
+        let svg = chart.svg();
+        assert!(
+            svg.contains("Linux") && svg.contains("veth") && !svg.contains(">1.5<"),
+            "{svg}"
+        );
+        let lines = wrapped("Open vSwitch (user space), veth", 70.0);
+        assert!(lines.len() > 2 && lines.join(" ") == "Open vSwitch (user space), veth");
     }
 }

@@ -12,9 +12,11 @@
 mod canvas;
 mod chart;
 mod pdf;
+mod scale;
 mod svg;
 
 pub use chart::{Chart, Point, Series, Style};
+pub use scale::Axis;
 
 use crate::results::{QueueResults, Results};
 
@@ -30,6 +32,7 @@ pub fn of_results(results: &Results, sample_us: f64) -> Vec<(&'static str, Chart
             .filter(|(_, values)| !values.is_empty())
             .map(|(name, values)| sampled(name, values, sample_us))
             .collect(),
+        ..Chart::default()
     };
     let outputs = results.outputs.iter();
     let outputs = outputs.map(|output| (output.port.clone(), output.samples_gbps.clone()));
@@ -101,5 +104,6 @@ pub fn rates_over_time(title: &str, results: &Results) -> Option<Chart> {
             series("in, as configured", steps.collect()),
             series("out, model", measured.collect()),
         ],
+        ..Chart::default()
     })
 }

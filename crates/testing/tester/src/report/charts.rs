@@ -1,10 +1,10 @@
 //! Charts of results.
 
 use crate::histogram::Distribution;
-use crate::results::{Results, StreamResults, TrialResults};
+use crate::results::{PathResults, Results, StreamResults, TrialResults};
 use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
-use forebay_sim::plot::{Chart, Point, Series, Style};
+use forebay_sim::plot::{Axis, Chart, Point, Series, Style};
 
 /// Nanoseconds in a microsecond.
 const US: f64 = 1e3;
@@ -40,14 +40,19 @@ pub fn charts(results: &Results) -> Vec<(String, Chart)> {
 }
 
 fn of_trial(trial: &TrialResults, title: &str) -> Vec<(String, Chart)> {
-    let chart = |subtitle: &str, x: &str, y: &str, series| Chart {
-        title: title.to_string(),
-        subtitle: format!("{subtitle}, trial {}", trial.number),
-        x_label: x.to_string(),
-        y_label: y.to_string(),
-        series,
+    let cumulated_chart = |subtitle: &str, x: &str, series: Vec<Series>| {
+        let values = series.iter().flat_map(|series| &series.points).map(|point| point.x);
+        Chart {
+            title: title.to_string(),
+            subtitle: format!("{subtitle}, trial {}", trial.number),
+            x_label: x.to_string(),
+            y_label: "frames with at most that (%)".to_string(),
+            x_axis: Axis::for_values(values),
+            series,
+            ..Chart::default()
+        }
     };
-    let paths = |pick: fn(&crate::results::PathResults) -> &Distribution| -> Vec<Series> {
+    let paths = |pick: fn(&PathResults) -> &Distribution| -> Vec<Series> {
         let all = trial
             .streams
             .iter()
@@ -59,39 +64,32 @@ fn of_trial(trial: &TrialResults, title: &str) -> Vec<(String, Chart)> {
         .streams
         .iter()
         .map(|stream| line(stream.name.clone(), cumulated(&stream.lateness)));
-    let rates = trial.streams.iter().flat_map(|stream| rates(stream, trial.sample_s));
     vec![
         (
             format!("latency {}", trial.number),
-            chart(
+            cumulated_chart(
                 "latency from the intended time, frames disturbed by the machine left out",
                 "latency (µs)",
-                "frames with at most that (%)",
                 paths(|path| &path.latency),
             ),
         ),
         (
             format!("variation {}", trial.number),
-            chart(
+            cumulated_chart(
                 "difference of the latencies of neighbours",
                 "difference (µs)",
-                "frames with at most that (%)",
                 paths(|path| &path.delay_variation),
             ),
         ),
         (
             format!("lateness {}", trial.number),
-            chart(
+            cumulated_chart(
                 "how much later than intended the tester sent",
                 "lateness (µs)",
-                "frames with at most that (%)",
                 lateness.collect(),
             ),
         ),
-        (
-            format!("rates {}", trial.number),
-            chart("frames sent and received", "time (s)", "rate (kpps)", rates.collect()),
-        ),
+        (format!("rates {}", trial.number), rates(trial, title)),
     ]
 }
 
@@ -125,77 +123,114 @@ fn cumulated(found: &Distribution) -> Vec<Point> {
     points
 }
 
-fn rates(stream: &StreamResults, sample_s: f64) -> Vec<Series> {
-    if sample_s <= 0.0 {
-        return Vec::new();
+/// A unit of rates, and how many frames a second it is: the largest that leaves the highest rate a number from 1 on.
+fn unit(highest_pps: f64) -> (&'static str, f64) {
+    match highest_pps {
+        pps if pps >= 1e6 => ("Mpps", 1e6),
+        pps if pps >= 1e3 => ("kpps", 1e3),
+        _ => ("pps", 1.0),
     }
-    let points = |pick: fn(&(u32, u32)) -> u32| {
-        let samples = stream.samples.iter().enumerate();
-        let point = |(index, sample): (usize, &(u32, u32))| {
-            Point::new(
-                (index as f64 + 0.5) * sample_s,
-                f64::from(pick(sample)) / sample_s / 1e3,
-            )
+}
+
+/// The unit that suits all of these rates.
+fn unit_of(pps: impl Iterator<Item = f64>) -> (&'static str, f64) {
+    unit(pps.fold(0.0, f64::max))
+}
+
+fn rates(trial: &TrialResults, title: &str) -> Chart {
+    let samples = |stream: &StreamResults| stream.samples[..trial.whole_samples(stream)].to_vec();
+    let pps = |frames: u32| f64::from(frames) / trial.sample_s;
+    let all = trial.streams.iter().flat_map(samples);
+    let (unit, unit_pps) = unit_of(all.flat_map(|(sent, received)| [pps(sent), pps(received)]));
+    let series = |stream: &StreamResults| {
+        let points = |pick: fn(&(u32, u32)) -> u32| {
+            let point = |(index, sample): (usize, &(u32, u32))| {
+                let time_s = (index as f64 + 0.5) * trial.sample_s;
+                Point::new(time_s, pps(pick(sample)) / unit_pps)
+            };
+            samples(stream).iter().enumerate().map(point).collect()
         };
-        samples.map(point).collect()
+        [
+            line(format!("{}, sent", stream.name), points(|sample| sample.0)),
+            line(format!("{}, received", stream.name), points(|sample| sample.1)),
+        ]
     };
-    vec![
-        line(format!("{}, sent", stream.name), points(|sample| sample.0)),
-        line(format!("{}, received", stream.name), points(|sample| sample.1)),
-    ]
+    Chart {
+        title: title.to_string(),
+        subtitle: format!("frames sent and received, trial {}", trial.number),
+        x_label: "time (s)".to_string(),
+        y_label: format!("rate ({unit})"),
+        series: trial.streams.iter().flat_map(series).collect(),
+        ..Chart::default()
+    }
 }
 
 fn of_search(search: &SearchResults, title: &str) -> Chart {
+    let (unit, unit_pps) = unit_of(search.trials.iter().map(|trial| trial.pps));
     let points = search
         .trials
         .iter()
         .zip(1..)
-        .map(|(trial, number)| Point::new(f64::from(number), trial.pps / 1e3));
+        .map(|(trial, number)| Point::new(f64::from(number), trial.pps / unit_pps));
     Chart {
         title: title.to_string(),
         subtitle: "loads that the search tried".to_string(),
         x_label: "trial".to_string(),
-        y_label: "load (kpps)".to_string(),
+        y_label: format!("load ({unit})"),
         series: vec![line("load".to_string(), points.collect())],
+        y_axis: Axis::for_values(search.trials.iter().map(|trial| trial.pps)),
+        ..Chart::default()
     }
 }
 
 fn throughput(sizes: &[SizeResults], title: &str) -> Chart {
-    let point = |size: &SizeResults| Some(Point::new(size.frame_bytes as f64, size.throughput_pps? / 1e3));
+    let (unit, unit_pps) = unit_of(sizes.iter().filter_map(|size| size.throughput_pps));
+    let point = |size: &SizeResults| Some(Point::new(size.frame_bytes as f64, size.throughput_pps? / unit_pps));
     Chart {
         title: title.to_string(),
         subtitle: "throughput (RFC 2544 §26.1)".to_string(),
         x_label: "frame without check sequence (bytes)".to_string(),
-        y_label: "throughput (kpps)".to_string(),
+        y_label: format!("throughput ({unit})"),
         series: vec![line("throughput".to_string(), sizes.iter().filter_map(point).collect())],
+        ..Chart::default()
     }
 }
 
 fn latency_over_load(sizes: &[SizeResults], title: &str) -> Chart {
     let series = |size: &SizeResults| {
         let points = size.latency.iter();
-        let points = points.map(|found| Point::new(100.0 * found.share, found.typical_ns as f64 / US));
+        let points = points.filter_map(|found| Some(Point::new(100.0 * found.share, found.typical_ns? as f64 / US)));
         line(format!("{} bytes, median", size.frame_bytes), points.collect())
     };
+    let series: Vec<Series> = sizes.iter().map(series).collect();
+    let values = series.iter().flat_map(|series| &series.points).map(|point| point.y);
     Chart {
         title: title.to_string(),
         subtitle: "latency at shares of the throughput".to_string(),
         x_label: "load (% of the throughput)".to_string(),
         y_label: "latency (µs)".to_string(),
-        series: sizes.iter().map(series).collect(),
+        y_axis: Axis::for_values(values),
+        series,
+        ..Chart::default()
     }
 }
 
 fn loss_over_load(sizes: &[SizeResults], title: &str) -> Chart {
+    let loads = sizes.iter().flat_map(|size| &size.loss).map(|(pps, _)| *pps);
+    let (unit, unit_pps) = unit_of(loads);
     let series = |size: &SizeResults| {
-        let points = size.loss.iter().map(|(pps, loss)| Point::new(pps / 1e3, 100.0 * loss));
+        let points = size
+            .loss
+            .iter()
+            .map(|(pps, loss)| Point::new(pps / unit_pps, 100.0 * loss));
         line(format!("{} bytes", size.frame_bytes), points.collect())
     };
     Chart {
         title: title.to_string(),
         subtitle: "frame loss rate (RFC 2544 §26.3)".to_string(),
-        x_label: "load (kpps)".to_string(),
+        x_label: format!("load ({unit})"),
         y_label: "lost (%)".to_string(),
         series: sizes.iter().map(series).collect(),
+        ..Chart::default()
     }
 }

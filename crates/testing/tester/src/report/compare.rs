@@ -4,6 +4,9 @@
 //! what is within a trial is known: shares of lost frames with Newcombe's interval, quantiles of latency by the ranks around them, and
 //! nothing of the rate at which frames came.
 //! Frames of a trial are not independent, so those intervals are too narrow; the table says which kind each is.
+//!
+//! A trial counts for a quantity only where it has a value: a latency needs frames that the machine did not disturb, a loss ratio frames
+//! that were due. Without such trials on one side, the difference is not known.
 
 use crate::results::{PathResults, Results, TrialResults};
 use serde::Serialize;
@@ -22,11 +25,11 @@ pub struct Difference {
     pub path: String,
     /// What is compared.
     pub quantity: &'static str,
-    /// The first value.
-    pub before: f64,
+    /// The first value; none when no trial has one.
+    pub before: Option<f64>,
     /// The second value.
-    pub after: f64,
-    /// The 95 % interval of the second less the first; none when single trials say nothing of it.
+    pub after: Option<f64>,
+    /// The 95 % interval of the second less the first; none when single trials say nothing of it, or a value is missing.
     pub interval: Option<(f64, f64)>,
     /// Whether the interval is from the variation between trials.
     pub between_trials: bool,
@@ -37,42 +40,56 @@ impl Difference {
     pub fn is_significant(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
     }
+
+    /// Why a value is missing, in words.
+    fn missing(&self) -> String {
+        let side = match (self.before, self.after) {
+            (None, None) => "before and after",
+            (None, Some(_)) => "before",
+            (Some(_), _) => "after",
+        };
+        match self.quantity {
+            LOSS => format!("no frame was due {side}"),
+            _ => format!("no frame came undisturbed {side}"),
+        }
+    }
 }
 
-/// A quantity of a path: its value, and what is known of its error within a trial, as lowest and highest value.
-type Quantity = (&'static str, fn(&PathResults) -> Estimate);
+/// A quantity of a path, which trials without such frames do not have.
+type Quantity = (&'static str, fn(&PathResults) -> Option<Estimate>);
 
-/// A value, and what its error within a trial leaves possible.
+/// A value, and what its error within a trial leaves possible: the lowest and the highest value.
 type Estimate = (f64, Option<(f64, f64)>);
 
+/// The quantity that needs frames that were due, where the others need frames that came.
+const LOSS: &str = "loss ratio";
+
 const QUANTITIES: [Quantity; 5] = [
-    ("received (pps)", |path| (path.received_pps, None)),
-    ("loss ratio", loss),
+    ("received (pps)", |path| Some((path.received_pps, None))),
+    (LOSS, loss),
     ("latency 50 % (ns)", |path| quantile(path, 0.5)),
     ("latency 99 % (ns)", |path| quantile(path, 0.99)),
     ("latency 99.9 % (ns)", |path| quantile(path, 0.999)),
 ];
 
 /// Wilson's interval.
-fn loss(path: &PathResults) -> Estimate {
-    let count = path.expected.max(1) as f64;
+fn loss(path: &PathResults) -> Option<Estimate> {
+    let count = (path.expected > 0).then_some(path.expected as f64)?;
     let share = path.loss_ratio;
     let middle = (share + Z * Z / (2.0 * count)) / (1.0 + Z * Z / count);
     let half = Z / (1.0 + Z * Z / count) * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
-    (share, Some(((middle - half).max(0.0), (middle + half).min(1.0))))
+    Some((share, Some(((middle - half).max(0.0), (middle + half).min(1.0)))))
 }
 
 /// The values at the ranks between which the quantile lies in 95 % of samples.
-fn quantile(path: &PathResults, share: f64) -> Estimate {
+fn quantile(path: &PathResults, share: f64) -> Option<Estimate> {
     let histogram = path.latency.to_histogram();
-    let count = histogram.count() as f64;
+    let count = (histogram.count() > 0).then_some(histogram.count() as f64)?;
     let half = Z * (count * share * (1.0 - share)).sqrt();
-    let at = |rank: f64| histogram.at_rank(rank.clamp(1.0, count.max(1.0)) as u64) as f64;
+    let at = |rank: f64| histogram.at_rank(rank.clamp(1.0, count) as u64) as f64;
     let middle = (count * share).ceil();
-    (
-        at(middle),
-        Some((at((middle - half).floor()), at((middle + half).ceil()))),
-    )
+    let range = (at((middle - half).floor()), at((middle + half).ceil()));
+    Some((at(middle), Some(range)))
 }
 
 /// The differences of two results, path by path.
@@ -110,25 +127,24 @@ fn paths_of(trials: &[TrialResults], stream: &str, port: Option<u32>) -> Vec<Pat
 }
 
 fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new: &[PathResults]) -> Difference {
-    let values = |paths: &[PathResults]| paths.iter().map(|path| value(path).0).collect::<Vec<f64>>();
-    let (old_values, new_values) = (values(old), values(new));
-    let (before, after) = (mean(&old_values), mean(&new_values));
+    let estimates = |paths: &[PathResults]| paths.iter().filter_map(value).collect::<Vec<Estimate>>();
+    let (old, new) = (estimates(old), estimates(new));
     let between_trials = old.len() >= TRIALS_MIN && new.len() >= TRIALS_MIN;
-    let interval = match between_trials {
-        true => {
-            let half = welch(&old_values, &new_values);
-            Some((after - before - half, after - before + half))
-        }
-        false => within(value(&old[0]), value(&new[0])),
-    };
     Difference {
         path: path.to_string(),
         quantity,
-        before,
-        after,
-        interval,
+        before: mean(&values(&old)),
+        after: mean(&values(&new)),
+        interval: match between_trials {
+            true => between(&values(&old), &values(&new)),
+            false => old.first().zip(new.first()).and_then(|(old, new)| within(*old, *new)),
+        },
         between_trials,
     }
+}
+
+fn values(estimates: &[Estimate]) -> Vec<f64> {
+    estimates.iter().map(|(value, _)| *value).collect()
 }
 
 /// The interval of a difference from those of both values (Newcombe, 1998, method 10); none when one has none.
@@ -142,14 +158,22 @@ fn within((before, before_range): Estimate, (after, after_range): Estimate) -> O
     ))
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+/// The mean; none of nothing.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Welch's interval of the difference of two means.
+fn between(old: &[f64], new: &[f64]) -> Option<(f64, f64)> {
+    let (difference, half) = (mean(new)? - mean(old)?, welch(old, new));
+    Some((difference - half, difference + half))
 }
 
 /// Half of Welch's interval.
 fn welch(old: &[f64], new: &[f64]) -> f64 {
     let of_mean = |values: &[f64]| {
-        let (middle, count) = (mean(values), values.len() as f64);
+        let count = values.len() as f64;
+        let middle = values.iter().sum::<f64>() / count;
         values.iter().map(|value| (value - middle).powi(2)).sum::<f64>() / (count - 1.0) / count
     };
     let (first, second) = (of_mean(old), of_mean(new));
@@ -186,22 +210,26 @@ pub fn table(differences: &[Difference]) -> String {
                 "", "before", "after", "change"
             );
         }
-        let change = match found.before {
-            0.0 => "".to_string(),
-            before => format!("{:+.1} %", 100.0 * (found.after / before - 1.0)),
+        let change = match (found.before, found.after) {
+            (Some(before), Some(after)) if before != 0.0 => format!("{:+.1} %", 100.0 * (after / before - 1.0)),
+            _ => String::new(),
         };
         let interval = match (found.interval, found.between_trials) {
             (Some((low, high)), true) => format!("{} … {} (between trials)", number(low), number(high)),
             (Some((low, high)), false) => format!("{} … {} (within a trial)", number(low), number(high)),
+            (None, _) if found.before.is_none() || found.after.is_none() => {
+                format!("not known: {}", found.missing())
+            }
             (None, _) => format!("not known: fewer than {TRIALS_MIN} trials"),
         };
+        let value = |value: Option<f64>| value.map_or("-".to_string(), number);
         let mark = if found.is_significant() { "*" } else { " " };
         let _ = writeln!(
             out,
             "{mark} {:22}{:>14}{:>14}{change:>12}   {interval}",
             found.quantity,
-            number(found.before),
-            number(found.after)
+            value(found.before),
+            value(found.after)
         );
     }
     if !differences.is_empty() {
@@ -250,8 +278,8 @@ mod tests {
         let difference = Difference {
             path: "a".to_string(),
             quantity: "received (pps)",
-            before: 1000.0,
-            after: 998.0,
+            before: Some(1000.0),
+            after: Some(998.0),
             interval: within((1000.0, None), (998.0, None)),
             between_trials: false,
         };

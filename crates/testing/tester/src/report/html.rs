@@ -3,8 +3,8 @@
 use super::charts::charts;
 use crate::results::Results;
 
-const STYLE: &str = "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;color:#222}\
-                     pre{background:#f6f6f6;padding:1rem;overflow-x:auto;font-size:.82rem;line-height:1.35}\
+const STYLE: &str = "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222}\
+                     pre{background:#f6f6f6;padding:1rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.82rem;line-height:1.35}\
                      figure{margin:1.5rem 0;overflow-x:auto}h1{font-size:1.4rem}h2{font-size:1.1rem}\
                      .doubt{background:#fff3cd;padding:.6rem 1rem;border-left:4px solid #d9a400}";
 
@@ -23,15 +23,22 @@ pub fn html(results: &Results) -> String {
         out.push_str("</ul></div>\n");
     }
     out.push_str(&format!("<pre>{}</pre>\n", escaped(&super::text(results))));
-    for (name, chart) in charts(results) {
+    for (_, chart) in charts(results) {
         out.push_str(&format!(
             "<h2>{}</h2>\n<figure>\n{}\n</figure>\n",
-            escaped(&name),
+            escaped(&sentence(&chart.subtitle)),
             svg_element(&chart.svg())
         ));
     }
     out.push_str("</body></html>\n");
     out
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// An SVG document without its XML declaration, which may not stand within a page.

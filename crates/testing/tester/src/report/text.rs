@@ -87,7 +87,11 @@ fn bridge(found: &BridgeResults, out: &mut String) {
         );
     }
     let broadcast = found.broadcast_pps.map_or("none without loss".to_string(), rate);
-    let _ = writeln!(out, "broadcast frames (§5.9): {broadcast}, by all other ports");
+    let _ = writeln!(
+        out,
+        "broadcast frames (§5.9): {broadcast}, by all other ports\n  {}",
+        found.broadcast_limited_by.words()
+    );
 }
 
 fn search(found: &SearchResults, out: &mut String) {
@@ -107,10 +111,11 @@ fn search(found: &SearchResults, out: &mut String) {
     );
     let _ = writeln!(
         out,
-        "  {}{}; {} trials of {seconds:.1} s in all, {disturbed} of them disturbed by the machine, {late} with the sender late",
-        limit(found.limited_by),
+        "  {}{}; {} trials of {} in all, {disturbed} of them disturbed by the machine, {late} with the sender late",
+        found.limited_by.words(),
         found.confirmed.map(Confirmed::remark).unwrap_or_default(),
-        found.trials.len()
+        found.trials.len(),
+        time((seconds * 1e9) as u64)
     );
     if let Some(backlog) = found.backlog() {
         let _ = writeln!(
@@ -124,17 +129,6 @@ fn search(found: &SearchResults, out: &mut String) {
     }
 }
 
-fn limit(limited_by: LimitedBy) -> &'static str {
-    match limited_by {
-        LimitedBy::Device => "limited by the device",
-        LimitedBy::Tester => "limited by the tester, which cannot send more: the device may carry more",
-        LimitedBy::HighestLoad => "the highest load of the search is good: the device may carry more",
-        LimitedBy::LineRate => "line rate was reached: the port carries no more, the device may",
-        LimitedBy::Time => "the time for the search was over before that was known",
-        LimitedBy::LeastLoad => "even the least load of the search is too high",
-    }
-}
-
 fn sizes(sizes: &[SizeResults], out: &mut String) {
     let _ = writeln!(
         out,
@@ -143,8 +137,8 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
     );
     for size in sizes {
         let at = size.latency.iter().find(|found| found.share == 0.9);
-        let ns = |pick: fn(&crate::search::rfc2544::LatencyResults) -> u64| {
-            at.map_or("-".to_string(), |found| time(pick(found)))
+        let ns = |pick: fn(&crate::search::rfc2544::LatencyResults) -> Option<u64>| {
+            at.and_then(pick).map_or("-".to_string(), time)
         };
         let burst = &size.back_to_back;
         let more = if burst.at_least || burst.is_late { "≥ " } else { "" };
@@ -165,7 +159,7 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
             ns(|found| found.pdv_ns),
             format!("{more}{:.0}", burst.mean_frames),
             time((burst.corrected_buffer_s * 1e9) as u64),
-            limit(size.limited_by)
+            size.limited_by.words()
         );
     }
 }
@@ -198,6 +192,10 @@ fn recoveries(sizes: &[SizeResults], out: &mut String) {
 }
 
 fn self_test(own: &SelfTest, out: &mut String) {
+    if own.pps == 0.0 && own.lost == 0 {
+        out.push_str("  self test against a wire: too short for a frame of these rates, so nothing is known of what the tester adds\n");
+        return;
+    }
     let _ = writeln!(
         out,
         "  self test against a wire: {}, latency from {}, median {}, 99.9 % {}; the tester adds that much",
@@ -258,6 +256,13 @@ fn stream_text(stream: &StreamResults, out: &mut String) {
             "  reference: {} frames the same, {} different, {} unexpected; {} dropped by the program",
             check.same, check.different, check.unexpected, check.expected_drops
         );
+        if check.unmeasured > 0 {
+            let _ = writeln!(
+                out,
+                "  reference: {} frames leave by ports that the test does not have; name them in `ports` of [device]",
+                check.unmeasured
+            );
+        }
         for example in &check.examples {
             let _ = writeln!(
                 out,
@@ -307,17 +312,32 @@ fn reordering(found: &ReorderingResults, out: &mut String) {
 }
 
 fn latencies(path: &PathResults, out: &mut String) {
-    let rows: [(&str, &Distribution); 4] = [
-        ("latency from intended time", &path.latency),
-        ("latency from sending time", &path.device_latency),
-        ("difference of neighbours", &path.delay_variation),
-        ("between arrivals", &path.inter_arrival),
-    ];
+    if path.latency_all.count == 0 {
+        out.push_str("    no frame came, so there is no latency\n");
+        return;
+    }
     let _ = writeln!(
         out,
         "    {:28}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
         "", "min", "50 %", "90 %", "99 %", "99.9 %", "max"
     );
+    const INTENDED: &str = "latency from intended time";
+    let is_known = path.latency.count > 0;
+    match is_known {
+        true => row(INTENDED, &path.latency, out),
+        false => {
+            let _ = writeln!(out, "    {INTENDED:28}  none: the machine disturbed every frame");
+        }
+    }
+    let from_sending = match is_known {
+        true => "latency from sending time",
+        false => "from sending time, disturbed",
+    };
+    let rows: [(&str, &Distribution); 3] = [
+        (from_sending, &path.device_latency),
+        ("difference of neighbours", &path.delay_variation),
+        ("between arrivals", &path.inter_arrival),
+    ];
     for (name, found) in rows.into_iter().filter(|(_, found)| found.count > 0) {
         row(name, found, out);
     }

@@ -41,7 +41,7 @@ fn add_trial(trial: &TrialResults, from_s: f64, timeline: &mut Timeline) -> f64 
     for stream in &trial.streams {
         let rates = |pick: fn(&(u32, u32)) -> u32| -> Vec<u64> {
             let rate = |sample| (f64::from(pick(sample)) / trial.sample_s) as u64;
-            stream.samples.iter().map(rate).collect()
+            stream.samples[..trial.whole_samples(stream)].iter().map(rate).collect()
         };
         if trial.sample_s > 0.0 && from_s == 0.0 {
             let step = ps(trial.sample_s);

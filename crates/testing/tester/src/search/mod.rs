@@ -102,6 +102,32 @@ pub enum LimitedBy {
     Time,
 }
 
+impl LimitedBy {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitedBy::Device => "device",
+            LimitedBy::Tester => "tester",
+            LimitedBy::HighestLoad => "highest-load",
+            LimitedBy::LeastLoad => "least-load",
+            LimitedBy::LineRate => "line-rate",
+            LimitedBy::Time => "time",
+        }
+    }
+
+    /// What it means.
+    pub fn words(self) -> &'static str {
+        match self {
+            LimitedBy::Device => "limited by the device",
+            LimitedBy::Tester => "limited by the tester, which cannot send more: the device may carry more",
+            LimitedBy::HighestLoad => "the highest load of the search is good: the device may carry more",
+            LimitedBy::LineRate => "line rate was reached: the port carries no more, the device may",
+            LimitedBy::Time => "the time for the search was over before that was known",
+            LimitedBy::LeastLoad => "even the least load of the search is too high",
+        }
+    }
+}
+
 /// A trial of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]

@@ -68,12 +68,12 @@ pub struct LatencyResults {
     /// Whether the sender was late: its lateness is part of the latency.
     #[serde(default)]
     pub is_late: bool,
-    /// RFC 8219: the median.
-    pub typical_ns: u64,
+    /// RFC 8219: the median; none when no frame came, like those below.
+    pub typical_ns: Option<u64>,
     /// RFC 8219: 99.9 %.
-    pub worst_case_ns: u64,
+    pub worst_case_ns: Option<u64>,
     /// RFC 8219: 99.9 % less the minimum.
-    pub pdv_ns: u64,
+    pub pdv_ns: Option<u64>,
     pub latency: Distribution,
 }
 
@@ -242,13 +242,14 @@ fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
         };
         all.add(&counted.to_histogram());
     }
+    let known = |ns: u64| (all.count() > 0).then_some(ns);
     LatencyResults {
         share,
         pps,
         is_late: trial.is_late(),
-        typical_ns: all.quantile(0.5),
-        worst_case_ns: all.quantile(0.999),
-        pdv_ns: all.quantile(0.999) - all.min(),
+        typical_ns: known(all.quantile(0.5)),
+        worst_case_ns: known(all.quantile(0.999)),
+        pdv_ns: known(all.quantile(0.999) - all.min()),
         latency: all.summary(),
     }
 }

@@ -57,6 +57,9 @@ pub struct BridgeResults {
     pub learning_rate_limited_by: LimitedBy,
     /// Broadcast frames a second that come out by all other ports without loss; none when even the least load loses some.
     pub broadcast_pps: Option<f64>,
+    /// Why that is not more: `tester` when frames of a higher load could not be sent.
+    #[serde(default)]
+    pub broadcast_limited_by: LimitedBy,
     pub attempts: Vec<Attempt>,
 }
 
@@ -131,7 +134,7 @@ pub fn test(
             rate = low;
         }
     }
-    let broadcast_pps = broadcast(session, entry, progress)?;
+    let (broadcast_pps, broadcast_limited_by) = broadcast(session, entry, progress)?;
     Ok(BridgeResults {
         caching_capacity: capacity,
         capacity_is_at_least: capacity_limited_by != LimitedBy::Device,
@@ -140,6 +143,7 @@ pub fn test(
         learning_rate_is_at_least: capacity > 0 && rate_limited_by != LimitedBy::Device,
         learning_rate_limited_by: rate_limited_by,
         broadcast_pps,
+        broadcast_limited_by,
         attempts,
     })
 }
@@ -246,12 +250,12 @@ fn send(
     })
 }
 
-/// The highest load of broadcast frames that all other ports give back.
+/// The highest load of broadcast frames that all other ports give back, and why it is not higher.
 fn broadcast(
     session: &mut Session<'_>,
     entry: &BridgeEntry,
     progress: &mut dyn Progress,
-) -> Result<Option<f64>, String> {
+) -> Result<(Option<f64>, LimitedBy), String> {
     session.renew(entry.ageing_s, progress)?;
     let to = Some(entry.monitoring_port);
     session.set_streams(vec![stream(
@@ -275,7 +279,8 @@ fn broadcast(
     };
     let mut measurer = Broadcast { session, progress };
     let found = search(&goals, limits, &mut measurer)?;
-    Ok(found.first().and_then(|found| found.lower_bound_pps))
+    let found = found.first().ok_or("the search of broadcast frames has no result")?;
+    Ok((found.lower_bound_pps, found.limited_by))
 }
 
 struct Broadcast<'s, 'a, 'p> {

@@ -1,0 +1,145 @@
+//! What reports say, and what they must not.
+
+mod support;
+
+use forebay_tester::histogram::Distribution;
+use forebay_tester::report::{self, compare::Difference};
+use forebay_tester::results::PathResults;
+use forebay_tester::{Results, Session, Silent};
+use support::simulate;
+
+/// Three trials of a wire.
+fn wire() -> Results {
+    simulate(
+        "description = \"a wire\"\nseed = 3\nduration_s = 0.05\ntrials = 3\nsample_s = 0.01\n[device]\nwire = true\n\
+         [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\npps = 100_000\nframe = { udp = { bytes = 60 } }\n\
+         [[impairment]]\nport = 2\ndelay = { exponential_us = 20 }\n",
+    )
+}
+
+fn paths(results: &mut Results) -> Vec<&mut PathResults> {
+    let streams = results.trials.iter_mut().flat_map(|trial| &mut trial.streams);
+    streams.flat_map(|stream| &mut stream.paths).collect()
+}
+
+fn difference(before: &Results, after: &Results, quantity: &str) -> Difference {
+    let all = report::compare::differences(before, after);
+    let found = all.into_iter().find(|found| found.quantity == quantity);
+    found.expect("compared")
+}
+
+/// A trial all of whose frames the machine disturbed has no latency of 0 ns: it has none.
+#[test]
+fn trials_without_undisturbed_frames_have_no_latency_to_compare() {
+    const MEDIAN: &str = "latency 50 % (ns)";
+    let before = wire();
+    let mut after = before.clone();
+    paths(&mut after)[1].latency = Distribution::default();
+    let found = difference(&before, &after, MEDIAN);
+    let (old, new) = (found.before.expect("three trials"), found.after.expect("two"));
+    assert!((new / old - 1.0).abs() < 0.1 && !found.between_trials, "{found:?}");
+
+    paths(&mut after)
+        .into_iter()
+        .for_each(|path| path.latency = Distribution::default());
+    let found = difference(&before, &after, MEDIAN);
+    assert_eq!((found.after, found.interval), (None, None));
+    assert!(found.before.is_some() && !found.is_significant());
+    let table = report::compare::table(&report::compare::differences(&before, &after));
+    assert!(table.contains("not known: no frame came undisturbed after"), "{table}");
+    assert!(!table.contains("-100.0 %"), "{table}");
+}
+
+/// Of frames that were not due none are lost, and none are known to be kept.
+#[test]
+fn a_path_without_frames_has_no_loss_ratio_to_compare() {
+    let before = wire();
+    let mut after = before.clone();
+    paths(&mut after).into_iter().for_each(|path| path.expected = 0);
+    assert_eq!(difference(&before, &after, "loss ratio").after, None);
+}
+
+/// Where nothing comes back there is no table of latencies, and no header of one.
+#[test]
+fn a_stream_that_does_not_come_back_has_no_table() {
+    let mut found = wire();
+    for path in paths(&mut found) {
+        path.received = 0;
+        for distribution in [
+            &mut path.latency,
+            &mut path.latency_all,
+            &mut path.device_latency,
+            &mut path.delay_variation,
+            &mut path.inter_arrival,
+        ] {
+            *distribution = Distribution::default();
+        }
+    }
+    let text = report::text(&found);
+    assert!(text.contains("no frame came, so there is no latency"), "{text}");
+    assert!(!text.contains("99.9 %  "), "{text}");
+}
+
+/// A row that is missing would look like a measure that does not exist.
+#[test]
+fn the_row_of_intended_times_says_why_it_is_empty() {
+    let mut found = wire();
+    paths(&mut found)
+        .into_iter()
+        .for_each(|path| path.latency = Distribution::default());
+    let text = report::text(&found);
+    let row = "latency from intended time    none: the machine disturbed every frame";
+    assert!(text.contains(row) && text.contains("with disturbed frames"), "{text}");
+}
+
+/// The last sample is shorter than the others, or holds only what came after the end.
+#[test]
+fn rates_end_with_the_last_whole_sample() {
+    let found = simulate(
+        "description = \"a wire\"\nduration_s = 0.05\nwarm_up_s = 0.01\nsample_s = 0.02\n[device]\nwire = true\n\
+         [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\npps = 100_000\nframe = { udp = { bytes = 60 } }\n\
+         [[impairment]]\nport = 2\ndelay = { constant_us = 30_000 }\n",
+    );
+    let trial = &found.trials[0];
+    let stream = &trial.streams[0];
+    assert!(stream.samples.len() > 3, "{:?}", stream.samples);
+    assert_eq!(trial.whole_samples(stream), 3, "60 ms of sending");
+    let charts = report::charts(&found);
+    let (_, rates) = charts
+        .iter()
+        .find(|(name, _)| name.starts_with("rates"))
+        .expect("a chart");
+    assert!(rates.series.iter().all(|series| series.points.len() == 3));
+    assert!(rates.series[0].points.iter().all(|point| point.y == 100.0), "{rates:?}");
+    assert_eq!(rates.y_label, "rate (kpps)");
+}
+
+/// Lines wrap, headings are sentences, and latencies that lie powers of ten apart have an axis for that.
+#[test]
+fn a_page_is_read_without_scrolling() {
+    let html = report::html(&wire());
+    assert!(html.contains("white-space:pre-wrap") && !html.contains("pre{background:#f6f6f6;padding:1rem;overflow-x"));
+    assert!(
+        html.contains("<h2>Latency from the intended time,") && !html.contains("<h2>latency 1"),
+        "{html}"
+    );
+    let charts = report::charts(&wire());
+    let (_, latency) = charts.iter().find(|(name, _)| name == "latency 1").expect("a chart");
+    assert_eq!(latency.x_axis, forebay_sim::plot::Axis::Logarithmic);
+}
+
+/// Trials of a search that take less than a second in all have a time, too.
+#[test]
+fn the_time_of_a_search_is_said_in_its_unit() {
+    let test = support::read(
+        "description = \"a wire\"\nduration_s = 0.05\n[device]\nwire = true\n[[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\npps = 100_000\n\
+         frame = { udp = { bytes = 60 } }\n[search]\ngoals = [\"ndr\"]\nduration_scale = 0.001\n",
+    );
+    let mut session = Session::open(&test).expect("a wire").in_simulated_time();
+    let found = session.search(&mut Silent).expect("results");
+    let text = report::text(&found);
+    assert!(
+        !text.contains("of 0.0 s in all") && text.contains(" ms in all"),
+        "{text}"
+    );
+}
