@@ -395,7 +395,7 @@ fn custom(node: &Node<'_>) -> Result<Vec<u8>, Wrong> {
         .collect();
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let read: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
-    match read.filter(|read| digits.len() % 2 == 0 && (1..=CUSTOM_BYTES_MAX).contains(&read.len())) {
+    match read.filter(|read| digits.len().is_multiple_of(2) && (1..=CUSTOM_BYTES_MAX).contains(&read.len())) {
         Some(read) => Ok(read),
         None => Err(bytes.wrong(format!(
             "1 to {CUSTOM_BYTES_MAX} bytes in hexadecimal are expected, like 0a0b0c"

@@ -24,10 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 enum Listener {
     Tcp(TcpListener),
-    Ipc(
-        UnixListener,
-        #[allow(dead_code, reason = "it goes with the socket")] SocketFile,
-    ),
+    Ipc { socket: UnixListener, _file: SocketFile },
 }
 
 /// A connection to a subscriber.
@@ -105,7 +102,7 @@ impl Publisher {
                     stream.set_nodelay(true)?;
                     Ok(Box::new(stream) as Box<dyn Connection>)
                 }),
-                Listener::Ipc(listener, _) => listener
+                Listener::Ipc { socket, .. } => socket
                     .accept()
                     .map(|(stream, _)| Box::new(stream) as Box<dyn Connection>),
             };
@@ -131,7 +128,7 @@ impl Publisher {
         if subscribers.len() < SUBSCRIBERS_MAX {
             subscribers.push(Subscriber {
                 connection,
-                is_ipc: matches!(self.listener, Listener::Ipc(..)),
+                is_ipc: matches!(self.listener, Listener::Ipc { .. }),
                 rest: Vec::new(),
             });
         }
@@ -161,8 +158,8 @@ impl Publisher {
 impl Listener {
     fn ipc(path: &Path) -> io::Result<Listener> {
         let (bind, connect) = (|| UnixListener::bind(path), || UnixStream::connect(path).map(drop));
-        let (listener, file) = SocketFile::listen(path, bind, connect)?;
-        Ok(Listener::Ipc(listener, file))
+        let (socket, _file) = SocketFile::listen(path, bind, connect)?;
+        Ok(Listener::Ipc { socket, _file })
     }
 }
 

@@ -75,6 +75,7 @@ fn address(path: &str) -> io::Result<(sockaddr_un, socklen_t)> {
 }
 
 /// A socket that takes connections, and its file.
+#[derive(Debug)]
 pub(crate) struct Listening {
     pub(crate) socket: OwnedFd,
     /// None for a name of the abstract namespace.
@@ -225,10 +226,10 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
 
-    fn pair(kind: SocketKind, path: &str) -> (OwnedFd, OwnedFd, OwnedFd) {
+    fn pair(kind: SocketKind, path: &str) -> (Listening, OwnedFd, OwnedFd) {
         let listener = listen(kind, path).expect("can listen");
         let near = connect(kind, path).expect("can connect");
-        let far = accept(listener.as_fd()).expect("can accept").expect("one waits");
+        let far = accept(listener.socket.as_fd()).expect("can accept").expect("one waits");
         (listener, near, far)
     }
 
