@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn proposals_have_the_notation_that_was_written() {
-        let plain = field("ipv4.dst", 32, MatchType::Lpm);
+        let plain = field("meta.next", 32, MatchType::Lpm);
         let said = through(&plain, "10.0.1.1/16");
         assert!(said.starts_with("10.0.1.1 has bits set"), "{said}");
         assert!(said.ends_with("did you mean `10.0.0.0/16`?"), "{said}");

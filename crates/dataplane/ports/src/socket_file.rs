@@ -1,16 +1,17 @@
 //! Files of sockets (`man 7 unix`).
 
-use std::fs::{self, Metadata};
+use libc::{O_NOFOLLOW, O_PATH};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file of a socket that listens. It is removed when this is dropped, unless another file has taken its place.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
-    /// Device and number of the file.
-    identity: Option<(u64, u64)>,
+    /// The file itself, without access to it: as long as it is open, no other file has its number.
+    file: Option<File>,
 }
 
 impl SocketFile {
@@ -34,22 +35,27 @@ impl SocketFile {
             }
             bound => bound?,
         };
-        let identity = fs::symlink_metadata(path).ok().as_ref().map(identity);
-        let path = path.to_path_buf();
-        Ok((socket, SocketFile { path, identity }))
+        let itself = OpenOptions::new()
+            .read(true)
+            .custom_flags(O_PATH | O_NOFOLLOW)
+            .open(path);
+        let (path, file) = (path.to_path_buf(), itself.ok());
+        Ok((socket, SocketFile { path, file }))
     }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let found = fs::symlink_metadata(&self.path).ok().as_ref().map(identity);
-        if found.is_some() && found == self.identity {
+        let own = self.file.as_ref().and_then(|file| file.metadata().ok());
+        let found = fs::symlink_metadata(&self.path).ok();
+        if own.is_some() && own.as_ref().map(identity) == found.as_ref().map(identity) {
             // A file that is left over does no harm: the next who listens replaces it.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
+/// Device and number of a file.
 fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
