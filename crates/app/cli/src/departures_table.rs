@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `case` | the scenario's parameters: `N=2 S=22` |
 //! | `port` | where the frame left: `chip:port` |
-//! | `source` | the traffic it belongs to; null for packets of a timer |
+//! | `source` | the traffic it belongs to, or the host that sent it; null for packets of a timer |
 //! | `sequence` | which frame of its source it was made of, from 0 |
 //! | `arrived_ps` | when the last byte of that frame came in; null when that is not known |
 //! | `departed_ps` | when its own last byte was out |

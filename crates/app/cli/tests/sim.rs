@@ -207,11 +207,17 @@ fn experiments_are_listed_and_run() {
     let refused = forebay(&["experiment", "run", "x", "--folder", &out.path().to_string_lossy()]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("result.md"), "{}", refused.stderr);
-    let unknown = forebay(&["experiment", "run", "table-9", "--folder", &experiments]);
-    assert_eq!(unknown.code, 2);
-    assert!(
-        unknown.stderr.contains("there is no experiment table-9"),
-        "{}",
-        unknown.stderr
-    );
+    for (name, expected) in [
+        ("tabel-3", "; did you mean table-3?"),
+        ("zzzz", "; there are: aggregation-ring"),
+    ] {
+        let unknown = forebay(&["experiment", "run", name, "--folder", &experiments]);
+        assert_eq!(unknown.code, 2);
+        assert!(
+            unknown.stderr.contains(&format!("there is no experiment {name} in ")),
+            "{}",
+            unknown.stderr
+        );
+        assert!(unknown.stderr.contains(expected), "{}", unknown.stderr);
+    }
 }

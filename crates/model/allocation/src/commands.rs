@@ -1,16 +1,28 @@
 //! A plan as table entries of `programs/chain`, in STF.
 
 use crate::plan::{Hop, Plan};
-use crate::problem::Problem;
+use crate::problem::{Function, Problem};
 use std::fmt::Write;
 
 /// Functions that `programs/chain` takes in half of a pass.
 const STEPS: usize = 4;
 
+/// What the functions of `programs/chain` do.
+pub const ACTIONS: [&str; 7] = [
+    "set_tos",
+    "decrement_ttl",
+    "translate_source",
+    "translate_destination",
+    "count",
+    "drop",
+    "NoAction",
+];
+
 /// The entries of a plan.
 ///
 /// # Errors
-/// A function without an action, or more of them in half of a pass than the program has steps, in words.
+/// A function without an action, with one that the program does not have, or more functions in half of a pass than the program has
+/// steps, in words.
 pub fn commands(problem: &Problem, plan: &Plan) -> Result<String, String> {
     let mut text = String::new();
     for (number, flow) in problem.flows.iter().enumerate() {
@@ -44,14 +56,26 @@ fn steps(text: &mut String, problem: &Problem, flow: &str, key: &str, pass: &Hop
         }
         for (step, function) in functions.iter().enumerate() {
             let function = &problem.functions[*function];
-            let action = function
-                .action
-                .as_deref()
-                .ok_or_else(|| format!("function {} has no action", function.name))?;
+            let action = action(function)?;
             line(text, &format!("add {half}_step_{step} {key} {action}"));
         }
     }
     Ok(())
+}
+
+/// The action of a function, with its arguments.
+fn action(function: &Function) -> Result<&str, String> {
+    let name = &function.name;
+    let action = function.action.as_deref();
+    let action = action.ok_or_else(|| format!("function {name} has no action"))?;
+    let called = action.split('(').next().unwrap_or(action).trim();
+    match ACTIONS.contains(&called) {
+        true => Ok(action),
+        false => Err(format!(
+            "function {name} has the action {called:?}, which programs/chain does not have; it has {}",
+            ACTIONS.join(", ")
+        )),
+    }
 }
 
 fn line(text: &mut String, content: &str) {

@@ -88,6 +88,9 @@ impl Chip {
             None => [Some(frame), None],
             Some(Mishap::Twice) => {
                 self.books.copies += 1;
+                let report = &mut self.ports[usize::from(index)].report;
+                report.sent_frames += 1;
+                report.sent_bytes += frame.bytes.len() as u64;
                 [Some(frame.clone()), Some(frame)]
             }
             Some(Mishap::Late(delay)) => {

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod books;
+mod bounds;
 mod buffer;
 mod chip;
 mod division;

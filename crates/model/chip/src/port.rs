@@ -40,7 +40,7 @@ pub struct PortReport {
     pub received_frames: u64,
     /// Their bytes.
     pub received_bytes: u64,
-    /// Frames put on the wire.
+    /// Frames put on the wire, and those that a fault makes of them there.
     pub sent_frames: u64,
     /// Their bytes.
     pub sent_bytes: u64,

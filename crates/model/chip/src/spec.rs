@@ -3,11 +3,12 @@
 //! A specification never changes during a simulation. The files in `chips/` say for each value where it comes from: see
 //! [`Origin`].
 
+use crate::bounds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A kind of chip. A rate of 0 means: without a limit.
+/// A kind of chip. Which values are possible says `bounds`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChipSpec {
@@ -191,6 +192,9 @@ pub struct Buffer {
 pub struct Scheduler {
     /// Bytes a turn for each unit of a queue's weight.
     pub bytes_per_weight: u32,
+    /// The largest weight; 0: any.
+    #[serde(default)]
+    pub max_weight: u32,
 }
 
 /// Why a text is no specification of a chip.
@@ -200,13 +204,19 @@ pub struct SpecError {
     pub line: Option<usize>,
     /// What is wrong, and what would be right.
     pub message: String,
+    /// What the line says.
+    pub written: Option<String>,
 }
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.message),
-            None => f.write_str(&self.message),
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.message)?;
+        match &self.written {
+            Some(written) if !written.is_empty() => write!(f, ": `{written}`"),
+            _ => Ok(()),
         }
     }
 }
@@ -222,26 +232,31 @@ const KNOWN: &[(&str, &str)] = &[
     ("v1model-ideal", include_str!("../chips/v1model-ideal.toml")),
 ];
 
-const STATE_TAKES: &str = "a parser state takes at least a byte";
-
-/// The most ports: `egress_spec` of v1model has 9 bits, and 511 means drop.
-const PORTS_MAX: u16 = 511;
-
 impl ChipSpec {
     /// Reads a specification.
     ///
     /// # Errors
     /// When the text is no TOML, a key is missing or unknown, or a value is impossible.
     pub fn from_toml(text: &str) -> Result<ChipSpec, SpecError> {
-        let wrong = |error: toml::de::Error| SpecError {
-            line: error.span().map(|span| 1 + text[..span.start].matches('\n').count()),
-            message: error.message().to_string(),
+        let wrong = |error: toml::de::Error| {
+            let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+            SpecError {
+                line,
+                message: error.message().to_string(),
+                written: line
+                    .and_then(|line| text.lines().nth(line - 1))
+                    .map(|line| line.trim().to_string()),
+            }
         };
         let mut spec: ChipSpec = toml::from_str(text).map_err(wrong)?;
         spec.values = values(&toml::from_str(text).map_err(wrong)?);
-        match spec.problem().or_else(|| spec.origin_of_nothing()) {
+        match bounds::problem(&spec).or_else(|| spec.origin_of_nothing()) {
             None => Ok(spec),
-            Some(message) => Err(SpecError { line: None, message }),
+            Some(message) => Err(SpecError {
+                line: None,
+                message,
+                written: None,
+            }),
         }
     }
 
@@ -256,63 +271,20 @@ impl ChipSpec {
         KNOWN.iter().map(|(name, _)| *name)
     }
 
-    /// An origin that is given for no value.
+    /// An origin that is given for no value, or that says nothing.
     fn origin_of_nothing(&self) -> Option<String> {
-        let mut names = self
+        let mut origins = self
             .from
             .iter()
-            .flat_map(|(table, keys)| keys.keys().map(move |key| format!("{table}.{key}")));
-        let unknown = names.find(|name| !self.values.contains_key(name))?;
-        Some(format!("from.{unknown}: there is no value {unknown}"))
-    }
-
-    fn problem(&self) -> Option<String> {
-        let Ports { count, .. } = self.ports;
-        if count == 0 || count > PORTS_MAX {
-            return Some(format!("ports.count is {count}; a chip has 1 to {PORTS_MAX} ports"));
-        }
-        if self.pipelines.count == 0 || self.pipelines.count > count {
-            return Some(
-                "pipelines.count: a chip has at least one pipeline, and at most one for each port".to_string(),
-            );
-        }
-        self.zero()
-    }
-
-    /// A value that is 0 where the chip would then do nothing at all.
-    fn zero(&self) -> Option<String> {
-        let (parser, buffer) = (&self.parser, &self.buffer);
-        let values = [
-            ("buffer.cells", buffer.cells, "a buffer without cells holds no packet"),
-            (
-                "buffer.cell_bytes",
-                u64::from(buffer.cell_bytes),
-                "a cell holds at least a byte",
-            ),
-            ("parser.state_bytes", u64::from(parser.state_bytes), STATE_TAKES),
-            (
-                "parser.word_state_bytes",
-                u64::from(parser.word_state_bytes),
-                STATE_TAKES,
-            ),
-            (
-                "parser.late_word_state_bytes",
-                u64::from(parser.late_word_state_bytes),
-                STATE_TAKES,
-            ),
-            (
-                "parser.register_state_bytes",
-                u64::from(parser.register_state_bytes),
-                STATE_TAKES,
-            ),
-            (
-                "scheduler.bytes_per_weight",
-                u64::from(self.scheduler.bytes_per_weight),
-                "a queue with a weight has at least a byte in a turn",
-            ),
-        ];
-        let (name, _, why) = values.into_iter().find(|(_, value, _)| *value == 0)?;
-        Some(format!("{name} is 0; {why}"))
+            .flat_map(|(table, keys)| keys.iter().map(move |(key, origin)| (format!("{table}.{key}"), origin)));
+        origins.find_map(|(name, origin)| {
+            let (Origin::Source(words) | Origin::Fitted(words) | Origin::Assumed(words)) = origin;
+            if !self.values.contains_key(&name) {
+                return Some(format!("from.{name}: there is no value {name}"));
+            }
+            let is_empty = words.trim().is_empty();
+            is_empty.then(|| format!("from.{name} is empty; it says where the value comes from"))
+        })
     }
 
     /// The names of values of which the specification does not say where they come from.
@@ -343,7 +315,7 @@ impl ChipSpec {
         let mut scaled: ChipSpec = written.try_into().ok()?;
         scaled.values.clone_from(&self.values);
         scaled.values.insert(name.to_string(), after.to_string());
-        (after != before && scaled.problem().is_none()).then_some(scaled)
+        (after != before && bounds::problem(&scaled).is_none()).then_some(scaled)
     }
 
     /// Values that were fitted to published results.
@@ -445,6 +417,27 @@ mod tests {
     }
 
     #[test]
+    fn an_origin_says_something() {
+        let text = KNOWN[0]
+            .1
+            .replacen("{ source = \"Wedge 100BF-65X\" }", "{ fitted = \" \" }", 1);
+        let said = ChipSpec::from_toml(&text).unwrap_err().message;
+        assert!(said.contains("from.pipelines.count is empty"), "{said}");
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_shown_with_its_key() {
+        for value in ["-1", "nan", "1e99"] {
+            let text = KNOWN[0]
+                .1
+                .replacen("\ngap_bytes = 12", &format!("\ngap_bytes = {value}"), 1);
+            let said = ChipSpec::from_toml(&text).unwrap_err().to_string();
+            assert!(said.starts_with("line 23: "), "{said}");
+            assert!(said.ends_with(&format!(": `gap_bytes = {value}`")), "{said}");
+        }
+    }
+
+    #[test]
     fn one_value_is_scaled_and_all_others_stay() {
         let spec = ChipSpec::known("tofino").unwrap();
         let scaled = spec.scaled("parser.register_state_bytes", 1.1).unwrap();
@@ -453,30 +446,6 @@ mod tests {
         assert_eq!(back, spec);
         assert_eq!(spec.scaled("parser.register_state_bytes", 1.01), None, "rounded to 8");
         assert_eq!(spec.scaled("parser.bytes", 1.1), None);
-    }
-
-    #[test]
-    fn values_with_which_a_chip_does_nothing_are_refused() {
-        for (from, to, expected) in [
-            (
-                "\ncells = ",
-                "\ncells = 0 # ",
-                "buffer.cells is 0; a buffer without cells holds no packet",
-            ),
-            (
-                "\nword_state_bytes = ",
-                "\nword_state_bytes = 0 # ",
-                "parser.word_state_bytes is 0; a parser state",
-            ),
-            (
-                "\nbytes_per_weight = ",
-                "\nbytes_per_weight = 0 # ",
-                "scheduler.bytes_per_weight is 0",
-            ),
-        ] {
-            let error = ChipSpec::from_toml(&KNOWN[0].1.replacen(from, to, 1)).unwrap_err();
-            assert!(error.message.contains(expected), "{error}");
-        }
     }
 
     #[test]

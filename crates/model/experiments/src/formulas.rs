@@ -3,7 +3,7 @@
 //! Those of aggregation and disaggregation say how much of the wire N-packets may take (messages, for a ring), in Gbps.
 //! With L(N) the bytes of an N-packet on the wire, W the rate of a port, and a parser that takes one state a cycle of f Hz:
 //! a and b states of the compiler's own before those of ingress and egress, four for the headers of a message, r(1) for a
-//! payload that goes into registers and e(N) for those of an N-packet:
+//! payload that goes into registers (none does at N = 1, where e(1) stands in its place) and e(N) for those of an N-packet:
 //!
 //! | name | formula | what limits |
 //! |---|---|---|
@@ -38,7 +38,7 @@ pub(crate) fn value(name: &str, parameters: &BTreeMap<String, String>, spec: &Ch
     }
     let (count, payload) = (number("N")?, number("S")?.checked_sub(FLAG_BYTES)?);
     match name {
-        "aggregate" => Some(chip.aggregate(payload)),
+        "aggregate" => Some(chip.aggregate(payload, count)),
         "theory" => Some(chip.theory(payload, count)),
         "resubmit" => Some(chip.resubmit(payload, count)),
         "multicast" => Some(chip.multicast(payload, count)),
@@ -71,7 +71,7 @@ pub(crate) fn constants(name: &str) -> &'static [&'static str] {
     const REGISTERS: &str = "parser.register_state_bytes";
     const WORDS: &str = "parser.word_group_bytes";
     match name {
-        "aggregate" => &[REGISTERS],
+        "aggregate" => &[REGISTERS, WORDS],
         "resubmit" | "multicast" => &[WORDS],
         "ring-resubmit" | "ring-multicast" => &[REGISTERS, WORDS],
         _ => &[],
@@ -125,11 +125,16 @@ impl Chip<'_> {
             + (bytes - wide) as f64 / f64::from(parser.late_word_state_bytes)
     }
 
-    fn aggregate(&self, payload: usize) -> f64 {
+    /// A batch of one message keeps nothing in registers.
+    fn aggregate(&self, payload: usize, count: usize) -> f64 {
         let parser = &self.0.parser;
         let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, 1);
-        let states = parser.added_states + HEADER_STATES + (payload as u32).div_ceil(parser.register_state_bytes);
-        self.line().min(self.parser(frame, states.into()))
+        let of_payload = match count {
+            1 => self.payloads(payload),
+            _ => (payload as u32).div_ceil(parser.register_state_bytes).into(),
+        };
+        let states = f64::from(parser.added_states + HEADER_STATES) + of_payload;
+        self.line().min(self.parser(frame, states))
     }
 
     fn theory(&self, payload: usize, count: usize) -> f64 {
@@ -156,7 +161,7 @@ impl Chip<'_> {
 
     fn ring(&self, payload: usize, count: usize, disaggregation: f64) -> f64 {
         let of_messages = disaggregation * self.line() / self.theory(payload, count);
-        self.aggregate(payload).min(of_messages)
+        self.aggregate(payload, count).min(of_messages)
     }
 }
 
@@ -190,6 +195,17 @@ mod tests {
         assert_eq!(of("ring-multicast", 4, 22, &chip), 86.0);
         assert_eq!(value("none", &BTreeMap::new(), &chip), None);
         assert!(NAMES.iter().all(|name| is_known(name)) && is_known("naive-30") && !is_known("none"));
+    }
+
+    #[test]
+    fn a_single_message_passes_by_the_registers() {
+        let chip = ChipSpec::known("tofino-a0").unwrap();
+        for message in [22, 26, 34, 42, 46] {
+            assert_eq!(of("aggregate", 1, message, &chip), 100.0, "S = {message}");
+            assert_eq!(of("ring-multicast", 1, message, &chip), 100.0, "S = {message}");
+        }
+        assert_eq!(of("ring-resubmit", 1, 22, &chip), of("resubmit", 1, 22, &chip));
+        assert_eq!(of("ring-resubmit", 1, 42, &chip), 100.0);
     }
 
     #[test]

@@ -130,18 +130,18 @@ const FIXED: &[Fixed] = &[
         let again: u64 = results.flows.iter().map(|flow| flow.retransmitted).sum();
         (sent > 0).then(|| again as f64 / sent as f64)
     }),
-    ("window_mean", "window of the first flow, mean", "segments", |results| {
-        results.flows.first().map(|flow| flow.window_mean)
+    ("window_mean", "window, mean of the flows", "segments", |results| {
+        mean(results.flows.iter().filter_map(|flow| flow.window_mean))
+    }),
+    ("round_trip_mean_us", "round trip, mean of the flows", "µs", |results| {
+        mean(results.flows.iter().filter_map(|flow| flow.round_trip_mean_us))
     }),
     (
-        "round_trip_mean_us",
-        "round trip of the first flow, mean",
+        "completed_us",
+        "time until a flow is complete, longest",
         "µs",
-        |results| results.flows.first().map(|flow| flow.round_trip_mean_us),
+        completed_us,
     ),
-    ("completed_us", "time of the first flow", "µs", |results| {
-        results.flows.first().and_then(|flow| flow.completed_us)
-    }),
     ("pauses", "pauses", "", |results| {
         let ports = results.chips.iter().flat_map(|chip| &chip.ports);
         Some(ports.map(|port| port.pauses_sent).sum::<u64>() as f64)
@@ -295,6 +295,17 @@ fn of_results(results: &Results, name: &str) -> Option<f64> {
     }
 }
 
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
+}
+
+/// The time of the flow that takes longest; none as long as one is not complete.
+fn completed_us(results: &Results) -> Option<f64> {
+    let times: Option<Vec<f64>> = results.flows.iter().map(|flow| flow.completed_us).collect();
+    times?.into_iter().reduce(f64::max)
+}
+
 fn first(results: &Results) -> Option<&SourceResults> {
     results.sources.first()
 }
@@ -342,7 +353,7 @@ fn settled_us(results: &Results) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sim::OutputResults;
+    use forebay_sim::{FlowResults, OutputResults};
 
     fn check_run(name: &str) -> Result<(), String> {
         let measures = Measures {
@@ -370,6 +381,36 @@ mod tests {
             let said = check_run(name).unwrap_err();
             assert!(said.contains(expected), "{name}: {said}");
         }
+    }
+
+    fn flow(completed_us: Option<f64>, window_mean: Option<f64>) -> FlowResults {
+        FlowResults {
+            completed_us,
+            window_mean,
+            ..FlowResults::default()
+        }
+    }
+
+    #[test]
+    fn metrics_of_flows_are_about_all_of_them() {
+        let of = |flows: &[FlowResults], name| {
+            let results = Results {
+                flows: flows.to_vec(),
+                ..Results::default()
+            };
+            of_results(&results, name)
+        };
+        let flows = [
+            flow(Some(5166.0), Some(4.0)),
+            flow(Some(8229.0), Some(6.0)),
+            flow(Some(7000.0), None),
+        ];
+        assert_eq!(of(&flows, "completed_us"), Some(8229.0));
+        assert_eq!(of(&flows, "window_mean"), Some(5.0));
+        assert_eq!(of(&flows, "round_trip_mean_us"), None, "none was measured");
+        let flows = [flow(Some(5166.0), None), flow(None, None)];
+        assert_eq!(of(&flows, "completed_us"), None, "one is not complete");
+        assert_eq!(of(&[], "completed_us"), None);
     }
 
     /// Steps of two samples: from 20 to 70 and back.

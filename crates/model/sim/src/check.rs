@@ -1,7 +1,7 @@
 //! What can be wrong with a scenario although it can be read.
 
 use crate::line_rate;
-use crate::scenario::{ChipEntry, QueueEntry, TrafficEntry};
+use crate::scenario::{ChipEntry, PortEntry, QueueEntry, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
 use forebay_chip::{ChipSpec, Loss, Network, NoObserver, Picos, Place, PortConfig};
 use std::collections::BTreeSet;
@@ -26,35 +26,11 @@ pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>)
     for port in &entry.port {
         let span = port.numbers.span();
         reader.wire_rate(span.clone(), port.gbps);
+        reader.port_rate(span.clone(), port.gbps, spec);
         if port.numbers.get_ref().is_empty() {
             reader.wrong(span.clone(), "numbers is empty; name the ports that are alike");
         }
-        if port.queues.len() > QUEUES_MAX {
-            reader.wrong_key(
-                span.clone(),
-                "queues",
-                format!("a port has at most {QUEUES_MAX} queues"),
-            );
-        }
-        let zero = |queue: &QueueEntry| queue.quantum_bytes == Some(0) || queue.weight == Some(0);
-        if port.queues.iter().any(zero) {
-            reader.wrong_key(
-                span.clone(),
-                "queues",
-                "a queue with a weight of 0, or a quantum of 0 bytes, would never be served; it is at least 1",
-            );
-        }
-        if port
-            .queues
-            .iter()
-            .any(|queue| queue.quantum_bytes.is_some() && queue.weight.is_some())
-        {
-            reader.wrong_key(
-                span.clone(),
-                "queues",
-                "a queue has a weight or a quantum_bytes, not both",
-            );
-        }
+        queues(port, spec, reader);
         for &number in port.numbers.get_ref() {
             if number >= spec.ports.count {
                 let last = spec.ports.count - 1;
@@ -74,6 +50,32 @@ pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>)
         }
     }
     configs
+}
+
+/// Queues that the chip's scheduler can serve.
+fn queues(port: &PortEntry, spec: &ChipSpec, reader: &mut Reader<'_>) {
+    let mut wrong = |message: String| reader.wrong_key(port.numbers.span(), "queues", message);
+    if port.queues.len() > QUEUES_MAX {
+        wrong(format!("a port has at most {QUEUES_MAX} queues"));
+    }
+    let zero = |queue: &QueueEntry| queue.quantum_bytes == Some(0) || queue.weight == Some(0);
+    if port.queues.iter().any(zero) {
+        wrong(
+            "a queue with a weight of 0, or a quantum of 0 bytes, would never be served; it is at least 1".to_string(),
+        );
+    }
+    let has_both = |queue: &QueueEntry| queue.quantum_bytes.is_some() && queue.weight.is_some();
+    if port.queues.iter().any(has_both) {
+        wrong("a queue has a weight or a quantum_bytes, not both".to_string());
+    }
+    let most = spec.scheduler.max_weight;
+    let heaviest = port.queues.iter().filter_map(|queue| queue.weight).max();
+    if let Some(weight) = heaviest.filter(|weight| most > 0 && *weight > most) {
+        wrong(format!(
+            "a queue has the weight {weight}; on {} it is 1 to {most}, and quantum_bytes takes any number of bytes",
+            spec.name
+        ));
+    }
 }
 
 /// How many groups of ports are alike.

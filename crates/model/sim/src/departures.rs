@@ -8,7 +8,7 @@ use forebay_chip::{Picos, Place};
 pub struct Departure {
     /// The port: `chip:port`.
     pub port: String,
-    /// Name of the traffic that the frame belongs to; none for a packet of a timer.
+    /// Name of the traffic that the frame belongs to, or of the host that sent it; none for a packet of a timer.
     pub source: Option<String>,
     /// Which frame of its source it was made of, from 0. An N-packet is made of the frame of its last message.
     pub sequence: u64,
@@ -24,7 +24,8 @@ pub struct Departure {
 /// What a run notes of a departure; names come last.
 pub(crate) struct Record {
     pub(crate) place: Place,
-    pub(crate) stream: usize,
+    /// The stream; behind the streams, the timer or the host.
+    pub(crate) origin: usize,
     pub(crate) sequence: u64,
     pub(crate) arrived: Option<Picos>,
     pub(crate) departed: Picos,
@@ -39,12 +40,22 @@ impl Simulation<'_> {
         records.sort_by_key(|record| record.departed);
         let departure = |record: Record| Departure {
             port: self.name(record.place),
-            source: self.setup.streams.get(record.stream).map(|stream| stream.name.clone()),
+            source: self.origin_name(record.origin),
             sequence: record.sequence,
             arrived_ps: record.arrived,
             departed_ps: record.departed,
             bytes: record.bytes,
         };
         records.into_iter().map(departure).collect()
+    }
+
+    /// The name of the traffic, or of the host; none for a timer.
+    fn origin_name(&self, origin: usize) -> Option<String> {
+        let streams = &self.setup.streams;
+        if let Some(stream) = streams.get(origin) {
+            return Some(stream.name.clone());
+        }
+        let host = origin.checked_sub(streams.len() + self.setup.timers.len())?;
+        self.setup.hosts.get(host).map(|host| host.name.clone())
     }
 }

@@ -9,7 +9,7 @@ use crate::results::{LatencyResults, PartsResults, ReorderingResults};
 use forebay_chip::{Loss, Observer, Part, Picos, Place};
 use forebay_pipeline::DropReason;
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Bits of a tag that are a sequence number; the stream's index stands above.
 const SEQUENCE_BITS: u32 = 48;
@@ -40,6 +40,31 @@ struct StreamMeter {
     sent_measured_bits: u64,
 }
 
+/// Packets that belong to no stream: those of a timer, or of a host.
+#[derive(Default)]
+struct Others {
+    /// How many there were.
+    count: u64,
+    /// When the last of them came in, of a host, while departures are recorded; at most [`REMEMBERED`].
+    arrived: VecDeque<Picos>,
+}
+
+impl Others {
+    /// When a packet came in, if that is known.
+    fn arrival(&self, sequence: u64) -> Option<Picos> {
+        let back = usize::try_from(self.count.checked_sub(sequence + 1)?).ok()?;
+        let place = self.arrived.len().checked_sub(back + 1)?;
+        self.arrived.get(place).copied()
+    }
+
+    fn came(&mut self, now: Picos) {
+        if self.arrived.len() == REMEMBERED {
+            self.arrived.pop_front();
+        }
+        self.arrived.push_back(now);
+    }
+}
+
 /// How often something happened, by place and reason. There are few, so a list is searched faster than a tree.
 type Counts<R> = Vec<((Place, R), u64)>;
 
@@ -62,6 +87,8 @@ pub(crate) struct OutputMeter {
 /// Counts packets that come, leave and are lost.
 pub(crate) struct Meter {
     streams: Vec<StreamMeter>,
+    /// Timers, then hosts: their tags go on where those of streams end.
+    others: Vec<Others>,
     pub(crate) outputs: BTreeMap<Place, OutputMeter>,
     pub(crate) lost: BTreeMap<(Place, Loss), u64>,
     /// Messages one by one, when they are followed.
@@ -78,7 +105,13 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(streams: usize, window: (Picos, Picos), sample: Picos, distances: &[u32]) -> Meter {
+    /// One for so many streams, and for so many timers and hosts.
+    pub(crate) fn new(
+        (streams, others): (usize, usize),
+        window: (Picos, Picos),
+        sample: Picos,
+        distances: &[u32],
+    ) -> Meter {
         let stream = |_| StreamMeter {
             arrived: vec![0; REMEMBERED],
             next: 0,
@@ -95,6 +128,7 @@ impl Meter {
         };
         Meter {
             streams: (0..streams).map(stream).collect(),
+            others: (0..others).map(|_| Others::default()).collect(),
             outputs: BTreeMap::new(),
             lost: BTreeMap::new(),
             messages: None,
@@ -141,6 +175,33 @@ impl Meter {
             meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
         }
         tag(stream, sequence)
+    }
+
+    /// A packet of a timer begins, or one of a host, with this number among timers and hosts; its tag.
+    pub(crate) fn begun(&mut self, number: usize) -> u64 {
+        let others = &mut self.others[number];
+        others.count += 1;
+        tag(self.streams.len() + number, others.count - 1)
+    }
+
+    /// A frame of a host comes to its port; its tag. The number is that among timers and hosts.
+    pub(crate) fn came(&mut self, number: usize, place: Place, frame: &[u8], now: Picos) -> u64 {
+        let tag = self.begun(number);
+        if self.departures.is_some() {
+            self.others[number].came(now);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.arrived(place, frame, tag, now);
+        }
+        tag
+    }
+
+    /// When a frame of a stream, or of a host, came in; none when that is not known.
+    fn arrival(&self, origin: usize, sequence: u64) -> Option<Picos> {
+        match origin.checked_sub(self.streams.len()) {
+            None => self.streams[origin].arrival(sequence),
+            Some(number) => self.others.get(number)?.arrival(sequence),
+        }
     }
 
     pub(crate) fn sent_frames(&self, stream: usize) -> u64 {
@@ -280,17 +341,18 @@ impl Observer for Meter {
         }
         let stream = (tag >> SEQUENCE_BITS) as usize;
         let sequence = tag & ((1 << SEQUENCE_BITS) - 1);
-        if let Some(departures) = &mut self.departures {
+        if let Some(mut departures) = self.departures.take() {
             departures.push(Record {
                 place,
-                stream,
+                origin: stream,
                 sequence,
-                arrived: self.streams.get(stream).and_then(|meter| meter.arrival(sequence)),
+                arrived: self.arrival(stream, sequence),
                 departed: time,
                 bytes: frame.len(),
             });
+            self.departures = Some(departures);
         }
-        // What a timer has begun belongs to no stream.
+        // What a timer or a host has begun belongs to no stream.
         let Some(meter) = self.streams.get_mut(stream) else {
             return;
         };

@@ -4,6 +4,7 @@ use crate::certainty::{LEVELS, SEARCHES_MAX};
 use crate::scenario::{ArrivalsEntry, FaultEntry, LinkEntry, Scenario, SearchEntry, TimerEntry, TrafficEntry};
 use crate::setup::Reader;
 use crate::words::number;
+use forebay_chip::ChipSpec;
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
@@ -37,8 +38,14 @@ const LENGTHS_MAX: u32 = 6;
 /// The most frames that come out for one that goes in.
 const DELIVERED_PER_SENT_MAX: f64 = 65_536.0;
 
+/// The most frames that a search may miss.
+const MISSING_FRAMES_MAX: f64 = 1e9;
+
 /// Numbers that the packets of a timer may have.
 const TIMER_PACKETS_MAX: u32 = 1 << 20;
+
+/// The largest distance of reordering: a number is kept for each flow.
+const DISTANCE_MAX: u32 = 65_536;
 
 /// Samples of a run that are kept.
 const SAMPLES_MAX: f64 = 100_000.0;
@@ -75,6 +82,19 @@ impl Reader<'_> {
         }
     }
 
+    /// A port of a chip sends and takes no more than the chip's ports do.
+    pub(crate) fn port_rate(&mut self, near: Range<usize>, gbps: f64, spec: &ChipSpec) {
+        let most = spec.ports.bits_per_second as f64 / 1e9;
+        if most > 0.0 && gbps > most && gbps <= RATE_MAX_GBPS {
+            let message = format!(
+                "gbps is {}; a port of {} has {most} Gbps at most: another rate is that of another chip, in a file of its own",
+                number(gbps),
+                spec.name
+            );
+            self.wrong_key(near, "gbps", message);
+        }
+    }
+
     /// A name by which results and other tables call something.
     pub(crate) fn name(&mut self, name: &toml::Spanned<String>, what: &str) {
         if name.get_ref().trim().is_empty() {
@@ -90,6 +110,7 @@ impl Reader<'_> {
 /// Numbers that make no sense.
 pub(crate) fn check(scenario: &Scenario, reader: &mut Reader<'_>) {
     times(scenario, reader);
+    measures(scenario, reader);
     if scenario.chip.is_empty() {
         reader.without_line("there is no chip; a scenario has at least one [[chip]]");
     }
@@ -101,14 +122,6 @@ pub(crate) fn check(scenario: &Scenario, reader: &mut Reader<'_>) {
         (false, true) => reader
             .without_line("in a co-simulation frames come from outside; remove [[traffic]], [[timer]] and [[flow]]"),
         _ => {}
-    }
-    let messages = &scenario.measure.messages;
-    let carries_messages = |entry: &TrafficEntry| entry.frame.get_ref().udp.is_none();
-    if *messages.get_ref() && !scenario.traffic.iter().any(carries_messages) {
-        reader.wrong(
-            messages.span(),
-            "no stream carries messages to follow; their frames are message, n-packet or pcap",
-        );
     }
     chips(scenario, reader);
     scenario.link.iter().for_each(|entry| link(entry, reader));
@@ -147,6 +160,30 @@ fn times(scenario: &Scenario, reader: &mut Reader<'_>) {
     }
 }
 
+fn measures(scenario: &Scenario, reader: &mut Reader<'_>) {
+    let measure = &scenario.measure;
+    let carries_messages = |entry: &TrafficEntry| entry.frame.get_ref().udp.is_none();
+    if *measure.messages.get_ref() && !scenario.traffic.iter().any(carries_messages) {
+        reader.wrong(
+            measure.messages.span(),
+            "no stream carries messages to follow; their frames are message, n-packet or pcap",
+        );
+    }
+    let distances = &measure.reordering_distances;
+    for distance in distances.get_ref() {
+        let bounds = 1.0..=f64::from(DISTANCE_MAX);
+        reader.within(distances.span(), "reordering_distances", (*distance).into(), bounds);
+    }
+    if let Some(frames) = &measure.frames_per_packet {
+        reader.within(
+            frames.span(),
+            "frames_per_packet",
+            (*frames.get_ref()).into(),
+            1.0..=255.0,
+        );
+    }
+}
+
 fn chips(scenario: &Scenario, reader: &mut Reader<'_>) {
     let mut names = BTreeSet::new();
     for chip in &scenario.chip {
@@ -175,9 +212,26 @@ fn fault(fault: &FaultEntry, reader: &mut Reader<'_>) {
         ("delay", fault.delay),
     ];
     for (key, share) in shares {
-        reader.within(near.clone(), key, share, SHARES);
+        reader.within(near.clone(), key, share.unwrap_or(0.0), SHARES);
     }
-    reader.within(near.clone(), "delay_ns", fault.delay_ns, DELAYS_NS);
+    reader.within(near.clone(), "delay_ns", fault.delay_ns.unwrap_or(0.0), DELAYS_NS);
+    // A share of 0 may be one of several values of a parameter.
+    if shares.iter().all(|(_, share)| share.is_none()) {
+        reader.wrong(
+            near.clone(),
+            "the fault does nothing: give it loss, duplication or delay",
+        );
+    }
+    for (key, is_given, other, other_is_given) in [
+        ("delay", fault.delay.is_some(), "delay_ns", fault.delay_ns.is_some()),
+        ("delay_ns", fault.delay_ns.is_some(), "delay", fault.delay.is_some()),
+    ] {
+        if is_given && !other_is_given {
+            let message =
+                format!("{key} does nothing without {other}: the share of frames that come late, and how late");
+            reader.wrong_key(near.clone(), key, message);
+        }
+    }
     if fault.bytes.0 > fault.bytes.1 {
         reader.wrong_key(
             near,
@@ -256,6 +310,19 @@ fn search(search: &SearchEntry, reader: &mut Reader<'_>) {
         let share = number(search.missing_share);
         let message = format!("missing_share is {share}; it is a share, less than 1");
         reader.wrong_key(near.clone(), "missing_share", message);
+    }
+    if let Some(frames) = search.missing_frames {
+        reader.within(near.clone(), "missing_frames", frames, 0.0..=MISSING_FRAMES_MAX);
+    }
+    let tolerated = [
+        ("missing_share", search.missing_share > 0.0),
+        ("missing_frames", search.missing_frames.is_some()),
+    ];
+    for (key, _) in tolerated.iter().filter(|(_, is_given)| *is_given) {
+        if search.delivered_per_sent.is_none() {
+            let message = format!("{key} needs delivered_per_sent, which says how many frames must come out");
+            reader.wrong_key(near.clone(), key, message);
+        }
     }
     if let Some(frames) = search.delivered_per_sent
         && !(frames > 0.0 && frames <= DELIVERED_PER_SENT_MAX)

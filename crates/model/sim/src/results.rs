@@ -56,8 +56,8 @@ pub struct MessageResults {
     pub wait: LatencyResults,
 }
 
-/// Data from one host to another. Bytes are those of data; goodput and window are about the time that is measured, everything else
-/// about the whole run.
+/// Data from one host to another. Bytes are those of data; goodput is about the time that is measured, everything else about the
+/// whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowResults {
     /// Its name.
@@ -76,10 +76,10 @@ pub struct FlowResults {
     pub timeouts: u64,
     /// Share of acknowledgements that echo a mark.
     pub marked_share: f64,
-    /// From sending a packet to its acknowledgement.
-    pub round_trip_mean_us: f64,
-    /// Segments that might be under way, mean over acknowledgements.
-    pub window_mean: f64,
+    /// From sending a packet to its acknowledgement; none when that was not measured, as by senders like RoCE's.
+    pub round_trip_mean_us: Option<f64>,
+    /// Segments that might be under way, mean over acknowledgements; none for senders without a window.
+    pub window_mean: Option<f64>,
     /// From the start until all was acknowledged; none for flows without an end, and those that had not ended.
     pub completed_us: Option<f64>,
     /// Gbps of data that came in each sample.

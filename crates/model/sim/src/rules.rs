@@ -44,12 +44,28 @@ pub fn lifted(
     ignore_fit: Option<&str>,
     mistakes: &mut Mistakes,
 ) -> Vec<Lifted> {
+    empty_reasons(keys, mistakes);
     let mut lifted = Vec::new();
     lifted.extend(fit(keys, spec, program, ignore_fit, mistakes));
     lifted.extend(resubmissions(keys, spec, mistakes));
     lifted.extend(egress_parser(keys, spec, program, mistakes));
     lifted.extend(registers(keys, spec, mistakes));
     lifted
+}
+
+/// A reason that says nothing is none.
+fn empty_reasons(keys: &RuleKeys<'_>, mistakes: &mut Mistakes) {
+    let reasons = [
+        ("ignore_fit_reason", keys.ignore_fit_reason),
+        ("max_resubmissions_reason", keys.max_resubmissions_reason),
+        ("max_egress_bytes_reason", keys.max_egress_bytes_reason),
+        ("shared_registers_reason", keys.shared_registers_reason),
+    ];
+    for (key, reason) in reasons {
+        if let Some(reason) = reason.filter(|reason| reason.get_ref().trim().is_empty()) {
+            mistakes.push((reason.span(), format!("{key} is empty; it stands in the results")));
+        }
+    }
 }
 
 /// How often a program's registers and meters exist in a chip: once for each pipeline, where they belong to one.

@@ -117,7 +117,7 @@ impl<'a> Simulation<'a> {
         let end = picos(*scenario.duration_us.get_ref());
         let sample = picos(scenario.measure.sample_us);
         let window = (picos(scenario.warm_up_us), end);
-        let distances = &scenario.measure.reordering_distances;
+        let distances = scenario.measure.reordering_distances.get_ref();
         let sources = setup.streams.iter().enumerate().map(|(index, stream)| {
             let framing = setup.chips[usize::from(stream.place.chip)].spec.framing;
             let seed = run.seed.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64 + 1);
@@ -139,7 +139,12 @@ impl<'a> Simulation<'a> {
                 at_end: QueueSample::default(),
             })
         });
-        let mut meter = Meter::new(setup.streams.len(), window, sample, distances);
+        let mut meter = Meter::new(
+            (setup.streams.len(), setup.timers.len() + setup.hosts.len()),
+            window,
+            sample,
+            distances,
+        );
         if *scenario.measure.messages.get_ref() {
             let lengths = setup.streams.iter().map(|stream| stream.payload_bytes);
             meter.follow_messages(lengths.collect());
@@ -150,7 +155,13 @@ impl<'a> Simulation<'a> {
         let first_host_call = (setup.streams.len() + setup.timers.len()) as u16;
         Simulation {
             setup,
-            hosts: Hosts::new(&setup.hosts, &setup.flows, first_host_call, run.seed, end),
+            hosts: Hosts::new(
+                &setup.hosts,
+                &setup.flows,
+                (first_host_call, setup.timers.len()),
+                run.seed,
+                end,
+            ),
             first_host_call,
             meter,
             timers: setup.timers.iter().map(Timer::new).collect(),

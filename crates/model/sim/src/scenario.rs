@@ -134,7 +134,7 @@ impl Scenario {
             queues: !self.measure.queues.is_empty(),
             parts: self.frames_per_packet().is_some(),
             messages: *self.measure.messages.get_ref(),
-            distances: &self.measure.reordering_distances,
+            distances: self.measure.reordering_distances.get_ref(),
         }
     }
 
@@ -313,14 +313,10 @@ pub(crate) struct FaultEntry {
     /// Only frames of these lengths, from the first to the second.
     #[serde(default = "any_length")]
     pub(crate) bytes: (u32, u32),
-    #[serde(default)]
-    pub(crate) loss: f64,
-    #[serde(default)]
-    pub(crate) duplication: f64,
-    #[serde(default)]
-    pub(crate) delay: f64,
-    #[serde(default)]
-    pub(crate) delay_ns: f64,
+    pub(crate) loss: Option<f64>,
+    pub(crate) duplication: Option<f64>,
+    pub(crate) delay: Option<f64>,
+    pub(crate) delay_ns: Option<f64>,
 }
 
 fn any_length() -> (u32, u32) {
@@ -503,12 +499,16 @@ fn not() -> Spanned<bool> {
     Spanned::new(0..0, false)
 }
 
+fn no_distances() -> Spanned<Vec<u32>> {
+    Spanned::new(0..0, Vec::new())
+}
+
 impl Default for MeasureEntry {
     fn default() -> MeasureEntry {
         MeasureEntry {
             sample_us: 0.0,
             queues: Vec::new(),
-            reordering_distances: Vec::new(),
+            reordering_distances: no_distances(),
             frames_per_packet: None,
             messages: not(),
         }
@@ -525,8 +525,8 @@ pub(crate) struct MeasureEntry {
     #[serde(default)]
     pub(crate) queues: Vec<Spanned<String>>,
     /// Distances at which reordering within interleaved flows is counted: see `reordering`.
-    #[serde(default)]
-    pub(crate) reordering_distances: Vec<u32>,
+    #[serde(default = "no_distances")]
+    pub(crate) reordering_distances: Spanned<Vec<u32>>,
     /// Frames that must come out for each packet that goes in: which packets are lost as a whole and which in part is counted
     /// when it is 2 or more. By default `delivered_per_sent` of the search, when that is a whole number.
     pub(crate) frames_per_packet: Option<Spanned<u8>>,
@@ -548,6 +548,8 @@ pub(crate) struct SearchEntry {
     /// How much of what should come out may be missing, as a share: what is still gathered in the switch at the end.
     #[serde(default)]
     pub(crate) missing_share: f64,
+    /// The same as a number of frames; half of one when it is not there.
+    pub(crate) missing_frames: Option<f64>,
     /// Runs of each load, with different seeds.
     #[serde(default = "one")]
     pub(crate) seeds: u32,

@@ -197,12 +197,19 @@ impl SearchResults {
     }
 }
 
+/// What may be missing when the scenario does not say: frames that go in may be no multiple of those that come out together.
+const HALF_A_FRAME: f64 = 0.5;
+
+/// What products of shares such as 1/3 may be off by.
+const ROUNDING: f64 = 1e-9;
+
 fn judge(setup: &Setup, gbps: f64, results: &Results) -> Trial {
     let lost = results.lost();
     let search = setup.scenario.search.as_ref().expect("a search is going on");
     let expected = search.delivered_per_sent.map(|ratio| results.sent() as f64 * ratio);
     let missing = expected.map_or(0.0, |expected| expected - results.frames_out() as f64);
-    let allowed = |expected: f64| expected * search.missing_share + 0.5;
+    let allowed =
+        |expected: f64| expected * (search.missing_share + ROUNDING) + search.missing_frames.unwrap_or(HALF_A_FRAME);
     Trial {
         gbps,
         sent: results.sent(),

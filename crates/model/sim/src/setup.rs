@@ -16,6 +16,7 @@ use crate::source::{MICROSECOND, Stream};
 use crate::suggestion::nearest;
 use crate::timer::TimerSetup;
 use crate::wires;
+use crate::words;
 use forebay_chip::{
     ChipConfig, ChipSpec, Connection, FaultSpec, LinkSpec, Network, PfcConfig, Place, PortConfig, QueueConfig,
 };
@@ -230,7 +231,7 @@ impl Setup {
             }));
         }
         self.hosts = hosts::hosts(&self.scenario.host, &self.chips, self.scenario.seed, reader);
-        self.flows = hosts::flows(&self.scenario.flow, &self.hosts, reader);
+        self.flows = hosts::flows(&self.scenario.flow, (&self.hosts, &self.scenario.host), reader);
         for entry in &self.scenario.measure.queues {
             self.watched
                 .extend(reader.place(&self.chips, entry.get_ref(), entry.span()));
@@ -282,10 +283,10 @@ const FAULT_SEEDS: u64 = 1 << 32;
 fn fault_spec(entry: &FaultEntry, seed: u64) -> FaultSpec {
     FaultSpec {
         bytes: entry.bytes,
-        loss: entry.loss,
-        duplication: entry.duplication,
-        delay: entry.delay,
-        delay_ps: (entry.delay_ns * 1e3) as u64,
+        loss: entry.loss.unwrap_or(0.0),
+        duplication: entry.duplication.unwrap_or(0.0),
+        delay: entry.delay.unwrap_or(0.0),
+        delay_ps: (entry.delay_ns.unwrap_or(0.0) * 1e3) as u64,
         seed,
     }
 }
@@ -446,7 +447,10 @@ pub fn chip_spec(name: &str, library: &dyn Library) -> Result<ChipSpec, String> 
         });
     }
     let text = library.text(name)?;
-    ChipSpec::from_toml(&text).map_err(|error| format!("{name}: {error}"))
+    ChipSpec::from_toml(&text).map_err(|mut error| {
+        error.message = words::plain(&error.message);
+        format!("{name}: {error}")
+    })
 }
 
 /// The port with this name: `chip:port`.

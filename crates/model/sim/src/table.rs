@@ -209,10 +209,10 @@ fn flows(results: &Results, text: &mut String) {
         "completed us"
     );
     for flow in &results.flows {
-        let completed = flow.completed_us.map_or("–".to_string(), |time| format!("{time:.1}"));
+        let time = |time: Option<f64>, digits: usize| time.map_or("–".to_string(), |time| format!("{time:.digits$}"));
         line!(
             text,
-            "{:<16} {:<8} {:>12.3} {:>9} {:>7} {:>9} {:>6.1} % {:>9.2} {:>12}",
+            "{:<16} {:<8} {:>12.3} {:>9} {:>7} {:>9} {:>6.1} % {:>9} {:>12}",
             flow.name,
             flow.transport,
             flow.goodput_gbps,
@@ -220,8 +220,8 @@ fn flows(results: &Results, text: &mut String) {
             flow.retransmitted,
             flow.timeouts,
             100.0 * flow.marked_share,
-            flow.round_trip_mean_us,
-            completed
+            time(flow.round_trip_mean_us, 2),
+            time(flow.completed_us, 1)
         );
     }
     if let Some(fairness) = results.fairness() {

@@ -34,11 +34,6 @@ impl Simulation<'_> {
         (self.setup.streams.len() + index) as u16
     }
 
-    /// The tag of its packets, which belong to no stream.
-    fn timer_tag(&self) -> u64 {
-        crate::measure::tag(self.setup.streams.len(), 0)
-    }
-
     pub(crate) fn schedule_timers(&mut self) {
         (0..self.timers.len()).for_each(|index| self.schedule_timer(index));
     }
@@ -58,7 +53,7 @@ impl Simulation<'_> {
     }
 
     fn timer_packet(&mut self, index: usize, kind: TimerKind) {
-        let tag = self.timer_tag();
+        let tag = self.meter.begun(index);
         let timer = &mut self.timers[index];
         let frame = timer.numbers.next_frame(kind);
         self.network.arrive(timer.setup.place, &frame, tag, &mut self.meter);

@@ -12,7 +12,17 @@ pub(crate) fn check(setup: &Setup, reader: &mut Reader<'_>) {
 
 /// A link joins two ports; a port whose frames come back is a loopback port.
 fn links(setup: &Setup, reader: &mut Reader<'_>) {
-    for (connection, entry) in setup.connections.iter().zip(&setup.scenario.link) {
+    for (index, (connection, entry)) in setup.connections.iter().zip(&setup.scenario.link).enumerate() {
+        let is_second = setup.connections[..index]
+            .iter()
+            .any(|before| before.from == connection.from);
+        if let Some(taken) = taken(setup, connection.from).or(is_second.then_some("has a link")) {
+            let port = entry.from.get_ref();
+            reader.wrong(
+                entry.from.span(),
+                format!("{port} {taken} already; a port has one wire"),
+            );
+        }
         if connection.from == connection.to {
             let port = entry.to.get_ref();
             reader.wrong(
@@ -25,8 +35,34 @@ fn links(setup: &Setup, reader: &mut Reader<'_>) {
     }
 }
 
+/// Where the wire of a port leads beside its links.
+fn taken(setup: &Setup, place: Place) -> Option<&'static str> {
+    if is_loopback(setup, place) {
+        return Some("is a loopback port");
+    }
+    setup
+        .hosts
+        .iter()
+        .any(|host| host.place == place)
+        .then_some("has a host")
+}
+
+fn is_loopback(setup: &Setup, place: Place) -> bool {
+    let ports = &setup.chips[usize::from(place.chip)].ports;
+    ports.iter().any(|port| port.number == place.port && port.loopback)
+}
+
 /// The wire of a port with a host is the host's.
 fn hosts(setup: &Setup, reader: &mut Reader<'_>) {
+    for (host, entry) in setup.hosts.iter().zip(&setup.scenario.host) {
+        if is_loopback(setup, host.place) {
+            let port = entry.at.get_ref();
+            reader.wrong(
+                entry.at.span(),
+                format!("{port} is a loopback port already; a port has one wire"),
+            );
+        }
+    }
     let entries = setup.scenario.traffic.iter();
     let entries = entries.flat_map(|entry| entry.to.get_ref().iter().map(move |port| (entry, port)));
     for (stream, (entry, port)) in setup.streams.iter().zip(entries) {
@@ -54,8 +90,7 @@ fn faults(setup: &Setup, reader: &mut Reader<'_>) {
 
 /// Whether frames that leave a port come to another one, back to it, or to a host.
 fn stays_inside(setup: &Setup, place: Place) -> bool {
-    let ports = &setup.chips[usize::from(place.chip)].ports;
-    ports.iter().any(|port| port.number == place.port && port.loopback)
+    is_loopback(setup, place)
         || setup.connections.iter().any(|connection| connection.from == place)
         || setup.hosts.iter().any(|host| host.place == place)
 }

@@ -2,7 +2,7 @@
 
 use forebay_driver::FileSources;
 use forebay_ir::Program;
-use forebay_sim::{Library, Results, Run, Setup, Silent};
+use forebay_sim::{Library, Results, Run, Setup, Silent, results_text};
 
 /// Programs of the repository by their names.
 struct Programs;
@@ -153,7 +153,7 @@ fn the_window_of_newreno_follows_from_the_share_that_is_lost() {
     let text = text.replacen("loss = 0\n", &format!("loss = {share}\n"), 1);
     let results = run(&text.replace("MARKS", ""));
     let flow = &results.flows[0];
-    let segments = flow.goodput_gbps / 8.0 * 1e3 * flow.round_trip_mean_us / 1460.0;
+    let segments = flow.goodput_gbps / 8.0 * 1e3 * flow.round_trip_mean_us.unwrap() / 1460.0;
     let expected = (1.5f64 / share).sqrt();
     assert!(
         (segments / expected - 1.0).abs() < 0.25,
@@ -222,7 +222,7 @@ fn mistakes_are_named() {
         (
             "to = \"sink\"",
             "to = \"sinc\"",
-            "there is no host \"sinc\"; there are: a, b, sink",
+            "there is no host \"sinc\"; did you mean sink?",
         ),
         ("to = \"sink\"", "to = \"a\"", "a flow is between two hosts"),
         ("switch:2", "switch:1", "a port has one host"),
@@ -245,4 +245,116 @@ fn mistakes_are_named() {
         let said = problems[0].to_string();
         assert!(said.contains(expected), "{to}: {said}");
     }
+}
+
+/// What is said of a scenario with two hosts and a flow when a text of it is another one.
+fn problems(from: &str, to: &str) -> Vec<String> {
+    let text = bottleneck(100, 0, 15_000, "", &flow("a", "newreno", "bytes = 1000")).replace("MARKS", "");
+    assert!(text.contains(from), "{from}");
+    match Setup::new(&text.replacen(from, to, 1), &Programs) {
+        Ok(_) => panic!("{to} should be wrong"),
+        Err(problems) => problems.iter().map(|problem| problem.message.clone()).collect(),
+    }
+}
+
+#[test]
+fn hosts_and_flows_that_make_no_sense_are_refused() {
+    let second = "[[flow]]\nname = \"a\"\nfrom = \"b\"\nto = \"sink\"\ntransport = \"roce\"\n[measure]";
+    for (from, to, expected) in [
+        (
+            "10.0.0.1\"",
+            "0.0.0.0\"",
+            "0.0.0.0 is the unspecified address, not the address of a host",
+        ),
+        ("10.0.0.1\"", "224.0.0.1\"", "224.0.0.1 is a multicast address, not"),
+        (
+            "10.0.0.1\"",
+            "255.255.255.255\"",
+            "255.255.255.255 is the broadcast address, not",
+        ),
+        (
+            "10.0.0.1\"",
+            "10.0.0.1\"\nmac = \"ff:ff:ff:ff:ff:ff\"",
+            "ff:ff:ff:ff:ff:ff is a group address, not",
+        ),
+        (
+            "10.0.0.1\"",
+            "10.0.0.1\"\nmac = \"02:00:00:00:00:01:zz\"",
+            "\"02:00:00:00:00:01:zz\" is no MAC address",
+        ),
+        (
+            "bytes = 1000",
+            "gbps = 5",
+            "gbps is the rate of a roce sender; a newreno sender sends",
+        ),
+        ("[measure]", second, "there are two flows \"a\""),
+        (
+            "to = \"sink\"",
+            "to = \"sinks\"",
+            "there is no host \"sinks\"; did you mean sink?",
+        ),
+        (
+            "at = \"switch:1\"",
+            "at = \"switch:1000\"",
+            "chip switch has no port 1000",
+        ),
+    ] {
+        let said = problems(from, to);
+        assert!(said.len() == 1 && said[0].contains(expected), "{to}: {said:?}");
+    }
+}
+
+#[test]
+fn what_was_not_measured_is_not_shown_as_zero() {
+    let text = bottleneck(1_000, 0, 150_000, "", &flow("a", "roce", "bytes = 100_000"));
+    let results = run(&text.replace("MARKS", ""));
+    assert!(results.flows[0].completed_us.is_some());
+    assert_eq!(
+        (results.flows[0].round_trip_mean_us, results.flows[0].window_mean),
+        (None, None)
+    );
+    let text = results_text(&results);
+    let row = text.lines().find(|line| line.contains(" roce ")).expect("a row");
+    assert_eq!(row.split_whitespace().nth(8), Some("–"), "{row}");
+}
+
+/// Ten megabits a second into a queue that takes less: each frame that a host sends is recorded where it comes and where it ends.
+#[test]
+fn frames_of_hosts_are_recorded_one_by_one() {
+    let text = bottleneck(
+        5_000,
+        2_000,
+        8_000,
+        "",
+        &(flow("a", "newreno", "") + &flow("b", "newreno", "")),
+    );
+    let setup = Setup::new(&text.replace("MARKS", ""), &Programs).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let run = Run { seed: 1, gbps: None };
+    let (results, recording, departures) = setup.run_recorded(run, true, &mut Silent);
+    let chip = &results.chips[0];
+    assert!(chip.lost.values().sum::<u64>() > 0, "{chip:?}");
+    assert_eq!(departures.len() as u64, chip.transmitted);
+    for name in ["a", "b", "sink"] {
+        let own: Vec<_> = departures
+            .iter()
+            .filter(|left| left.source.as_deref() == Some(name))
+            .collect();
+        assert!(!own.is_empty() && own.is_sorted_by_key(|left| left.sequence), "{name}");
+        assert!(
+            own.windows(2).all(|pair| pair[0].sequence < pair[1].sequence),
+            "{name}: a number twice"
+        );
+        assert!(
+            own.iter()
+                .all(|left| left.arrived_ps.is_some_and(|arrived| arrived < left.departed_ps))
+        );
+    }
+    let packets = forebay_packet::pcap::read_all(&recording.pcapng().expect("memory")).expect("a capture");
+    assert_eq!(recording.left_out(), 0);
+    assert_eq!(packets.len() as u64, chip.received + chip.transmitted, "in and out");
+    let timeline = recording.timeline(&results);
+    assert!(
+        !timeline.contains("packet ffffffffffffffff"),
+        "frames of hosts have numbers"
+    );
 }

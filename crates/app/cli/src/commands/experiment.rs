@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
 use forebay_experiments::{Definition, Experiment, Report};
 use forebay_files::Folder;
-use forebay_sim::Library;
+use forebay_sim::{Library, suggestion};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -198,9 +198,9 @@ fn check_name(folder: &Path, name: &str) -> Result<()> {
     let known = names(folder)?;
     if !known.iter().any(|known| known == name) {
         bail!(
-            "there is no experiment {name} in {}; there are: {}",
+            "there is no experiment {name} in {}{}",
             folder.display(),
-            known.join(", ")
+            suggestion(name, known.iter().map(String::as_str))
         );
     }
     Ok(())

@@ -19,16 +19,14 @@ mod tcp;
 pub(crate) use entries::{FlowEntry, HostEntry, PfcEntry};
 pub(crate) use setup::{FlowSetup, HostSetup, flows, hosts, pfc};
 
+use crate::measure::Meter;
 use crate::results::FlowResults;
 use entries::Transport;
-use forebay_chip::{HostEvent, Network, Observer, Pacer, Picos};
+use forebay_chip::{HostEvent, Network, Pacer, Picos};
 use forebay_packet::SplitMix64;
 use frames::{ACK, CWR, Carried, ECE, HostFrame, near};
 use std::collections::VecDeque;
 use tcp::Segment;
-
-/// The tag of hosts' frames: of no stream.
-const TAG: u64 = u64::MAX;
 
 /// A host while time passes.
 struct Host<'a> {
@@ -69,6 +67,8 @@ pub(crate) struct Hosts<'a> {
     hosts: Vec<Host<'a>>,
     flows: Vec<Flow<'a>>,
     first_call: u16,
+    /// The number of the first host among timers and hosts.
+    first_number: usize,
     ends: Picos,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Hosts<'a> {
     pub(crate) fn new(
         hosts: &'a [HostSetup],
         flows: &'a [FlowSetup],
-        first_call: u16,
+        (first_call, first_number): (u16, usize),
         seed: u64,
         ends: Picos,
     ) -> Hosts<'a> {
@@ -116,6 +116,7 @@ impl<'a> Hosts<'a> {
             hosts: (0..).zip(hosts).map(host).collect(),
             flows: flows.iter().map(flow).collect(),
             first_call,
+            first_number,
             ends,
         }
     }
@@ -137,12 +138,12 @@ impl<'a> Hosts<'a> {
     }
 
     /// A wake-up call whose number is not less than the first of these.
-    pub(crate) fn wake<O: Observer>(&mut self, call: u16, network: &mut Network, observer: &mut O) {
+    pub(crate) fn wake(&mut self, call: u16, network: &mut Network, meter: &mut Meter) {
         let call = usize::from(call - self.first_call);
         let hosts = self.hosts.len();
         match call.checked_sub(2 * hosts) {
             Some(flow) => self.wake_flow(flow, network),
-            None if call < hosts => self.arrive(call, network, observer),
+            None if call < hosts => self.arrive(call, network, meter),
             None => {
                 self.hosts[call - hosts].is_asking = false;
                 self.send(call - hosts, network);
@@ -178,7 +179,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// The last byte of a frame on a host's line is at the chip.
-    fn arrive<O: Observer>(&mut self, index: usize, network: &mut Network, observer: &mut O) {
+    fn arrive(&mut self, index: usize, network: &mut Network, meter: &mut Meter) {
         let host = &mut self.hosts[index];
         let Some((_, frame)) = host.on_line.pop_front() else {
             return;
@@ -186,7 +187,9 @@ impl<'a> Hosts<'a> {
         if let Some((time, _)) = host.on_line.front() {
             network.wake_at(*time, self.first_call + index as u16);
         }
-        network.arrive(host.setup.place, &frame, TAG, observer);
+        let place = host.setup.place;
+        let tag = meter.came(self.first_number + index, place, &frame, network.now());
+        network.arrive(place, &frame, tag, meter);
     }
 
     /// What the network has brought to hosts.
@@ -309,6 +312,11 @@ impl<'a> Hosts<'a> {
     pub(crate) fn results(&self, measured_us: f64) -> Vec<FlowResults> {
         self.flows.iter().map(|flow| flow.results(measured_us)).collect()
     }
+}
+
+/// The mean of so many values; none of none.
+fn mean(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
 }
 
 impl Ends {
@@ -445,8 +453,8 @@ impl Flow<'_> {
             retransmitted: counts.retransmitted,
             timeouts: counts.timeouts,
             marked_share: share(counts.marked, counts.acknowledged),
-            round_trip_mean_us: counts.round_trip_sum / 1e6 / counts.round_trips.max(1) as f64,
-            window_mean: self.windows.0 / self.windows.1.max(1) as f64,
+            round_trip_mean_us: mean(counts.round_trip_sum / 1e6, counts.round_trips),
+            window_mean: mean(self.windows.0, self.windows.1),
             completed_us: completed.map(microseconds),
             samples_gbps: self.samples_gbps.clone(),
         }

@@ -4,7 +4,9 @@ use super::entries::{FlowEntry, HostEntry, PfcEntry, Transport};
 use super::frames::Address;
 use crate::numbers::{DELAYS_NS, SHARES, TIMES_US};
 use crate::setup::{ChipSetup, Reader, picos};
+use crate::suggestion::suggestion;
 use forebay_chip::{LinkSpec, PfcConfig, Picos, Place};
+use std::net::Ipv4Addr;
 
 /// Hosts and flows of a scenario: their wake-up calls have numbers of 16 bits.
 const HOSTS_MAX: usize = 1_000;
@@ -25,7 +27,7 @@ pub(crate) struct HostSetup {
     pub(crate) place: Place,
     pub(crate) link: LinkSpec,
     pub(super) address: Address,
-    name: String,
+    pub(crate) name: String,
 }
 
 /// A flow between two of them, by their indices.
@@ -60,6 +62,10 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
             reader.wrong_key(entry.at.span(), "address", message);
         }
         reader.name(&entry.name, "host");
+        if let Some(kind) = kind_of_no_host(entry.address) {
+            let message = format!("{} is {kind}, not the address of a host", entry.address);
+            reader.wrong_key(entry.at.span(), "address", message);
+        }
         if hosts.len() >= HOSTS_MAX {
             reader.wrong(entry.at.span(), format!("there are at most {HOSTS_MAX} hosts"));
             return hosts;
@@ -67,7 +73,9 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
         reader.within(entry.at.span(), "loss", entry.loss, SHARES);
         reader.within(entry.at.span(), "delay_ns", entry.delay_ns, DELAYS_NS);
         reader.wire_rate(entry.at.span(), entry.gbps);
-        let port_rate = chips[usize::from(place.chip)].spec.ports.bits_per_second;
+        let spec = &chips[usize::from(place.chip)].spec;
+        reader.port_rate(entry.at.span(), entry.gbps, spec);
+        let port_rate = spec.ports.bits_per_second;
         let own_rate = (entry.gbps * 1e9) as u64;
         hosts.push(HostSetup {
             place,
@@ -95,27 +103,59 @@ fn mac(entry: &HostEntry, reader: &mut Reader<'_>) -> [u8; 6] {
     let Some(written) = &entry.mac else {
         return [2, 0, a, b, c, d];
     };
-    let bytes: Vec<u8> = written
+    let bytes: Result<Vec<u8>, _> = written
         .get_ref()
         .split(':')
-        .filter_map(|byte| u8::from_str_radix(byte, 16).ok())
+        .map(|byte| u8::from_str_radix(byte, 16))
         .collect();
-    bytes.try_into().unwrap_or_else(|_| {
-        let message = format!("{:?} is no MAC address, as in \"02:00:00:00:00:01\"", written.get_ref());
-        reader.wrong(written.span(), message);
-        [0; 6]
-    })
+    let mac = bytes.ok().and_then(|bytes| <[u8; 6]>::try_from(bytes).ok());
+    match mac {
+        Some(mac) if mac[0] & GROUP == 0 => mac,
+        Some(_) => {
+            let message = format!("{} is a group address, not the address of a host", written.get_ref());
+            reader.wrong(written.span(), message);
+            [0; 6]
+        }
+        None => {
+            let message = format!("{:?} is no MAC address, as in \"02:00:00:00:00:01\"", written.get_ref());
+            reader.wrong(written.span(), message);
+            [0; 6]
+        }
+    }
+}
+
+/// The bit of a MAC address's first byte that makes it one of a group, broadcast included.
+const GROUP: u8 = 1;
+
+/// What an address is that no host can have.
+fn kind_of_no_host(address: Ipv4Addr) -> Option<&'static str> {
+    let kinds = [
+        (address.is_unspecified(), "the unspecified address"),
+        (address.is_multicast(), "a multicast address"),
+        (address.is_broadcast(), "the broadcast address"),
+    ];
+    kinds.iter().find(|(is_kind, _)| *is_kind).map(|(_, kind)| *kind)
 }
 
 /// The flows of a scenario.
-pub(crate) fn flows(entries: &[FlowEntry], hosts: &[HostSetup], reader: &mut Reader<'_>) -> Vec<FlowSetup> {
-    let mut flows = Vec::new();
+pub(crate) fn flows(
+    entries: &[FlowEntry],
+    (hosts, host_entries): (&[HostSetup], &[HostEntry]),
+    reader: &mut Reader<'_>,
+) -> Vec<FlowSetup> {
+    let mut flows: Vec<FlowSetup> = Vec::new();
     for entry in entries {
         let mut host = |name: &toml::Spanned<String>| {
             let found = hosts.iter().position(|host| host.name == *name.get_ref());
-            if found.is_none() {
-                let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-                let message = format!("there is no host {:?}; there are: {}", name.get_ref(), names.join(", "));
+            // What is wrong with a host was said at the host.
+            let is_there = host_entries.iter().any(|host| host.name.get_ref() == name.get_ref());
+            if found.is_none() && !is_there {
+                let names = host_entries.iter().map(|host| host.name.get_ref().as_str());
+                let message = format!(
+                    "there is no host {:?}{}",
+                    name.get_ref(),
+                    suggestion(name.get_ref(), names)
+                );
                 reader.wrong(name.span(), message);
             }
             found
@@ -123,6 +163,12 @@ pub(crate) fn flows(entries: &[FlowEntry], hosts: &[HostSetup], reader: &mut Rea
         let (Some(from), Some(to)) = (host(&entry.from), host(&entry.to)) else {
             continue;
         };
+        if flows.iter().any(|flow| flow.name == *entry.name.get_ref()) {
+            reader.wrong(
+                entry.name.span(),
+                format!("there are two flows {:?}", entry.name.get_ref()),
+            );
+        }
         flows.push(flow(entry, from, to, reader));
     }
     if let Some(beyond) = entries.get(FLOWS_MAX) {
@@ -152,6 +198,13 @@ fn flow(entry: &FlowEntry, from: usize, to: usize, reader: &mut Reader<'_>) -> F
     }
     reader.within(near.clone(), "start_us", entry.start_us, TIMES_US);
     reader.wire_rate(near.clone(), entry.gbps);
+    if entry.gbps != 0.0 && !is_roce {
+        let message = format!(
+            "gbps is the rate of a roce sender; a {} sender sends what its window lets it, at the rate of its host's line",
+            entry.transport.name()
+        );
+        reader.wrong_key(near.clone(), "gbps", message);
+    }
     reader.within(near, "rto_min_us", entry.rto_min_us, RTO_SHORTEST_US..=RTO_LONGEST_US);
     FlowSetup {
         name: entry.name.get_ref().clone(),
