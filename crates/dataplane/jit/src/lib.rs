@@ -67,8 +67,7 @@
 //! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as [`RegisterBanks`] says:
 //!   both are checked when they are made. An index is compared with the declared number of elements before it becomes an address; out of range,
 //!   reads give 0 and writes do nothing. The comparison is left out where the preceding instruction has masked the index to values that are all in
-//!   range. A write to one of several registers is reached after a test that the number selects one of them, and nothing between the test and the
-//!   write changes the number; these registers have the same size, are in one bank, and follow each other at a constant distance.
+//!   range.
 //! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the default entry. The slot is read
 //!   from the record that a look-up has found.
 //! * **Locks.** Code takes the lock in the word of an element whose index is in range, and releases the lock that [`TableObjects::held_lock`] points

@@ -23,7 +23,6 @@ mod coalescing;
 pub(crate) mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
-pub(crate) mod indexed_stores;
 mod jump_threading;
 mod known;
 mod limits;

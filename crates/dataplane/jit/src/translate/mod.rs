@@ -32,7 +32,6 @@
 //! | `graph.rs` | the graph of an architecture, with all bodies, in one function |
 //! | `route.rs` | the fast path: all bodies in one function |
 //! | `boundaries.rs` | the fast path after the parser: what the architecture does between controls |
-//! | `indexed_stores.rs` | the fast path: writes to one of several registers |
 //! | `copies.rs` | the fast path: copies of a packet |
 //! | `burst.rs` | the fast path: the loop over a burst, and the points at which packets wait for each other |
 //! | `deparse.rs` | the fast path: emitted headers, in place where possible |
@@ -54,7 +53,6 @@ mod flow;
 mod flows;
 mod fused_compare;
 pub(crate) mod graph;
-mod indexed_stores;
 mod inline_caches;
 mod known;
 mod new_length;
@@ -99,7 +97,6 @@ use flows::FlowSlot;
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
 use forebay_ir::{Action, ActionId, Body, IndexSet, Program, SlotId, TableId};
-use indexed_stores::ChosenWrite;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Value;
@@ -271,8 +268,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     packet_rests: bool,
     /// The block at which packets with a wrong checksum continue at once.
     on_checksum_error: Option<ir::Block>,
-    /// The write to one of several registers in the current block.
-    chosen_write: Option<ChosenWrite>,
     /// On the fast path: the clone requested for the current packet, if clones are noted.
     clone_wanted: Option<CloneWanted>,
     /// On the fast path: where the current packet has been counted.
@@ -406,7 +401,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             widths: known::Widths::new(),
             copy_loop: None,
             on_checksum_error: None,
-            chosen_write: None,
             packet_rests: false,
             clone_wanted: None,
             counted: Counted::default(),
