@@ -88,7 +88,7 @@ use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
 use cloning::CloneWanted;
-use copies::{CopyLoop, FoundOnce};
+use copies::CopyLoop;
 use counting::{Counted, TakenBack};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -274,8 +274,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     counted: Counted,
     /// Packets that bail out after they have been counted. They are translated after everything else.
     taken_back: Vec<TakenBack>,
-    /// Look-up results that are the same for all copies, by the loop's register and table.
-    found_once: HashMap<(u32, TableId), FoundOnce>,
 }
 
 /// Words of an action's arguments.
@@ -405,7 +403,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             clone_wanted: None,
             counted: Counted::default(),
             taken_back: Vec::new(),
-            found_once: HashMap::new(),
         };
         translator.state = translator.load_state();
         translator.temporaries = translator.load_temporaries();
