@@ -12,7 +12,7 @@ use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
 use crate::route::{Notes, Order, PathId, Route};
-use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
+use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
 use crate::{unused_loads, wide_stores};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
@@ -183,7 +183,6 @@ fn environment<'a>(
         no_memo: std::ptr::null(),
         slots: None,
         searched: Vec::new(),
-        shuffles: machine_shuffles(),
         step_limit,
         outlined,
         paths,

@@ -76,8 +76,6 @@
 //!   pin of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product with the number of buckets, so it is
 //!   smaller; the position of an entry in its bucket is that of a bit under a mask of positions. Numbers in cells were published by the table's
 //!   writer after the rows that they refer to; an index of cells has as many bits as the array was made for.
-//! * **Pairs.** Sixteen bytes are loaded from a header only if it is that long, and from where all of them are within it. Two words of the state are
-//!   stored at once for two slots that are adjacent; where two are loaded for one slot, and it is the last of all, the load begins a word earlier.
 //! * **Memos.** A memo (an inline cache) is part of a record that a look-up of the burst has found, and only machine code writes it. It points into
 //!   the array of the version that it records: this was checked before the memo was written.
 //! * **Flows.** The number of an index entry has as many bits of a hash as the index is large. Entries contain slot numbers, which only the runtime

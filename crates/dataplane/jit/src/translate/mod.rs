@@ -14,7 +14,6 @@
 //! | `field_concat.rs`, `fused_compare.rs` | concatenated fields; several comparisons at once |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
-//! | `wide_loads.rs` | fields of whole bytes, two at a time |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
@@ -69,7 +68,6 @@ mod stateful;
 mod value;
 mod value_locations;
 mod wide;
-mod wide_loads;
 mod word128;
 mod word64;
 
@@ -101,7 +99,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Value;
 use value_locations::{Homes, Registers};
-pub(crate) use wide_loads::machine_shuffles;
 
 /// What all functions of a program share.
 pub(crate) struct Environment<'a> {
@@ -130,8 +127,6 @@ pub(crate) struct Environment<'a> {
     pub(crate) slots: Option<SlotLayout>,
     /// The tables that the current function searches itself.
     pub(crate) searched: Vec<TableId>,
-    /// Whether the machine has byte shuffles for vectors.
-    pub(crate) shuffles: bool,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
