@@ -97,7 +97,6 @@ use forebay_ir::pipeline::Graph;
 use forebay_ir::{Action, ActionId, Body, IndexSet, Program, SlotId, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
-use value::Value;
 use value_locations::{Homes, Registers};
 
 /// What all functions of a program share.
@@ -210,8 +209,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     signatures: HashMap<(usize, bool), ir::SigRef>,
     /// The locations of slots.
     homes: Homes,
-    /// A slot and its value, if the next statement overwrites the slot and nothing else reads the value.
-    deferred: Option<(SlotId, Value)>,
     /// The registers of slots.
     registers: Registers,
     /// The block to which parser errors lead, if the function continues after the parser.
@@ -369,7 +366,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
             homes: Homes::default(),
-            deferred: None,
             registers: Registers::default(),
             on_reject: None,
             on_exit: None,
