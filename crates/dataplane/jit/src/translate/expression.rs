@@ -83,10 +83,7 @@ impl Translator<'_, '_, '_> {
                 let (left, right) = (self.value(left, data), self.value(right, data));
                 self.comparison(*operator, left, right)
             }
-            _ => match self.range_in_packet(expr) {
-                Some(within) => within,
-                None => self.word_of(expr, data),
-            },
+            _ => self.word_of(expr, data),
         }
     }
 
