@@ -13,7 +13,7 @@ use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
 use crate::route::{Notes, Order, PathId, Route};
 use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
-use crate::{unused_loads, wide_stores};
+use crate::wide_stores;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::isa::TargetIsa;
@@ -403,7 +403,6 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
                 break;
             }
             let context = &mut function.context;
-            unused_loads::remove(&mut context.func);
             if function.makes_copies {
                 let optimized = context.optimize(isa, &mut ControlPlane::default());
                 optimized.map_err(|error| module_error(&error.into(), &function.name))?;

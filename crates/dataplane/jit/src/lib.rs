@@ -29,7 +29,7 @@
 //! | `packet_context.rs` | the per-packet contexts of a burst on the fast path |
 //! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs`, `flow_trail.rs` | the flow cache: look-up results of a flow's last packet |
 //! | `cold_calls.rs` | calls that change no register |
-//! | `unused_loads.rs`, `wide_stores.rs` | removes unused loads; joins neighbouring stores of loop-invariant values |
+//! | `wide_stores.rs` | joins neighbouring stores of loop-invariant values |
 //! | `tables.rs` | how generated code accesses tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
@@ -117,7 +117,6 @@ mod section_locks;
 mod seed;
 mod tables;
 mod translate;
-mod unused_loads;
 mod wide_stores;
 
 pub use arrays::{Arrays, default_slot};
