@@ -20,6 +20,8 @@
 mod bail_out;
 mod changes;
 mod coalescing;
+#[cfg(test)]
+mod example;
 pub(crate) mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
