@@ -12,8 +12,8 @@ use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
 use crate::route::{Notes, Order, PathId, Route};
-use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature, machine_shuffles};
-use crate::{unused_loads, wide_stores};
+use crate::translate::{Environment, ParserErrors, StepCounting, Translator, Unit, body_signature};
+use crate::wide_stores;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::isa::TargetIsa;
@@ -183,7 +183,6 @@ fn environment<'a>(
         no_memo: std::ptr::null(),
         slots: None,
         searched: Vec::new(),
-        shuffles: machine_shuffles(),
         step_limit,
         outlined,
         paths,
@@ -404,7 +403,6 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
                 break;
             }
             let context = &mut function.context;
-            unused_loads::remove(&mut context.func);
             if function.makes_copies {
                 let optimized = context.optimize(isa, &mut ControlPlane::default());
                 optimized.map_err(|error| module_error(&error.into(), &function.name))?;

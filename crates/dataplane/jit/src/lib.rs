@@ -29,7 +29,7 @@
 //! | `packet_context.rs` | the per-packet contexts of a burst on the fast path |
 //! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs`, `flow_trail.rs` | the flow cache: look-up results of a flow's last packet |
 //! | `cold_calls.rs` | calls that change no register |
-//! | `unused_loads.rs`, `wide_stores.rs` | removes unused loads; joins neighbouring stores of loop-invariant values |
+//! | `wide_stores.rs` | joins neighbouring stores of loop-invariant values |
 //! | `tables.rs` | how generated code accesses tables |
 //! | `runtime.rs` | functions that generated code calls |
 //!
@@ -67,8 +67,7 @@
 //! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as [`RegisterBanks`] says:
 //!   both are checked when they are made. An index is compared with the declared number of elements before it becomes an address; out of range,
 //!   reads give 0 and writes do nothing. The comparison is left out where the preceding instruction has masked the index to values that are all in
-//!   range. A write to one of several registers is reached after a test that the number selects one of them, and nothing between the test and the
-//!   write changes the number; these registers have the same size, are in one bank, and follow each other at a constant distance.
+//!   range.
 //! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the default entry. The slot is read
 //!   from the record that a look-up has found.
 //! * **Locks.** Code takes the lock in the word of an element whose index is in range, and releases the lock that [`TableObjects::held_lock`] points
@@ -77,8 +76,6 @@
 //!   pin of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product with the number of buckets, so it is
 //!   smaller; the position of an entry in its bucket is that of a bit under a mask of positions. Numbers in cells were published by the table's
 //!   writer after the rows that they refer to; an index of cells has as many bits as the array was made for.
-//! * **Pairs.** Sixteen bytes are loaded from a header only if it is that long, and from where all of them are within it. Two words of the state are
-//!   stored at once for two slots that are adjacent; where two are loaded for one slot, and it is the last of all, the load begins a word earlier.
 //! * **Memos.** A memo (an inline cache) is part of a record that a look-up of the burst has found, and only machine code writes it. It points into
 //!   the array of the version that it records: this was checked before the memo was written.
 //! * **Flows.** The number of an index entry has as many bits of a hash as the index is large. Entries contain slot numbers, which only the runtime
@@ -120,7 +117,6 @@ mod section_locks;
 mod seed;
 mod tables;
 mod translate;
-mod unused_loads;
 mod wide_stores;
 
 pub use arrays::{Arrays, default_slot};

@@ -208,8 +208,7 @@ fn rename_op(op: &mut Op, rename: &impl Fn(&mut SlotId)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::route::DropWhen;
-    use forebay_ir::BodyId;
+    use crate::route::example;
 
     /// The names of the fields of `copy` after coalescing, when the control does this to headers `from` and `copy`,
     /// both of which are emitted only if they are valid afterwards.
@@ -229,45 +228,10 @@ mod tests {
             header("copy"),
         );
         let mut program = forebay_ir::text::read(&text).expect("it is a program");
-        let body = |name: &str| {
-            let index = program.bodies.iter().position(|body| body.name == name);
-            BodyId(index.expect("it is there") as u32)
-        };
-        let slot = |name: &str| {
-            let index = program.slots.iter().position(|slot| slot.name == name);
-            SlotId(index.expect("it is there") as u32)
-        };
-        let dropped = DropWhen {
-            slot: slot("port"),
-            value: 511,
-        };
-        let route = Route {
-            parser: body("P"),
-            verify_checksum: body("E"),
-            ingress: body("I"),
-            egress: body("E"),
-            compute_checksum: body("E"),
-            deparser: body("D"),
-            checksum_error: None,
-            parser_error: None,
-            egress_spec: slot("port"),
-            ingress_drop: dropped,
-            egress_drop: dropped,
-            copying: Vec::new(),
-            misses: None,
-            counted_length: None,
-            before_parser: Vec::new(),
-            before_egress: Vec::new(),
-            replication: None,
-            fixed: Vec::new(),
-            preserved: None,
-            clones_from_egress: false,
-            cloned: None,
-            clones_are_apart: false,
-        };
+        let route = example::route(&program, "port");
         let mut flow = Flow::of_bodies(&program, &route);
         let zero = forebay_bits::Bits::from_bool(false);
-        let from = slot("from.$valid");
+        let from = example::slot(&program, "from.$valid");
         // After the copy the other header is invalid, and jump threading knows it.
         for block in &mut flow.blocks {
             block.facts.becomes(from, Some(&zero));

@@ -156,7 +156,7 @@ impl Origins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_ir::BodyId;
+    use crate::route::example;
 
     #[test]
     fn keys_that_differ_within_a_flow_are_none_of_its() {
@@ -192,41 +192,10 @@ mod tests {
         )
         .replace("  action NoAction2\n", "");
         let program = forebay_ir::text::read(&text).expect("it is a program");
-        let body = |name: &str| {
-            let index = program.bodies.iter().position(|body| body.name == name);
-            BodyId(index.expect("it is there") as u32)
-        };
-        let slot = |name: &str| {
-            let index = program.slots.iter().position(|slot| slot.name == name);
-            SlotId(index.expect("it is there") as u32)
-        };
-        let dropped = crate::route::DropWhen {
-            slot: slot("found"),
-            value: 511,
-        };
+        let slot = |name: &str| example::slot(&program, name);
         let route = Route {
-            parser: body("P"),
-            verify_checksum: body("E"),
-            ingress: body("I"),
-            egress: body("E"),
-            compute_checksum: body("E"),
-            deparser: body("D"),
-            checksum_error: None,
-            parser_error: None,
-            egress_spec: slot("found"),
-            ingress_drop: dropped,
-            egress_drop: dropped,
-            copying: Vec::new(),
-            misses: None,
-            counted_length: None,
             before_parser: vec![(slot("now"), Source::Argument(Argument::Timestamp))],
-            before_egress: Vec::new(),
-            replication: None,
-            fixed: Vec::new(),
-            preserved: None,
-            clones_from_egress: false,
-            cloned: None,
-            clones_are_apart: false,
+            ..example::route(&program, "found")
         };
         let keys = FlowKeys::of(&program, &route, &Flow::of_bodies(&program, &route));
         let names = |name: &TableId| program.tables[name.index()].name.as_str();

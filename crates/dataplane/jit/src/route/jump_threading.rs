@@ -202,71 +202,14 @@ impl Threader<'_> {
         made.facts.clone_from(&facts);
         match made.joint {
             Some(joint) => self.thread_joint(id, &mut made, joint, facts),
-            None => self.thread_terminator(&mut made, facts),
+            None => {
+                let program = self.threading.program;
+                let block_of = |target, facts| self.block_of(target, copies, facts);
+                let behind = thread_terminator(program, &mut made.block.terminator, facts, block_of);
+                made.exit = made.exit.map(|exit| self.block_of(exit, copies, behind));
+            }
         }
         made
-    }
-
-    fn thread_terminator(&mut self, made: &mut FlowBlock, mut facts: Facts) {
-        let (program, copies) = (self.threading.program, made.copies);
-        match &mut made.block.terminator {
-            Terminator::Branch {
-                condition,
-                then_block,
-                else_block,
-            } => {
-                let simpler = facts.simplified(condition, program);
-                if let Expr::Const(value) = simpler {
-                    let target = if value.is_zero() { *else_block } else { *then_block };
-                    made.block.terminator = Terminator::Jump(self.block_of(target, copies, facts));
-                    return;
-                }
-                let mut otherwise = facts.clone();
-                facts.learn(&simpler, true);
-                otherwise.learn(&simpler, false);
-                *then_block = self.block_of(*then_block, copies, facts);
-                *else_block = self.block_of(*else_block, copies, otherwise);
-                *condition = simpler;
-            }
-            Terminator::Select { keys, cases, default } => {
-                let (listed, mut possible) = (std::mem::take(cases), Vec::new());
-                for mut case in listed {
-                    let condition = condition_of(keys, &case).map(|condition| facts.simplified(&condition, program));
-                    match &condition {
-                        Some(Expr::Const(value)) if value.is_zero() => continue,
-                        Some(Expr::Const(_)) => {
-                            *default = case.target;
-                            facts = in_case(keys, &case, &facts);
-                            break;
-                        }
-                        _ => {}
-                    }
-                    case.target = self.block_of(case.target, copies, in_case(keys, &case, &facts));
-                    condition.iter().for_each(|condition| facts.learn(condition, false));
-                    possible.push(case);
-                }
-                let otherwise = self.block_of(*default, copies, facts);
-                if possible.is_empty() {
-                    made.block.terminator = Terminator::Jump(otherwise);
-                } else {
-                    (*cases, *default) = (possible, otherwise);
-                }
-            }
-            Terminator::Apply {
-                table,
-                hit,
-                action_run,
-                next,
-            } => {
-                let results = [*hit, *action_run].into_iter().flatten();
-                let forgotten: Vec<SlotId> = results.chain(changed_by_actions(program, *table, &facts)).collect();
-                forgotten.into_iter().for_each(|slot| facts.forget(slot));
-                *next = self.block_of(*next, copies, facts.clone());
-                made.exit = made.exit.map(|exit| self.block_of(exit, copies, facts));
-            }
-            Terminator::Jump(next) => *next = self.block_of(*next, copies, facts),
-            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => {}
-        }
     }
 
     fn thread_joint(&mut self, id: BlockId, made: &mut FlowBlock, joint: Joint, mut facts: Facts) {
@@ -310,6 +253,74 @@ impl Threader<'_> {
             facts.becomes(*slot, number.as_ref());
         }
     }
+}
+
+/// Leads a terminator to the blocks for what is certain at each of its targets, and leaves out targets that cannot be reached. Returns what is
+/// certain after the actions of a table.
+pub(super) fn thread_terminator(
+    program: &Program,
+    terminator: &mut Terminator,
+    mut facts: Facts,
+    mut block_of: impl FnMut(BlockId, Facts) -> BlockId,
+) -> Facts {
+    match terminator {
+        Terminator::Branch {
+            condition,
+            then_block,
+            else_block,
+        } => {
+            let simpler = facts.simplified(condition, program);
+            if let Expr::Const(value) = simpler {
+                let target = if value.is_zero() { *else_block } else { *then_block };
+                *terminator = Terminator::Jump(block_of(target, facts.clone()));
+                return facts;
+            }
+            let mut otherwise = facts.clone();
+            facts.learn(&simpler, true);
+            otherwise.learn(&simpler, false);
+            *then_block = block_of(*then_block, facts.clone());
+            *else_block = block_of(*else_block, otherwise);
+            *condition = simpler;
+        }
+        Terminator::Select { keys, cases, default } => {
+            let (listed, mut possible) = (std::mem::take(cases), Vec::new());
+            for mut case in listed {
+                let condition = condition_of(keys, &case).map(|condition| facts.simplified(&condition, program));
+                match &condition {
+                    Some(Expr::Const(value)) if value.is_zero() => continue,
+                    Some(Expr::Const(_)) => {
+                        *default = case.target;
+                        facts = in_case(keys, &case, &facts);
+                        break;
+                    }
+                    _ => {}
+                }
+                case.target = block_of(case.target, in_case(keys, &case, &facts));
+                condition.iter().for_each(|condition| facts.learn(condition, false));
+                possible.push(case);
+            }
+            let otherwise = block_of(*default, facts.clone());
+            if possible.is_empty() {
+                *terminator = Terminator::Jump(otherwise);
+            } else {
+                (*cases, *default) = (possible, otherwise);
+            }
+        }
+        Terminator::Apply {
+            table,
+            hit,
+            action_run,
+            next,
+        } => {
+            let results = [*hit, *action_run].into_iter().flatten();
+            let forgotten: Vec<SlotId> = results.chain(changed_by_actions(program, *table, &facts)).collect();
+            forgotten.into_iter().for_each(|slot| facts.forget(slot));
+            *next = block_of(*next, facts.clone());
+        }
+        Terminator::Jump(next) => *next = block_of(*next, facts.clone()),
+        Terminator::Return | Terminator::Exit | Terminator::Reject(_) => {}
+    }
+    facts
 }
 
 /// Simplifies an operation by what is known. The data of checksums stays, because it is often loaded from the packet
@@ -386,7 +397,7 @@ pub(super) fn written_by_actions(program: &Program, table: TableId) -> impl Iter
 }
 
 /// These slots without those that are only set to the value that they certainly have.
-pub(super) fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl Iterator<Item = SlotId> {
+fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl Iterator<Item = SlotId> {
     let keeps = |op: &Op| match op {
         Op::Assign {
             slot,

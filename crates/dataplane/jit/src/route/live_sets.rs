@@ -322,7 +322,8 @@ pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> V
         let mut changed = false;
         for (index, block) in flow.blocks.iter().enumerate() {
             let mut written = at_start[index].clone();
-            write_all(program, route, block, &mut written);
+            write_statements(program, block, &mut written);
+            written_at_end(program, route, block, &mut written);
             for successor in block.successors() {
                 let known = at_start[successor.index()].clone();
                 at_start[successor.index()].extend(&written);
@@ -333,12 +334,6 @@ pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> V
             return at_start;
         }
     }
-}
-
-/// Adds what a block may write, including what the architecture and actions write at its end.
-pub(crate) fn write_all(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
-    write_statements(program, block, written);
-    written_at_end(program, route, block, written);
 }
 
 /// Adds what the statements of a block may write.

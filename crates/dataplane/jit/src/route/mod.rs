@@ -20,10 +20,11 @@
 mod bail_out;
 mod changes;
 mod coalescing;
+#[cfg(test)]
+mod example;
 pub(crate) mod facts;
 pub(crate) mod flow;
 pub(crate) mod flow_keys;
-pub(crate) mod indexed_stores;
 mod jump_threading;
 mod known;
 mod limits;

@@ -432,7 +432,7 @@ fn only_parses(op: &Op) -> bool {
 }
 
 /// The locations at which the loops of a body begin: blocks to which a path leads back.
-fn loop_heads(body: &Body) -> Vec<Location> {
+pub(super) fn loop_heads(body: &Body) -> Vec<Location> {
     /// Not visited, on the current path, finished.
     #[derive(Clone, Copy, PartialEq)]
     enum Visit {

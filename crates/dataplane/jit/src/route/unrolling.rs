@@ -13,9 +13,9 @@
 use super::Route;
 use super::facts::Facts;
 use super::flow::{slots_of, slots_of_decision};
-use super::jump_threading::{changed_by_actions, in_case, learn_from, simplify};
-use crate::analysis::longest_path;
-use forebay_ir::{Block, BlockId, Body, BodyId, Expr, Op, Program, SlotId, Terminator};
+use super::jump_threading::{learn_from, simplify, thread_terminator};
+use super::obstacles::loop_heads;
+use forebay_ir::{Block, BlockId, Body, BodyId, Op, Program, SlotId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most blocks of a body after unrolling.
@@ -50,7 +50,7 @@ impl Route {
 
 /// The body without loops; `None` when it has none, or they cannot be unrolled.
 fn unroll(program: &Program, body: &Body) -> Option<Body> {
-    if is_straight(body) {
+    if loop_heads(body).is_empty() {
         return None;
     }
     let mut unroller = Unroller {
@@ -74,30 +74,7 @@ fn unroll(program: &Program, body: &Body) -> Option<Body> {
         blocks: blocks.collect::<Option<Vec<Block>>>()?,
         ..body.clone()
     };
-    is_straight(&unrolled).then_some(unrolled)
-}
-
-/// Whether a body has no loops.
-fn is_straight(body: &Body) -> bool {
-    let nothing_else = Program::new(forebay_ir::Architecture::V1Model);
-    let without_tables = Body {
-        blocks: body.blocks.iter().map(without_table).collect(),
-        ..body.clone()
-    };
-    longest_path(&nothing_else, &without_tables).is_some()
-}
-
-/// The block without its statements, and without the actions of the table that it applies.
-fn without_table(block: &Block) -> Block {
-    let terminator = match &block.terminator {
-        Terminator::Apply { next, .. } => Terminator::Jump(*next),
-        other => other.clone(),
-    };
-    Block {
-        statements: Vec::new(),
-        terminator,
-        ..block.clone()
-    }
+    loop_heads(&unrolled).is_empty().then_some(unrolled)
 }
 
 /// The slots whose values decide whether loops continue.
@@ -171,45 +148,8 @@ impl Unroller<'_> {
             simplify(&mut statement.op, &facts, self.program);
             learn_from(&statement.op, &mut facts);
         }
-        match &mut made.terminator {
-            Terminator::Branch {
-                condition,
-                then_block,
-                else_block,
-            } => {
-                let simpler = facts.simplified(condition, self.program);
-                if let Expr::Const(value) = simpler {
-                    let target = if value.is_zero() { *else_block } else { *then_block };
-                    made.terminator = Terminator::Jump(self.block_of(target, facts));
-                    return made;
-                }
-                let mut otherwise = facts.clone();
-                facts.learn(&simpler, true);
-                otherwise.learn(&simpler, false);
-                *then_block = self.block_of(*then_block, facts);
-                *else_block = self.block_of(*else_block, otherwise);
-            }
-            Terminator::Select { keys, cases, default } => {
-                for case in cases {
-                    case.target = self.block_of(case.target, in_case(keys, case, &facts));
-                }
-                *default = self.block_of(*default, facts);
-            }
-            Terminator::Apply {
-                table,
-                hit,
-                action_run,
-                next,
-            } => {
-                let results = [*hit, *action_run].into_iter().flatten();
-                let changed = changed_by_actions(self.program, *table, &facts);
-                let forgotten: Vec<SlotId> = results.chain(changed).collect();
-                forgotten.into_iter().for_each(|slot| facts.forget(slot));
-                *next = self.block_of(*next, facts);
-            }
-            Terminator::Jump(next) => *next = self.block_of(*next, facts),
-            Terminator::Return | Terminator::Exit | Terminator::Reject(_) => {}
-        }
+        let program = self.program;
+        thread_terminator(program, &mut made.terminator, facts, |target, facts| self.block_of(target, facts));
         made
     }
 }
@@ -218,7 +158,7 @@ impl Unroller<'_> {
 mod tests {
     use super::*;
     use forebay_bits::Bits;
-    use forebay_ir::{Architecture, BinaryOp, BodyKind, Slot, SlotKind, Statement};
+    use forebay_ir::{Architecture, BinaryOp, BodyKind, Expr, Slot, SlotKind, Statement, Terminator};
 
     const COUNT: SlotId = SlotId(0);
     const LIMIT: SlotId = SlotId(1);

@@ -176,7 +176,7 @@ impl Translator<'_, '_, '_> {
                     None => {
                         let key = self.key_words(id, &layout);
                         leaf.into_iter().for_each(|leaf| self.ask_early(leaf, block));
-                        self.find_for_packet(id, layout.search, &key, crossing)
+                        self.find(id, layout.search, &key, crossing)
                     }
                 }
             }

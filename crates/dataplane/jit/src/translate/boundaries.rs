@@ -34,11 +34,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(region.block(BlockId(0)), &[]);
         let mut loops: HashMap<BlockId, (CopyLoop, BTreeSet<TableId>)> = HashMap::new();
         let stages = flow.stages();
-        let choices = self.choices(flow);
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
-            if !choices.is_reached(id) {
-                continue;
-            }
             // Blocks are in topological order.
             self.enter(region.block(id));
             self.carry(leaf, parsed, stages[id.index()]);
@@ -52,23 +48,15 @@ impl<'a> Translator<'_, 'a, '_> {
             self.packet_rests = block.copies.is_some() && !self.burst_state().staged();
             self.changed.clone_from(&leaf.written_before[id.index()]);
             self.sums_known.clone_from(&self.sums_before[id.index()]);
-            self.chosen_write = choices.write_in(id);
             let failed = flow.failed_in(route, id).map(|failed| region.block(failed));
             failed.iter().for_each(|failed| self.builder.set_cold_block(*failed));
             self.on_checksum_error = failed;
             self.statements(&region, &block.block.statements);
-            self.chosen_write = None;
             self.temporaries_used = 0;
             match block.joint {
                 None => match block.block.terminator {
                     Terminator::Apply { table, next, .. } if is_applied(table) => {
                         self.builder.ins().jump(region.block(next), &[]);
-                    }
-                    Terminator::Branch {
-                        then_block, else_block, ..
-                    } if let Some(test) = choices.test_in(id) => {
-                        let blocks = [then_block, else_block].map(|block| region.block(block));
-                        self.choose(test, blocks);
                     }
                     _ => self.terminator(&region, &block.block.terminator, id),
                 },

@@ -11,13 +11,10 @@
 
 use super::Translator;
 use super::boundaries::Destination;
-use super::search::Match;
 use super::value_locations::Home;
 use crate::context::Context;
 use crate::fast_path::Frame;
 use crate::packet_context::{Lane, fate};
-use crate::route::flow::FlowBlock;
-use crate::route::live_sets::{Crossing, write_all};
 use crate::route::loop_invariant_tables::{differs, once_for_copies};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
@@ -25,8 +22,7 @@ use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
-use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId, Terminator};
-use forebay_tables::Search;
+use forebay_ir::{BlockId, SlotId, TableId, Terminator};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
@@ -43,15 +39,6 @@ pub(super) struct CopyLoop {
     pub(super) truncate_to: Variable,
     /// Continues with the next copy.
     next: ir::Block,
-}
-
-/// The result of a look-up whose key is the same for all copies of a packet.
-#[derive(Clone, Copy)]
-pub(super) struct FoundOnce {
-    /// Whether the look-up has been made.
-    known: Variable,
-    record: Variable,
-    hit: Variable,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
@@ -80,7 +67,6 @@ impl<'a> Translator<'_, 'a, '_> {
         let once = self.apply_once(route, leaf, id);
         let truncate_to = self.truncate_limit();
         let values = self.values_to_restore(leaf);
-        self.prepare_look_ups(route, leaf, id, copies, &once);
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(copies.next);
@@ -152,68 +138,6 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.flow_slot = of_packet;
         tables.into_iter().map(|(table, _)| table).collect()
-    }
-
-    /// Prepares look-ups whose keys do not change after ingress, so that each is made once for all copies. Tables that
-    /// have been applied already are left out.
-    fn prepare_look_ups(
-        &mut self,
-        route: &Route,
-        leaf: &Leaf,
-        replicate: BlockId,
-        copies: CopyLoop,
-        applied: &BTreeSet<TableId>,
-    ) {
-        let written = written_for_copies(self.program, route, leaf, replicate);
-        for table in tables_for_copies(leaf, replicate).difference(applied).copied() {
-            let keys = &self.program.tables[table.index()].keys;
-            let mut is_same = true;
-            for key in keys {
-                key.expr
-                    .for_each_slot(&mut |slot| is_same &= !written.contains(slot.index()));
-            }
-            if !is_same {
-                continue;
-            }
-            let zero = self.number(0);
-            let [known, record, hit] = std::array::from_fn(|_| {
-                let variable = self.builder.declare_var(types::I64);
-                self.builder.def_var(variable, zero);
-                variable
-            });
-            self.found_once
-                .insert((copies.frame.as_u32(), table), FoundOnce { known, record, hit });
-        }
-    }
-
-    /// Looks a key up, unless that has been done for another copy of the packet. Packets may wait here.
-    pub(super) fn find_for_packet(
-        &mut self,
-        table: TableId,
-        search: Option<Search>,
-        key: &[ir::Value],
-        crossing: Option<&Crossing>,
-    ) -> Match {
-        let once = self.copy_loop.map(|copies| (copies.frame.as_u32(), table));
-        let once = once.and_then(|place| self.found_once.get(&place).copied());
-        let Some(FoundOnce { known, record, hit }) = once else {
-            return self.find(table, search, key, crossing);
-        };
-        let (first, next) = (self.builder.create_block(), self.builder.create_block());
-        let is_known = self.builder.use_var(known);
-        self.builder.ins().brif(is_known, next, &[], first, &[]);
-        self.enter(first);
-        let found = self.find(table, search, key, crossing);
-        let one = self.number(1);
-        for (variable, value) in [(known, one), (record, found.record), (hit, found.hit)] {
-            self.builder.def_var(variable, value);
-        }
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
-        Match {
-            record: self.builder.use_var(record),
-            hit: self.builder.use_var(hit),
-        }
     }
 
     /// Finds the members of the group, and room for as many copies.
@@ -358,31 +282,4 @@ enum Restored {
 fn sources_for_copies(route: &Route, differing: bool) -> Vec<(SlotId, Source)> {
     let sources = route.before_copy().iter().copied();
     sources.filter(|(_, source)| differs(*source) == differing).collect()
-}
-
-/// The blocks that are executed for each copy.
-fn blocks_for_copies(leaf: &Leaf, replicate: BlockId) -> impl Iterator<Item = &FlowBlock> {
-    let blocks = leaf.flow.blocks.iter();
-    blocks.filter(move |block| block.copies == Some(replicate))
-}
-
-fn tables_for_copies(leaf: &Leaf, replicate: BlockId) -> BTreeSet<TableId> {
-    let tables = blocks_for_copies(leaf, replicate).filter_map(|block| match block.block.terminator {
-        Terminator::Apply { table, .. } => Some(table),
-        _ => None,
-    });
-    tables.collect()
-}
-
-/// The slots that differ between copies, or may.
-fn written_for_copies(program: &Program, route: &Route, leaf: &Leaf, replicate: BlockId) -> IndexSet {
-    let mut written = IndexSet::new(program.slots.len());
-    route
-        .before_copy()
-        .iter()
-        .for_each(|(slot, _)| written.insert(slot.index()));
-    for block in blocks_for_copies(leaf, replicate) {
-        write_all(program, route, block, &mut written);
-    }
-    written
 }

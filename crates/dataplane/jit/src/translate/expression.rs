@@ -5,43 +5,8 @@
 use super::Translator;
 use super::value::{ActionData, Place, Value};
 use crate::runtime::{WideOperator, words};
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{BinaryOp, Expr, UnaryOp};
-
-/// A rotated value, as P4 programs write it: `v[31 - n:0] ++ v[31:32 - n]`.
-struct Rotation<'e> {
-    operand: &'e Expr,
-    /// The type with as many bits as the rotated value.
-    kind: ir::Type,
-    left: u32,
-}
-
-impl<'e> Rotation<'e> {
-    fn of(high: &'e Expr, low: &'e Expr) -> Option<Rotation<'e>> {
-        let (
-            Expr::Slice { operand, hi, lo: 0 },
-            Expr::Slice {
-                operand: same,
-                hi: highest,
-                lo,
-            },
-        ) = (high, low)
-        else {
-            return None;
-        };
-        let kind = match highest + 1 {
-            8 => types::I8,
-            16 => types::I16,
-            32 => types::I32,
-            _ => return None,
-        };
-        (hi + 1 == *lo && operand == same).then_some(Rotation {
-            operand,
-            kind,
-            left: kind.bits() - lo,
-        })
-    }
-}
 
 impl Translator<'_, '_, '_> {
     /// The value of an expression.
@@ -66,9 +31,6 @@ impl Translator<'_, '_, '_> {
                 self.slice(operand, *hi, *lo)
             }
             Expr::Concat(high, low) => {
-                if let Some(rotation) = Rotation::of(high, low) {
-                    return self.rotate(&rotation, data);
-                }
                 if let Some(composed) = self.composed_in_packet(expr) {
                     return composed;
                 }
@@ -121,10 +83,7 @@ impl Translator<'_, '_, '_> {
                 let (left, right) = (self.value(left, data), self.value(right, data));
                 self.comparison(*operator, left, right)
             }
-            _ => match self.range_in_packet(expr) {
-                Some(within) => within,
-                None => self.word_of(expr, data),
-            },
+            _ => self.word_of(expr, data),
         }
     }
 
@@ -258,14 +217,6 @@ impl Translator<'_, '_, '_> {
                 self.builder.ins().ishl(word, amount)
             }
         }
-    }
-
-    fn rotate(&mut self, rotation: &Rotation<'_>, data: Option<&ActionData>) -> Value {
-        let word = self.word_of(rotation.operand, data);
-        let part = self.builder.ins().ireduce(rotation.kind, word);
-        let rotated = self.builder.ins().rotl_imm_u(part, i64::from(rotation.left));
-        let rotated = self.builder.ins().uextend(types::I64, rotated);
-        Value::word(rotation.kind.bits(), rotated)
     }
 
     fn concat(&mut self, high: Value, low: Value) -> Value {

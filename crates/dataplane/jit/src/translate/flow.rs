@@ -1,11 +1,11 @@
 //! Blocks and terminators.
 
 use super::value::ActionData;
-use super::{Ending, StepCounting, Translator};
+use super::{Ending, Translator};
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
 use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, SlotId, Statement, Terminator};
+use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, Statement, Terminator};
 
 /// A body within a function.
 pub(super) struct Region {
@@ -88,14 +88,7 @@ impl Translator<'_, '_, '_> {
             now.iter()
                 .for_each(|statement| self.step(has_outside_effect(statement)));
             match (together, &first.op) {
-                (0, Op::Assign { slot, value }) if self.is_overwritten(*slot, behind.first()) => {
-                    let value = self.value(value, region.data());
-                    self.deferred = Some((*slot, value));
-                }
-                (0, op) => {
-                    self.statement(op, region.data());
-                    self.deferred = None;
-                }
+                (0, op) => self.statement(op, region.data()),
                 _ => self.write_together(now, region.data()),
             }
             for statement in now {
@@ -105,13 +98,6 @@ impl Translator<'_, '_, '_> {
             }
         }
         self.step(true);
-    }
-
-    /// Whether the next statement overwrites a slot in the state before anything else can read it.
-    fn is_overwritten(&self, slot: SlotId, next: Option<&Statement>) -> bool {
-        let is_assigned = next.is_some_and(|next| matches!(next.op, Op::Assign { slot: other, .. } if other == slot));
-        let is_word = (1..=64).contains(&self.program.slot(slot).width);
-        !self.is_fast_path() && self.counting == StepCounting::Never && is_assigned && is_word
     }
 
     /// On the fast path: marks written fields as changed, so that they are not loaded from the packet together with

@@ -3,9 +3,6 @@
 //! ```text
 //!   flags & 1 == 0, frag_offset == 0, protocol == 17         bytes 6 to 9 of the header:
 //!   | flags, frag_offset | ttl | protocol |                  (word & 3f ff 00 ff) == 00 00 00 11
-//!
-//!   version == 4, ihl >= 5                                   byte 0 of the header:
-//!   | version, ihl |                                         45 <= byte <= 4f
 //! ```
 
 use super::Translator;
@@ -13,7 +10,7 @@ use super::value_locations::{Field, Home};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_bits::Bits;
-use forebay_ir::{BinaryOp, Expr, KeySet, Program, SlotId};
+use forebay_ir::{BinaryOp, Expr, KeySet};
 use std::collections::BTreeMap;
 
 /// The most bytes that are compared at once: longer constants cannot be immediates.
@@ -23,45 +20,6 @@ const TOGETHER_MAX: u32 = 4;
 struct Wanted {
     address: Field,
     bytes: BTreeMap<u32, (u8, u8)>,
-}
-
-/// The most bits of two fields that are compared as one.
-const RANGE_BITS_MAX: u32 = 32;
-
-/// The range of numbers that a slot may have.
-struct Within {
-    slot: SlotId,
-    least: u64,
-    most: u64,
-}
-
-impl Within {
-    /// The range that a comparison of a slot with a constant requires. `None` if the expression is not such a
-    /// comparison.
-    fn of(program: &Program, expr: &Expr) -> Option<Within> {
-        let Expr::Binary(operator, left, right) = expr else {
-            return None;
-        };
-        let (slot, constant, slot_is_left) = match (&**left, &**right) {
-            (Expr::Slot(slot), Expr::Const(constant)) => (*slot, constant, true),
-            (Expr::Const(constant), Expr::Slot(slot)) => (*slot, constant, false),
-            _ => return None,
-        };
-        let width = program.slot(slot).width;
-        if width == 0 || width >= RANGE_BITS_MAX {
-            return None;
-        }
-        let (constant, largest) = (constant.to_u128() as u64, (1 << width) - 1);
-        let (least, most) = match (operator, slot_is_left) {
-            (BinaryOp::Eq, _) => (constant, constant),
-            (BinaryOp::Le, true) => (0, constant),
-            (BinaryOp::Le, false) => (constant, largest),
-            (BinaryOp::Lt, true) => (0, constant.checked_sub(1)?),
-            (BinaryOp::Lt, false) => (constant + 1, largest),
-            _ => return None,
-        };
-        (least <= most).then_some(Within { slot, least, most })
-    }
 }
 
 /// Bytes that are loaded at once.
@@ -113,40 +71,6 @@ impl Translator<'_, '_, '_> {
             }
         }
         all
-    }
-
-    /// Whether a field of the packet is a constant and the next field is in a range. `None` if the expression does not
-    /// ask for that.
-    pub(super) fn range_in_packet(&mut self, expr: &Expr) -> Option<ir::Value> {
-        let Expr::Binary(BinaryOp::And, one, other) = expr else {
-            return None;
-        };
-        let one = Within::of(self.program, one)?;
-        let other = Within::of(self.program, other)?;
-        let [one, other] = [(&one, &other), (&other, &one)].map(|(high, low)| self.as_one_field(high, low));
-        let (field, width, least, most) = one.or(other)?;
-        let value = self.load_field(&field, width);
-        let value = self.low_word(value);
-        let above = self.builder.ins().iadd_imm_s(value, -(least as i64));
-        let largest = (most - least) as i64;
-        Some(
-            self.builder
-                .ins()
-                .icmp_imm_u(IntCC::UnsignedLessThanOrEqual, above, largest),
-        )
-    }
-
-    /// The two fields as one: the field, its width, and its least and largest number.
-    fn as_one_field(&self, high: &Within, low: &Within) -> Option<(Field, u32, u64, u64)> {
-        let (Home::Packet(first), Home::Packet(second)) = (self.homes.of(high.slot), self.homes.of(low.slot)) else {
-            return None;
-        };
-        let [high_width, low_width] = [high.slot, low.slot].map(|slot| self.program.slot(slot).width);
-        let is_one = high.least == high.most
-            && high_width + low_width <= RANGE_BITS_MAX
-            && first.is_followed_by(high_width, second);
-        let number = |behind: u64| high.least << low_width | behind;
-        is_one.then(|| (*first, high_width + low_width, number(low.least), number(low.most)))
     }
 
     fn window_matches(&mut self, address: ir::Value, wanted: &Wanted, window: Window) -> ir::Value {

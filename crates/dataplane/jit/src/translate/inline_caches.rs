@@ -113,7 +113,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.set_cold_block(unknown);
         let leader = self.environment.joins.leader(table).expect("it has a memo");
         let key = self.key_words(table, layout);
-        let by_key = self.find_for_packet(table, layout.search, &key, crossing);
+        let by_key = self.find(table, layout.search, &key, crossing);
         // The packet may have been suspended meanwhile.
         let place = self.builder.use_var(self.memos[&leader]);
         self.write_memo(table, place, by_key);

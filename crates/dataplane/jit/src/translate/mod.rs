@@ -14,7 +14,6 @@
 //! | `field_concat.rs`, `fused_compare.rs` | concatenated fields; several comparisons at once |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
 //! | `parse.rs` | extract, advance, lookahead |
-//! | `wide_loads.rs` | fields of whole bytes, two at a time |
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
@@ -32,7 +31,6 @@
 //! | `graph.rs` | the graph of an architecture, with all bodies, in one function |
 //! | `route.rs` | the fast path: all bodies in one function |
 //! | `boundaries.rs` | the fast path after the parser: what the architecture does between controls |
-//! | `indexed_stores.rs` | the fast path: writes to one of several registers |
 //! | `copies.rs` | the fast path: copies of a packet |
 //! | `burst.rs` | the fast path: the loop over a burst, and the points at which packets wait for each other |
 //! | `deparse.rs` | the fast path: emitted headers, in place where possible |
@@ -54,7 +52,6 @@ mod flow;
 mod flows;
 mod fused_compare;
 pub(crate) mod graph;
-mod indexed_stores;
 mod inline_caches;
 mod known;
 mod new_length;
@@ -71,7 +68,6 @@ mod stateful;
 mod value;
 mod value_locations;
 mod wide;
-mod wide_loads;
 mod word128;
 mod word64;
 
@@ -90,7 +86,7 @@ use crate::runtime::{Function, words};
 use access::within_bounds;
 use burst::Burst;
 use cloning::CloneWanted;
-use copies::{CopyLoop, FoundOnce};
+use copies::CopyLoop;
 use counting::{Counted, TakenBack};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -99,12 +95,9 @@ use flows::FlowSlot;
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
 use forebay_ir::{Action, ActionId, Body, IndexSet, Program, SlotId, TableId};
-use indexed_stores::ChosenWrite;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
-use value::Value;
 use value_locations::{Homes, Registers};
-pub(crate) use wide_loads::machine_shuffles;
 
 /// What all functions of a program share.
 pub(crate) struct Environment<'a> {
@@ -133,8 +126,6 @@ pub(crate) struct Environment<'a> {
     pub(crate) slots: Option<SlotLayout>,
     /// The tables that the current function searches itself.
     pub(crate) searched: Vec<TableId>,
-    /// Whether the machine has byte shuffles for vectors.
-    pub(crate) shuffles: bool,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
@@ -218,8 +209,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     signatures: HashMap<(usize, bool), ir::SigRef>,
     /// The locations of slots.
     homes: Homes,
-    /// A slot and its value, if the next statement overwrites the slot and nothing else reads the value.
-    deferred: Option<(SlotId, Value)>,
     /// The registers of slots.
     registers: Registers,
     /// The block to which parser errors lead, if the function continues after the parser.
@@ -271,16 +260,12 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     packet_rests: bool,
     /// The block at which packets with a wrong checksum continue at once.
     on_checksum_error: Option<ir::Block>,
-    /// The write to one of several registers in the current block.
-    chosen_write: Option<ChosenWrite>,
     /// On the fast path: the clone requested for the current packet, if clones are noted.
     clone_wanted: Option<CloneWanted>,
     /// On the fast path: where the current packet has been counted.
     counted: Counted,
     /// Packets that bail out after they have been counted. They are translated after everything else.
     taken_back: Vec<TakenBack>,
-    /// Look-up results that are the same for all copies, by the loop's register and table.
-    found_once: HashMap<(u32, TableId), FoundOnce>,
 }
 
 /// Words of an action's arguments.
@@ -381,7 +366,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
             homes: Homes::default(),
-            deferred: None,
             registers: Registers::default(),
             on_reject: None,
             on_exit: None,
@@ -406,12 +390,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             widths: known::Widths::new(),
             copy_loop: None,
             on_checksum_error: None,
-            chosen_write: None,
             packet_rests: false,
             clone_wanted: None,
             counted: Counted::default(),
             taken_back: Vec::new(),
-            found_once: HashMap::new(),
         };
         translator.state = translator.load_state();
         translator.temporaries = translator.load_temporaries();

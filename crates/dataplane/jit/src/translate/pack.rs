@@ -36,9 +36,6 @@ impl Translator<'_, '_, '_> {
         let valid = self.read_slot(header.valid);
         let valid = self.low_word(valid);
         self.when(valid, |translator| {
-            if translator.emit_vectors(id) {
-                return;
-            }
             let items: Vec<Item> = header
                 .fields
                 .iter()
@@ -190,7 +187,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The address for the next bytes of the output.
-    pub(super) fn place_in_output(&mut self, bytes: u32) -> ir::Value {
+    fn place_in_output(&mut self, bytes: u32) -> ir::Value {
         let length = self.number(bytes.into());
         if self.is_fast_path() {
             return self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);

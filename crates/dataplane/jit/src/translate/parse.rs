@@ -188,22 +188,9 @@ impl Translator<'_, '_, '_> {
         let bits = fields.iter().map(|field| program.slot(field.slot).width).sum();
         let run = self.run_at(position, bits);
         let mut offset = 0;
-        let mut all = Vec::new();
         for field in fields {
-            all.push((field.slot, offset));
+            self.read_field(&run, offset, field.slot);
             offset += program.slot(field.slot).width;
-        }
-        let whole_bytes = run.start.filter(|(_, bit)| *bit == 0);
-        let whole_bytes = whole_bytes.map(|(address, _)| (address, run.bytes(0)));
-        let (mut rest, mut window) = (&all[..], None);
-        while let [first, behind @ ..] = rest {
-            rest = match (whole_bytes, behind) {
-                (Some(bytes), [second, behind @ ..]) if self.read_pair(bytes, [*first, *second], &mut window) => behind,
-                _ => {
-                    self.read_field(&run, first.1, first.0);
-                    behind
-                }
-            };
         }
         let bits = self.number(bits.into());
         self.builder.ins().iadd(position, bits)

@@ -62,7 +62,6 @@ impl Translator<'_, '_, '_> {
         self.when_inside(index, size, |translator| {
             let count = words(value.width);
             let (element, first) = translator.element(register, index);
-            let element = translator.chosen_element(register, element);
             if RegisterArray::have_locks(value.width) {
                 let word = translator.limb(value, 0);
                 translator.store_beside_lock(value.width, word, element, first);

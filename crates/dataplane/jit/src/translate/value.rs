@@ -244,11 +244,6 @@ impl Translator<'_, '_, '_> {
     }
 
     pub(super) fn read_slot(&mut self, slot: SlotId) -> Value {
-        if let Some((deferred, value)) = self.deferred
-            && deferred == slot
-        {
-            return value;
-        }
         let home = self.homes.of(slot).clone();
         self.read_home(slot, &home)
     }

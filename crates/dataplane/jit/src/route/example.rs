@@ -1,0 +1,46 @@
+//! Routes of small programs, for tests.
+
+use super::{DropWhen, Route};
+use forebay_ir::{BodyId, Program, SlotId};
+
+/// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the port in the slot `port`.
+pub(super) fn route(program: &Program, port: &str) -> Route {
+    let body = |name: &str| {
+        let index = program.bodies.iter().position(|body| body.name == name);
+        BodyId(index.expect("it is there") as u32)
+    };
+    let dropped = DropWhen {
+        slot: slot(program, port),
+        value: 511,
+    };
+    Route {
+        parser: body("P"),
+        verify_checksum: body("E"),
+        ingress: body("I"),
+        egress: body("E"),
+        compute_checksum: body("E"),
+        deparser: body("D"),
+        checksum_error: None,
+        parser_error: None,
+        egress_spec: slot(program, port),
+        ingress_drop: dropped,
+        egress_drop: dropped,
+        copying: Vec::new(),
+        misses: None,
+        counted_length: None,
+        before_parser: Vec::new(),
+        before_egress: Vec::new(),
+        replication: None,
+        fixed: Vec::new(),
+        preserved: None,
+        clones_from_egress: false,
+        cloned: None,
+        clones_are_apart: false,
+    }
+}
+
+/// The slot with a name.
+pub(super) fn slot(program: &Program, name: &str) -> SlotId {
+    let index = program.slots.iter().position(|slot| slot.name == name);
+    SlotId(index.expect("it is there") as u32)
+}
