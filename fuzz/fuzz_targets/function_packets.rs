@@ -20,7 +20,7 @@ const SEPARATOR: &[u8] = b"\xa5\x5a";
 /// Packets of one input.
 const PACKETS_MAX: usize = 16;
 /// Inputs between two fresh starts of a function.
-const INPUTS_MAX: usize = 64;
+const INPUTS_MAX: usize = 4_096;
 
 /// Each function with the test whose commands, all but its packets, it begins with. `fuzz/seed.py` has the same list.
 const FUNCTIONS: &[(&str, &str)] = &[
