@@ -149,7 +149,9 @@ impl Unroller<'_> {
             learn_from(&statement.op, &mut facts);
         }
         let program = self.program;
-        thread_terminator(program, &mut made.terminator, facts, |target, facts| self.block_of(target, facts));
+        thread_terminator(program, &mut made.terminator, facts, |target, facts| {
+            self.block_of(target, facts)
+        });
         made
     }
 }
