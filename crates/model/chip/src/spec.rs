@@ -432,7 +432,7 @@ mod tests {
                 .1
                 .replacen("\ngap_bytes = 12", &format!("\ngap_bytes = {value}"), 1);
             let said = ChipSpec::from_toml(&text).unwrap_err().to_string();
-            assert!(said.starts_with("line 23: "), "{said}");
+            assert!(said.starts_with("line 20: "), "{said}");
             assert!(said.ends_with(&format!(": `gap_bytes = {value}`")), "{said}");
         }
     }
