@@ -525,7 +525,16 @@ impl<'a> GraphPass<'a> {
     /// For a drop: the parser's error.
     #[inline]
     pub fn end_values(&self) -> [u64; 3] {
-        self.context.end_values
+        let [first, second, third] = &self.context.end_values;
+        // Word by word, as the code has just written them: a load of two words at once waits until both writes are in the cache.
+        // SAFETY: references can be read.
+        unsafe {
+            [
+                ptr::from_ref(first).read_volatile(),
+                ptr::from_ref(second).read_volatile(),
+                ptr::from_ref(third).read_volatile(),
+            ]
+        }
     }
 
     /// The address of the frame's first byte, and the frame's length in bytes.

@@ -68,12 +68,16 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             packet.bytes.changed(start, length);
         }
         let (stop, next) = stop_of(self.graph, stop);
-        *from = next.map_or(*from, Start::Place);
+        // Nothing is written otherwise: a copy of `from` onto itself waits for the bytes that were just written.
+        if let Some(next) = next {
+            *from = Start::Place(next);
+        }
         stop
     }
 }
 
 /// The stop for the caller, and the position at which the packet continues after it, if it is an operation.
+#[inline]
 pub(super) fn stop_of(graph: &Graph, stop: GraphStop) -> (Stop<'_>, Option<At>) {
     match stop {
         GraphStop::Op(At { block, op }) => (Stop::Op(&graph.block(block).ops[op]), Some(At { block, op: op + 1 })),

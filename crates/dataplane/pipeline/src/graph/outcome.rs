@@ -16,6 +16,7 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// The decision about a packet that comes from a port.
+    #[inline]
     pub(crate) fn before_queue(self) -> IngressDecision {
         match self {
             Outcome::Enqueue(packet) => IngressDecision::Enqueue(packet),
@@ -28,6 +29,7 @@ impl Outcome {
     }
 
     /// The decision about a packet that comes from a queue.
+    #[inline]
     pub(crate) fn behind_queue(self) -> EgressDecision {
         match self {
             Outcome::Enqueue(packet) => EgressDecision::Enqueue(packet),

@@ -474,6 +474,7 @@ impl WorkerScratch {
     }
 
     /// A walk of a packet through the graph of the program's architecture; `sink` receives its outcomes.
+    #[inline]
     pub(crate) fn walk<'w, 'a, T: Tracer>(
         &'w mut self,
         burst: Burst<'a>,
