@@ -73,6 +73,7 @@ const SECOND: u64 = 1_000_000_000_000;
 fn bounds(name: &str) -> RangeInclusive<u64> {
     match name {
         "ports.bits_per_second" => 1_000_000..=10_000_000_000_000,
+        "ports.max_bits_per_second" => 0..=10_000_000_000_000,
         CLOCK => 1_000_000..=SECOND,
         "latency.ingress_rest_ps" | "latency.egress_rest_ps" => 0..=SECOND,
         "ports.input_buffer_bytes" | "buffer.cells" | "buffer.base_cells" | "buffer.queue_cells" => 0..=1 << 40,

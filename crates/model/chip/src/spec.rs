@@ -73,6 +73,9 @@ pub struct Ports {
     pub count: u16,
     /// Bits a second of each, on the wire.
     pub bits_per_second: u64,
+    /// The most that a scenario may give one of them, as a port of several channels has; 0: any rate. Their own when it is not there.
+    #[serde(default)]
+    pub max_bits_per_second: Option<u64>,
     /// Bytes that wait for the parser; what comes when it is full is lost.
     pub input_buffer_bytes: u64,
 }

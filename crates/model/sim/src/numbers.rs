@@ -82,9 +82,9 @@ impl Reader<'_> {
         }
     }
 
-    /// A port of a chip sends and takes no more than the chip's ports do.
+    /// A port of a chip sends and takes no more than the fastest ports that the chip can have.
     pub(crate) fn port_rate(&mut self, near: Range<usize>, gbps: f64, spec: &ChipSpec) {
-        let most = spec.ports.bits_per_second as f64 / 1e9;
+        let most = spec.ports.max_bits_per_second.unwrap_or(spec.ports.bits_per_second) as f64 / 1e9;
         if most > 0.0 && gbps > most && gbps <= RATE_MAX_GBPS {
             let message = format!(
                 "gbps is {}; a port of {} has {most} Gbps at most: another rate is that of another chip, in a file of its own",

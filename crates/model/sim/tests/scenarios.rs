@@ -151,6 +151,28 @@ fn a_search_says_what_it_has_not_found() {
 }
 
 /// Two ports at 60 Gbps each into one of 100: in a short trial the buffer takes what is too much.
+/// A port of Tofino 2 may have four channels, and an ideal chip has ports of any rate.
+#[test]
+fn a_port_is_as_fast_as_the_chip_can_make_it() {
+    for (chip, gbps, expected) in [
+        ("tofino2", 400, None),
+        ("v1model-ideal", 5_000, None),
+        (
+            "tofino2",
+            500,
+            Some("gbps is 500; a port of tofino2 has 400 Gbps at most"),
+        ),
+    ] {
+        let text = SCENARIO.replace("\"tofino\"", &format!("{chip:?}"));
+        let text = text.replace("numbers = [3]", &format!("numbers = [3]\ngbps = {gbps}"));
+        let said = Setup::new(&text, &Programs)
+            .err()
+            .map(|problems| problems[0].to_string());
+        assert_eq!(said.is_some(), expected.is_some(), "{said:?}");
+        assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()));
+    }
+}
+
 /// A share of what must come out grows with the trial, a number of frames does not.
 #[test]
 fn a_search_tolerates_as_many_missing_frames_as_it_says() {
