@@ -5,7 +5,7 @@
 //! lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
-use crate::fast_path::{CopyFate, Frame, Frames, NotedClones};
+use crate::fast_path::{CopyFate, Frame, Frames, NotedClones, SentBack};
 use crate::flows::FlowCache;
 use crate::graph::GraphMemory;
 use crate::packet_context::{Copies, Lanes, fate};
@@ -277,6 +277,8 @@ pub struct Memory {
     pub(crate) digests: Vec<(usize, DigestRequest)>,
     /// Clones recorded on the fast path.
     pub(crate) clones: NotedClones,
+    /// Packets that are sent back, recorded on the fast path.
+    pub(crate) sent_back: SentBack,
     /// What belongs to a packet while it goes through a graph.
     pub(crate) graph: GraphMemory,
 }
@@ -331,9 +333,11 @@ impl Memory {
     #[inline]
     pub fn copy(&self, index: usize) -> CopyFate {
         let fate = self.copies.fates()[index];
-        CopyFate {
-            port: fate as u32,
-            leaves: fate >> 32 == fate::PLAIN,
+        let number = fate as u32;
+        match fate >> 32 {
+            fate::PLAIN => CopyFate::Leaves { port: number },
+            fate::RECIRCULATED => CopyFate::Recirculated { note: number },
+            _ => CopyFate::Dropped { port: number },
         }
     }
 

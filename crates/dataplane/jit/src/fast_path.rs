@@ -263,6 +263,30 @@ impl NotedClones {
     }
 }
 
+/// Packets that are sent back to ingress, with what each may keep for its next pass.
+#[derive(Clone, Debug, Default)]
+pub struct SentBack {
+    notes: Vec<(Preserve, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl SentBack {
+    /// Adds a packet, and returns the number of its note.
+    pub(crate) fn add(&mut self, preserve: Preserve, kept: &[u8]) -> usize {
+        let first = self.bytes.len();
+        self.bytes.extend_from_slice(kept);
+        self.notes.push((preserve, first..self.bytes.len()));
+        self.notes.len() - 1
+    }
+
+    /// The metadata that the packet of a note keeps, and the values of all slots of
+    /// [`crate::route::SendsBack::kept`], each in whole bytes.
+    pub fn note(&self, number: u32) -> (Preserve, &[u8]) {
+        let (preserve, kept) = &self.notes[number as usize];
+        (*preserve, &self.bytes[kept.clone()])
+    }
+}
+
 /// A frame in memory. Compiled code reads the descriptor, and updates it for a frame that leaves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -321,18 +345,24 @@ pub enum Fate {
         /// The port.
         port: u32,
     },
-    /// It leaves, with a part of [`FastPath::output`] in place of the parsed headers.
+    /// It leaves, with other headers.
     Rewritten {
         /// The port.
         port: u32,
-        /// The length of the parsed headers in bits.
-        parsed_bits: usize,
-        /// The start of the part, in bytes.
-        output_start: usize,
-        /// Its length in bits.
-        output_bits: usize,
-        /// The packet is cut to at most this number of bytes.
-        length_max: u32,
+        /// Its headers.
+        headers: Rewriting,
+    },
+    /// It begins again as it was received: see [`FastPath::take_sent_back`].
+    Resubmitted {
+        /// The number of its note.
+        note: u32,
+    },
+    /// It begins again as it would have left: see [`FastPath::take_sent_back`].
+    Recirculated {
+        /// The number of its note.
+        note: u32,
+        /// Its headers, if they are others.
+        headers: Option<Rewriting>,
     },
     /// The program dropped it in ingress.
     DroppedInIngress {
@@ -354,13 +384,37 @@ pub enum Fate {
     BailedOut(BailOut),
 }
 
+/// A part of [`FastPath::output`] that takes the place of the parsed headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewriting {
+    /// The length of the parsed headers in bits.
+    pub parsed_bits: usize,
+    /// The start of the part, in bytes.
+    pub output_start: usize,
+    /// Its length in bits.
+    pub output_bits: usize,
+    /// The packet is cut to at most this number of bytes.
+    pub length_max: u32,
+}
+
 /// The fate of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyFate {
-    /// Its egress port.
-    pub port: u32,
-    /// Whether it leaves, with the length in its [`Frame`]; otherwise egress dropped it.
-    pub leaves: bool,
+pub enum CopyFate {
+    /// It leaves, with the length in its [`Frame`].
+    Leaves {
+        /// Its egress port.
+        port: u32,
+    },
+    /// Egress dropped it.
+    Dropped {
+        /// Its egress port.
+        port: u32,
+    },
+    /// It begins again, with the length in its [`Frame`]: see [`FastPath::take_sent_back`].
+    Recirculated {
+        /// The number of its note.
+        note: u32,
+    },
 }
 
 impl<'a> FastPath<'a> {
@@ -563,6 +617,18 @@ impl<'a> FastPath<'a> {
         std::mem::swap(&mut self.memory.clones, clones);
     }
 
+    /// Moves what is noted of packets that are sent back to `sent_back`, whose previous content is lost. Notes are
+    /// numbered from the last call on.
+    #[inline]
+    pub fn take_sent_back(&mut self, sent_back: &mut SentBack) {
+        let notes = &mut self.memory.sent_back;
+        if !(notes.notes.is_empty() && sent_back.notes.is_empty()) {
+            sent_back.notes.clear();
+            sent_back.bytes.clear();
+            std::mem::swap(notes, sent_back);
+        }
+    }
+
     /// The digests that packets have sent since the last call, in the order of packets. Packets that bailed out have none.
     pub fn digests(&mut self) -> impl Iterator<Item = DigestRequest> {
         self.memory.digests.drain(..).map(|(_, request)| request)
@@ -608,19 +674,23 @@ impl<'a> FastPath<'a> {
     #[inline]
     pub fn fate(&mut self, index: usize) -> Fate {
         let fate = self.memory.lanes.fates()[index];
-        let lane = self.memory.lanes.lane(index);
-        let port = fate as u32;
+        let number = fate as u32;
+        const RECIRCULATED_PLAIN: u64 = fate::RECIRCULATED | fate::PLAIN;
+        const RECIRCULATED_REWRITTEN: u64 = fate::RECIRCULATED | fate::REWRITTEN;
         match fate >> 32 {
-            fate::PLAIN => Fate::Plain { port },
+            fate::PLAIN => Fate::Plain { port: number },
             fate::REWRITTEN => Fate::Rewritten {
-                port,
-                parsed_bits: lane.parsed_bits as usize,
-                output_start: lane.output_start as usize / 8,
-                output_bits: lane.output_bits as usize,
-                length_max: match self.code.needs.truncates {
-                    true => lane.truncate_to as u32,
-                    false => u32::MAX,
-                },
+                port: number,
+                headers: self.rewriting(index),
+            },
+            fate::RESUBMITTED => Fate::Resubmitted { note: number },
+            RECIRCULATED_PLAIN => Fate::Recirculated {
+                note: number,
+                headers: None,
+            },
+            RECIRCULATED_REWRITTEN => Fate::Recirculated {
+                note: number,
+                headers: Some(self.rewriting(index)),
             },
             fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress {
                 parser_error: fate as u16,
@@ -629,10 +699,24 @@ impl<'a> FastPath<'a> {
             fate::ASSERT_FAILED => Fate::AssertFailed,
             fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate::of_bail_out(fate).0)),
             fate::REPLICATED => Fate::Replicated {
-                first: lane.first_copy as usize,
-                count: fate as u32 as usize,
+                first: self.memory.lanes.lane(index).first_copy as usize,
+                count: number as usize,
             },
             other => unreachable!("the code of a fast path does not end with {other}"),
+        }
+    }
+
+    /// The headers of a frame of the last burst that was rewritten.
+    fn rewriting(&mut self, index: usize) -> Rewriting {
+        let lane = self.memory.lanes.lane(index);
+        Rewriting {
+            parsed_bits: lane.parsed_bits as usize,
+            output_start: lane.output_start as usize / 8,
+            output_bits: lane.output_bits as usize,
+            length_max: match self.code.needs.truncates {
+                true => lane.truncate_to as u32,
+                false => u32::MAX,
+            },
         }
     }
 

@@ -123,7 +123,9 @@ pub use arrays::{Arrays, default_slot};
 pub use code::Locations;
 pub use compile::{CompileError, compile_fast_path, compile_graph};
 pub use context::Memory;
-pub use fast_path::{CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, NotedClone, NotedClones, ShortCode};
+pub use fast_path::{
+    CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, NotedClone, NotedClones, Rewriting, SentBack, ShortCode,
+};
 pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;
 pub use register_groups::RegisterBanks;

@@ -125,6 +125,10 @@ pub(crate) mod fate {
     pub(crate) const BAILED_OUT: u64 = 5;
     /// The packet became copies; the low half is their number.
     pub(crate) const REPLICATED: u64 = 6;
+    /// The packet begins again as it was received; the low half is the number of its note.
+    pub(crate) const RESUBMITTED: u64 = 7;
+    /// Added to [`PLAIN`] or [`REWRITTEN`]: the packet begins again, and the low half is the number of its note.
+    pub(crate) const RECIRCULATED: u64 = 8;
 
     /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it was on one.
     pub(crate) fn bail_out(reason: u32, path: Option<u32>) -> u64 {

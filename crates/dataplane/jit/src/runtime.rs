@@ -11,6 +11,7 @@ use crate::context::{Context, NO_COLOR};
 use crate::fast_path::NotedClone;
 use crate::flow_slots::{FoundForFlow, LINES_WORD, SlotLayout, Sought};
 use crate::packet_context::{HEAD_WORDS, Lane};
+use crate::route::SendsBack;
 use crate::tables::{Members, TableObjects};
 use forebay_bits::{Bits, read_limbs, write_limbs};
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
@@ -83,6 +84,7 @@ functions! {
     DIGEST = digest(3);
     NOTE_DIGEST = note_digest(4);
     NOTE_CLONE = note_clone(7);
+    NOTE_SENT_BACK = note_sent_back(4) -> u64;
     CLONE = clone(4);
     RESUBMIT = resubmit(2);
     RECIRCULATE = recirculate(2);
@@ -904,6 +906,16 @@ unsafe extern "C" fn note_clone(
         if shape.ends_burst {
             end_burst(context, place);
         }
+    }
+}
+
+/// Fast path: notes a packet that is sent back and may keep the `bytes` bytes at `kept`. Returns the number of the note.
+unsafe extern "C" fn note_sent_back(context: *mut Context<'_>, kept: *const u8, bytes: usize, asked: u64) -> u64 {
+    // SAFETY: see the module.
+    unsafe {
+        let field_list = asked.checked_sub(SendsBack::FIRST_LIST).unwrap_or(NO_FIELD_LIST);
+        let notes = &mut (*(*context).memory).sent_back;
+        notes.add(preserve(field_list), slice::from_raw_parts(kept, bytes)) as u64
     }
 }
 

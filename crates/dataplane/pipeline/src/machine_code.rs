@@ -20,7 +20,7 @@ use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
 use crate::straight::{self, Straight, clones, straight};
-use forebay_ir::{Location, Program};
+use forebay_ir::{Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
 use forebay_jit::{CompileError, Forms, ShortCode, compile_graph};
@@ -41,6 +41,8 @@ pub(crate) struct MachineCode {
     clones: Option<Arc<Generations>>,
     /// The header before the frames of noted clones.
     head: Head,
+    /// See [`MachineCode::kept_by_returns`].
+    kept_by_returns: Vec<(SlotId, u32)>,
     /// What keeps packets off the fast path and is known before compilation.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
@@ -82,6 +84,8 @@ impl MachineCode {
             obstacles.extend(route.limits(unrolled, options.step_limit));
         }
         let head = Head::of(unrolled, &route);
+        let kept = route.sends_back.iter().flat_map(|back| &back.kept);
+        let kept_by_returns = kept.map(|slot| (*slot, unrolled.slot(*slot).width)).collect();
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
         let of_clones = layout.filter(|_| is_wanted);
@@ -103,6 +107,7 @@ impl MachineCode {
             fast_path,
             clones: of_clones.map(|path| Arc::new(Generations::new(&path.program, path.route, options.step_limit))),
             head,
+            kept_by_returns,
             obstacles,
             beside_packets: options.fast_path == FastPath::BesidePackets,
             threads: Mutex::new(compiling.into_iter().collect()),
@@ -121,6 +126,7 @@ impl MachineCode {
             fast_path: None,
             clones: None,
             head: Head::default(),
+            kept_by_returns: Vec::new(),
             obstacles: vec![obstacle],
             beside_packets: false,
             threads: Mutex::default(),
@@ -162,6 +168,12 @@ impl MachineCode {
     /// The header before the frames of clones.
     pub(crate) fn head(&self) -> &Head {
         &self.head
+    }
+
+    /// The slots that packets which begin again may keep, with their widths, in the order in which the fast path notes
+    /// them.
+    pub(crate) fn kept_by_returns(&self) -> &[(SlotId, u32)] {
+        &self.kept_by_returns
     }
 
     /// Requests another variant.

@@ -1,13 +1,16 @@
 //! The fast path through the switch: packets go from port to port in one step, in their own buffers. Copies are made
 //! in buffers of the worker.
 //!
-//! It is used only while no packet waits in the switch, so that packets stay in order. A packet that takes the slow
-//! path does so before the packets that arrived after it leave.
+//! It is used only while no packet waits in a queue, so that packets stay in order. A packet that takes the slow path
+//! does so before the packets that arrived after it leave, and so does one that is resubmitted. Recirculated packets
+//! wait for the next poll, as on the slow path.
 
 use crate::switch::{Activity, Source, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
-use forebay_pipeline::{Arrival, Cloned, DropReason, IngressArguments, Leaving, Passage, Passed, SlowReason, Tracer};
+use forebay_pipeline::{
+    Arrival, Cloned, DropReason, IngressArguments, Leaving, Passage, Passed, Return, SlowReason, Tracer,
+};
 use std::ops::Range;
 
 impl Switch {
@@ -95,7 +98,7 @@ impl Switch {
         self.stages.passed = passed;
     }
 
-    /// Lets packets take the fast path, if no packet waits in the switch: see [`forebay_pipeline::Worker::pass`].
+    /// Lets packets take the fast path, if no packet waits in a queue: see [`forebay_pipeline::Worker::pass`].
     #[inline]
     fn pass(
         &mut self,
@@ -104,7 +107,7 @@ impl Switch {
         room: Option<usize>,
         passed: &mut Vec<Passed>,
     ) -> Option<Leaving> {
-        if !self.is_empty() {
+        if self.queues.len() > 0 {
             return None;
         }
         // For copies: what every port accepts and every queue could hold.
@@ -240,6 +243,14 @@ impl Switch {
                 };
                 self.book_drops(port, reason, 1);
             }
+            Passage::Returns(how) => {
+                self.counters.copies += 1;
+                activity.egress += 1;
+                let frame = std::mem::take(&mut self.worker.frames_of_clones(index, index + 1)[0]);
+                let tag = self.next_tag() - u64::from(clone.goes_behind);
+                self.go_round((how, true), frame.data(), (from, tag), now_ns);
+                self.worker.frames_of_clones(index, index + 1)[0] = frame;
+            }
             _ => {
                 let frame = &mut self.worker.frames_of_clones(index, index + 1)[0];
                 let frame = std::mem::take(frame);
@@ -324,6 +335,12 @@ impl Switch {
                 self.counters.copies += copies - count;
                 self.hand_over_all_copies(port, (count, each), from, now_ns);
             }
+            Passage::Returns(how) => {
+                for packet in packets {
+                    let tag = self.take_tag();
+                    activity.egress += self.send_back(how, packet.data(), (from, tag), now_ns, tracer);
+                }
+            }
             Passage::GoesOn => {
                 self.take_tag();
                 let packet = self.worker.take_continued().expect("the last packet goes on");
@@ -347,30 +364,39 @@ impl Switch {
     fn hand_over_copies(&mut self, (first, count): (u32, u32), id: u64, from: u32, now_ns: u64) {
         let mut copies = first..first + count;
         while let Some(run) = self.worker.next_copies(&mut copies) {
-            let copies = run.end - run.start;
-            match (self.ports.place(run.port), run.fate) {
-                (None, Ok(())) if self.worker.goes_round_by(run.port) => {
-                    let mut frame = std::mem::take(&mut self.stages.frame);
-                    for place in run.start..run.end {
-                        frame.clear();
-                        frame.extend_from_slice(self.worker.copies(place, place + 1)[0].data());
-                        self.go_round(&frame, from, id, now_ns);
+            let range = run.start..run.end;
+            match run.passage {
+                Passage::Transmit(port) => match self.ports.place(port) {
+                    Some(place) => {
+                        let packets = self.worker.copies(run.start, run.end);
+                        self.delays.hand_over(packets.len() as u64);
+                        let sent = self.ports.exchange_at(place, packets, std::iter::repeat(id), now_ns);
+                        self.count_sent(sent);
                     }
-                    self.stages.frame = frame;
+                    None if self.worker.goes_round_by(port) => {
+                        self.copies_go_round(Return::ByPort, range, (from, id), now_ns);
+                    }
+                    None => range.for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
+                },
+                Passage::Returns(how) => self.copies_go_round(how, range, (from, id), now_ns),
+                Passage::Drop(reason) => {
+                    let attached = run.port.filter(|port| self.ports.contains(*port));
+                    range.for_each(|_| self.drop_here(attached.unwrap_or(from), reason));
                 }
-                (None, fate) => {
-                    let reason = fate.err().unwrap_or(DropReason::NoSuchPort);
-                    (0..copies).for_each(|_| self.drop_here(from, reason));
-                }
-                (Some(_), Err(reason)) => (0..copies).for_each(|_| self.drop_here(run.port, reason)),
-                (Some(place), Ok(())) => {
-                    let packets = self.worker.copies(run.start, run.end);
-                    self.delays.hand_over(u64::from(copies));
-                    let sent = self.ports.exchange_at(place, packets, std::iter::repeat(id), now_ns);
-                    self.count_sent(sent);
-                }
+                other => unreachable!("copies are sent, sent back or dropped, not {other:?}"),
             }
         }
+    }
+
+    /// Sends copies of the packet with this tag back to ingress.
+    fn copies_go_round(&mut self, how: Return, copies: Range<u32>, to: (u32, u64), now_ns: u64) {
+        let mut frame = std::mem::take(&mut self.stages.frame);
+        for place in copies {
+            frame.clear();
+            frame.extend_from_slice(self.worker.copies(place, place + 1)[0].data());
+            self.go_round((how, false), &frame, to, now_ns);
+        }
+        self.stages.frame = frame;
     }
 
     /// Sends all copies, the same number of each packet, by one port.
@@ -382,7 +408,8 @@ impl Switch {
             for place in 0..count {
                 frame.clear();
                 frame.extend_from_slice(self.worker.all_copies(count).as_slice()[place].data());
-                self.go_round(&frame, from, first_tag + (place / each) as u64, now_ns);
+                let tag = first_tag + (place / each) as u64;
+                self.go_round((Return::ByPort, false), &frame, (from, tag), now_ns);
             }
             self.stages.frame = frame;
             return self.worker.all_copies(count).clear();
@@ -419,22 +446,55 @@ impl Switch {
     fn leave_by_no_port(&mut self, port: u32, packets: &[Packet], (from, first_tag): (u32, u64), now_ns: u64) {
         for (packet, tag) in packets.iter().zip(first_tag..) {
             match self.worker.goes_round_by(port) {
-                true => self.go_round(packet.data(), from, tag, now_ns),
+                true => self.go_round((Return::ByPort, false), packet.data(), (from, tag), now_ns),
                 false => self.drop_here(from, DropReason::NoSuchPort),
             }
         }
     }
 
+    /// Sends a packet of port `from` back to ingress, which it enters before the next packet or in the next poll. Returns
+    /// how many packets entered egress.
+    fn send_back<T: Tracer>(
+        &mut self,
+        how: Return,
+        frame: &[u8],
+        (from, tag): (u32, u64),
+        now_ns: u64,
+        tracer: &mut T,
+    ) -> u64 {
+        if !matches!(how, Return::Resubmitted(_)) {
+            self.go_round((how, false), frame, (from, tag), now_ns);
+            // It has passed egress.
+            return 1;
+        }
+        match self
+            .worker
+            .begins_again((how, false), frame, self.arguments_of_return(from, now_ns), tag)
+        {
+            Ok(packet) => self.run_resubmitted(packet, now_ns, tracer) + self.run_queues(now_ns, tracer),
+            Err(reason) => {
+                self.book_drops(from, reason, 1);
+                0
+            }
+        }
+    }
+
     /// Sends a packet back to ingress, in the next poll.
-    fn go_round(&mut self, frame: &[u8], from: u32, tag: u64, now_ns: u64) {
-        let arguments = IngressArguments {
-            ingress_port: from,
-            timestamp_us: self.microseconds(now_ns),
-            random_seed: 0,
-        };
-        match self.worker.recirculated(frame, arguments, tag) {
+    fn go_round(&mut self, how: (Return, bool), frame: &[u8], (from, tag): (u32, u64), now_ns: u64) {
+        match self
+            .worker
+            .begins_again(how, frame, self.arguments_of_return(from, now_ns), tag)
+        {
             Ok(packet) => self.loop_back(packet),
             Err(reason) => self.book_drops(from, reason, 1),
+        }
+    }
+
+    fn arguments_of_return(&self, ingress_port: u32, now_ns: u64) -> IngressArguments {
+        IngressArguments {
+            ingress_port,
+            timestamp_us: self.microseconds(now_ns),
+            random_seed: 0,
         }
     }
 

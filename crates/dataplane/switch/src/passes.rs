@@ -55,7 +55,7 @@ pub(crate) struct Buffers {
     /// Packets about to pass ingress, in order.
     pub(crate) entering: VecDeque<IngressPacket>,
     /// Resubmitted packets, which come before these.
-    resubmitted: VecDeque<IngressPacket>,
+    pub(crate) resubmitted: VecDeque<IngressPacket>,
     /// Packets that pass egress at once.
     leaving: VecDeque<EgressPacket>,
     ingress: Vec<IngressDecision>,

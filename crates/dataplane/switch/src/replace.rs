@@ -16,6 +16,7 @@ impl Switch {
     /// Runs another program from the next poll on. `now_ns` is that of [`Switch::poll`].
     pub fn replace_pipeline(&mut self, pipeline: Arc<Pipeline>, now_ns: u64) {
         for _ in 0..LAST_BREATHS {
+            self.go_round_now();
             let (ingress, egress) = self.run_arrived(now_ns, &mut NoTrace);
             let moved = ingress + egress + self.run_queues(now_ns, &mut NoTrace);
             self.transmit(now_ns);

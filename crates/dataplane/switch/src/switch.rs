@@ -195,9 +195,13 @@ impl Switch {
     #[inline]
     fn move_packets<T: Tracer>(&mut self, source: Source<'_>, now_ns: u64, tracer: &mut T) -> Activity {
         let mut activity = Activity::default();
+        self.go_round_now();
+        if self.room_to_pass::<T>().is_some() {
+            (activity.ingress, activity.egress) = self.run_entering(now_ns, tracer);
+        }
         if let Some(room) = self.room_to_pass::<T>() {
             self.pass_through(source, room, now_ns, tracer, &mut activity);
-            if self.is_empty() && self.arrived.is_empty() {
+            if self.queues.len() == 0 {
                 self.transmit(now_ns);
                 return activity;
             }
@@ -215,11 +219,10 @@ impl Switch {
     }
 
     /// The number of packets that every port accepts, if packets that arrive now may take the fast path: no packet
-    /// waits in the switch, no queue has a rate, and each port has room for everything that may arrive. `None`
-    /// otherwise.
+    /// waits in a queue, no queue has a rate, and each port has room for everything that may arrive. `None` otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
-        if T::ON || !self.worker.has_fast_path() || !self.is_empty() || self.queues.has_rates() {
+        if T::ON || !self.worker.has_fast_path() || self.queues.len() > 0 || self.queues.has_rates() {
             return None;
         }
         let room = self.ports.least_room();
@@ -374,14 +377,28 @@ impl Switch {
         self.next_tag - count
     }
 
-    /// Takes all packets that wait for ingress through it, and on as far as they come. Returns how many entered
-    /// ingress, and egress.
+    /// Lets the packets that go round enter next. Those that go round from here on wait for the next call.
+    pub(crate) fn go_round_now(&mut self) {
+        self.stages.slow.entering.append(&mut self.looping);
+    }
+
+    /// Takes all packets that have arrived, after those that entered before, through ingress, and on as far as they come.
+    /// Returns how many entered ingress, and egress.
     pub(crate) fn run_arrived<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
-        // Packets that go round from here on wait for the next poll.
-        let entering = &mut self.stages.slow.entering;
-        entering.append(&mut self.looping);
-        entering.append(&mut self.arrived);
-        if entering.is_empty() {
+        self.stages.slow.entering.append(&mut self.arrived);
+        self.run_entering(now_ns, tracer)
+    }
+
+    /// Takes a resubmitted packet, and what is made from it, to its end or its queue. Returns how many packets entered
+    /// egress.
+    pub(crate) fn run_resubmitted<T: Tracer>(&mut self, packet: IngressPacket, now_ns: u64, tracer: &mut T) -> u64 {
+        self.stages.slow.resubmitted.push_back(packet);
+        let (_, egress) = self.run_entering(now_ns, tracer);
+        egress
+    }
+
+    fn run_entering<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
+        if !self.stages.slow.are_entering() {
             return (0, 0);
         }
         let (worker, mut around) = self.around(now_ns);

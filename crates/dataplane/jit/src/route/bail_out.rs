@@ -43,10 +43,6 @@ reasons! {
     EgressParser = "egress_parser", "parsed otherwise behind the queue";
     /// The packet is cloned.
     Clone = "clone", "cloned";
-    /// The packet is resubmitted.
-    Resubmit = "resubmit", "resubmitted";
-    /// The packet is recirculated.
-    Recirculate = "recirculate", "recirculated";
     /// The packet sends a digest.
     Digest = "digest", "with a digest";
 }

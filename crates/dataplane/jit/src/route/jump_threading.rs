@@ -132,6 +132,7 @@ impl Threading<'_> {
                 route.before_egress.iter().for_each(|(slot, _)| _ = slots.remove(slot));
                 slots.extend([route.egress_spec, route.ingress_drop.slot]);
                 slots.extend(route.copying.iter().copied().chain(route.misses));
+                slots.extend(route.sends_back.as_ref().map(|back| back.resubmit));
                 slots.extend(route.group());
             }
             Joint::Replicate => {
@@ -144,6 +145,7 @@ impl Threading<'_> {
             Joint::Deparse => {
                 let headers = self.emitted.iter().map(|id| &self.program.headers[id.index()]);
                 slots.extend(headers.map(|header| header.valid));
+                slots.extend(self.route.sends_back.as_ref().map(|back| back.recirculate));
             }
         }
     }

@@ -170,8 +170,10 @@ impl<'a> FlowLiveness<'a> {
                     .iter()
                     .for_each(|block| live.extend(&self.at_start[block.index()]));
                 if route.clones(self.program)[0] {
-                    route.kept().for_each(|slot| live.insert(slot.index()));
+                    let kept = route.kept_by_clones().iter();
+                    kept.for_each(|slot| live.insert(slot.index()));
                 }
+                self.sent_back(route.resubmits(&block.facts), live);
                 let decide = route
                     .copying
                     .iter()
@@ -192,19 +194,28 @@ impl<'a> FlowLiveness<'a> {
                 if route.may_note_clone_from_egress(self.program, &block.facts) {
                     let headers = self.program.headers.iter().flat_map(Header::slots);
                     headers
-                        .chain(route.kept().copied())
+                        .chain(route.kept_by_clones().iter().copied())
                         .for_each(|slot| live.insert(slot.index()));
                 }
             }
             Joint::Deparse => {
                 self.before_deparser(block, live);
                 self.counted(live);
+                self.sent_back(route.recirculates(&block.facts), live);
             }
         }
     }
 }
 
 impl FlowLiveness<'_> {
+    /// Adds the slot that says that a packet is sent back, and what it keeps then.
+    fn sent_back(&self, when: Option<SlotId>, live: &mut IndexSet) {
+        if let (Some(slot), Some(back)) = (when, &self.route.sends_back) {
+            let slots = back.kept.iter().chain([&slot]);
+            slots.for_each(|slot| live.insert(slot.index()));
+        }
+    }
+
     /// Adds the slot with the length that counters read after ingress.
     fn counted(&self, live: &mut IndexSet) {
         self.route

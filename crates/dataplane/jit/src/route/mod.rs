@@ -12,7 +12,7 @@
 //!   otherwise by the deparser; headers that keep their position in the packet are not copied.
 //!
 //! A loop around what follows ingress makes the copies for the members of a multicast group. The function *bails out*
-//! where something rare happens: a parser error, a clone, a digest, a resubmission. Until then it has changed nothing,
+//! where something rare happens: a parser error, a copy that cannot be made in place. Until then it has changed nothing,
 //! not even the packet, so the architecture takes the packet through the slow path from the start. A program that
 //! changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
 //! [`Route::obstacles`] lists what keeps packets off the fast path, and [`BailOut`] counts it.
@@ -87,6 +87,8 @@ pub struct Route {
     pub egress_drop: DropWhen,
     /// A packet in which one of these slots is not 0 after ingress bails out.
     pub copying: Vec<SlotId>,
+    /// How packets are sent back to ingress, if the program may do so.
+    pub sends_back: Option<SendsBack>,
     /// A slot that ingress sets if this route does not know how the packet continues; such packets bail out. A path
     /// through the parser is not compiled if packets on it may set the slot after they have changed state.
     pub misses: Option<SlotId>,
@@ -121,6 +123,28 @@ pub struct DropWhen {
     pub slot: SlotId,
     /// Its value.
     pub value: u64,
+}
+
+/// How packets are sent back to ingress. The fast path completes the pass of such a packet, and notes what the packet
+/// keeps for its next pass: see [`crate::SentBack`].
+///
+/// A slot is 0 if the packet is not sent back. Otherwise it is [`SendsBack::NO_LIST`], or [`SendsBack::FIRST_LIST`] plus
+/// the number of a field list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SendsBack {
+    /// Read after ingress: the packet begins again as it was received, before anything else happens to it.
+    pub resubmit: SlotId,
+    /// Read after the checksums are computed: the packet does not leave by its port, but begins again.
+    pub recirculate: SlotId,
+    /// Slots whose values may be kept.
+    pub kept: Vec<SlotId>,
+}
+
+impl SendsBack {
+    /// The packet keeps no values.
+    pub const NO_LIST: u64 = 1;
+    /// The packet keeps the values of field list 0.
+    pub const FIRST_LIST: u64 = 2;
 }
 
 /// How a packet is copied for the members of a group. Each copy goes through egress.
@@ -270,6 +294,11 @@ impl Route {
             .collect();
         read.extend(wanted.into_iter().flat_map(|source| source.slots_read(program)));
         read.extend(self.kept());
+        read.extend(
+            self.sends_back
+                .iter()
+                .flat_map(|back| [back.resubmit, back.recirculate]),
+        );
         if self.notes_clones_from_egress(program) {
             read.extend(program.headers.iter().flat_map(Header::slots));
         }
@@ -317,11 +346,37 @@ impl Route {
         tables.collect()
     }
 
-    /// Whether what packets do to stateful objects depends on their order. Then each packet finishes before the next
-    /// one begins, and there is no staged variant.
+    /// Whether what packets do to stateful objects depends on their order, or a packet may have to begin again before
+    /// the next one. Then each packet finishes before the next one begins, and there is no staged variant.
     pub fn keeps_order(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
-        Use::of(program, &all).ordered
+        self.sends_back.is_some() || Use::of(program, &all).ordered
+    }
+
+    /// The slot that says that a packet is resubmitted, where a packet may be.
+    pub(crate) fn resubmits(&self, facts: &facts::Facts) -> Option<SlotId> {
+        let slot = self.sends_back.as_ref()?.resubmit;
+        (facts.value(slot) != Some(0)).then_some(slot)
+    }
+
+    /// The slot that says that a packet is recirculated, where a packet may be.
+    pub(crate) fn recirculates(&self, facts: &facts::Facts) -> Option<SlotId> {
+        let slot = self.sends_back.as_ref()?.recirculate;
+        (facts.value(slot) != Some(0)).then_some(slot)
+    }
+
+    /// Whether egress may recirculate a packet.
+    pub fn recirculates_in_egress(&self, program: &Program) -> bool {
+        let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
+        let may_be_set = |back: &SendsBack| behind.may_be_set.contains(&back.recirculate);
+        self.sends_back.as_ref().is_some_and(may_be_set)
+    }
+
+    /// Whether ingress may resubmit a packet.
+    pub(crate) fn resubmits_in_ingress(&self, program: &Program) -> bool {
+        let before = Use::of(program, &[self.verify_checksum, self.ingress]);
+        let may_be_set = |back: &SendsBack| before.may_be_set.contains(&back.resubmit);
+        self.sends_back.as_ref().is_some_and(may_be_set)
     }
 
     /// What the fast path notes about packets in this order.
@@ -334,8 +389,14 @@ impl Route {
     }
 
     /// The slots whose values clones may keep.
+    pub(crate) fn kept_by_clones(&self) -> &[SlotId] {
+        self.preserved.as_deref().unwrap_or_default()
+    }
+
+    /// The slots whose values clones, or packets that are sent back, may keep.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &SlotId> {
-        self.preserved.iter().flatten()
+        let back = self.sends_back.iter().flat_map(|back| &back.kept);
+        self.kept_by_clones().iter().chain(back)
     }
 
     /// Whether the fast path itself notes the clones of packets that continue on it. A clone is executed after its
@@ -372,7 +433,7 @@ impl Route {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         let finds_changes = || !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
         let shares_state = !self.clones_are_apart && (behind.changes_state || finds_changes());
-        self.notes_clones(program) && !shares_state && behind.digests == 0 && !behind.requests
+        self.notes_clones(program) && !shares_state && behind.digests == 0 && !self.recirculates_in_egress(program)
     }
 
     /// Whether clones must be executed in the order of their packets, as a later packet or clone could see a difference.
@@ -446,7 +507,8 @@ impl Route {
     pub(crate) fn is_stateless(&self, program: &Program) -> bool {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let all = Use::of(program, &all);
-        !(all.effects || all.ordered || all.requests || all.clones || all.digests > 0 || all.random)
+        !(all.effects || all.ordered || all.clones || all.digests > 0 || all.random)
+            && self.sends_back.is_none()
             && all.registers_read.is_empty()
     }
 
@@ -481,7 +543,7 @@ impl Route {
     /// Whether what follows ingress can be done for each copy of a packet.
     pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        !behind.asserts && !behind.requests && !behind.clones && behind.digests == 0
+        !behind.asserts && !behind.clones && behind.digests == 0
     }
 
     /// Whether no packet can take the fast path: see [`Route::obstacles`].
@@ -518,8 +580,6 @@ struct Use {
     changes_state: bool,
     /// Effects whose result depends on their order.
     ordered: bool,
-    /// Resubmissions and recirculations.
-    requests: bool,
     clones: bool,
     /// How many operations send a digest, and whether one of the digests is for a table.
     digests: usize,
@@ -531,7 +591,7 @@ struct Use {
 impl Use {
     /// Whether a packet that does this bails out.
     fn bails_out(&self, notes: Notes) -> bool {
-        self.requests || (self.clones && !notes.clones) || (self.digests > 0 && !notes.digests)
+        (self.clones && !notes.clones) || (self.digests > 0 && !notes.digests)
     }
 
     fn of(program: &Program, bodies: &[BodyId]) -> Use {
@@ -608,7 +668,6 @@ impl Use {
             Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::EnterAtomic { .. } | Op::Random { .. }
         );
         self.asserts |= matches!(op, Op::Assert { .. } | Op::Assume { .. });
-        self.requests |= matches!(op, Op::Resubmit { .. } | Op::Recirculate { .. });
         self.clones |= matches!(op, Op::Clone { .. });
         if let Op::Digest { digest, .. } = op {
             self.digests += 1;

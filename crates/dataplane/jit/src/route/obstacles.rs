@@ -39,13 +39,13 @@ pub enum ObstacleKind {
     WritesFixed,
     /// A loop, or a control so long that it could reach the step limit.
     Steps,
-    /// A packet that is copied, sent back or reported restarts on the slow path, which repeats changes of state.
+    /// A packet that is copied or reported restarts on the slow path, which repeats changes of state.
     StateAndCopies,
     /// The parser does more than parse.
     Parser,
     /// A table is applied in an atomic section.
     AtomicLookup,
-    /// A packet is cloned, resubmitted, recirculated or reported in a digest.
+    /// A packet is cloned, sent back or reported in a digest.
     Leaves,
     /// Copies for a multicast group cannot be made in place.
     Copies,
@@ -216,8 +216,6 @@ impl Place<'_> {
                 Some("asks a table for an entry")
             }
             Operation::Op(Op::Clone { .. }) => Some("clones the packet"),
-            Operation::Op(Op::Resubmit { .. }) => Some("resubmits the packet"),
-            Operation::Op(Op::Recirculate { .. }) => Some("recirculates the packet"),
             Operation::Op(Op::Digest { .. }) => Some("sends a digest"),
             _ => None,
         }
@@ -373,6 +371,10 @@ impl<'p> Finder<'p> {
                 self.add(ObstacleKind::Leaves, Stops::Some, place.location, text);
                 continue;
             }
+            if let Some(text) = self.sends_back(route, place) {
+                self.add(ObstacleKind::Leaves, Stops::Some, place.location, text.to_owned());
+                continue;
+            }
             let by_architecture = || {
                 let slot = route.copying.iter().find(|slot| place.may_set(self.program, **slot))?;
                 Some(format!("sets `{}`", self.program.slot(*slot).name))
@@ -394,6 +396,16 @@ impl<'p> Finder<'p> {
                 }
             }
         }
+    }
+
+    /// What becomes of a packet that is sent back here, in words.
+    fn sends_back(&self, route: &Route, place: Place<'p>) -> Option<&'static str> {
+        let back = route.sends_back.as_ref()?;
+        let asks = |slot| place.may_set(self.program, slot);
+        if asks(back.resubmit) {
+            return Some("resubmits the packet, which then takes the slow path");
+        }
+        asks(back.recirculate).then_some("recirculates the packet, which then takes the slow path")
     }
 
     fn parser(&mut self, route: &Route) {

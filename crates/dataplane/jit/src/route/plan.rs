@@ -685,7 +685,8 @@ impl<'a> Planner<'a> {
             in_place: !replicates
                 && !misses
                 && !self.route.may_bail_out(program, self.notes)
-                && !self.route.clones(program)[0],
+                && !self.route.clones(program)[0]
+                && !self.route.resubmits_in_ingress(program),
             misses,
             notes: self.notes,
             crossings: crossings(program, &liveness, &flow, &written_before),

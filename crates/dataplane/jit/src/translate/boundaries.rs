@@ -106,6 +106,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.builder.ins().brif(copies, end, &[], next, &[]);
             self.enter(next);
         }
+        self.resubmit_if_asked(route, &block.facts);
         // A group, at a point at which copies cannot be made.
         let group = route
             .group()
@@ -202,6 +203,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Deparses with the known validities.
     fn deparse_with(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, block: &FlowBlock) {
+        self.recirculate_if_asked(route, &block.facts);
         let homes = self.homes.clone();
         for id in leaf.emitted.iter().flatten() {
             let valid = self.program.headers[id.index()].valid;

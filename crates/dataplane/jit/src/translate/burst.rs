@@ -708,14 +708,19 @@ impl Translator<'_, '_, '_> {
             return self.end_lane(0);
         }
         let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, path)) as i64);
-        self.store_fate(fate_value);
+        self.end_burst_with(fate_value);
+    }
+
+    /// Ends the lane with this fate, and the burst if packets run to completion: later packets must wait until the
+    /// architecture has acted.
+    pub(super) fn end_burst_with(&mut self, fate: ir::Value) {
+        self.store_fate(fate);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);
         if staged {
             self.builder.ins().jump(next, &[]);
             return;
         }
-        // Later packets must wait until it has taken the slow path.
         let position = self.builder.use_var(position);
         let behind = self.address(position, 8);
         self.done_so_far(behind);

@@ -71,7 +71,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         let wanted = self.builder.use_var(clone.wanted);
         self.when_rarely(wanted, |translator| {
-            let (head, end) = translator.store_kept(route, 0);
+            let (head, end) = translator.store_slots(route.kept_by_clones(), 0);
             translator.note_clone(route, clone, false, (head, end));
         });
         let zero = self.number(0);
@@ -107,7 +107,7 @@ impl<'a> Translator<'_, 'a, '_> {
             })
             .sum();
         let before = 8 + headers.len().div_ceil(8) + 4 * varbits.len();
-        let (head, end) = self.store_kept(route, before + bytes as usize);
+        let (head, end) = self.store_slots(route.kept_by_clones(), before + bytes as usize);
         let length = self.new_length(facts);
         let frame = self.packet_bits();
         let frame = self.shifted_right(frame, 3);
@@ -138,12 +138,12 @@ impl<'a> Translator<'_, 'a, '_> {
         self.note_clone(route, clone, true, (head, end));
     }
 
-    /// Stores the values that clones may keep, each in whole bytes. Returns the beginning and the end of these values;
-    /// after the end there is room for `more` bytes.
-    fn store_kept(&mut self, route: &Route, more: usize) -> (ir::Value, ir::Value) {
+    /// Stores the values of slots, each in whole bytes. Returns the beginning and the end of these values; after the
+    /// end there is room for `more` bytes.
+    pub(super) fn store_slots(&mut self, slots: &[SlotId], more: usize) -> (ir::Value, ir::Value) {
         let mut values = Vec::new();
         let mut bits = 0;
-        for slot in route.kept() {
+        for slot in slots {
             let width = self.program.slot(*slot).width as usize;
             values.push(self.padding(width));
             values.push(self.read_slot(*slot));

@@ -34,7 +34,7 @@ pub(super) struct CopyLoop {
     /// The address for its fate.
     fate: Variable,
     /// Its output port.
-    port: Variable,
+    pub(super) port: Variable,
     /// The most bytes of it that leave, in variants in which packets do not wait: see [`Lane::truncate_to`].
     pub(super) truncate_to: Variable,
     /// Continues with the next copy.

@@ -35,8 +35,6 @@ impl Translator<'_, '_, '_> {
             Op::Clone {
                 session, field_list, ..
             } if self.is_fast_path() => self.clone_on_fast_path(session, field_list.as_ref(), data),
-            Op::Resubmit { .. } if self.is_fast_path() => self.bail_out(BailOut::Resubmit),
-            Op::Recirculate { .. } if self.is_fast_path() => self.bail_out(BailOut::Recirculate),
             Op::Digest { .. } if self.leaf.is_some_and(|leaf| !leaf.notes.digests) => self.bail_out(BailOut::Digest),
             Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
                 self.request(op, data);

@@ -32,6 +32,7 @@
 //! | `route.rs` | the fast path: all bodies in one function |
 //! | `boundaries.rs` | the fast path after the parser: what the architecture does between controls |
 //! | `copies.rs` | the fast path: copies of a packet |
+//! | `sending_back.rs` | the fast path: packets that are resubmitted or recirculated |
 //! | `burst.rs` | the fast path: the loop over a burst, and the points at which packets wait for each other |
 //! | `deparse.rs` | the fast path: emitted headers, in place where possible |
 
@@ -62,6 +63,7 @@ mod route;
 mod search;
 mod section;
 mod select;
+mod sending_back;
 mod slots;
 mod stack_index;
 mod stateful;

@@ -4,17 +4,26 @@ use crate::generate;
 use crate::objects::Recorder;
 use crate::{setting, tables_for};
 use forebay_bits::Bits;
-use forebay_exec::{BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Random, Requests, State};
+use forebay_exec::{
+    BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Preserve, Random, Requests, State,
+};
 use forebay_interp::Execution;
-use forebay_ir::{BodyId, Header, HeaderField, Op, Program, SlotId, SlotKind, text, verify};
-use forebay_jit::route::{Argument, Arguments, DropWhen, Order, PathId, Replication, Route, Source};
-use forebay_jit::{CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Seed, ShortCode, TableObjects};
+use forebay_ir::{
+    BinaryOp, BodyId, Expr, Header, HeaderField, Op, Program, Slot, SlotId, SlotKind, build, text, verify,
+};
+use forebay_jit::route::{Argument, Arguments, DropWhen, Order, PathId, Replication, Route, SendsBack, Source};
+use forebay_jit::{
+    CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack, ShortCode,
+    TableObjects,
+};
 
 const DROP_PORT: u32 = 511;
 const STEP_LIMIT: u64 = 1000;
 const INGRESS_PORT: u32 = 3;
 const TIMESTAMP_US: u64 = 5;
 const RANDOM_SEED: u64 = 11;
+/// Stands for the port of packets that are recirculated.
+const AGAIN: u32 = u32::MAX;
 /// Packets have fewer bytes than this.
 const LENGTH_MAX: usize = 120;
 /// All packets together have fewer copies than this.
@@ -25,7 +34,66 @@ const DROPPED: DropWhen = DropWhen {
     value: DROP_PORT as u64,
 };
 
+/// The names of the slots for requests to send a packet back.
+const REQUESTS: [&str; 2] = ["request.resubmit", "request.recirculate"];
+
+/// The program with requests to send a packet back in slots, if there are any.
+fn with_slots_for_requests(mut program: Program) -> Program {
+    let number = program.slots.len() as u32;
+    let mut is_found = false;
+    for statement in program
+        .bodies
+        .iter_mut()
+        .flat_map(|body| &mut body.blocks)
+        .flat_map(|block| &mut block.statements)
+    {
+        let (slot, list) = match &statement.op {
+            Op::Resubmit { field_list } => (SlotId(number), field_list.clone()),
+            Op::Recirculate { field_list } => (SlotId(number + 1), field_list.clone()),
+            _ => continue,
+        };
+        is_found = true;
+        let constant = |value: u64| build::constant(9, value.into());
+        let value = list.map_or(constant(SendsBack::NO_LIST), |list| {
+            let list = Expr::ZeroExtend(9, Box::new(list));
+            build::binary(BinaryOp::Add, list, constant(SendsBack::FIRST_LIST))
+        });
+        statement.op = Op::Assign { slot, value };
+    }
+    let slot = |name: &str| Slot {
+        name: name.to_owned(),
+        width: 9,
+        signed: false,
+        kind: SlotKind::Intrinsic,
+    };
+    if is_found {
+        program.slots.extend(REQUESTS.map(slot));
+    }
+    program
+}
+
+fn sends_back(program: &Program) -> Option<SendsBack> {
+    let slot = |name| {
+        program
+            .slots
+            .iter()
+            .position(|slot| slot.name == name)
+            .map(|index| SlotId(index as u32))
+    };
+    let [resubmit, recirculate] = REQUESTS.map(slot);
+    Some(SendsBack {
+        resubmit: resubmit?,
+        recirculate: recirculate?,
+        kept: vec![generate::INSTANCE],
+    })
+}
+
 fn route(program: &Program) -> Route {
+    let mut before_copy = vec![
+        (generate::EGRESS_SPEC, Source::EgressPort),
+        (generate::INSTANCE, Source::Instance),
+    ];
+    before_copy.extend(sends_back(program).map(|back| (back.recirculate, Source::Number(0))));
     Route {
         parser: generate::PARSER,
         verify_checksum: generate::EMPTY,
@@ -39,16 +107,14 @@ fn route(program: &Program) -> Route {
         ingress_drop: DROPPED,
         egress_drop: DROPPED,
         copying: Vec::new(),
+        sends_back: sends_back(program),
         misses: None,
         counted_length: None,
         before_parser: vec![(generate::EGRESS_SPEC, Source::Argument(Argument::IngressPort))],
         before_egress: Vec::new(),
         replication: Some(Replication {
             group: generate::COPIES,
-            before_copy: vec![
-                (generate::EGRESS_SPEC, Source::EgressPort),
-                (generate::INSTANCE, Source::Instance),
-            ],
+            before_copy,
         }),
         fixed: Vec::new(),
         preserved: Some(vec![generate::INSTANCE]),
@@ -100,6 +166,8 @@ struct Seen {
     digests: Vec<DigestRequest>,
     /// The sessions of their clones, with the clones' first bytes.
     clones: Vec<(u32, Vec<u8>)>,
+    /// What packets that were sent back keep.
+    sent_back: Vec<(Preserve, Vec<u8>)>,
 }
 
 /// What packets produced in addition to themselves.
@@ -107,6 +175,22 @@ struct Seen {
 struct Beside {
     digests: Vec<DigestRequest>,
     clones: Vec<(u32, Vec<u8>)>,
+    /// What packets that were sent back keep.
+    sent_back: Vec<(Preserve, Vec<u8>)>,
+}
+
+impl Beside {
+    /// Notes a packet that is sent back, if this slot says so.
+    fn note_sent_back(&mut self, program: &Program, state: &State, slot: impl Fn(&SendsBack) -> SlotId) -> bool {
+        let Some(back) = sends_back(program) else { return false };
+        let asked = state.get_u64(slot(&back));
+        if asked > 0 {
+            let field_list = asked.checked_sub(SendsBack::FIRST_LIST).map(|list| list as u32);
+            let kept = (state.get_u64(generate::INSTANCE) as u16).to_be_bytes();
+            self.sent_back.push((Preserve { field_list }, kept.to_vec()));
+        }
+        asked > 0
+    }
 }
 
 /// The interpreter's results for packets, except for those that bailed out of the fast path.
@@ -135,6 +219,7 @@ fn interpreted_with(
         calls: objects.calls(),
         digests: beside.digests,
         clones: beside.clones,
+        sent_back: beside.sent_back,
     }
 }
 
@@ -164,6 +249,9 @@ fn interpreted_packet(
         let kept = (state.get_u64(generate::INSTANCE) as u16).to_be_bytes();
         beside.clones.push((clone.session, [&kept[..], packet].concat()));
     }
+    if beside.note_sent_back(program, &state, |back| back.resubmit) {
+        return Some(vec![Err("resubmitted")]);
+    }
     let group = state.get_u64(generate::COPIES) as u16;
     if group != 0 {
         let members = objects.replicas(group).iter();
@@ -171,6 +259,9 @@ fn interpreted_packet(
             let mut state = state.clone();
             state.set_number(generate::EGRESS_SPEC, member.egress_port.into());
             state.set_number(generate::INSTANCE, member.instance.into());
+            if let Some(back) = sends_back(program) {
+                state.set_number(back.recirculate, 0);
+            }
             let seed = seed.in_egress(member.egress_port, member.instance);
             ingress.copy(seed).egress(&mut state, member.egress_port, beside)
         });
@@ -251,14 +342,16 @@ impl<'a> Stage<'a> {
         if state.get_u64(generate::EGRESS_SPEC) as u32 == DROP_PORT {
             return Some(Err("egress"));
         }
+        let before_deparser = state.clone();
         if self.run(generate::DEPARSER, state) == Ended::AssertFailed {
             return Some(Err("assertion"));
         }
+        let again = beside.note_sent_back(self.program, &before_deparser, |back| back.recirculate);
         self.buffers.output.push_from(self.packet, self.cursor);
         let limit = self.requests.truncate_to.map_or(usize::MAX, |limit| limit as usize);
         let mut bytes = self.buffers.output.bytes().to_vec();
         bytes.truncate(limit);
-        Some(Ok((port, bytes)))
+        Some(Ok((if again { AGAIN } else { port }, bytes)))
     }
 }
 
@@ -326,7 +419,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
     unsafe { memory.set_copies(copies_described) };
     let mut path = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = path.headroom();
-    let (mut fates, mut digests, mut clones) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut fates, mut digests, mut clones, mut sent_back) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     while fates.len() < packets.len() {
         let arguments = Arguments {
             ingress_port: INGRESS_PORT,
@@ -354,6 +447,8 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
                 .iter()
                 .map(|clone| (clone.session, noted.bytes_of(clone).to_vec())),
         );
+        let mut notes = SentBack::default();
+        path.take_sent_back(&mut notes);
         // SAFETY: compiled code has written the descriptors of the copies, and has returned.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
@@ -364,6 +459,10 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
                 (frame, places[index]),
                 headroom,
                 (&rest[index], copies),
+                |note| {
+                    let (preserve, kept) = notes.note(note);
+                    sent_back.push((preserve, kept.to_vec()));
+                },
             ));
         }
         let untouched = frames[ran..].iter().zip(&rest[ran..]);
@@ -380,6 +479,7 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
         calls: objects.calls(),
         digests,
         clones,
+        sent_back,
     }
 }
 
@@ -398,35 +498,49 @@ fn left(
     (frame, place): (&[u8], Frame),
     headroom: usize,
     (packet, copies): (&[u8], &[Frame]),
+    mut sent_back: impl FnMut(u32),
 ) -> Outcome {
     let dropped = |place| Some(vec![Err(place)]);
+    let plain = || {
+        let start = place.start.addr() - frame.as_ptr().addr();
+        frame[start..][..place.length].to_vec()
+    };
+    let rewritten = |headers: Rewriting| {
+        let mut output = BitBuffer::default();
+        output.append(&path.output().bytes()[headers.output_start..], headers.output_bits);
+        output.push_from(&frame[headroom..], headers.parsed_bits);
+        let mut bytes = output.bytes().to_vec();
+        bytes.truncate(headers.length_max as usize);
+        bytes
+    };
     match fate {
-        Fate::Plain { port } => {
-            let start = place.start.addr() - frame.as_ptr().addr();
-            Some(vec![Ok((port, frame[start..][..place.length].to_vec()))])
+        Fate::Plain { port } => Some(vec![Ok((port, plain()))]),
+        Fate::Rewritten { port, headers } => Some(vec![Ok((port, rewritten(headers)))]),
+        Fate::Resubmitted { note } => {
+            sent_back(note);
+            assert_eq!(frame[headroom..], *packet, "a packet that is resubmitted is as it was");
+            dropped("resubmitted")
         }
-        Fate::Rewritten {
-            port,
-            parsed_bits,
-            output_start,
-            output_bits,
-            length_max,
-        } => {
-            let mut output = BitBuffer::default();
-            output.append(&path.output().bytes()[output_start..], output_bits);
-            output.push_from(&frame[headroom..], parsed_bits);
-            let mut bytes = output.bytes().to_vec();
-            bytes.truncate(length_max as usize);
-            Some(vec![Ok((port, bytes))])
+        Fate::Recirculated { note, headers } => {
+            sent_back(note);
+            Some(vec![Ok((AGAIN, headers.map_or_else(plain, rewritten)))])
         }
         Fate::Replicated { first, count } => {
             let copies = (first..first + count).map(|index| {
-                let CopyFate { port, leaves } = path.memory().copy(index);
                 let Frame { start, length } = copies[index];
-                assert!(!leaves || length <= ShortCode::copy_bytes(LENGTH_MAX), "it fits");
-                // SAFETY: as above.
-                let bytes = || unsafe { std::slice::from_raw_parts(start, length) }.to_vec();
-                leaves.then(|| (port, bytes())).ok_or("egress")
+                let bytes = || {
+                    assert!(length <= ShortCode::copy_bytes(LENGTH_MAX), "it fits");
+                    // SAFETY: as above.
+                    unsafe { std::slice::from_raw_parts(start, length) }.to_vec()
+                };
+                match path.memory().copy(index) {
+                    CopyFate::Leaves { port } => Ok((port, bytes())),
+                    CopyFate::Dropped { .. } => Err("egress"),
+                    CopyFate::Recirculated { note } => {
+                        sent_back(note);
+                        Ok((AGAIN, bytes()))
+                    }
+                }
             });
             Some(copies.collect())
         }
@@ -478,6 +592,7 @@ fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn(
 fn the_fast_path_does_the_same() {
     let first = setting("FOREBAY_DIFFERENTIAL_SEED", 0);
     let (mut taken, mut given_up, mut without, mut copied, mut caching, mut rejected) = (0, 0, 0, 0, 0, 0);
+    let mut sent_back = 0;
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
     for seed in (first..first + rounds).chain(ONCE_DIFFERENT) {
         let mut random = Random::new(seed);
@@ -485,6 +600,7 @@ fn the_fast_path_does_the_same() {
             true => generate::former_program(&mut random, true),
             false => generate::program(&mut random, true),
         };
+        let program = with_slots_for_requests(program);
         let errors = verify::verify(&program);
         assert!(
             errors.is_empty(),
@@ -549,6 +665,7 @@ fn the_fast_path_does_the_same() {
             staged.calls.sort();
             agrees(&expected, &staged);
         }
+        sent_back += expected.sent_back.len();
         let outcomes = expected.fates.iter().flatten();
         copied += outcomes.filter(|outcome| outcome.len() > 1).count();
         given_up += bailed_out.iter().filter(|bailed_out| **bailed_out).count();
@@ -559,6 +676,7 @@ fn the_fast_path_does_the_same() {
         "{taken} packets took the fast path, {given_up} did not"
     );
     assert!(200 * copied > taken, "{copied} of {taken} packets were copied");
+    assert!(100 * sent_back > taken, "{sent_back} of {taken} packets were sent back");
     assert!(
         20 * rejected > taken,
         "{rejected} packets that the parser rejects, {taken} others"

@@ -89,7 +89,7 @@ pub fn program(random: &mut Random, plain: bool) -> Program {
 }
 
 /// A program without later additions to the generator: choices among registers, more copies, colours before meters,
-/// custom hashes. Seeds from before these additions refer to such programs.
+/// custom hashes, packets that are sent back. Seeds from before these additions refer to such programs.
 pub fn former_program(random: &mut Random, plain: bool) -> Program {
     with_choices(random, plain, false)
 }
@@ -636,6 +636,9 @@ impl Generator<'_> {
                 BodyKind::Deparser => Op::Emit {
                     header: HeaderId(self.below(4) as u32),
                 },
+                BodyKind::Control | BodyKind::Action if self.plain && self.choices && self.chance(20) => {
+                    self.send_back()
+                }
                 BodyKind::Control | BodyKind::Action if self.plain => Op::Truncate {
                     bytes: self.expr(32, 1),
                 },
@@ -784,6 +787,14 @@ impl Generator<'_> {
     fn index(&mut self) -> Expr {
         let width = self.pick(&[3, 8, 32, 64, 70, 200]);
         self.expr(width, 2)
+    }
+
+    fn send_back(&mut self) -> Op {
+        let field_list = if self.chance(50) { Some(self.expr(8, 1)) } else { None };
+        match self.chance(30) {
+            true => Op::Resubmit { field_list },
+            false => Op::Recirculate { field_list },
+        }
     }
 
     fn request(&mut self) -> Op {

@@ -64,6 +64,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         ingress_drop: dropped,
         egress_drop: dropped,
         copying,
+        sends_back: None,
         misses: None,
         counted_length: None,
         before_parser,

@@ -101,6 +101,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
             .into_iter()
             .chain(recirculates)
             .collect(),
+        sends_back: None,
         misses: Some(misses),
         counted_length: lengths.map(|lengths| lengths.frame),
         before_parser,

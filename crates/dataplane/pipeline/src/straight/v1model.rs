@@ -1,24 +1,73 @@
-//! The route of a v1model program, which needs no straightening.
+//! The route of a v1model program, which needs no straightening. Requests that are decided on later become slots.
 
 use super::{assign, clones, new_slot};
 use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Preserve;
-use forebay_ir::{Op, Program, SlotId, SlotKind, build};
-use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
+use forebay_ir::{BinaryOp, Expr, Op, Program, SlotId, SlotKind, Statement, build};
+use forebay_jit::route::{Argument, DropWhen, Replication, Route, SendsBack, Source};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The program and its route. Where clones from egress are noted, it tells [whether egress has cloned](Route::cloned) the packet.
+/// The program and its route. Requests to send a packet back are [slots](SendsBack). Where clones from egress are noted,
+/// another slot tells [whether egress has cloned](Route::cloned) the packet.
 pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Program>, Route) {
     let mut route = route(program, layout);
-    if !route.clones_from_egress {
-        return (Cow::Borrowed(program), route);
+    let mut program = Cow::Borrowed(program);
+    let is_return = |op: &Op| matches!(op, Op::Resubmit { .. } | Op::Recirculate { .. });
+    if ops(&program).any(is_return) {
+        send_back_by_slots(program.to_mut(), &mut route);
     }
-    let mut made = program.clone();
-    let cloned = new_slot(&mut made, "egress.has_cloned", 1);
-    for block in made.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
+    if route.clones_from_egress {
+        tell_clones(program.to_mut(), &mut route);
+    }
+    (program, route)
+}
+
+/// Replaces resubmissions and recirculations by assignments. The last one counts. A replica forgets what ingress has
+/// asked for.
+fn send_back_by_slots(program: &mut Program, route: &mut Route) {
+    let lists =
+        |op: &Op| matches!(op, Op::Resubmit { field_list } | Op::Recirculate { field_list } if field_list.is_some());
+    let kept = slots_of_field_lists(program, lists);
+    let [resubmit, recirculate] = ["resubmit", "recirculate"].map(|name| new_slot(program, name, LIST_WIDTH + 1));
+    for statement in statements_mut(program) {
+        let (slot, list) = match &statement.op {
+            Op::Resubmit { field_list } => (resubmit, field_list),
+            Op::Recirculate { field_list } => (recirculate, field_list),
+            _ => continue,
+        };
+        statement.op = Op::Assign {
+            slot,
+            value: number_of_list(list.clone()),
+        };
+    }
+    let copies = route.replication.iter_mut();
+    copies.for_each(|replication| replication.before_copy.push((recirculate, Source::Number(0))));
+    route.sends_back = Some(SendsBack {
+        resubmit,
+        recirculate,
+        kept,
+    });
+}
+
+/// The width of a field list's number.
+const LIST_WIDTH: u32 = 8;
+
+/// The number by which [`SendsBack`] names a field list, or none.
+fn number_of_list(list: Option<Expr>) -> Expr {
+    let number = |value: u64| build::constant(LIST_WIDTH + 1, value.into());
+    list.map_or(number(SendsBack::NO_LIST), |list| {
+        let list = build::resize(list, LIST_WIDTH, LIST_WIDTH + 1, false);
+        build::binary(BinaryOp::Add, list, number(SendsBack::FIRST_LIST))
+    })
+}
+
+/// Makes the program tell where it has cloned a packet.
+fn tell_clones(program: &mut Program, route: &mut Route) {
+    let cloned = new_slot(program, "egress.has_cloned", 1);
+    for block in program.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
         let statements = std::mem::take(&mut block.statements);
         for statement in statements {
             let is_clone = matches!(statement.op, Op::Clone { .. });
@@ -33,7 +82,18 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
     }
     route.before_egress.push((cloned, Source::Number(0)));
     route.cloned = Some(cloned);
-    (Cow::Owned(made), route)
+}
+
+fn ops(program: &Program) -> impl Iterator<Item = &Op> {
+    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+    blocks
+        .flat_map(|block| &block.statements)
+        .map(|statement| &statement.op)
+}
+
+fn statements_mut(program: &mut Program) -> impl Iterator<Item = &mut Statement> {
+    let blocks = program.bodies.iter_mut().flat_map(|body| &mut body.blocks);
+    blocks.flat_map(|block| &mut block.statements)
 }
 
 /// What v1model does with a packet that takes the fast path.
@@ -85,6 +145,7 @@ fn route(program: &Program, layout: &Layout) -> Route {
         ingress_drop: dropped,
         egress_drop: dropped,
         copying: Vec::new(),
+        sends_back: None,
         misses: None,
         counted_length: None,
         replication: slots.mcast_grp.map(|group| Replication {
@@ -106,18 +167,15 @@ fn route(program: &Program, layout: &Layout) -> Route {
 
 /// The slots of all field lists, if clones preserve fields.
 fn preserved_by_clones(program: &Program) -> Vec<SlotId> {
-    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-    let mut statements = blocks.flat_map(|block| &block.statements);
-    let preserves = |op: &Op| {
-        matches!(
-            op,
-            Op::Clone {
-                field_list: Some(_),
-                ..
-            }
-        )
-    };
-    if !statements.any(|statement| preserves(&statement.op)) {
+    slots_of_field_lists(
+        program,
+        |op| matches!(op, Op::Clone { field_list, .. } if field_list.is_some()),
+    )
+}
+
+/// The slots of all field lists, if one of the operations that may name one does.
+fn slots_of_field_lists(program: &Program, names_list: impl Fn(&Op) -> bool) -> Vec<SlotId> {
+    if !ops(program).any(names_list) {
         return Vec::new();
     }
     let lists = program.field_lists.keys().map(|number| Preserve {

@@ -16,7 +16,7 @@ use crate::scratch::Scratch;
 use crate::straight::clone_head::Head;
 use forebay_exec::Tracer;
 use forebay_jit::route::Arguments;
-use forebay_jit::{BURST_MAX, FastPath, Fate, NotedClones, ShortCode};
+use forebay_jit::{BURST_MAX, FastPath, Fate, NotedClones, SentBack, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -76,6 +76,7 @@ impl Clones {
         view: &View<'_>,
         (arrival, options): (&Arrival, &Options),
         scratch: &mut Scratch,
+        sent_back: &mut SentBack,
         count_drop: impl Fn(DropReason),
     ) {
         self.make(code, view, options.clone_limit, &count_drop);
@@ -127,6 +128,7 @@ impl Clones {
                 break;
             }
         }
+        fast_path.take_sent_back(sent_back);
         if let Some(left_out) = self.left_out.report(fast_path.code(), done) {
             code.want_paths_for_clones(&left_out);
         }

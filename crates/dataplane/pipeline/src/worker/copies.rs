@@ -1,8 +1,10 @@
 //! Copies made of packets on the fast path, in buffers of their own.
 
+use super::fast_path::Passage;
 use super::frames::{all_fit, frames};
+use super::returns::Return;
 use crate::outcome::DropReason;
-use forebay_jit::{Memory, ShortCode};
+use forebay_jit::{CopyFate, Memory, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -26,10 +28,10 @@ pub struct Copied {
     pub start: u32,
     /// The index after the last copy.
     pub end: u32,
-    /// The port of the group's members.
-    pub port: u32,
-    /// Why they do not leave, if they do not. The drop has not been counted yet.
-    pub fate: Result<(), DropReason>,
+    /// The port of the group's members, unless they begin again.
+    pub port: Option<u32>,
+    /// They leave, are dropped, or begin again. A drop has not been counted yet.
+    pub passage: Passage,
 }
 
 /// Buffers for copies.
@@ -81,10 +83,11 @@ impl Copies {
 
     /// The port by which all of the first `count` copies leave, if there is a single one.
     pub(super) fn one_port(&mut self, memory: &Memory, count: usize, length_max: usize) -> Option<u32> {
-        let first = memory.copy(0);
-        let is_one =
-            first.leaves && memory.copies_alike(0, count) == count && all_fit(self.burst.spares_mut(count), length_max);
-        is_one.then_some(first.port)
+        let CopyFate::Leaves { port } = memory.copy(0) else {
+            return None;
+        };
+        let is_one = memory.copies_alike(0, count) == count && all_fit(self.burst.spares_mut(count), length_max);
+        is_one.then_some(port)
     }
 
     /// Puts the first `count` copies into a burst of their own.
@@ -100,26 +103,26 @@ impl Copies {
         }
         let (start, behind) = (range.start as usize, range.end as usize);
         let first = memory.copy(start);
-        let alike = match first.leaves {
-            true => memory.copies_alike(start, behind),
-            false => 0,
+        let (port, passage, alike) = match first {
+            CopyFate::Leaves { port } => (Some(port), Passage::Transmit(port), memory.copies_alike(start, behind)),
+            CopyFate::Recirculated { note } => (None, Passage::Returns(Return::Recirculated(note)), 1),
+            CopyFate::Dropped { port } => (Some(port), Passage::Drop(DropReason::EgressDrop), 0),
         };
         let packets = &self.burst.spares_mut(behind)[start..][..alike];
         let fit = match all_fit(packets, length_max) {
             true => alike,
             false => packets.iter().take_while(|packet| packet.len() <= length_max).count(),
         };
-        let fate = match (first.leaves, fit) {
-            (false, _) => Err(DropReason::EgressDrop),
-            (true, 0) => Err(DropReason::PacketTooLong),
-            (true, _) => Ok(()),
+        let passage = match (alike, fit) {
+            (1.., 0) => Passage::Drop(DropReason::PacketTooLong),
+            _ => passage,
         };
         range.start += fit.max(1) as u32;
         Some(Copied {
             start: start as u32,
             end: range.start,
-            port: first.port,
-            fate,
+            port,
+            passage,
         })
     }
 

@@ -9,6 +9,7 @@ use super::clones;
 use super::copies::{Copied, Copies, packets_together};
 use super::frames::{all_fit, frames, length_bits};
 use super::left_out::LeftOut;
+use super::returns::Return;
 use super::{GoingOn, Worker, end_burst};
 use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
@@ -18,7 +19,7 @@ use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::BitBuffer;
 use forebay_jit::route::{Arguments, Obstacle};
-use forebay_jit::{FastPath, Fate, Seed, ShortCode};
+use forebay_jit::{FastPath, Fate, Rewriting, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -44,6 +45,8 @@ pub enum Passage {
         /// The number of copies of each packet.
         each: u32,
     },
+    /// It begins again: see [`Worker::begins_again`].
+    Returns(Return),
     /// It continues on its own, from where it stopped: see [`Worker::take_continued`].
     GoesOn,
     /// It is unchanged, and must go through [`Worker::ingress`] and [`Worker::egress`].
@@ -253,6 +256,7 @@ impl Worker {
         if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, pin.state()) {
             self.steady.note(arrival.ingress_port, port, state);
         }
+        fast_path.take_sent_back(&mut self.returns.of_packets);
         let is_cloned = fast_path.has_clones();
         if is_cloned {
             fast_path.take_clones(&mut self.clones.noted);
@@ -277,8 +281,9 @@ impl Worker {
         if is_cloned {
             let count_drop = |reason| self.pipeline.drops().count(self.bench.shard, reason);
             let scratch = &mut self.bench.scratch;
-            self.clones
-                .run(code, &view, (&arrival, &self.pipeline.options), scratch, count_drop);
+            let sent_back = &mut self.returns.of_clones;
+            let around = (&arrival, &self.pipeline.options);
+            self.clones.run(code, &view, around, scratch, sent_back, count_drop);
         }
         let clones_come_first = self.clones.wait_in_order(code);
         drop(view);
@@ -363,8 +368,9 @@ impl Pass<'_, '_> {
         let mut done = 0;
         let mut waits = false;
         let goes_on = |pass: &Self| {
-            let bailed_out = pass.passed.last().is_some_and(|run| run.passage == Passage::SlowPath);
-            !bailed_out && !pass.fast_path.is_clone_first()
+            let last = pass.passed.last().map(|run| run.passage);
+            let waits = matches!(last, Some(Passage::SlowPath | Passage::Returns(Return::Resubmitted(_))));
+            !waits && !pass.fast_path.is_clone_first()
         };
         while done < packets.len() && !waits && goes_on(self) {
             let rest = &mut packets[done..];
@@ -526,19 +532,11 @@ pub(super) fn finish(
     packet: &mut Packet,
     fate: Fate,
 ) -> Passage {
-    let (port, truncate_to) = match fate {
-        Fate::Plain { port } => (port, u32::MAX),
-        Fate::Rewritten {
-            port,
-            parsed_bits,
-            output_start,
-            output_bits,
-            length_max,
-        } => {
-            let emitted = &fast_path.output().bytes()[output_start..];
-            rewrite(rewritten, packet, parsed_bits, emitted, output_bits);
-            (port, length_max)
-        }
+    let (passage, headers) = match fate {
+        Fate::Plain { port } => (Passage::Transmit(port), None),
+        Fate::Rewritten { port, headers } => (Passage::Transmit(port), Some(headers)),
+        Fate::Recirculated { note, headers } => (Passage::Returns(Return::Recirculated(note)), headers),
+        Fate::Resubmitted { note } => return Passage::Returns(Return::Resubmitted(note)),
         Fate::DroppedInIngress { parser_error: 0 } => return Passage::Drop(DropReason::IngressDrop),
         Fate::DroppedInIngress { parser_error } => return Passage::Drop(DropReason::ParserError(parser_error)),
         Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
@@ -552,15 +550,24 @@ pub(super) fn finish(
         }
         Fate::BailedOut(_) => return Passage::SlowPath,
     };
-    packet.truncate(truncate_to as usize);
+    if let Some(headers) = headers {
+        rewrite(rewritten, packet, fast_path.output(), headers);
+    }
     if packet.len() > length_max {
         return Passage::Drop(DropReason::PacketTooLong);
     }
-    Passage::Transmit(port)
+    passage
 }
 
-/// Replaces what the parser took by the first bits of what the deparser emitted.
-fn rewrite(rewritten: &mut BitBuffer, packet: &mut Packet, parsed_bits: usize, emitted: &[u8], bits: usize) {
+/// Replaces what the parser took by a part of what the deparser emitted, and truncates the packet.
+fn rewrite(rewritten: &mut BitBuffer, packet: &mut Packet, output: &BitBuffer, headers: Rewriting) {
+    let emitted = &output.bytes()[headers.output_start..];
+    replace_parsed(rewritten, packet, headers.parsed_bits, emitted, headers.output_bits);
+    packet.truncate(headers.length_max as usize);
+}
+
+/// Replaces the first `parsed_bits` by the first bits of what the deparser emitted.
+fn replace_parsed(rewritten: &mut BitBuffer, packet: &mut Packet, parsed_bits: usize, emitted: &[u8], bits: usize) {
     if parsed_bits.is_multiple_of(8) && bits.is_multiple_of(8) {
         return packet.replace_front(parsed_bits / 8, &emitted[..bits / 8]);
     }

@@ -12,6 +12,7 @@ mod fast_path;
 mod flow;
 mod frames;
 mod left_out;
+mod returns;
 mod steady;
 mod usefulness;
 
@@ -23,7 +24,7 @@ use crate::machine_code::MachineCode;
 use crate::objects::View;
 use crate::outcome::{Decided, DigestMessage, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{
-    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, Preserved, QueuedPacket,
+    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket,
 };
 use crate::paths::{PathCounters, SlowReason};
 use crate::pool::Pool;
@@ -40,6 +41,8 @@ use forebay_jit::graph::GraphSite;
 use forebay_jit::{Arrays, Locations};
 use forebay_tables::{Pin, Reader};
 use left_out::LeftOut;
+pub use returns::Return;
+use returns::Returns;
 use std::sync::Arc;
 use steady::SteadyPorts;
 use usefulness::Usefulness;
@@ -64,6 +67,7 @@ pub struct Worker {
     digests: Vec<DigestMessage>,
     /// The clones made on the fast path.
     clones: Clones,
+    returns: Returns,
     /// See [`Worker::take_continued`].
     pub(crate) continued: Option<Continued>,
     /// See [`Worker::take_passed_queues`].
@@ -202,6 +206,7 @@ impl Worker {
             copies: Copies::default(),
             digests: Vec::new(),
             clones: Clones::default(),
+            returns: Returns::default(),
             continued: None,
             passed_queues: Vec::new(),
             steady: SteadyPorts::default(),
@@ -386,33 +391,9 @@ impl Worker {
     }
 
     /// Whether packets that leave the fast path by a port go round again. They do not leave the switch, but [begin
-    /// again](Worker::recirculated) with the frame that they then have.
+    /// again](Worker::begins_again) with the frame that they then have.
     pub fn goes_round_by(&self, port: u32) -> bool {
         self.pipeline.loop_port == Some(port)
-    }
-
-    /// A packet that goes round again with this frame, by a port for which [`Worker::goes_round_by`] is true.
-    ///
-    /// # Errors
-    /// If packets may not go round; the drop is counted.
-    pub fn recirculated(
-        &mut self,
-        frame: &[u8],
-        arguments: IngressArguments,
-        tag: u64,
-    ) -> Result<IngressPacket, DropReason> {
-        if self.pipeline.options.recirculate_limit == 0 {
-            self.count_drop(DropReason::RecirculateLimit);
-            return Err(DropReason::RecirculateLimit);
-        }
-        let mut bytes = self.buffer();
-        bytes.extend_from_slice(frame);
-        let mut packet = self.packet(bytes, arguments);
-        packet.0.tag = tag;
-        packet.0.instance_type = InstanceType::Recirculated;
-        packet.0.passes.recirculations = 1;
-        packet.0.preserved = Preserved::default();
-        Ok(packet)
     }
 
     /// Returns the memory of a packet that will not enter ingress, for later packets.

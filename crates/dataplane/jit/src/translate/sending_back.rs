@@ -1,0 +1,59 @@
+//! The fast path: packets that are sent back to ingress: see [`crate::route::SendsBack`]. What such a packet keeps for
+//! its next pass is noted, and the packet's fate has the number of the note.
+
+use super::Translator;
+use crate::packet_context::fate;
+use crate::route::Route;
+use crate::route::facts::Facts;
+use crate::runtime;
+use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_ir::SlotId;
+
+impl Translator<'_, '_, '_> {
+    /// After ingress: ends the packet if it is resubmitted, after its clone was noted. The burst ends with it, because
+    /// it begins again before the next packet.
+    pub(super) fn resubmit_if_asked(&mut self, route: &Route, facts: &Facts) {
+        let Some(asked) = self.asked_to_send_back(route.resubmits(facts)) else {
+            return;
+        };
+        let (again, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(asked, again, &[], next, &[]);
+        self.enter(again);
+        self.builder.set_cold_block(again);
+        self.note_clone_from_ingress(route);
+        let note = self.note_sent_back(route, asked);
+        let fate = self.fate_with(fate::RESUBMITTED, note);
+        self.end_burst_with(fate);
+        self.enter(next);
+    }
+
+    /// Before the deparser: a packet or a copy that is recirculated leaves for its note in place of its port.
+    pub(super) fn recirculate_if_asked(&mut self, route: &Route, facts: &Facts) {
+        let Some(asked) = self.asked_to_send_back(route.recirculates(facts)) else {
+            return;
+        };
+        let port = match self.copy_loop {
+            Some(copies) => copies.port,
+            None => self.egress_port.expect("ingress chose one"),
+        };
+        self.when_rarely(asked, |translator| {
+            let note = translator.note_sent_back(route, asked);
+            let instead = translator.fate_with(fate::RECIRCULATED, note);
+            translator.builder.def_var(port, instead);
+        });
+    }
+
+    fn asked_to_send_back(&mut self, slot: Option<SlotId>) -> Option<ir::Value> {
+        let slot = slot.filter(|slot| !self.is_known_zero(*slot))?;
+        let asked = self.read_slot(slot);
+        Some(self.low_word(asked))
+    }
+
+    /// Notes what the packet may keep. `asked` is the value of a slot of [`crate::route::SendsBack`].
+    fn note_sent_back(&mut self, route: &Route, asked: ir::Value) -> ir::Value {
+        let back = route.sends_back.as_ref().expect("it has such a slot");
+        let (head, end) = self.store_slots(&back.kept, 0);
+        let bytes = self.builder.ins().isub(end, head);
+        self.call_for_result(runtime::NOTE_SENT_BACK, &[self.context, head, bytes, asked])
+    }
+}

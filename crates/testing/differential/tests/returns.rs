@@ -1,0 +1,234 @@
+//! Packets that come round again in programs with registers: the fast path completes their passes, and every engine
+//! accesses registers in the same order.
+
+use forebay_differential::workers::{Frames, run};
+use forebay_driver::{Options as FrontEnd, compile};
+use forebay_packet::MemoryPort;
+use forebay_pipeline::{CloneSession, Engine, FastPath, NoTrace, Options, Pipeline, Replica, Stops};
+use forebay_switch::{Config, Settled, Spread, Switch};
+use forebay_syntax::source::MemorySources;
+use std::sync::Arc;
+
+/// The first byte says how a packet comes round again. Every pass takes a number on each side of the queue, and leaves
+/// both in the frame: so each frame that leaves tells when its passes were.
+const NUMBERED: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<8> kind; bit<8> passes; bit<16> before; bit<16> behind; bit<8> kept; bit<8> origin; }
+header more_t { bit<16> value; }
+struct headers_t { h_t h; more_t more; }
+struct metadata_t {
+    @field_list(1) bit<8> rounds;
+    @field_list(1, 2) bit<12> kept;
+    @field_list(2) bit<70> wide;
+    bit<8> forgotten;
+}
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    state start {
+        packet.extract(hdr.h);
+        transition accept;
+    }
+}
+control V(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    register<bit<16>>(1) numbers;
+    register<bit<32>>(256) passes_of;
+    action again() { resubmit_preserving_field_list(1); }
+    table resubmits { actions = { again; } const default_action = again(); }
+    apply {
+        bit<16> number;
+        numbers.read(number, 0);
+        number = number + 1;
+        numbers.write(0, number);
+        bit<32> count;
+        passes_of.read(count, (bit<32>) hdr.h.kind);
+        passes_of.write((bit<32>) hdr.h.kind, count + 1);
+        TELL(hdr.h.before = number;)
+        hdr.h.passes = hdr.h.passes + 1;
+        hdr.h.kept = hdr.h.kept ^ (bit<8>) meta.kept ^ (bit<8>) meta.wide ^ meta.forgotten;
+        hdr.h.origin = (bit<8>) sm.instance_type;
+        sm.egress_spec = 2;
+        meta.forgotten = 0xff;
+        meta.kept = meta.kept + 0x105;
+        meta.wide = meta.wide + 70w0x21;
+        if (hdr.h.kind == 2 && meta.rounds < 2) {
+            meta.rounds = meta.rounds + 1;
+            resubmit_preserving_field_list(1);
+        } else if (hdr.h.kind == 3 && hdr.h.passes < 3) {
+            recirculate_preserving_field_list(2);
+        } else if (hdr.h.kind == 4) {
+            sm.mcast_grp = 1;
+        } else if (hdr.h.kind == 5 && meta.rounds < 1) {
+            meta.rounds = meta.rounds + 1;
+            CLONE_BEFORE(clone_preserving_field_list(CloneType.I2E, 5, 2);)
+            resubmits.apply();
+        } else if (hdr.h.kind == 6) {
+            resubmit_preserving_field_list(1);
+        } else if (hdr.h.kind == 7) {
+            sm.mcast_grp = 1;
+            recirculate_preserving_field_list(1);
+        } else if (hdr.h.kind == 8 && sm.instance_type == 0) {
+            // The last request counts, and a resubmission comes before a drop.
+            resubmit_preserving_field_list(1);
+            resubmit_preserving_field_list(9);
+            mark_to_drop(sm);
+        } else if (hdr.h.kind == 9) {
+            recirculate_preserving_field_list(1);
+        } else if (hdr.h.kind == 10) {
+            mark_to_drop(sm);
+        }
+    }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    register<bit<16>>(1) numbers;
+    apply {
+        if (!hdr.h.isValid()) {
+            return;
+        }
+        bit<16> number = 0;
+        NUMBER_BEHIND(numbers.read(number, 0);)
+        number = number + 1;
+        NUMBER_BEHIND(numbers.write(0, number);)
+        TELL(hdr.h.behind = number;)
+        if (hdr.h.kind == 1 && meta.rounds < 3) {
+            meta.rounds = meta.rounds + 1;
+            recirculate_preserving_field_list(1);
+        } else if (hdr.h.kind == 4 && hdr.h.passes < 3) {
+            recirculate_preserving_field_list(2);
+        } else if (hdr.h.kind == 9) {
+            mark_to_drop(sm);
+        } else if (hdr.h.kind == 11 && sm.instance_type != 4) {
+            hdr.more.setValid();
+            hdr.more.value = number;
+            truncate(11);
+            recirculate_preserving_field_list(1);
+        } else if (hdr.h.kind == 12) {
+            recirculate_preserving_field_list(1);
+        } else if (hdr.h.kind == 13 && meta.rounds < 1) {
+            meta.rounds = meta.rounds + 1;
+            CLONE_BEHIND(clone_preserving_field_list(CloneType.E2E, 5, 1);)
+            recirculate_preserving_field_list(1);
+        }
+    }
+}
+control C(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"#;
+
+const KINDS: u8 = 15;
+
+/// Forms of the program: numbers behind the queue, too; clones from ingress, whose egress must not change registers; clones
+/// from egress.
+const FORMS: [&[&str]; 3] = [
+    &["TELL", "NUMBER_BEHIND"],
+    &["TELL", "CLONE_BEFORE"],
+    &["TELL", "NUMBER_BEHIND", "CLONE_BEHIND"],
+];
+
+/// The program with these parts.
+fn program(parts: &[&str]) -> String {
+    let all = ["TELL", "NUMBER_BEHIND", "CLONE_BEFORE", "CLONE_BEHIND"];
+    let define = |part: &str| {
+        format!(
+            "#define {part}(what) {}\n",
+            if parts.contains(&part) { "what" } else { "" }
+        )
+    };
+    all.map(define).concat() + NUMBERED
+}
+
+fn pipeline(text: &str, engine: Engine) -> Arc<Pipeline> {
+    let sources = MemorySources::new().with("program.p4", text);
+    let compiled = compile("program.p4", &FrontEnd::new(&sources));
+    let options = Options {
+        engine,
+        fast_path: FastPath::BeforePackets,
+        ..Options::default()
+    };
+    let program = compiled.program.expect("a program");
+    let pipeline = Pipeline::load_with(program, options).expect("a pipeline");
+    let member = |egress_port, instance| Replica { egress_port, instance };
+    let members = [member(3, 0), member(4, 1), member(4, 2)];
+    pipeline.set_multicast_group(1, &members).expect("a group");
+    pipeline
+        .set_clone_session(5, CloneSession::to_port(6))
+        .expect("a session");
+    Arc::new(pipeline)
+}
+
+fn frame(kind: u8, index: u8) -> Vec<u8> {
+    vec![kind, 0, 0, 0, 0, 0, 0, 0, index, 1, 2, 3, 4]
+}
+
+/// Bursts from two ports in which one of three packets is of a kind.
+fn bursts(kind: u8) -> Frames {
+    let of_port = |first: u8| (first..first + 80).map(|index| frame(if index % 3 == 0 { kind } else { 0 }, index));
+    Frames::from([(1, of_port(0).collect()), (7, of_port(100).collect())])
+}
+
+/// All kinds in one burst.
+fn mixed() -> Frames {
+    Frames::from([(1, (0..200).map(|index| frame(index % KINDS, index)).collect())])
+}
+
+#[test]
+fn registers_are_accessed_in_the_same_order() {
+    for form in FORMS {
+        let text = program(form);
+        let (reference, compiled) = (pipeline(&text, Engine::Interpreter), pipeline(&text, Engine::Jit));
+        let obstacles = compiled.obstacles();
+        let stops_all = obstacles.iter().find(|obstacle| obstacle.stops == Stops::All);
+        assert_eq!(stops_all, None, "{form:?} has a fast path");
+        for frames in (0..KINDS).map(bursts).chain([mixed()]) {
+            let [expected, found] = [&reference, &compiled].map(|it| run(it, &frames, 1, &Spread::FiveTuple));
+            assert_eq!(expected, found, "{form:?}, {:?}", &frames[&1][0]);
+            assert_eq!(reference.differences(&compiled), Vec::<String>::new());
+        }
+    }
+}
+
+/// Which numbers packets take depends on the workers, but not how many passes there are.
+#[test]
+fn several_workers_make_the_same_passes() {
+    let sorted = |pipeline: &Arc<Pipeline>, frames: &Frames, workers: usize| {
+        let mut sent = run(pipeline, frames, workers, &Spread::FiveTuple);
+        sent.values_mut().for_each(|frames| frames.sort());
+        sent
+    };
+    for form in FORMS {
+        let text = program(&form[1..]);
+        let (reference, compiled) = (pipeline(&text, Engine::Interpreter), pipeline(&text, Engine::Jit));
+        let frames = mixed();
+        assert_eq!(sorted(&reference, &frames, 1), sorted(&compiled, &frames, 3));
+        assert_eq!(reference.differences(&compiled), Vec::<String>::new());
+    }
+}
+
+/// Packets that wait for their next pass when the program is replaced end with the old program, which they keep values
+/// for, as far as they end.
+#[test]
+fn packets_that_wait_for_their_next_pass_end_with_their_program() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let text = program(FORMS[0]);
+        let first = pipeline(&text, engine);
+        let mut switch = Switch::new(Arc::clone(&first), Config::default());
+        let (near, mut far) = MemoryPort::pair("near", "far", 16);
+        switch.attach(2, Box::new(near));
+        for kind in [1, 0, 3] {
+            assert!(far.inject(&frame(kind, 0)));
+        }
+        switch.poll(0, &mut NoTrace);
+        let mut sent = || -> Vec<u8> { std::iter::from_fn(|| far.extract()).map(|frame| frame[1]).collect() };
+        assert_eq!(sent(), [1], "one packet leaves, two come round");
+        let next = pipeline(&text, engine);
+        switch.replace_pipeline(Arc::clone(&next), 0);
+        assert_eq!(sent(), [3, 4], "the others leave after all of their passes");
+        assert_eq!(switch.settle(0, 100, &mut NoTrace), Settled::Idle);
+        assert_eq!(
+            next.differences(&pipeline(&text, engine)),
+            Vec::<String>::new(),
+            "the new program saw nothing"
+        );
+    }
+}
