@@ -26,6 +26,7 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         ingress_drop: dropped,
         egress_drop: dropped,
         copying: Vec::new(),
+        sends_back: None,
         misses: None,
         counted_length: None,
         before_parser: Vec::new(),
