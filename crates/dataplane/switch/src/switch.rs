@@ -196,7 +196,7 @@ impl Switch {
     fn move_packets<T: Tracer>(&mut self, source: Source<'_>, now_ns: u64, tracer: &mut T) -> Activity {
         let mut activity = Activity::default();
         self.go_round_now();
-        if self.room_to_pass::<T>().is_some() {
+        if self.stages.slow.are_entering() && self.room_to_pass::<T>().is_some() {
             (activity.ingress, activity.egress) = self.run_entering(now_ns, tracer);
         }
         if let Some(room) = self.room_to_pass::<T>() {
