@@ -21,7 +21,7 @@ pub fn to_write<T>(memory: &[T]) {
 /// ask once for a line that they share.
 #[inline]
 pub fn to_write_behind<T>(memory: &[T]) {
-    let shared = usize::from(memory.as_ptr().addr() % LINE != 0);
+    let shared = usize::from(!memory.as_ptr().addr().is_multiple_of(LINE));
     lines(memory).skip(shared).for_each(line_to_write);
 }
 
