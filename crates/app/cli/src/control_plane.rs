@@ -293,6 +293,7 @@ impl ControlOptions {
             read_only_roles: self.read_only_role.iter().cloned().collect(),
             p4info_version: self.p4info_version,
             keeps_state: self.save.save_state.is_some(),
+            keeps_learned: self.save.save_learned,
             origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
         }
     }

@@ -17,6 +17,9 @@ pub struct SaveOptions {
     /// How often what packets have written is saved; what controllers write is saved at once
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = crate::numbers::seconds)]
     pub save_interval: f64,
+    /// Keep also the entries that packets have added, with the time-outs, numbers and shares that they have: saved with what packets have written
+    #[arg(long, requires = "save_state")]
+    pub save_learned: bool,
     /// Leave it to the system when what was saved is on the disk: it survives the end of the switch, not of the machine
     #[arg(long, requires = "save_state")]
     pub save_unsynced: bool,

@@ -1,12 +1,14 @@
 //! A program in place of another, with the state that both have (P4Runtime §14, `RECONCILE_AND_COMMIT`).
 //!
-//! What a controller can read from the old program is written to the new one, entity by entity, as if the controller did
-//! so. What the new program has no place for makes the whole fail: nothing is lost silently.
+//! What controllers have written to the old program is written to the new one, entity by entity, as if a controller did
+//! so. What the new program has no place for makes the whole fail: nothing is lost silently. Entries that packets have added follow, as far
+//! as the new program has a place for them.
 
 use crate::change::Writer;
 use crate::data;
 use crate::entity::meter::counts_of;
 use crate::forwarding::Forwarding;
+use crate::learned::Learned;
 use crate::ports::Ports;
 use crate::roles::{self, RoleConfig};
 use crate::schema::TableSchema;
@@ -62,6 +64,9 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
             done = write(&update);
         }
         done.map_err(|error| lost(old, &update, &error))?;
+    }
+    if let Some(learned) = Learned::of(&old.pipeline) {
+        learned.add_to(&new.pipeline, now_ns);
     }
     Ok(())
 }
@@ -129,12 +134,12 @@ fn is_default_changed(old: &Forwarding, table: &TableSchema) -> bool {
         .is_ok_and(|present| present != initial)
 }
 
-/// Updates that make the state anew, those first that others name.
+/// Updates that make anew what controllers have written, those first that others name.
 fn state(old: &Forwarding) -> Vec<Update> {
     let mut updates = Vec::new();
     for wanted in everything() {
         let wanted = Entity { entity: Some(wanted) };
-        let read = old.read(&wanted, 0, &mut |entity| updates.extend(updates_of(old, entity)));
+        let read = old.read_written(&wanted, &mut |entity| updates.extend(updates_of(old, entity)));
         debug_assert_eq!(read, Ok(()), "everything can be read");
     }
     updates

@@ -107,11 +107,11 @@ impl Greeting {
 /// The limit for headers among the settings.
 fn header_list_max(settings: &[u8]) -> Option<usize> {
     let (settings, _) = settings.as_chunks::<6>();
-    let limits = settings.iter().filter_map(|&[a, b, limit @ ..]| {
+    let mut limits = settings.iter().filter_map(|&[a, b, limit @ ..]| {
         let is_it = u16::from_be_bytes([a, b]) == MAX_HEADER_LIST_SIZE;
         is_it.then(|| u32::from_be_bytes(limit) as usize)
     });
-    limits.last()
+    limits.next_back()
 }
 
 #[cfg(test)]
@@ -131,10 +131,10 @@ mod tests {
     fn room(settings: &[(u16, u32)]) -> Option<usize> {
         let mut read = Greeting::default();
         // However the bytes are cut.
-        let rooms = greeting(settings)
+        let mut rooms = greeting(settings)
             .into_iter()
             .filter_map(move |byte| read.read(&[byte]));
-        rooms.last().map(HeaderRoom::bytes)
+        rooms.next().map(HeaderRoom::bytes)
     }
 
     #[test]
