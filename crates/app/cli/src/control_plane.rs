@@ -273,7 +273,7 @@ impl ControlOptions {
     /// # Errors
     /// When it cannot be loaded.
     pub fn restore(&self, start: Start) -> Result<Start> {
-        self.save.open(self.settings(&start), start)
+        self.save.open(self.settings(&start), start, self.sandbox.user())
     }
 
     /// The port to the controllers: what the architecture of the program to begin with calls it, unless another is chosen.

@@ -239,6 +239,9 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     if !arguments.json {
         announce(&means);
     }
+    if ports.is_empty() {
+        output::note("the switch has no ports: packets come from controllers alone (-i PORT@INTERFACE adds a port)");
+    }
     let pipeline = Arc::clone(&start.pipeline);
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers.clone());
     daemon.configure(clock, config);
