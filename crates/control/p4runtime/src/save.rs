@@ -121,7 +121,7 @@ impl Device {
         let Batch { updates, words } = Batch::decode(batch).map_err(unreadable)?;
         let forwarding = self.saved.as_mut().or(self.running.as_mut());
         let forwarding = forwarding.ok_or_else(|| Error::invalid("it was kept without a program"))?;
-        write_again(forwarding, &updates, &words, now)
+        write_again(forwarding, &updates, &words, (self.settings.cpu_port, now))
     }
 
     /// What packets go through; none without a program.
@@ -176,14 +176,20 @@ fn load(state: State, settings: &Settings, now: Now) -> Result<Forwarding, Error
         .ok_or_else(|| Error::invalid("a program was kept without its configuration"))?;
     let mut forwarding = Forwarding::load(&config, settings.options)?;
     reconcile::clear(&forwarding)?;
-    write_again(&mut forwarding, &state.updates, &state.words, now)?;
+    write_again(&mut forwarding, &state.updates, &state.words, (settings.cpu_port, now))?;
     if let Some(learned) = state.learned.as_ref().filter(|_| settings.keeps_learned) {
         learned.add_to(&forwarding.pipeline, now.switch_ns);
     }
     Ok(forwarding)
 }
 
-fn write_again(forwarding: &mut Forwarding, updates: &[Update], words: &[Words], now: Now) -> Result<(), Error> {
+/// Writes what was kept; clones may go to the controllers' port.
+fn write_again(
+    forwarding: &mut Forwarding,
+    updates: &[Update],
+    words: &[Words],
+    (cpu, now): (Option<u32>, Now),
+) -> Result<(), Error> {
     for words in words {
         let dictionary = forwarding.schema.dictionaries().get(&words.type_name);
         let dictionary = dictionary
@@ -194,7 +200,10 @@ fn write_again(forwarding: &mut Forwarding, updates: &[Update], words: &[Words],
     }
     let writer = Writer {
         role: &RoleConfig::default(),
-        ports: &Ports::default(),
+        ports: &Ports {
+            cpu,
+            ..Ports::default()
+        },
         now_ns: now.switch_ns,
         writes_again: true,
     };

@@ -260,3 +260,23 @@ fn election_ids_begin_anew() {
         .unwrap();
     restarted.delete(ENTITIES[0]);
 }
+
+/// PSA's session 0 leads to the controllers from the beginning.
+#[test]
+fn ports_of_psa() {
+    let settings = || Settings {
+        cpu_port: Some(0xffff_fffd),
+        ..settings()
+    };
+    let mut switch = Switch::keeping(include_str!("portable_psa.p4"), settings());
+    let restarted = |switch: &Switch, batches: &[Vec<u8>]| {
+        let snapshot = switch.device.snapshot();
+        Device::restore(settings(), &snapshot, batches, Now::default()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert_eq!(restarted(&switch, &[]).snapshot(), switch.device.snapshot());
+    switch.device.take_outputs();
+    switch.insert(
+        r#"packet_replication_engine_entry { clone_session_entry { session_id: 5 replicas { port: "\xff\xff\xff\xfd" instance: 1 } } }"#,
+    );
+    assert_eq!(restarted(&switch, &[]).snapshot(), switch.device.snapshot());
+}
