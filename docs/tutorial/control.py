@@ -3,7 +3,7 @@
 
     control.py PORT...
 
-Needs `pip install finsy`, and out/p4info.txtpb, which `forebay build docs/tutorial/filter.p4 -o out` writes.
+Needs finsy (docs/tutorial.md says how to install it), and out/p4info.txtpb, which `forebay build docs/tutorial/filter.p4 -o out` writes.
 """
 
 import asyncio

@@ -140,3 +140,16 @@ def test_what_is_kept_of_a_sweep_must_be_results(tmp_path: Path) -> None:
 def test_more_processes_than_points_are_not_started() -> None:
     found = sweep(QUEUE, {"LOAD": [10, 20]}, processes=1_000_000)
     assert len(found) == 2
+
+
+def test_a_refused_group_is_not_there() -> None:
+    switch = Switch(PROGRAM, ports=4)
+    for _ in range(2):
+        with pytest.raises(ControlError, match="multicast group 0 means no multicast"):
+            switch.apply("mc_mgrp_create 0")
+        with pytest.raises(ControlError, match="multicast group 70000 is larger than 65535"):
+            switch.apply("mc_mgrp_create 70000")
+    switch.apply("mc_mgrp_create 7\nmc_node_create 1 4294967290")
+    for _ in range(2):
+        with pytest.raises(ControlError, match="PSA's port for recirculation"):
+            switch.apply("mc_node_associate 7 0")

@@ -17,6 +17,18 @@ QUEUE = examples.path("queue.toml")
 REPOSITORY = Path(__file__).parents[2]
 
 
+def test_an_interrupt_ends_a_simulation(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(Path(QUEUE).read_text().replace("duration_us = 400", "duration_us = 60000000"))
+    simulation = Simulation(file, folder=Path(QUEUE).parent, LOAD=30)
+    threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        simulation.run()
+    assert time.monotonic() - begin < 60
+    assert Simulation(QUEUE, LOAD=30).run(), "others go on"
+
+
 def test_a_scenario_as_file_and_as_object() -> None:
     from_file = Simulation(QUEUE, LOAD=30).run()
     scenario = {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs controllers that others wrote against `forebay run --grpc`.
 
-    tests/clients/run.py [CLIENT...]
+    tests/clients/run.py [CLIENT...]            # FOREBAY=PATH: with this executable
 
 Each client gets a virtual environment in target/clients and runs in a network namespace of its own. What cannot be done
 here (no PyPI, no root, a command that is missing) is said and skipped. A client that fails is tried once more, since some wait for a fixed time however
 busy the machine is; that is said too. One that fails twice ends with code 1.
 """
 
+import argparse
 import os
 import pathlib
 import shutil
@@ -132,7 +133,10 @@ def run(client):
     return f"{client}: FAILED"
 
 
+wanted = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+wanted.add_argument("clients", metavar="CLIENT", nargs="*", choices=[[], *CLIENTS], help=", ".join(CLIENTS))
+clients = wanted.parse_args().clients or CLIENTS
 FOREBAY = forebay()
-results = [run(client) for client in sys.argv[1:] or CLIENTS]
+results = [run(client) for client in clients]
 print("\n".join(results))
 sys.exit(any(result.endswith("FAILED") for result in results))

@@ -273,7 +273,7 @@ impl ControlOptions {
     /// # Errors
     /// When it cannot be loaded.
     pub fn restore(&self, start: Start) -> Result<Start> {
-        self.save.open(self.settings(&start), start)
+        self.save.open(self.settings(&start), start, self.sandbox.user())
     }
 
     /// The port to the controllers: what the architecture of the program to begin with calls it, unless another is chosen.
@@ -293,6 +293,7 @@ impl ControlOptions {
             read_only_roles: self.read_only_role.iter().cloned().collect(),
             p4info_version: self.p4info_version,
             keeps_state: self.save.save_state.is_some(),
+            keeps_learned: self.save.save_learned,
             origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
         }
     }

@@ -36,7 +36,7 @@ impl PortTable {
         self.before.clear();
     }
 
-    /// A line for each port: totals, rates over the last `seconds`, drops.
+    /// A line for each port: totals, rates over the last `seconds`, drops. Behind them, why ports are down.
     pub fn text(&mut self, ports: &[PortReport], seconds: f64) -> String {
         let widest = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0);
         let width = widest.max("name".len());
@@ -58,6 +58,11 @@ impl PortTable {
                 bit_rate(rates.sent_bits_per_second),
                 drops_text(port),
             );
+        }
+        for port in ports {
+            if let Some(why) = &port.why_down {
+                let _ = writeln!(text, "port {} is down: {why}", port.number);
+            }
         }
         text
     }
@@ -82,6 +87,7 @@ impl PortTable {
             "means": means.map(|means| &means.detail),
             "reason": means.and_then(|means| means.reason.as_ref()),
             "state": state_name(port.state),
+            "why_down": port.why_down,
             "received_packets": port.counters.received_packets,
             "received_bytes": port.counters.received_bytes,
             "received_packets_per_second": rates.received_packets_per_second,
@@ -165,12 +171,29 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_is_down_says_why() {
+        let report = PortReport {
+            number: 7,
+            name: "memif:/run/a.sock".to_string(),
+            state: PortState::Down,
+            why_down: Some("nobody listens at /run/a.sock".to_string()),
+            counters: PortCounters::default(),
+            drops: Vec::new(),
+        };
+        let text = PortTable::default().text(std::slice::from_ref(&report), 1.0);
+        assert!(text.ends_with("\nport 7 is down: nobody listens at /run/a.sock\n"));
+        let json = PortTable::default().json(&[report], 1.0, 1.0);
+        assert_eq!(json["ports"][0]["why_down"], "nobody listens at /run/a.sock");
+    }
+
+    #[test]
     fn rates_are_over_the_interval() {
         let mut table = PortTable::default();
         let mut report = PortReport {
             number: 1,
             name: "veth0".to_string(),
             state: PortState::Up,
+            why_down: None,
             counters: PortCounters::default(),
             drops: Vec::new(),
         };

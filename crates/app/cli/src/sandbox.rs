@@ -14,6 +14,11 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
+    /// The user that the switch will be; none when it stays who it is.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
     /// Gives the rights up. Threads that are started later have none of them either.
     ///
     /// # Errors

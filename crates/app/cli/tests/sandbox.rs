@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::{folder, forebay, program};
 
+const PORTFWD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+
 /// A switch that runs until it is killed: one with controllers does not end when its ports have no more input.
 struct Running(Child);
 
@@ -21,7 +23,7 @@ fn run(options: &[&str]) -> Running {
     let child = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .args([
             "run",
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4"),
+            PORTFWD,
             "-i",
             "1@loopback:",
             "-i",
@@ -106,4 +108,41 @@ fn a_user_who_does_not_exist_is_an_error() {
     ]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("there is no user `no-such-user`"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_state_is_that_of_the_user_that_a_switch_becomes() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = folder();
+    if std::fs::metadata(folder.path()).expect("it is there").uid() != 0 {
+        eprintln!("SKIPPED: only root becomes another user");
+        return;
+    }
+    // Others may go through it.
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
+    let state = folder.path().join("state");
+    let state = state.to_str().expect("a text");
+    let run = |user: &[&str]| {
+        let words = [
+            "run",
+            PORTFWD,
+            "-i",
+            "1@loopback:",
+            "--grpc",
+            "127.0.0.1:0",
+            "--stats-interval",
+            "0",
+        ];
+        let of_state = ["--save-state", state, "--save-interval", "0.1", "--duration", "0.5"];
+        forebay(&[&words[..], &of_state, user].concat())
+    };
+    for _ in 0..2 {
+        let ran = run(&["--user", "nobody"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(!ran.stderr.contains("not saved"), "{}", ran.stderr);
+    }
+    let ran = run(&["--user", "daemon"]);
+    assert_eq!(ran.code, 2);
+    let advice = format!("chown -R daemon {state}");
+    assert!(ran.stderr.contains(&advice), "{}", ran.stderr);
 }

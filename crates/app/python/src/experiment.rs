@@ -1,9 +1,8 @@
 //! Published tables and figures beside the model.
 
 use crate::errors;
-use crate::guard::detached;
+use crate::guard::{Interruption, detached};
 use forebay_files::Folder;
-use forebay_sim::Silent;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -47,7 +46,7 @@ impl Experiment {
     /// Does one of them.
     fn simulate(&self, py: Python<'_>, run: usize) -> PyResult<Outcome> {
         detached(py, || {
-            let outcome = self.experiment.simulate(run, &mut Silent);
+            let outcome = self.experiment.simulate(run, &mut Interruption::new());
             Ok(Outcome { outcome })
         })
     }

@@ -1,10 +1,11 @@
 //! Frames of a batch: arrays of NumPy, and what the switch takes and gives.
 
-use forebay_packet::{FRAME_BYTES_MAX, Packet, prefetch};
+use forebay_packet::{FRAME_BYTES_MAX, Packet, copy, prefetch};
 use forebay_switch::{Frames, Left, Sink};
 use numpy::{IntoPyArray, PyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::ops::Range;
 
 /// The most bytes of frames that are prefetched for a burst. More would displace the burst itself from the first-level cache.
 const EXPECTED_MAX: usize = 8 << 10;
@@ -96,7 +97,7 @@ impl Sink for Room<'_> {
         let ends = &mut self.offsets[self.frames + 1..=frames];
         let mut end = self.bytes;
         for ((packet, origin), end_at) in packets.iter().zip(origins).zip(ends) {
-            self.data[end..end + packet.len()].copy_from_slice(packet.data());
+            copy::frame(&mut self.data[end..end + packet.len()], packet.data());
             end += packet.len();
             *origin = left.origin(packet);
             *end_at = end as i64;
@@ -105,11 +106,17 @@ impl Sink for Room<'_> {
     }
 
     #[inline]
-    fn expect(&mut self, frames: usize, bytes: usize) {
-        prefetch::to_write(part(self.data, self.bytes, bytes.min(EXPECTED_MAX)));
+    fn expect(&mut self, frames: usize) {
         prefetch::to_write(part(self.offsets, self.frames + 1, frames));
         prefetch::to_write(part(self.ports, self.frames, frames));
         prefetch::to_write(part(self.origins, self.frames, frames));
+    }
+
+    #[inline]
+    fn expect_frame(&mut self, bytes: Range<usize>) {
+        if bytes.end <= EXPECTED_MAX {
+            prefetch::to_write_behind(part(self.data, self.bytes + bytes.start, bytes.len()));
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Scenarios on the timed model.
 
 use crate::errors;
-use crate::guard::detached;
+use crate::guard::{Interruption, detached};
 use forebay_files::Folder;
-use forebay_sim::{Case, Departure, Problem, Run, Search, Silent, find_max};
+use forebay_sim::{Case, Departure, Problem, Run, Search, find_max};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -66,7 +66,7 @@ impl Setup {
     fn run(&self, py: Python<'_>, seed: Option<u64>, gbps: Option<f64>) -> PyResult<String> {
         detached(py, || {
             let seed = seed.unwrap_or(self.setup.scenario().seed);
-            Ok(json(&self.setup.run(Run { seed, gbps }, &mut Silent)))
+            Ok(json(&self.setup.run(Run { seed, gbps }, &mut Interruption::new())))
         })
     }
 
@@ -80,7 +80,9 @@ impl Setup {
     ) -> PyResult<Recorded<'py>> {
         let (results, names, table) = detached(py, || {
             let seed = seed.unwrap_or(self.setup.scenario().seed);
-            let (results, departures) = self.setup.run_with_departures(Run { seed, gbps }, &mut Silent);
+            let (results, departures) = self
+                .setup
+                .run_with_departures(Run { seed, gbps }, &mut Interruption::new());
             let (names, table) = columns(&departures);
             Ok((json(&results), names, table))
         })?;
@@ -92,7 +94,7 @@ impl Setup {
     fn find_max(&self, py: Python<'_>, seed: Option<u64>) -> PyResult<String> {
         detached(py, || {
             let seed = seed.unwrap_or(self.setup.scenario().seed);
-            let found = find_max(&self.setup, Search { seed }, &mut Silent).map(|found| json(&found));
+            let found = find_max(&self.setup, Search { seed }, &mut Interruption::new()).map(|found| json(&found));
             found.ok_or_else(|| errors::scenario("the scenario has no table [search], which says what loads to try"))
         })
     }

@@ -1,15 +1,11 @@
 //! The tester: traffic from a test file, every frame measured.
 
 use crate::errors;
-use crate::guard::detached;
+use crate::guard::{Interruption, detached};
 use forebay_files::Folder;
 use forebay_tester::{Overrides, Progress, Results, Session, report};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// Python is asked once in this time whether the user has interrupted: more often would disturb what is measured.
-const INTERVAL: Duration = Duration::from_millis(250);
 
 /// A test that was read and checked.
 #[pyclass(frozen, module = "forebay._native")]
@@ -75,8 +71,8 @@ impl Test {
         py: Python<'_>,
         what: impl FnOnce(&mut Session<'_>, &mut dyn Progress) -> Result<Results, String> + Send,
     ) -> PyResult<String> {
-        let mut interruption = Interruption {
-            asked: Instant::now(),
+        let mut interruption = EndsTest {
+            interruption: Interruption::new(),
             error: None,
         };
         let results = detached(py, || {
@@ -92,17 +88,14 @@ impl Test {
 }
 
 /// Ends a test when the user interrupts the interpreter.
-struct Interruption {
-    asked: Instant,
+struct EndsTest {
+    interruption: Interruption,
     error: Option<PyErr>,
 }
 
-impl Progress for Interruption {
+impl Progress for EndsTest {
     fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
-        if self.error.is_none() && self.asked.elapsed() >= INTERVAL {
-            self.asked = Instant::now();
-            self.error = Python::attach(|py| py.check_signals().err());
-        }
+        self.error = self.error.take().or_else(|| self.interruption.look());
         self.error.is_none()
     }
 }

@@ -144,7 +144,7 @@ impl Buffer {
         self.grow(DEFAULT_HEADROOM + data.len());
         self.clear();
         self.length = data.len();
-        self.data_mut().copy_from_slice(data);
+        crate::copy::frame(self.data_mut(), data);
     }
 
     /// The data ends after so many bytes, if it is longer.

@@ -14,7 +14,7 @@
 ///         &self.name
 ///     }
 ///
-///     delegate_port!(port: receive, send, counters, state, readiness, room, is_timer, reads_ids, begin_last_round, flush);
+///     delegate_port!(port: receive, send, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush);
 /// }
 /// ```
 #[macro_export]
@@ -50,6 +50,11 @@ macro_rules! delegate_port {
     (@ $field:ident state) => {
         fn state(&self) -> $crate::PortState {
             self.$field.state()
+        }
+    };
+    (@ $field:ident why_down) => {
+        fn why_down(&self) -> Option<String> {
+            self.$field.why_down()
         }
     };
     (@ $field:ident readiness) => {

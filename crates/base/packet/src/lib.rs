@@ -39,6 +39,7 @@
 mod buffer;
 mod burst;
 pub mod checksum;
+pub mod copy;
 pub mod decorators;
 mod delegate;
 mod memory;

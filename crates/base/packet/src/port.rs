@@ -293,6 +293,11 @@ pub trait Port: Send {
         PortState::Up
     }
 
+    /// What keeps a port that is [`PortState::Down`] from carrying packets, for people; nothing when it is not down, or does not know.
+    fn why_down(&self) -> Option<String> {
+        None
+    }
+
     /// When it is worth calling `receive` again.
     fn readiness(&self) -> Readiness {
         Readiness::Unknown
@@ -346,6 +351,9 @@ impl<P: Port + ?Sized> Port for Box<P> {
     }
     fn state(&self) -> PortState {
         (**self).state()
+    }
+    fn why_down(&self) -> Option<String> {
+        (**self).why_down()
     }
     fn readiness(&self) -> Readiness {
         (**self).readiness()

@@ -7,6 +7,9 @@ use std::error::Error;
 use std::fmt;
 use tonic::{Code, Status};
 
+/// The most updates of a batch of which a text tells one by one what became of them.
+pub const SHOWN_MAX: usize = 100;
+
 /// Why a call was not done: a code of gRPC, the switch's own words, and which updates of a batch it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallError {
@@ -191,10 +194,13 @@ impl fmt::Display for CallError {
                     Some(message) => formatter.write_str(message)?,
                     None => write!(formatter, "{} updates have failed", several.len())?,
                 }
-                for (index, code, message) in several {
+                for (index, code, message) in several.iter().take(SHOWN_MAX) {
                     write!(formatter, "\n  update {}: {}: {message}", index + 1, name(*code))?;
                 }
-                Ok(())
+                match several.len().checked_sub(SHOWN_MAX) {
+                    None | Some(0) => Ok(()),
+                    Some(more) => write!(formatter, "\n  and {more} more"),
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ mod generated {
     tonic::include_proto!("p4.v1");
 }
 
-pub use error::CallError;
+pub use error::{CallError, SHOWN_MAX};
 pub use generated::p4_runtime_client::P4RuntimeClient;
 
 use forebay_protocol::Address;
@@ -33,6 +33,9 @@ use std::time::Duration;
 use stream::Stream;
 use tokio::runtime::{Runtime, RuntimeFlavor};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+
+/// Bytes of headers that an answer may have: the details of an error, in which each update of a batch has its own, are a header.
+const HEADERS_MAX: u32 = 4 << 20;
 
 /// How long a switch may take to accept a connection or to answer a claim.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -307,7 +310,10 @@ fn endpoint(options: &ClientOptions) -> Result<Endpoint, CallError> {
         .uri(if options.tls.is_some() { "https" } else { "http" });
     let wrong = |error: tonic::transport::Error| CallError::unreachable(&options.address, &error);
     let endpoint = Endpoint::from_shared(uri).map_err(wrong)?;
-    let endpoint = endpoint.connect_timeout(PATIENCE).tcp_nodelay(true);
+    let endpoint = endpoint
+        .connect_timeout(PATIENCE)
+        .tcp_nodelay(true)
+        .http2_max_header_list_size(HEADERS_MAX);
     match &options.tls {
         None => Ok(endpoint),
         Some(tls) => endpoint

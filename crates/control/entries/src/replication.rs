@@ -1,7 +1,8 @@
 //! Multicast nodes, groups and clone sessions as simple_switch_CLI has them, brought to the pipeline's form.
 //!
 //! On BMv2's command line a group is a list of *nodes*, each a replication id with ports, and a clone session may name a
-//! group. A pipeline knows only finished lists of replicas, so after each change whatever depends on it is written anew.
+//! group. A pipeline knows only finished lists of replicas, so after each change whatever depends on it is written anew. A change that the pipeline
+//! refuses is taken back.
 
 use forebay_pipeline::{CloneSession, Pipeline, Replica};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,11 @@ impl Replication {
             return Err(format!("multicast group {group} exists already"));
         }
         self.groups.insert(group, Vec::new());
-        self.write_group(pipeline, group)
+        let written = self.write_group(pipeline, group);
+        if written.is_err() {
+            self.groups.remove(&group);
+        }
+        written
     }
 
     /// Nodes are numbered from 0 as they come.
@@ -50,16 +55,20 @@ impl Replication {
 
     pub(crate) fn update_node(&mut self, pipeline: &Pipeline, node: u32, ports: &[u32]) -> Result<(), String> {
         let index = self.node_index(node)?;
-        self.nodes[index].ports = ports.iter().copied().collect();
+        let before = std::mem::replace(&mut self.nodes[index].ports, ports.iter().copied().collect());
         let changed: Vec<u32> = self
             .groups
             .iter()
             .filter(|(_, nodes)| nodes.contains(&index))
             .map(|(group, _)| *group)
             .collect();
-        changed
+        let written = changed
             .into_iter()
-            .try_for_each(|group| self.write_group(pipeline, group))
+            .try_for_each(|group| self.write_group(pipeline, group));
+        if written.is_err() {
+            self.nodes[index].ports = before;
+        }
+        written
     }
 
     pub(crate) fn associate(&mut self, pipeline: &Pipeline, group: u32, node: u32) -> Result<(), String> {
@@ -72,7 +81,11 @@ impl Replication {
             return Err(format!("node {node} is in multicast group {group} already"));
         }
         nodes.push(index);
-        self.write_group(pipeline, group)
+        let written = self.write_group(pipeline, group);
+        if written.is_err() {
+            self.groups.get_mut(&group).and_then(Vec::pop);
+        }
+        written
     }
 
     pub(crate) fn clone_to_port(
@@ -82,8 +95,7 @@ impl Replication {
         port: u32,
         truncate: Option<u32>,
     ) -> Result<(), String> {
-        self.sessions.insert(session, (Target::Port(port), truncate));
-        self.write_session(pipeline, session)
+        self.set_session(pipeline, session, (Target::Port(port), truncate))
     }
 
     pub(crate) fn clone_to_group(
@@ -93,8 +105,19 @@ impl Replication {
         group: u32,
         truncate: Option<u32>,
     ) -> Result<(), String> {
-        self.sessions.insert(session, (Target::Group(group), truncate));
-        self.write_session(pipeline, session)
+        self.set_session(pipeline, session, (Target::Group(group), truncate))
+    }
+
+    fn set_session(&mut self, pipeline: &Pipeline, session: u32, new: (Target, Option<u32>)) -> Result<(), String> {
+        let before = self.sessions.insert(session, new);
+        let written = self.write_session(pipeline, session);
+        if written.is_err() {
+            match before {
+                Some(before) => self.sessions.insert(session, before),
+                None => self.sessions.remove(&session),
+            };
+        }
+        written
     }
 
     pub(crate) fn delete_session(&mut self, pipeline: &Pipeline, session: u32) -> Result<(), String> {

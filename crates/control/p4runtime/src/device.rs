@@ -47,6 +47,8 @@ pub struct Settings {
     pub read_only_roles: BTreeSet<String>,
     /// Whether what must survive a restart is said by [`Output::Keep`] and [`Output::KeepAll`].
     pub keeps_state: bool,
+    /// Whether that includes the entries that packets have added.
+    pub keeps_learned: bool,
     /// The version of P4Runtime whose P4Info controllers are given.
     pub p4info_version: Version,
     /// Names the program that the switch is started with; empty when there is none. State that is restored must be of it.

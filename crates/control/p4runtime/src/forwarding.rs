@@ -225,20 +225,41 @@ impl Forwarding {
 
     /// Gives each entity that is asked for.
     pub(crate) fn read(&self, wanted: &Entity, now_ns: u64, sink: &mut dyn FnMut(Kind)) -> Result<(), Error> {
-        let (schema, ledger, pipeline) = (&self.schema, &self.ledger, &*self.pipeline);
-        let source = table_read::Source {
-            schema,
-            ledger,
-            pipeline,
+        self.read_from(&self.source(now_ns, false), wanted, sink)
+    }
+
+    /// Reads entities without the entries that packets have added.
+    ///
+    /// # Errors
+    /// As [`Forwarding::read`].
+    pub(crate) fn read_written(&self, wanted: &Entity, sink: &mut dyn FnMut(Kind)) -> Result<(), Error> {
+        self.read_from(&self.source(0, true), wanted, sink)
+    }
+
+    fn source(&self, now_ns: u64, without_learned: bool) -> table_read::Source<'_> {
+        table_read::Source {
+            schema: &self.schema,
+            ledger: &self.ledger,
+            pipeline: &self.pipeline,
             now_ns,
-        };
+            without_learned,
+        }
+    }
+
+    fn read_from(
+        &self,
+        source: &table_read::Source<'_>,
+        wanted: &Entity,
+        sink: &mut dyn FnMut(Kind),
+    ) -> Result<(), Error> {
+        let (schema, ledger, pipeline) = (&self.schema, &self.ledger, &*self.pipeline);
         let Some(kind) = &wanted.entity else {
             return Err(Error::invalid("a request must say which kind of entity is wanted"));
         };
         match kind {
-            Kind::TableEntry(wanted) => table_read::read(&source, wanted, sink),
-            Kind::DirectCounterEntry(wanted) => table_read::read_counters(&source, wanted, sink),
-            Kind::DirectMeterEntry(wanted) => table_read::read_meters(&source, wanted, sink),
+            Kind::TableEntry(wanted) => table_read::read(source, wanted, sink),
+            Kind::DirectCounterEntry(wanted) => table_read::read_counters(source, wanted, sink),
+            Kind::DirectMeterEntry(wanted) => table_read::read_meters(source, wanted, sink),
             Kind::ActionProfileMember(wanted) => entity::member::read(schema, ledger, wanted, sink),
             Kind::ActionProfileGroup(wanted) => entity::group::read(schema, ledger, wanted, sink),
             Kind::CounterEntry(wanted) => entity::counter::read(schema, pipeline, wanted, sink),

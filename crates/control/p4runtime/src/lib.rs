@@ -35,6 +35,7 @@ mod forwarding;
 mod in_use;
 mod keeping;
 mod known;
+mod learned;
 mod ledger;
 mod pipeline_config;
 mod ports;

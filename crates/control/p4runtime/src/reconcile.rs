@@ -1,16 +1,19 @@
 //! A program in place of another, with the state that both have (P4Runtime §14, `RECONCILE_AND_COMMIT`).
 //!
-//! What a controller can read from the old program is written to the new one, entity by entity, as if the controller did
-//! so. What the new program has no place for makes the whole fail: nothing is lost silently.
+//! What controllers have written to the old program is written to the new one, entity by entity, as if a controller did
+//! so. What the new program has no place for makes the whole fail: nothing is lost silently. Entries that packets have added follow, as far
+//! as the new program has a place for them.
 
 use crate::change::Writer;
-use crate::data;
+use crate::entity;
 use crate::entity::meter::counts_of;
 use crate::forwarding::Forwarding;
+use crate::learned::Learned;
 use crate::ports::Ports;
 use crate::roles::{self, RoleConfig};
-use crate::schema::TableSchema;
+use crate::schema::{RegisterSchema, TableSchema};
 use crate::status::{Code, Error};
+use forebay_bits::Bits;
 use forebay_ir::TableEntry as TableEntryOfProgram;
 use forebay_pipeline::{ColorCounts, Entry, EntryAction};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -20,7 +23,7 @@ use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterData, CounterEntry, DigestEntry,
     DirectCounterEntry, DirectMeterEntry, Entity, MeterConfig, MeterCounterData, MeterEntry, MulticastGroupEntry,
-    P4Data, PacketReplicationEngineEntry, RegisterEntry, TableEntry, Update, ValueSetEntry,
+    PacketReplicationEngineEntry, TableEntry, Update, ValueSetEntry,
 };
 use std::collections::BTreeMap;
 
@@ -29,7 +32,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// `INVALID_ARGUMENT` when the new program has no place for something; the message says for what.
 pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, now_ns: u64) -> Result<(), Error> {
-    let updates = state(old);
+    let updates = state(old, &initial_registers(old, new));
     for update in &updates {
         check_meaning(old, new, update).map_err(|error| lost(old, update, &error))?;
     }
@@ -62,6 +65,9 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
             done = write(&update);
         }
         done.map_err(|error| lost(old, &update, &error))?;
+    }
+    if let Some(learned) = Learned::of(&old.pipeline) {
+        learned.add_to(&new.pipeline, now_ns);
     }
     Ok(())
 }
@@ -129,42 +135,59 @@ fn is_default_changed(old: &Forwarding, table: &TableSchema) -> bool {
         .is_ok_and(|present| present != initial)
 }
 
-/// Updates that make the state anew, those first that others name.
-fn state(old: &Forwarding) -> Vec<Update> {
+/// Updates that make anew what controllers have written, those first that others name. What counters, meters and registers hold from the
+/// beginning is left out: of registers these values, by id.
+fn state(old: &Forwarding, initial: &BTreeMap<u32, Bits>) -> Vec<Update> {
     let mut updates = Vec::new();
     for wanted in everything() {
         let wanted = Entity { entity: Some(wanted) };
-        let read = old.read(&wanted, 0, &mut |entity| updates.extend(updates_of(old, entity)));
+        let read = old.read_written(&wanted, &mut |entity| {
+            if is_written(&entity) {
+                updates.extend(updates_of(old, entity));
+            }
+        });
+        debug_assert_eq!(read, Ok(()), "everything can be read");
+    }
+    for (id, register) in &old.schema.registers {
+        let written = |index, value: Bits| {
+            if initial.get(id) != Some(&value) {
+                let entry = entity::register::entry(&old.schema, (*id, register), index, &value);
+                updates.push(update(Type::Modify, Kind::RegisterEntry(entry)));
+            }
+        };
+        let read = old.pipeline.each_register_element(&register.name, written);
         debug_assert_eq!(read, Ok(()), "everything can be read");
     }
     updates
 }
 
-/// The same for a program that is loaded anew and [cleared](clear): without what it begins with.
-pub(crate) fn changes(forwarding: &Forwarding) -> Vec<Update> {
-    let mut updates = state(forwarding);
-    let initial = initial_registers(forwarding);
-    updates.retain(
-        |update| match update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) {
-            Some(Kind::RegisterEntry(entry)) => initial.get(&entry.register_id) != Some(&entry.data),
-            Some(Kind::CounterEntry(entry)) => entry.data != Some(CounterData::default()),
-            Some(Kind::MeterEntry(entry)) => entry.config.is_some() || has_counted(entry.counter_data.as_ref()),
-            _ => true,
-        },
-    );
-    updates
+/// Whether a counter has counted, or a meter has rates or has counted; all else was written by somebody.
+fn is_written(entity: &Kind) -> bool {
+    match entity {
+        Kind::CounterEntry(entry) => entry.data != Some(CounterData::default()),
+        Kind::MeterEntry(entry) => entry.config.is_some() || has_counted(entry.counter_data.as_ref()),
+        _ => true,
+    }
 }
 
-/// What each register holds in the beginning.
-fn initial_registers(forwarding: &Forwarding) -> BTreeMap<u32, Option<P4Data>> {
-    let schema = &forwarding.schema;
-    let declared = &forwarding.pipeline.program().registers;
-    let initial = schema.registers.iter().filter_map(|(id, register)| {
-        let known = declared.iter().find(|known| known.name == register.name)?;
-        let data = data::write_joined(&schema.types, &register.spec, &known.initial);
-        Some((*id, data))
-    });
-    initial.collect()
+/// The same for a program that is loaded anew and [cleared](clear): without what it begins with.
+pub(crate) fn changes(forwarding: &Forwarding) -> Vec<Update> {
+    state(forwarding, &initial_registers(forwarding, forwarding))
+}
+
+/// What each register of the old program holds in the beginning, in the new one if that has the register too.
+fn initial_registers(old: &Forwarding, new: &Forwarding) -> BTreeMap<u32, Bits> {
+    let initial = |forwarding: &Forwarding, name: &str| {
+        let declared = forwarding.pipeline.program().registers.iter();
+        let mut named = declared.filter(|register| register.name == name);
+        named.next().map(|register| register.initial.clone())
+    };
+    let of_both = |(id, register): (&u32, &RegisterSchema)| {
+        let before = initial(old, &register.name)?;
+        let after = initial(new, &register.name).unwrap_or_else(|| before.clone());
+        Some((*id, after))
+    };
+    old.schema.registers.iter().filter_map(of_both).collect()
 }
 
 /// Removes the entries that a program begins with, but for const ones.
@@ -187,7 +210,6 @@ fn everything() -> Vec<Kind> {
         replication(Replication::CloneSessionEntry(CloneSessionEntry::default())),
         Kind::ValueSetEntry(ValueSetEntry::default()),
         Kind::DigestEntry(DigestEntry::default()),
-        Kind::RegisterEntry(RegisterEntry::default()),
         Kind::CounterEntry(CounterEntry::default()),
         Kind::MeterEntry(MeterEntry {
             counter_data: Some(MeterCounterData::default()),
@@ -215,7 +237,7 @@ fn with_resources(is_default_action: bool) -> TableEntry {
 fn updates_of(old: &Forwarding, entity: Kind) -> Vec<Update> {
     match entity {
         Kind::TableEntry(entry) => entry_updates(old, entry),
-        Kind::ValueSetEntry(_) | Kind::RegisterEntry(_) | Kind::CounterEntry(_) | Kind::MeterEntry(_) => {
+        Kind::ValueSetEntry(_) | Kind::CounterEntry(_) | Kind::MeterEntry(_) => {
             vec![update(Type::Modify, entity)]
         }
         _ => vec![update(Type::Insert, entity)],

@@ -3,19 +3,24 @@
 //! Both are bytes here; where they are kept is the server's matter. A snapshot holds the programs (the running one, and one
 //! that was saved and is not yet committed) as they were pushed, and updates that make their forwarding state anew. What
 //! packets have written (registers, counters) is in it as of the moment when it was made. Strings that the switch has
-//! numbered keep their numbers, since packets may have stored them.
+//! numbered keep their numbers, since packets may have stored them. Entries that packets have added are in it if that is asked for, as of the same
+//! moment; what is written again then allows for them having come and gone.
 //!
 //! Not kept: how full meters are, and since when entries are idle. Both begin anew.
 
 use crate::change::Writer;
 use crate::device::{Device, Now, Settings};
 use crate::forwarding::Forwarding;
+use crate::learned::Learned;
 use crate::ports::Ports;
 use crate::reconcile;
 use crate::roles::RoleConfig;
 use crate::schema::dictionary::Dictionary;
-use crate::status::Error;
-use forebay_pipeline::Pipeline;
+use crate::status::{Code, Error};
+use forebay_ir::TableId;
+use forebay_pipeline::{Entry, Pipeline};
+use forebay_protocol::p4::v1::entity::Entity as Kind;
+use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{ForwardingPipelineConfig, Update};
 use prost::Message;
@@ -42,6 +47,9 @@ pub(crate) struct State {
     pub(crate) updates: Vec<Update>,
     #[prost(message, repeated, tag = "3")]
     words: Vec<Words>,
+    /// What packets have added to tables, if that is kept.
+    #[prost(message, optional, tag = "4")]
+    pub(crate) learned: Option<Learned>,
 }
 
 /// Strings of one translated type, with their numbers.
@@ -69,8 +77,8 @@ impl Device {
     /// All that is to be kept.
     pub fn snapshot(&self) -> Vec<u8> {
         let snapshot = Snapshot {
-            running: self.running.as_ref().map(state),
-            saved: self.saved.as_ref().map(state),
+            running: self.running.as_ref().map(|running| state(running, &self.settings)),
+            saved: self.saved.as_ref().map(|saved| state(saved, &self.settings)),
             origin: self.settings.origin.clone(),
         };
         snapshot.encode_to_vec()
@@ -113,7 +121,7 @@ impl Device {
         let Batch { updates, words } = Batch::decode(batch).map_err(unreadable)?;
         let forwarding = self.saved.as_mut().or(self.running.as_mut());
         let forwarding = forwarding.ok_or_else(|| Error::invalid("it was kept without a program"))?;
-        write_again(forwarding, &updates, &words, now)
+        write_again(forwarding, &updates, &words, (self.settings.cpu_port, now))
     }
 
     /// What packets go through; none without a program.
@@ -136,11 +144,15 @@ pub(crate) fn unreadable(error: prost::DecodeError) -> Error {
     Error::invalid(format!("what was kept cannot be read: {error}"))
 }
 
-fn state(forwarding: &Forwarding) -> State {
+fn state(forwarding: &Forwarding, settings: &Settings) -> State {
     State {
         config: Some(forwarding.config.clone()),
         updates: reconcile::changes(forwarding),
         words: words(forwarding, Dictionary::all),
+        learned: settings
+            .keeps_learned
+            .then(|| Learned::of(&forwarding.pipeline))
+            .flatten(),
     }
 }
 
@@ -164,11 +176,20 @@ fn load(state: State, settings: &Settings, now: Now) -> Result<Forwarding, Error
         .ok_or_else(|| Error::invalid("a program was kept without its configuration"))?;
     let mut forwarding = Forwarding::load(&config, settings.options)?;
     reconcile::clear(&forwarding)?;
-    write_again(&mut forwarding, &state.updates, &state.words, now)?;
+    write_again(&mut forwarding, &state.updates, &state.words, (settings.cpu_port, now))?;
+    if let Some(learned) = state.learned.as_ref().filter(|_| settings.keeps_learned) {
+        learned.add_to(&forwarding.pipeline, now.switch_ns);
+    }
     Ok(forwarding)
 }
 
-fn write_again(forwarding: &mut Forwarding, updates: &[Update], words: &[Words], now: Now) -> Result<(), Error> {
+/// Writes what was kept; clones may go to the controllers' port.
+fn write_again(
+    forwarding: &mut Forwarding,
+    updates: &[Update],
+    words: &[Words],
+    (cpu, now): (Option<u32>, Now),
+) -> Result<(), Error> {
     for words in words {
         let dictionary = forwarding.schema.dictionaries().get(&words.type_name);
         let dictionary = dictionary
@@ -179,16 +200,76 @@ fn write_again(forwarding: &mut Forwarding, updates: &[Update], words: &[Words],
     }
     let writer = Writer {
         role: &RoleConfig::default(),
-        ports: &Ports::default(),
+        ports: &Ports {
+            cpu,
+            ..Ports::default()
+        },
         now_ns: now.switch_ns,
         writes_again: true,
     };
+    let failed = |error: Error| Error {
+        code: error.code,
+        message: format!("what was kept cannot be written again: {error}"),
+    };
+    if forwarding.pipeline.any_deletes_idle() {
+        let mut each = updates.iter();
+        return each.try_for_each(|update| write_among_ended(forwarding, update, writer).map_err(failed));
+    }
     let results = forwarding.write(updates, Atomicity::ContinueOnError, writer);
-    results
-        .into_iter()
-        .collect::<Result<(), Error>>()
-        .map_err(|error| Error {
-            code: error.code,
-            message: format!("what was kept cannot be written again: {error}"),
-        })
+    results.into_iter().collect::<Result<(), Error>>().map_err(failed)
+}
+
+/// Writes an update again. Where entries end by themselves, they may have ended before the update, or begun, which nobody has kept.
+fn write_among_ended(forwarding: &mut Forwarding, update: &Update, writer: Writer<'_>) -> Result<(), Error> {
+    let mut write = |update: &Update| {
+        let results = forwarding.write(std::slice::from_ref(update), Atomicity::ContinueOnError, writer);
+        results.into_iter().collect::<Result<(), Error>>()
+    };
+    let Err(error) = write(update) else { return Ok(()) };
+    let Some(table) = table_of(forwarding, update).filter(|table| forwarding.pipeline.deletes_idle(*table)) else {
+        return Err(error);
+    };
+    let how = |r#type: Type| Update {
+        r#type: r#type as i32,
+        ..update.clone()
+    };
+    match (update.r#type(), error.code) {
+        (Type::Insert, Code::AlreadyExists) => write_among_ended(forwarding, &how(Type::Modify), writer),
+        (Type::Modify, Code::NotFound) if is_entry(update) => write_among_ended(forwarding, &how(Type::Insert), writer),
+        (Type::Modify | Type::Delete, Code::NotFound) => Ok(()),
+        (Type::Insert, Code::ResourceExhausted) if remove_oldest(forwarding, table) => {
+            write_among_ended(forwarding, update, writer)
+        }
+        _ => Err(error),
+    }
+}
+
+fn is_entry(update: &Update) -> bool {
+    let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
+    matches!(entity, Some(Kind::TableEntry(_)))
+}
+
+/// The table whose entry an update is about.
+fn table_of(forwarding: &Forwarding, update: &Update) -> Option<TableId> {
+    let id = match update.entity.as_ref()?.entity.as_ref()? {
+        Kind::TableEntry(entry) => entry.table_id,
+        Kind::DirectCounterEntry(entry) => entry.table_entry.as_ref()?.table_id,
+        Kind::DirectMeterEntry(entry) => entry.table_entry.as_ref()?.table_id,
+        _ => return None,
+    };
+    Some(forwarding.schema.table(id).ok()?.index)
+}
+
+/// Removes the first entry that may have ended; false when there is none.
+fn remove_oldest(forwarding: &Forwarding, table: TableId) -> bool {
+    let records = forwarding.pipeline.records(table).into_iter();
+    let Some(oldest) = records
+        .filter(|record| record.idle.timeout_ns > 0)
+        .min_by_key(|record| record.id)
+    else {
+        return false;
+    };
+    let name = &forwarding.pipeline.program().tables[table.index()].name;
+    let Entry { matches, priority, .. } = oldest.entry;
+    forwarding.pipeline.delete_entry(name, &matches, priority).is_ok()
 }

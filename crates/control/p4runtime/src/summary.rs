@@ -1,5 +1,6 @@
 //! What was kept, in figures: for people who look at a folder of state. No program is loaded for it.
 
+use crate::learned::Learned;
 use crate::save::{Batch, Snapshot, State, unreadable};
 use crate::status::Error;
 use forebay_protocol::p4::config::v1::{P4Info, Preamble};
@@ -103,8 +104,14 @@ impl<'a> Contents<'a> {
             name: names.get(&object).cloned().unwrap_or_default(),
             count: keys.len(),
         });
+        let learned = self.state.learned.as_ref().map(Learned::by_table).unwrap_or_default();
+        let learned = learned.into_iter().map(|(name, count)| ObjectSummary {
+            kind: "learned entries",
+            name,
+            count,
+        });
         ProgramSummary {
-            objects: objects.collect(),
+            objects: objects.chain(learned).collect(),
             name: info.pkg_info.map(|package| package.name).unwrap_or_default(),
             form: form(&config.p4_device_config),
             bytes: config.p4_device_config.len(),

@@ -3,12 +3,13 @@
 //! A connection has so much time to say something, and so much to stay without a call. When there are as many as may be, a
 //! new one takes the place of the one that has been without a call for longest; if all have calls, it is closed at once.
 
+use crate::header_room::{Greeting, HeaderRoom, PREFACE};
 use crate::limits::Limits;
 use crate::listen::{Connection, Connections};
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -17,9 +18,6 @@ use tokio::time::{Instant, Sleep};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
-
-/// Bytes that a client of HTTP/2 sends first; TLS has more.
-const PREFACE_BYTES: usize = 24;
 
 /// Time before another attempt when the system gives no more descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -44,6 +42,8 @@ pub(crate) struct Activity {
     since: Mutex<Instant>,
     is_to_end: AtomicBool,
     waker: Mutex<Option<Waker>>,
+    /// What the client has said of its room for headers.
+    header_room: OnceLock<HeaderRoom>,
 }
 
 impl Activity {
@@ -53,7 +53,13 @@ impl Activity {
             since: Mutex::new(Instant::now()),
             is_to_end: AtomicBool::new(false),
             waker: Mutex::default(),
+            header_room: OnceLock::new(),
         })
+    }
+
+    /// The client's room for headers.
+    pub(crate) fn header_room(&self) -> HeaderRoom {
+        self.header_room.get().copied().unwrap_or_default()
     }
 
     /// A call begins; it ends when the result is dropped.
@@ -91,6 +97,7 @@ pub(crate) struct Limited<S> {
     socket: S,
     peer: Peer,
     read: usize,
+    greeting: Greeting,
     limits: Limits,
     accepted: Instant,
     /// When it is looked at next whether it does anything.
@@ -101,7 +108,7 @@ pub(crate) struct Limited<S> {
 impl<S> Limited<S> {
     /// When the connection ends if nothing happens.
     fn end(&self) -> Option<Instant> {
-        match self.read < PREFACE_BYTES {
+        match self.read < PREFACE.len() {
             true => Some(self.accepted + self.limits.handshake_time),
             false => Some(self.peer.activity.idle_since()? + self.limits.idle_time),
         }
@@ -137,7 +144,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.socket).poll_read(context, buffer);
         if polled.is_ready() {
-            self.read = self.read.saturating_add(buffer.filled().len() - before);
+            let come = &buffer.filled()[before..];
+            self.read = self.read.saturating_add(come.len());
+            if let Some(room) = self.greeting.read(come) {
+                // A connection has one greeting.
+                let _ = self.peer.activity.header_room.set(room);
+            }
             return polled;
         }
         self.poll_end(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
@@ -218,6 +230,7 @@ impl Places {
             socket,
             peer: Peer { user, activity },
             read: 0,
+            greeting: Greeting::default(),
             limits: self.limits,
             accepted: Instant::now(),
             look: Box::pin(tokio::time::sleep(self.limits.handshake_time)),
@@ -292,9 +305,9 @@ mod tests {
     async fn a_call_keeps_a_connection() {
         let (address, mut incoming) = listen(short(10));
         let mut client = TcpStream::connect(&address).await.unwrap();
-        client.write_all(&[1; PREFACE_BYTES]).await.unwrap();
+        client.write_all(&[1; PREFACE.len()]).await.unwrap();
         let mut connection = incoming.next().await.unwrap().unwrap();
-        connection.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap();
+        connection.read_exact(&mut [0; PREFACE.len()]).await.unwrap();
         let call = connection.connect_info().activity.call();
         let quiet = tokio::time::timeout(Duration::from_millis(600), connection.read_u8());
         assert!(quiet.await.is_err(), "it goes on while there is a call");

@@ -20,6 +20,7 @@ mod calls;
 mod certificate;
 mod codec;
 mod connections;
+mod header_room;
 mod limits;
 mod link;
 mod listen;

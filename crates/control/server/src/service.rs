@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Permissions, Right};
 use crate::generated::p4_runtime_server::P4Runtime;
+use crate::header_room::HeaderRoom;
 use crate::limits::Limits;
 use crate::outbox::{Outbox, Responses};
 use crate::push::Pushes;
@@ -46,6 +47,7 @@ impl Service {
 impl P4Runtime for Service {
     async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
         let permissions = self.access.of_call(request.extensions());
+        let room = HeaderRoom::of_call(request.extensions());
         let request = request.into_inner();
         permissions.check_role(Right::Write, Some(&request.role))?;
         let write = |request: &WriteRequest| self.shared.change(|device, now| device.write(request, now));
@@ -63,7 +65,7 @@ impl P4Runtime for Service {
             Ok(()) => written,
             Err(error) => Err(Rejection::not_kept(written.err(), error)),
         };
-        written.map_err(|rejection| of_rejection(&rejection))?;
+        written.map_err(|rejection| of_rejection(&rejection, room))?;
         Ok(Response::new(WriteResponse {}))
     }
 
@@ -71,6 +73,7 @@ impl P4Runtime for Service {
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
         self.access.of_call(request.extensions()).check(Right::Read)?;
+        let room = HeaderRoom::of_call(request.extensions());
         let request = request.into_inner();
         let mut messages = Vec::new();
         let read = || {
@@ -78,7 +81,7 @@ impl P4Runtime for Service {
                 .call(|device, now| device.read(&request, now, &mut |message| messages.push(Ok(message))))
         };
         if let Err(rejection) = tokio::task::block_in_place(read) {
-            messages.push(Err(of_rejection(&rejection)));
+            messages.push(Err(of_rejection(&rejection, room)));
         }
         Ok(Response::new(tokio_stream::iter(messages)))
     }

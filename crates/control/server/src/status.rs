@@ -1,9 +1,10 @@
 //! Errors in the form of gRPC (P4Runtime §10).
 //!
-//! Message and details of a status are headers, and clients take 8 kB of headers in all (gRPC's core, Java): a response with more is a
-//! protocol error to them. So both have a budget here. Details are those of the first updates of a batch, in order, as many as
-//! there is room for; the message says how many are left out.
+//! Message and details of a status are headers, and clients take 8 kB of headers in all unless they say more (gRPC's core, Java): a response
+//! with more is a protocol error to them. So both have a budget here ([`HeaderRoom`]). Details are those of the first updates of a batch,
+//! in order, as many as there is room for; the message says how many are left out.
 
+use crate::header_room::HeaderRoom;
 use forebay_p4runtime::{Error, Rejection};
 use forebay_protocol::google::rpc;
 use forebay_protocol::p4::v1;
@@ -16,9 +17,6 @@ const MESSAGE_MAX: usize = 6000;
 
 /// Bytes of the message beside details, as it is encoded; it is in the details once more.
 const MESSAGE_BESIDE_DETAILS_MAX: usize = 600;
-
-/// Bytes of the details in base64.
-const DETAILS_MAX: usize = 5500;
 
 /// Bytes of the message of one update when there is no room for all that is to be said.
 const SHORT_MESSAGES: [usize; 2] = [200, 80];
@@ -34,14 +32,17 @@ pub(crate) fn of_error(error: &Error) -> Status {
     Status::new(Code::from_i32(error.code as i32), message)
 }
 
-/// An error of a batch, with what became of each update.
-pub(crate) fn of_rejection(rejection: &Rejection) -> Status {
+/// An error of a batch, with what became of each update, for a client with this room for details.
+pub(crate) fn of_rejection(rejection: &Rejection, room: HeaderRoom) -> Status {
     if rejection.details.is_empty() {
         return of_error(&rejection.error);
     }
     let code = rejection.error.code as i32;
     let mut message = shortened(&rejection.error.message, MESSAGE_BESIDE_DETAILS_MAX);
-    let details = details_with_room(&rejection.details, message.len() + LEFT_OUT_MAX);
+    let details = details_with_room(
+        &rejection.details,
+        (room.bytes() / 4 * 3).saturating_sub(message.len() + LEFT_OUT_MAX),
+    );
     message.push_str(&left_out(&rejection.details, details.len()));
     let status = rpc::Status {
         code,
@@ -51,10 +52,8 @@ pub(crate) fn of_rejection(rejection: &Rejection) -> Status {
     Status::with_details(Code::from_i32(code), message, status.encode_to_vec().into())
 }
 
-/// The details of the first updates, as many as there is room for beside so many bytes. Messages are shortened before updates are
-/// left out.
-fn details_with_room(errors: &[v1::Error], taken: usize) -> Vec<Any> {
-    let room = (DETAILS_MAX / 4 * 3).saturating_sub(taken);
+/// The details of the first updates, as many as so many bytes have room for. Messages are shortened before updates are left out.
+fn details_with_room(errors: &[v1::Error], room: usize) -> Vec<Any> {
     let mut details = Vec::new();
     for message_max in [usize::MAX].into_iter().chain(SHORT_MESSAGES) {
         details = first_details(errors, message_max, room);
@@ -155,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_has_room_is_whole() {
-        let status = of_rejection(&rejection(20, "table `t` has no such entry"));
+        let status = of_rejection(&rejection(20, "table `t` has no such entry"), HeaderRoom::default());
         assert_eq!(
             status.message(),
             "20 of 20 failed; the first: table `t` has no such entry"
@@ -166,7 +165,7 @@ mod tests {
 
     #[test]
     fn messages_are_shortened_before_updates_are_left_out() {
-        let status = of_rejection(&rejection(30, &"long ".repeat(60)));
+        let status = of_rejection(&rejection(30, &"long ".repeat(60)), HeaderRoom::default());
         assert_eq!(details(&status).len(), 30);
         assert!(!status.message().contains("left out"), "{}", status.message());
         assert!(details(&status)[0].message.ends_with('…'));
@@ -176,7 +175,7 @@ mod tests {
     fn headers_stay_small_whatever_has_failed() {
         for message in ["short", &"wörter in einem Satz, ".repeat(100)] {
             for errors in [1, 10, 100, 1_000, 100_000] {
-                let status = of_rejection(&rejection(errors, message));
+                let status = of_rejection(&rejection(errors, message), HeaderRoom::default());
                 let mut headers = tonic::codegen::http::HeaderMap::new();
                 status.add_header(&mut headers).expect("headers");
                 let bytes: usize = headers

@@ -71,10 +71,11 @@ impl Means {
         matches!(self.kind, "xdp" | "packet" | "tap" | "memif" | "vhost" | "dpdk")
     }
 
-    fn xdp(port: &XdpPort) -> Means {
+    /// A port, or the first of several that share an interface with so many queues in all.
+    fn xdp(port: &XdpPort, queues: usize) -> Means {
         let program = if port.is_native() { "native" } else { "generic" };
         let copies = if port.is_zero_copy() { "zero-copy" } else { "copy mode" };
-        let queues = match port.queues() {
+        let queues = match queues {
             1 => "1 queue".to_owned(),
             several => format!("{several} queues"),
         };
@@ -109,8 +110,7 @@ pub(crate) fn open_xdp(interface: &str, queue: Option<u32>, options: &OpenOption
 
 /// Opens an interface through AF_XDP for several threads.
 pub(crate) fn open_xdp_shares(interface: &str, count: usize, options: &OpenOptions) -> Result<Vec<Opened>, OpenError> {
-    let ports = XdpPort::open_shares(interface, count, options)?;
-    Ok(ports.into_iter().map(described).collect())
+    XdpPort::open_shares(interface, count, options).map(described_shares)
 }
 
 /// Opens an interface through packet sockets as `count` ports, one for each thread.
@@ -131,8 +131,17 @@ pub(crate) fn open_tap_shares(interface: &str, count: usize) -> Result<Vec<Opene
 }
 
 fn described(port: XdpPort) -> Opened {
-    let means = Means::xdp(&port);
+    let means = Means::xdp(&port, port.queues());
     (Box::new(port), means)
+}
+
+fn described_shares(ports: Vec<XdpPort>) -> Vec<Opened> {
+    let queues = ports.iter().map(XdpPort::queues).sum();
+    let described = |port| -> Opened {
+        let means = Means::xdp(&port, queues);
+        (Box::new(port), means)
+    };
+    ports.into_iter().map(described).collect()
 }
 
 /// Opens an interface the fastest way that it supports.
@@ -154,7 +163,7 @@ pub(crate) fn open_fastest_shares(name: &str, count: usize, options: &OpenOption
     };
     fastest(
         name,
-        || XdpPort::open_native_shares(name, count, options).map(|ports| ports.into_iter().map(described).collect()),
+        || XdpPort::open_native_shares(name, count, options).map(described_shares),
         || open_packet_shares(name, count, false),
         because,
         options.force,

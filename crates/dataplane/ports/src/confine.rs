@@ -12,7 +12,7 @@
 use crate::system::privileges;
 use libc::{c_long, sock_filter};
 use std::ffi::CString;
-use std::fmt;
+use std::{fmt, io};
 
 /// Capabilities that opening an interface needs: `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_IPC_LOCK` (the memory of AF_XDP) and
 /// `CAP_BPF`.
@@ -87,7 +87,7 @@ const OTHER_KIND: u32 = 0x4000_0000;
 #[derive(Debug)]
 pub struct ConfineError {
     what: String,
-    cause: std::io::Error,
+    cause: io::Error,
 }
 
 impl fmt::Display for ConfineError {
@@ -98,7 +98,7 @@ impl fmt::Display for ConfineError {
 
 impl std::error::Error for ConfineError {}
 
-fn failed(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> ConfineError {
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> ConfineError {
     let what = what.into();
     move |cause| ConfineError { what, cause }
 }
@@ -137,8 +137,18 @@ pub fn take_capabilities() -> Result<(), ConfineError> {
     privileges::raise_capabilities().map_err(failed("cannot take the capabilities of the executable"))
 }
 
+/// The numbers of a user and of the user's group, by name; none when there is no such user.
+///
+/// # Errors
+/// When the system cannot look.
+pub fn user_ids(name: &str) -> io::Result<Option<(u32, u32)>> {
+    let name = CString::new(name)?;
+    let found = privileges::user_by_name(&name)?;
+    Ok(found.map(|ids| (ids.user, ids.group)))
+}
+
 fn become_user(name: &str) -> Result<(), ConfineError> {
-    let unknown = || std::io::Error::other("neither /etc/passwd nor another database names it");
+    let unknown = || io::Error::other("neither /etc/passwd nor another database names it");
     let text = CString::new(name).map_err(|_| failed(format!("there is no user `{name}`"))(unknown()))?;
     let ids = privileges::user_by_name(&text).map_err(failed(format!("cannot look for the user `{name}`")))?;
     let ids = ids.ok_or_else(|| failed(format!("there is no user `{name}`"))(unknown()))?;

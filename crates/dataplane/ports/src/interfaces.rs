@@ -53,6 +53,11 @@ pub fn find_interface(name: &str) -> Result<(), OpenError> {
     Interface::find(name).map(|_| ())
 }
 
+/// Why an interface that was set down carries nothing, and what to do.
+pub(crate) fn not_up(name: &str) -> String {
+    format!("the interface is not up: ip link set {name} up")
+}
+
 /// Brings an interface up.
 ///
 /// # Errors
@@ -117,6 +122,17 @@ impl Interface {
             Ok(Operation::NotRunning) if self.has_carrier() => PortState::Up,
             Ok(Operation::NotRunning | Operation::Down) => PortState::Down,
             Err(_) => PortState::Gone,
+        }
+    }
+
+    /// Why it is down, if it is.
+    pub(crate) fn why_down(&self) -> Option<String> {
+        match interface::operation(self.asking.as_fd(), self.index) {
+            Ok(Operation::Down) => Some(not_up(&self.name)),
+            Ok(Operation::NotRunning) if !self.has_carrier() => {
+                Some("the interface has no carrier: its other end is down, or not plugged in".to_owned())
+            }
+            Ok(_) | Err(_) => None,
         }
     }
 

@@ -54,7 +54,7 @@ mod xdp;
 
 pub use choose::Means;
 pub use clock::Clock;
-pub use confine::{ConfineError, confine, take_capabilities};
+pub use confine::{ConfineError, confine, take_capabilities, user_ids};
 pub use error::OpenError;
 pub use interfaces::{Link, bring_up, find_interface, interface_names, link};
 pub use memif::{MemifOptions, MemifRole};

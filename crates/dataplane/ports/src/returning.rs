@@ -180,6 +180,10 @@ impl Port for Returning {
         self.present.as_ref().map_or(PortState::Gone, |port| port.state())
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.present.as_ref()?.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         // Away: not before the longest wait is over. The flag tells the rest.
         self.present

@@ -12,6 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
+use crate::interfaces::not_up;
 use crate::offload::segments::Segments;
 use crate::offload::{self, Offload};
 use crate::system::interface;
@@ -232,6 +233,10 @@ impl Port for TapPort {
 
     fn state(&self) -> PortState {
         self.state
+    }
+
+    fn why_down(&self) -> Option<String> {
+        (self.state == PortState::Down).then(|| not_up(&self.name))
     }
 
     fn readiness(&self) -> Readiness {

@@ -117,6 +117,8 @@ pub struct PortReport {
     pub name: String,
     /// Whether it can carry packets.
     pub state: PortState,
+    /// Why it is down, for people, if it is and that is known.
+    pub why_down: Option<String>,
     /// What it has carried, and has dropped itself.
     pub counters: PortCounters,
     /// Drops by the pipeline and the traffic manager, by [`DropReason::label`]: in ingress, of packets that arrived at
@@ -130,6 +132,7 @@ impl PortReport {
     pub fn merge(&mut self, other: &PortReport) {
         if self.state == PortState::Up {
             self.state = other.state;
+            self.why_down.clone_from(&other.why_down);
         }
         self.counters = self.counters + other.counters;
         for (label, count) in &other.drops {

@@ -47,10 +47,15 @@ pub trait Sink {
     /// Takes packets that have left. They are given up afterwards.
     fn take(&mut self, left: &Left<'_>);
 
-    /// Announces frames that are about to pass the switch, by their number and their total bytes. About as many leave, so this is
-    /// a hint to prefetch the memory that [`Sink::take`] will write.
+    /// Announces that so many frames are about to pass the switch. About as many leave, so this is a hint to prefetch the memory in which
+    /// [`Sink::take`] will keep account of them.
     #[inline]
-    fn expect(&mut self, _frames: usize, _bytes: usize) {}
+    fn expect(&mut self, _frames: usize) {}
+
+    /// Announces one of these frames by its bytes, counted from the first byte of the first: a hint to prefetch the memory of its copy.
+    /// Frame by frame, since a processor waits when it is asked for many lines at once.
+    #[inline]
+    fn expect_frame(&mut self, _bytes: Range<usize>) {}
 }
 
 impl Arriving<'_> {
@@ -83,24 +88,25 @@ impl Arriving<'_> {
         Some((ports[0], first..first + count))
     }
 
-    /// Puts frames into an empty burst that has room for them; they arrive at this time. Returns how many bytes they have.
+    /// Puts frames into an empty burst that has room for them; they arrive at this time. The sink is told to expect them.
     ///
     /// The frames behind them are prefetched: memory that the processor's own prefetching reaches too late, since programs execute locked
     /// instructions, which wait for all earlier accesses.
     #[inline]
-    pub(crate) fn put(&self, frames: Range<usize>, burst: &mut Burst, now_ns: u64) -> usize {
+    pub(crate) fn put(&self, frames: Range<usize>, burst: &mut Burst, now_ns: u64, sink: &mut impl Sink) {
+        sink.expect(frames.len());
         let offsets = &self.offsets[frames.start..=frames.end];
         let mut bytes = 0;
         for (packet, ends) in burst.spares_mut(frames.len()).iter_mut().zip(offsets.windows(2)) {
             let frame = self.data.get(ends[0] as usize..ends[1] as usize).unwrap_or_default();
             packet.set_data(frame);
             packet.timestamp_ns = now_ns;
+            sink.expect_frame(bytes..bytes + frame.len());
             bytes += frame.len();
         }
         burst.fill_from_spares(frames.len());
         let behind = self.data.get(offsets[frames.len()] as usize..).unwrap_or_default();
         prefetch::to_read(&behind[..bytes.min(AHEAD_MAX).min(behind.len())]);
-        bytes
     }
 }
 
@@ -184,7 +190,7 @@ mod tests {
             ..FRAMES
         };
         let mut burst = Burst::new(8);
-        assert_eq!(frames.put(0..4, &mut burst, 5), 2);
+        frames.put(0..4, &mut burst, 5, &mut Frames::default());
         let data: Vec<&[u8]> = burst.iter().map(Packet::data).collect();
         assert_eq!(data, [&b""[..], b"", b"", b"ef"]);
         assert!(burst.iter().all(|packet| packet.timestamp_ns == 5));

@@ -102,10 +102,7 @@ impl MemorySwitch {
                 return Err(SendError::NoPort(port));
             }
             next = frames.end;
-            let fill = &mut |burst: &mut Burst| {
-                let bytes = arriving.put(frames.clone(), burst, now_ns);
-                sink.expect(frames.len(), bytes);
-            };
+            let fill = &mut |burst: &mut Burst| arriving.put(frames.clone(), burst, now_ns, sink);
             self.switch.poll_with(port, fill, now_ns, tracer);
             if !self.switch.is_empty() {
                 self.settle(now_ns, tracer)?;

@@ -384,6 +384,10 @@ impl Port for SteeringPort {
         self.port.state()
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         if self.departures.iter().any(|ring| !ring.is_empty()) {
             return Readiness::Now;

@@ -341,6 +341,7 @@ impl PortSlot {
             number: self.number,
             name: self.port.name().to_string(),
             state,
+            why_down: self.port.why_down().filter(|_| state == PortState::Down),
             counters,
             drops: drops.labelled(errors),
         }

@@ -94,10 +94,11 @@ impl Provenance {
             ),
         };
         for (rule, lifted) in &self.lifted {
-            let line = format!(
-                "\nRule lifted in {} simulations: {rule}. Reason: {}.\n",
-                lifted.simulations, lifted.reason
-            );
+            let simulations = match lifted.simulations {
+                1 => "1 simulation".to_owned(),
+                several => format!("{several} simulations"),
+            };
+            let line = format!("\nRule lifted in {simulations}: {rule}. Reason: {}.\n", lifted.reason);
             put(&mut text, &line);
         }
         text

@@ -22,14 +22,20 @@ pub fn text(results: &Results) -> String {
     text
 }
 
+/// `1 seed`, `2 seeds`
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// What a search has found, in a line or two; what it has not found is said too.
 pub fn search_text(search: &SearchResults) -> String {
     let how = format!(
-        "trials of {} us, within {} Gbps, {} seeds, {} trials",
+        "trials of {} us, within {} Gbps, {}, {}",
         search.trial_us,
         search.tolerance_gbps,
-        search.seeds,
-        search.trials.len()
+        counted(search.seeds as usize, "seed"),
+        counted(search.trials.len(), "trial")
     );
     let how = match &search.certainty {
         None => how,

@@ -238,6 +238,10 @@ impl<P: Port> Port for Impaired<P> {
         self.port.state()
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         match (self.line.peek(), self.port.readiness()) {
             (_, Readiness::Now) => Readiness::Now,

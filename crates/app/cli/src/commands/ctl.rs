@@ -74,18 +74,43 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let is_json = |word: &String| word == "--json";
     let format = Format::new(arguments.json || words.iter().any(is_json));
     words.retain(|word| !is_json(word));
-    if let Some((first, rest)) = words.split_first()
-        && first == "help"
-    {
-        return match forebay_shell::command::help_with(rest) {
+    if let Some(wanted) = help_wanted(&words) {
+        return match forebay_shell::command::help_with(wanted) {
             Ok(text) => output::print(&text).map(|()| Status::Good),
             Err(mistake) => said(mistake.into()),
         };
+    }
+    if let Some(option) = words.iter().find(|word| is_option(word)) {
+        let message = format!(
+            "`{option}` stands before the command: forebay ctl {option} … {}",
+            words[0]
+        );
+        return said(Mistake::new(message).into());
     }
     match serve(arguments, &words, format) {
         Ok(status) => Ok(status),
         Err(error) => said(error),
     }
+}
+
+/// The words about which help is wanted: `help WORDS`, `WORDS --help`.
+fn help_wanted(words: &[String]) -> Option<&[String]> {
+    match words {
+        [first, wanted @ ..] if first == "help" => Some(wanted),
+        [wanted @ .., last] if last == "--help" || last == "-h" => Some(wanted),
+        _ => None,
+    }
+}
+
+/// Whether a word is an option of this command, which its commands do not have.
+fn is_option(word: &str) -> bool {
+    let command = <Arguments as clap::Args>::augment_args(clap::Command::new("ctl"));
+    let name = word.strip_prefix("--").and_then(|rest| rest.split('=').next());
+    let Some(name) = name else { return false };
+    let mut arguments = command.get_arguments();
+    arguments.any(|argument| {
+        argument.get_long() == Some(name) || argument.get_all_aliases().is_some_and(|all| all.contains(&name))
+    })
 }
 
 fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Status> {

@@ -234,10 +234,22 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         .as_ref()
         .map(|options| packet_log(options, &workers))
         .transpose()?;
+    if arguments.capture.is_some() && (workers.workers > 1 || extras.log.is_some()) {
+        bail!("--capture is for one worker, and without a log of packets");
+    }
+    // Before rights are given up, by which the file may be made.
+    let capture = arguments.capture.as_deref().map(|path| {
+        let file = PacketFile::create(path);
+        file.with_context(|| format!("cannot write {}", path.display()))
+    });
+    let capture = capture.transpose()?;
     interfaces::wait_for(&ports, arguments.wait_interfaces);
     let (mut ports, means) = open(&ports, shares(&workers, captures), &options, captures)?;
     if !arguments.json {
         announce(&means);
+    }
+    if ports.is_empty() {
+        output::note("the switch has no ports: packets come from controllers alone (-i PORT@INTERFACE adds a port)");
     }
     let pipeline = Arc::clone(&start.pipeline);
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers.clone());
@@ -267,16 +279,10 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         let narrator = Narrator::new(log, Arc::clone(&pipeline));
         daemon.poll_by(Box::new(NarratedPoll::new(narrator, turns)));
     }
-    let mut capture = None;
-    if let Some(path) = &arguments.capture {
-        if workers.workers > 1 || extras.log.is_some() {
-            bail!("--capture is for one worker, and without a log of packets");
-        }
+    if let Some(file) = &capture {
         let turns = Turns::new(ports.len());
-        let file = PacketFile::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        ports = captured_in(&file, ports, &turns, &pipeline)?;
+        ports = captured_in(file, ports, &turns, &pipeline)?;
         daemon.poll_by(Box::new(CapturingPoll::new(file.clone(), turns, Arc::clone(&pipeline))));
-        capture = Some(file);
     }
     for (number, port) in ports {
         daemon.attach(number, port);

@@ -106,12 +106,11 @@ fn summary_text(summary: &Summary) -> String {
 }
 
 fn program_text(what: &str, program: &ProgramSummary) -> String {
-    let name = if program.name.is_empty() {
-        "without a name"
-    } else {
-        &program.name
+    let name = match program.name.as_str() {
+        "" => String::new(),
+        name => format!("{name}, "),
     };
-    let mut text = format!("{what}: {name}, {}, {} bytes", program.form, program.bytes);
+    let mut text = format!("{what}: {name}{}, {} bytes", program.form, program.bytes);
     if let Some(cookie) = program.cookie {
         let _ = write!(text, ", cookie {cookie}");
     }

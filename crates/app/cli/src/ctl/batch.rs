@@ -4,7 +4,7 @@ use super::session::Session;
 use crate::files;
 use crate::output;
 use anyhow::{Context, Result};
-use forebay_client::CallError;
+use forebay_client::{CallError, SHOWN_MAX};
 use forebay_protocol::p4::v1::Update;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_shell::{Command, Mistake};
@@ -89,9 +89,13 @@ fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> Mistake
         _ => "nothing of the batch was done",
     }
     .to_string();
-    for (index, reason) in error.failures() {
+    for (index, reason) in error.failures().take(SHOWN_MAX) {
         let line = lines.get(index).map_or("", String::as_str);
         let _ = write!(text, "\n  {line}\n    {reason}");
+    }
+    let more = error.failures().skip(SHOWN_MAX).count();
+    if more > 0 {
+        let _ = write!(text, "\n  and {more} more");
     }
     if let Some(words) = error.left_out() {
         let _ = write!(text, "\n  {words}");

@@ -110,5 +110,5 @@ impl Port for LoggedPort {
         self.port.send(burst, now_ns)
     }
 
-    delegate_port!(port: counters, state, readiness, room, reads_ids, is_timer, begin_last_round, flush);
+    delegate_port!(port: counters, state, why_down, readiness, room, reads_ids, is_timer, begin_last_round, flush);
 }

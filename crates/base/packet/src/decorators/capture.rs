@@ -92,6 +92,10 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.state()
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         self.port.readiness()
     }

@@ -98,6 +98,10 @@ impl<P: Port> Port for Delay<P> {
         }
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     /// The earlier of the next delivery and what the port says; a port with a descriptor under a
     /// busy line is looked at when the next packet is due.
     fn readiness(&self) -> Readiness {

@@ -100,6 +100,11 @@ impl<P: Port> Port for Gate<P> {
         }
     }
 
+    fn why_down(&self) -> Option<String> {
+        let disabled = || (!self.latch.is_open()).then(|| "a controller has disabled it".to_owned());
+        self.port.why_down().or_else(disabled)
+    }
+
     fn readiness(&self) -> Readiness {
         self.port.readiness()
     }

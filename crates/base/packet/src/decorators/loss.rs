@@ -69,6 +69,10 @@ impl<P: Port> Port for Loss<P> {
         self.port.state()
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         self.port.readiness()
     }

@@ -57,6 +57,10 @@ impl<P: Port, S: TraceSink> Port for Trace<P, S> {
         self.port.state()
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         self.port.readiness()
     }

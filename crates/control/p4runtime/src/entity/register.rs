@@ -70,11 +70,21 @@ fn read_one(
 ) -> Result<(), Error> {
     for index in indices(&register.name, register.size, index)? {
         let value = pipeline.read_register(&register.name, index)?;
-        sink(Entity::RegisterEntry(RegisterEntry {
-            register_id: id,
-            index: Some(Index { index: index as i64 }),
-            data: data::write_joined(&schema.types, &register.spec, &value),
-        }));
+        sink(Entity::RegisterEntry(entry(schema, (id, register), index, &value)));
     }
     Ok(())
+}
+
+/// An element as it is read.
+pub(crate) fn entry(
+    schema: &Schema,
+    (id, register): (u32, &RegisterSchema),
+    index: u64,
+    value: &Bits,
+) -> RegisterEntry {
+    RegisterEntry {
+        register_id: id,
+        index: Some(Index { index: index as i64 }),
+        data: data::write_joined(&schema.types, &register.spec, value),
+    }
 }

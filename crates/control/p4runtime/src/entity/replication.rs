@@ -54,7 +54,7 @@ fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEnt
 
 fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionEntry) -> Result<(), Error> {
     let what = format!("clone session {}", session.session_id);
-    if session.session_id == 0 && !change.schema.has_session_0 {
+    if session.session_id == 0 && !change.schema.has_session_0 && !change.writer.writes_again {
         return Err(Error::invalid("a clone session is not numbered 0"));
     }
     let exists = change.ledger.clone_sessions().contains_key(&session.session_id);

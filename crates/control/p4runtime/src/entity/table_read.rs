@@ -13,6 +13,7 @@ use forebay_protocol::p4::v1::table_entry::IdleTimeout;
 use forebay_protocol::p4::v1::{
     CounterData, DirectCounterEntry, DirectMeterEntry, MeterConfig, MeterCounterData, TableAction, TableEntry,
 };
+use std::collections::HashSet;
 
 /// What entries are read from.
 pub(crate) struct Source<'a> {
@@ -21,6 +22,8 @@ pub(crate) struct Source<'a> {
     pub(crate) pipeline: &'a Pipeline,
     /// Nanoseconds since the switch started.
     pub(crate) now_ns: u64,
+    /// Whether entries are left out that packets have added.
+    pub(crate) without_learned: bool,
 }
 
 /// Entries of one table or of all.
@@ -77,7 +80,12 @@ fn read_table(
         give(source, table, wanted, &record, sink);
         return Ok(());
     }
-    for record in source.pipeline.records(table.index) {
+    let left_out = match source.without_learned {
+        true => source.pipeline.learned_ids(table.index),
+        false => HashSet::new(),
+    };
+    let records = source.pipeline.records(table.index).into_iter();
+    for record in records.filter(|record| !left_out.contains(&record.id)) {
         give(source, table, wanted, &record, sink);
     }
     Ok(())

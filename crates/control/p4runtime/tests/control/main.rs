@@ -7,6 +7,7 @@ mod batches;
 mod constraints;
 mod defaults;
 mod hidden;
+mod learned;
 mod matrix;
 mod objects;
 mod pipeline_config;

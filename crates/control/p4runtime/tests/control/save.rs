@@ -2,7 +2,8 @@
 
 use super::support::Switch;
 use forebay_p4runtime::{Device, Now, Output, Settings};
-use forebay_pipeline::CounterValue;
+use forebay_pipeline::{CloneSession, CounterValue, Pipeline};
+use std::sync::Arc;
 
 const CONSTRAINTS: &str = include_str!("constraints.p4");
 
@@ -215,10 +216,9 @@ fn state_of_another_program_is_refused() {
 #[test]
 fn members_and_groups_with_number_0() {
     use forebay_bits::Bits;
-    use forebay_pipeline::Pipeline;
     use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
     let loaded = forebay_p4runtime::load(super::support::PROGRAM.as_bytes()).unwrap();
-    let pipeline = std::sync::Arc::new(Pipeline::load(loaded.program).unwrap());
+    let pipeline = Arc::new(Pipeline::load(loaded.program).unwrap());
     let selector = "EntityIngress.next_hop_selector";
     let data = [Bits::new(48, 5), Bits::new(9, 2)];
     pipeline.insert_member(selector, 0, "set_next_hop", &data).unwrap();
@@ -259,4 +259,40 @@ fn election_ids_begin_anew() {
         .arbitrate(forebay_p4runtime::StreamId(3), "", Some(1))
         .unwrap();
     restarted.delete(ENTITIES[0]);
+}
+
+/// PSA's session 0 leads to the controllers from the beginning.
+#[test]
+fn ports_of_psa() {
+    let settings = || Settings {
+        cpu_port: Some(0xffff_fffd),
+        ..settings()
+    };
+    let mut switch = Switch::keeping(include_str!("portable_psa.p4"), settings());
+    let restarted = |switch: &Switch, batches: &[Vec<u8>]| {
+        let snapshot = switch.device.snapshot();
+        Device::restore(settings(), &snapshot, batches, Now::default()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert_eq!(restarted(&switch, &[]).snapshot(), switch.device.snapshot());
+    switch.device.take_outputs();
+    switch.insert(
+        r#"packet_replication_engine_entry { clone_session_entry { session_id: 5 replicas { port: "\xff\xff\xff\xfd" instance: 1 } } }"#,
+    );
+    assert_eq!(restarted(&switch, &[]).snapshot(), switch.device.snapshot());
+}
+
+/// A session that a file of entries has made, which controllers could not.
+#[test]
+fn session_0_of_v1model() {
+    let loaded = forebay_p4runtime::load(super::support::PROGRAM.as_bytes()).unwrap();
+    let pipeline = Arc::new(Pipeline::load(loaded.program).unwrap());
+    pipeline.set_clone_session(0, CloneSession::to_port(3)).unwrap();
+    let mut device = Device::new(settings());
+    let blob = super::support::PROGRAM.as_bytes().to_vec();
+    device
+        .adopt(loaded.p4info.unwrap(), blob, Arc::clone(&pipeline))
+        .unwrap();
+    let restored = Device::restore(settings(), &device.snapshot(), &[], Now::default()).unwrap();
+    let sessions = restored.pipeline().unwrap().clone_sessions();
+    assert_eq!(sessions, pipeline.clone_sessions());
 }

@@ -142,4 +142,8 @@ impl Port for DpdkPort {
             false => PortState::Down,
         }
     }
+
+    fn why_down(&self) -> Option<String> {
+        (!self.device.has_link()).then(|| "the device has no link".to_owned())
+    }
 }

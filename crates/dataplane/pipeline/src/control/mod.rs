@@ -20,7 +20,7 @@ mod value_sets;
 pub use batch::{Batch, EndedEntries};
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
-pub use learning::LearningCounters;
+pub use learning::{Held, LearnedEntries, LearnedEntry, LearningCounters};
 pub use records::{IdleTime, Record};
 
 /// A table entry.

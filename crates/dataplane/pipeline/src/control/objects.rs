@@ -37,6 +37,23 @@ impl Pipeline {
         Ok(value)
     }
 
+    /// Gives each element of a register array.
+    ///
+    /// # Errors
+    /// If there is no such array.
+    pub fn each_register_element(&self, register: &str, mut each: impl FnMut(u64, Bits)) -> Result<(), ControlError> {
+        let id = self.register_index(register)?;
+        let array = &self.stateful.registers[id];
+        let indices = 0..array.len() as u64;
+        if array.is_written_at_once() {
+            indices.for_each(|index| each(index, array.read(index)));
+        } else {
+            let read = |array: &RegisterArray, index| each(index, array.read(index));
+            self.stateful.for_elements(&self.readers, id, indices, read);
+        }
+        Ok(())
+    }
+
     /// Changes an element of a register array.
     pub fn write_register(&self, register: &str, index: u64, value: &Bits) -> Result<(), ControlError> {
         let id = self.register_index(register)?;

@@ -190,12 +190,15 @@ impl Batch<'_> {
             .modify_with_timeout(found.id(), action.clone(), timeout);
         let unused = if modified.is_ok() { found.action() } else { &action };
         self.release(table, unused.as_ref());
+        let entry = EntryKey {
+            table,
+            slot: found.slot() as u32,
+            id: found.id(),
+        };
+        if modified.is_ok() {
+            self.control_mut().book.adopt(entry);
+        }
         if let (Ok(()), Some(timeout_ns)) = (&modified, timeout) {
-            let entry = EntryKey {
-                table,
-                slot: found.slot() as u32,
-                id: found.id(),
-            };
             self.note_date(entry, timeout_ns, idle.last_hit_ns);
         }
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))

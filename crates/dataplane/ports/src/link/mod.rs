@@ -30,7 +30,7 @@ use forebay_packet::{Burst, Packet, PortCounters};
 use crate::system::event::{Bell, Event};
 
 pub(crate) use port::LinkPort;
-pub(crate) use thread::{Controller, Lazy, Patience, Stop, wait};
+pub(crate) use thread::{Controller, Lazy, Patience, Stop, not_connected, wait};
 
 /// What a peer has done that cannot be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,7 @@ pub(crate) struct Link<R, S> {
     /// Wakes workers after a change.
     changed: Event,
     fault: Mutex<Option<Fault>>,
+    why_down: Mutex<String>,
     /// Wakes the controller.
     pub(crate) attention: Arc<Event>,
 }
@@ -102,6 +103,7 @@ impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
             bells,
             changed,
             fault: Mutex::new(None),
+            why_down: Mutex::new("no peer has connected yet".to_owned()),
             attention,
         })
     }
@@ -119,6 +121,11 @@ impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
     pub(crate) fn set_up(&self, is_up: bool) {
         self.is_up.store(is_up, Ordering::Relaxed);
         self.changed.ring();
+    }
+
+    /// What keeps packets from passing, until something else does.
+    pub(crate) fn set_why_down(&self, why: String) {
+        *lock(&self.why_down) = why;
     }
 
     /// Puts a queue by which packets come in its place, or none; returns the one that was there. The worker that receives by it

@@ -199,6 +199,10 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
         }
     }
 
+    fn why_down(&self) -> Option<String> {
+        (!self.link.is_up()).then(|| lock(&self.link.why_down).clone())
+    }
+
     fn readiness(&self) -> Readiness {
         self.start();
         let bell = Readiness::Descriptor(self.link.bells[self.share].as_fd().as_raw_fd());

@@ -1,5 +1,6 @@
 //! The thread that speaks with a peer.
 
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -90,6 +91,15 @@ impl Drop for Lazy {
             // It does not panic; if it did, there is nothing left to do for it.
             let _ = thread.join();
         }
+    }
+}
+
+/// Why a client has no connection.
+pub(crate) fn not_connected(path: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no socket {path} yet"),
+        io::ErrorKind::ConnectionRefused => format!("nobody listens at {path}"),
+        _ => format!("no connection to {path}: {error}"),
     }
 }
 

@@ -10,7 +10,7 @@ use super::message::{AddRing, Hello, Init, Message, SECRET_BYTES, VERSION};
 use super::options::MemifOptions;
 use super::ring::{Regions, Ring, Side, ring_bytes};
 use super::{Channel, End, MemifLink, NAME};
-use crate::link::{Lazy, Patience, Stop, wait};
+use crate::link::{Lazy, Patience, Stop, not_connected, wait};
 use crate::system::event::Event;
 use crate::system::shared::SharedMemory;
 use crate::system::unix::{self, SocketKind};
@@ -28,11 +28,15 @@ pub(super) fn start(options: &MemifOptions, shares: usize) -> io::Result<(Arc<Me
     let (options, its_link) = (options.clone(), Arc::clone(&link));
     let work = move |stop: &Stop| {
         while !stop.is_set() {
-            if let Ok(connection) = unix::connect(SocketKind::Messages, &options.path) {
-                let channel = Channel(connection);
-                let end = connected(&channel, &options, &its_link, stop);
-                its_link.close();
-                channel.refuse(&end);
+            match unix::connect(SocketKind::Messages, &options.path) {
+                Ok(connection) => {
+                    let channel = Channel(connection);
+                    let end = connected(&channel, &options, &its_link, stop);
+                    its_link.set_why_down(end.to_string());
+                    its_link.close();
+                    channel.refuse(&end);
+                }
+                Err(error) => its_link.set_why_down(not_connected(&options.path, &error)),
             }
             wait(&its_link.attention, [], RETRY);
         }
@@ -85,7 +89,7 @@ impl State {
         link: &MemifLink,
     ) -> Result<State, End> {
         match (self, message) {
-            (_, Message::Disconnect { .. }) => Err(End::Peer),
+            (_, Message::Disconnect { reason }) => Err(End::Peer(Some(reason))),
             (State::Greeted, Message::Hello(hello)) => {
                 let offered = Offered::new(&hello, options)?;
                 channel.send(&init(options), None)?;

@@ -22,9 +22,9 @@ mod server;
 #[cfg(test)]
 mod strangers;
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::{fmt, io};
 
 use crate::link::{Controller, Link, LinkPort};
 use crate::system::unix;
@@ -93,16 +93,26 @@ struct Channel(OwnedFd);
 /// Why a connection has ended.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// The peer has gone or said so.
-    Peer,
+    /// The peer has gone, or has said why it ends the connection.
+    Peer(Option<String>),
     /// The peer has done something that is not right, and is told so.
     Refused(&'static str),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Peer(None) => formatter.write_str("the peer has closed the connection"),
+            End::Peer(Some(reason)) => write!(formatter, "the peer has closed the connection: {reason}"),
+            End::Refused(reason) => write!(formatter, "the peer was refused: {reason}"),
+        }
+    }
 }
 
 impl Channel {
     /// Sends a message, with a descriptor beside it if there is one.
     fn send(&self, message: &Message, descriptor: Option<BorrowedFd<'_>>) -> Result<(), End> {
-        unix::send(self.0.as_fd(), &message.encode(), descriptor.as_slice()).map_err(|_| End::Peer)
+        unix::send(self.0.as_fd(), &message.encode(), descriptor.as_slice()).map_err(|_| End::Peer(None))
     }
 
     /// The next message with what came beside it, if one has come.
@@ -116,10 +126,10 @@ impl Channel {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return Err(End::Refused("a message is too long"));
             }
-            Err(_) => return Err(End::Peer),
+            Err(_) => return Err(End::Peer(None)),
         };
         match received.length {
-            0 => return Err(End::Peer),
+            0 => return Err(End::Peer(None)),
             MESSAGE_BYTES => {}
             _ => return Err(End::Refused("a message has another length")),
         }

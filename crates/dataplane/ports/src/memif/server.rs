@@ -208,6 +208,9 @@ impl Session {
         let result = self.answer_all(offers).and_then(|()| self.check());
         if let Err(end) = &result {
             self.channel.refuse(end);
+            if let Some(offer) = &self.offer {
+                offer.link.set_why_down(end.to_string());
+            }
         }
         result.is_ok()
     }
@@ -250,7 +253,7 @@ impl Session {
         offers: &Mutex<Vec<Arc<Shared>>>,
     ) -> Result<Message, End> {
         match message {
-            Message::Disconnect { .. } => Err(End::Peer),
+            Message::Disconnect { reason } => Err(End::Peer(Some(reason))),
             Message::Init(init) if self.offer.is_none() => {
                 self.offer = Some(choose(&init, &lock(offers))?);
                 Ok(Message::Ack)
@@ -342,6 +345,7 @@ fn choose(init: &Init, offers: &[Arc<Shared>]) -> Result<Arc<Shared>, End> {
     let mut secret = [0; super::message::SECRET_BYTES];
     secret[..offer.secret.len()].copy_from_slice(offer.secret.as_bytes());
     if !offer.secret.is_empty() && init.secret != secret {
+        offer.link.set_why_down("a peer had the wrong secret".to_owned());
         return Err(End::Refused("the secret is wrong"));
     }
     if offer.is_taken.swap(true, Ordering::Relaxed) {

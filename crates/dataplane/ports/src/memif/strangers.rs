@@ -45,7 +45,7 @@ impl Stranger {
                 Ok(Some((Message::Disconnect { reason }, _))) => return Err(reason),
                 Ok(Some((message, _))) => return Ok(message),
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-                Err(End::Peer) => return Err("closed".to_owned()),
+                Err(End::Peer(_)) => return Err("closed".to_owned()),
                 Err(End::Refused(reason)) => panic!("the server misbehaves: {reason}"),
             }
         }

@@ -416,6 +416,10 @@ impl Port for PacketPort {
         self.state
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.interface.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         if !self.segments.is_empty() {
             Readiness::Now

@@ -9,7 +9,7 @@ use super::VhostLink;
 use super::message::{HEADER_BYTES, Header, PAYLOAD_MAX, Request};
 use super::options::{VhostMode, VhostOptions};
 use super::session::{Answer, Session};
-use crate::link::{Fault, Lazy, Stop, wait};
+use crate::link::{Fault, Lazy, Stop, not_connected, wait};
 use crate::system::event::Event;
 use crate::system::unix::{self, Listening, SocketKind};
 
@@ -44,12 +44,20 @@ fn serve(options: &VhostOptions, listener: Option<&Listening>, link: &Arc<VhostL
     while !stop.is_set() {
         let connection = match listener {
             Some(listener) => unix::accept(listener.socket.as_fd()).ok().flatten(),
-            None => unix::connect(SocketKind::Stream, &options.path).ok(),
+            None => match unix::connect(SocketKind::Stream, &options.path) {
+                Ok(connection) => Some(connection),
+                Err(error) => {
+                    link.set_why_down(not_connected(&options.path, &error));
+                    None
+                }
+            },
         };
         match connection {
             Some(connection) => {
-                // How it ends makes no difference: the next may come.
-                let _ = connected(connection, Session::new(options, Arc::clone(link)), link, stop);
+                link.set_why_down("the guest's driver has not started yet".to_owned());
+                let session = Session::new(options, Arc::clone(link));
+                let Err(End(why)) = connected(connection, session, link, stop);
+                link.set_why_down(why.to_owned());
             }
             None => match listener {
                 Some(listener) => wait(&link.attention, [listener.socket.as_fd()], LOOK),
@@ -59,29 +67,43 @@ fn serve(options: &VhostOptions, listener: Option<&Listening>, link: &Arc<VhostL
     }
 }
 
-/// A connection has ended: the peer has gone, has done something that cannot be right, or the port is closed.
-struct End;
+/// Why a connection has ended: the peer has gone, has done something that cannot be right, or the port is closed.
+struct End(&'static str);
+
+/// The peer has gone.
+const GONE: End = End("the peer has closed the connection");
 
 impl From<Fault> for End {
-    fn from(_: Fault) -> End {
-        End
+    fn from(fault: Fault) -> End {
+        End(fault.0)
     }
 }
 
 /// Answers requests until the connection ends.
-fn connected(connection: OwnedFd, mut session: Session, link: &VhostLink, stop: &Stop) -> Result<(), End> {
+fn connected(
+    connection: OwnedFd,
+    mut session: Session,
+    link: &VhostLink,
+    stop: &Stop,
+) -> Result<std::convert::Infallible, End> {
     let mut incoming = Incoming::new();
     loop {
         while let Some(message) = incoming.take_message()? {
             if let Some(bytes) = answer(&mut session, message)? {
-                unix::send(connection.as_fd(), &bytes, &[]).map_err(|_| End)?;
+                unix::send(connection.as_fd(), &bytes, &[]).map_err(|_| GONE)?;
             }
         }
         if !incoming.read(&connection)? {
             wait(&link.attention, [connection.as_fd()], LOOK);
         }
-        if stop.is_set() || link.take_fault().is_some() || session.has_lost_memory() {
-            return Err(End);
+        if stop.is_set() {
+            return Err(End("the port is closed"));
+        }
+        if let Some(fault) = link.take_fault() {
+            return Err(fault.into());
+        }
+        if session.has_lost_memory() {
+            return Err(End("the guest's memory was made shorter"));
         }
     }
 }
@@ -142,17 +164,17 @@ impl Incoming {
         let missing = self.missing()?;
         let mut buffer = [0; HEADER_BYTES + PAYLOAD_MAX];
         match unix::receive(connection.as_fd(), &mut buffer[..missing]) {
-            Ok(received) if received.length == 0 => Err(End),
+            Ok(received) if received.length == 0 => Err(GONE),
             Ok(received) => {
                 self.bytes.extend(&buffer[..received.length]);
                 self.files.extend(received.descriptors);
                 if self.files.len() > FILES_MAX {
-                    return Err(End);
+                    return Err(End("a message has too many descriptors"));
                 }
                 Ok(true)
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
-            Err(_) => Err(End),
+            Err(_) => Err(GONE),
         }
     }
 

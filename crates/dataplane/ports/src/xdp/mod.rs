@@ -285,6 +285,10 @@ impl Port for XdpPort {
         self.state
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.interface.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         match (&self.waiting, self.state) {
             (_, PortState::Gone) => Readiness::Never,

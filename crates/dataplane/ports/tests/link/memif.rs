@@ -1,6 +1,6 @@
 //! memif between ports of this process.
 
-use crate::frames::{exchange, port, receive, send, wait_down, wait_up};
+use crate::frames::{exchange, poll_until, port, receive, send, wait_down, wait_up};
 use forebay_packet::{Burst, Port, PortState, Readiness};
 use forebay_ports::{OpenError, OpenOptions, Poller, PortSpec, open, open_shares};
 
@@ -88,6 +88,20 @@ fn either_end_may_go_and_come_back() {
 }
 
 #[test]
+fn a_client_says_why_it_has_no_connection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = path(&folder);
+    for kind in ["memif:PATH,role=client", "vhost:PATH,mode=client"] {
+        let mut client = port(&kind.replace("PATH", &path));
+        assert_eq!(client.why_down().as_deref(), Some("no peer has connected yet"));
+        let expected = format!("there is no socket {path} yet");
+        poll_until(&mut [&mut *client], "the cause is not told", |ports| {
+            ports[0].why_down().as_ref() == Some(&expected)
+        });
+    }
+}
+
+#[test]
 fn a_socket_serves_several_interfaces() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = path(&folder);
@@ -100,7 +114,14 @@ fn a_socket_serves_several_interfaces() {
     wait_up(&mut [&mut *first, &mut *second, &mut *to_first, &mut *to_second]);
     exchange(&mut *first, &mut *to_first, 64, 200);
     exchange(&mut *second, &mut *to_second, 64, 200);
+    let says_so = |ports: &[&mut dyn Port]| {
+        ports[0]
+            .why_down()
+            .is_some_and(|why| why.ends_with("the secret is wrong"))
+    };
+    poll_until(&mut [&mut *with_wrong_secret], "the wrong secret is not told", says_so);
     assert_eq!(with_wrong_secret.state(), PortState::Down);
+    assert_eq!(second.why_down(), None);
     let spec = PortSpec::parse(&format!("0@memif:{path},id=7")).expect("right");
     let Err(error) = open(&spec, &OpenOptions::default()) else {
         panic!("the number is taken")

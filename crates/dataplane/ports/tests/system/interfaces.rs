@@ -205,6 +205,10 @@ fn a_link_that_goes_down_comes_back() {
         network.switch.ip("link set s0 down");
         look(&mut *port).expect("down is not gone");
         assert_eq!(port.state(), PortState::Down);
+        assert_eq!(
+            port.why_down().as_deref(),
+            Some("the interface is not up: ip link set s0 up")
+        );
         assert_eq!(send(&mut *port, &[frame(60), frame(60)]), Ok(0));
         assert_eq!(port.counters().drops(DropReason::LinkDown), 2);
         network.switch.ip("link set s0 up");

@@ -165,6 +165,10 @@ fn down_and_gone_are_told_apart() {
         (port.state(), port.counters().drops(DropReason::LinkDown)),
         (PortState::Down, 1)
     );
+    assert_eq!(
+        port.why_down().as_deref(),
+        Some("the interface is not up: ip link set p4tap up")
+    );
     namespace.ip("link del p4tap");
     let gone = port.receive(&mut burst, 32, 0).expect_err("it was deleted");
     assert!(matches!(gone, PortError::Gone { .. }), "{gone}");

@@ -77,6 +77,10 @@ impl Port for SharedPort {
         }
     }
 
+    fn why_down(&self) -> Option<String> {
+        self.port.why_down()
+    }
+
     fn readiness(&self) -> Readiness {
         match self.is_closing() {
             true => Readiness::Never,

@@ -29,6 +29,7 @@ const TICK_BITS: u32 = 24;
 const WIDTH: u32 = 32;
 
 /// Elements of the register of a pool's counts.
+const FIRST: u64 = 0;
 const LAST: u64 = 1;
 const TAKEN: u64 = 2;
 
@@ -68,6 +69,8 @@ pub(super) struct Tie {
 struct Known {
     /// `None` when nothing is known.
     entry: Option<EntryId>,
+    /// Whether a packet has added it.
+    is_learned: bool,
     /// The tick of its date; [`NEVER`] without one.
     tick: u64,
     tie: Tie,
@@ -79,6 +82,7 @@ impl Known {
     fn of(entry: Option<EntryId>) -> Known {
         Known {
             entry,
+            is_learned: false,
             tick: NEVER,
             tie: Tie::default(),
         }
@@ -140,6 +144,45 @@ impl Book {
     pub(super) fn next_ns(&self) -> Option<u64> {
         let (tick, _) = self.buckets.first_key_value()?;
         Some(tick << TICK_BITS)
+    }
+
+    /// A packet has added this entry.
+    pub(super) fn note_learned(&mut self, entry: EntryKey) {
+        self.of(entry).is_learned = true;
+    }
+
+    /// A controller has changed this entry, which is its own from now on.
+    pub(crate) fn adopt(&mut self, entry: EntryKey) {
+        if let Some(known) = self.get(entry) {
+            known.is_learned = false;
+        }
+    }
+
+    /// Whether a packet has added this entry.
+    pub(super) fn is_learned(&self, entry: EntryKey) -> bool {
+        let slots = self.known.get(entry.table.index());
+        let known = slots.and_then(|slots| slots.get(entry.slot as usize));
+        known.is_some_and(|known| known.is_learned && known.entry == Some(entry.id))
+    }
+
+    /// The entries of a table that packets have added.
+    pub(super) fn learned(&self, table: TableId) -> impl Iterator<Item = EntryKey> + '_ {
+        let slots = self.known.get(table.index()).map_or(&[][..], Vec::as_slice);
+        let learned = (0..).zip(slots).filter(|(_, known)| known.is_learned);
+        learned.filter_map(move |(slot, known)| {
+            Some(EntryKey {
+                table,
+                slot,
+                id: known.entry?,
+            })
+        })
+    }
+
+    /// What an entry holds.
+    pub(super) fn held(&self, entry: EntryKey) -> &[Hold] {
+        let slots = self.known.get(entry.table.index());
+        let known = slots.and_then(|slots| slots.get(entry.slot as usize));
+        known.map_or(&[], |known| &known.tie.held)
     }
 
     pub(super) fn tie(&mut self, entry: EntryKey, tie: Tie) {
@@ -213,6 +256,37 @@ impl Stateful {
                 }
             }
         }
+    }
+
+    /// Takes numbers of a pool of which none is taken.
+    pub(crate) fn take_numbers(
+        &self,
+        readers: &Domain,
+        (ring, counts): (RegisterId, RegisterId),
+        numbers: &BTreeSet<u32>,
+    ) {
+        let ring = &self.registers[ring.index()];
+        let size = ring.len() as u32;
+        let free = (0..size).filter(|number| !numbers.contains(number));
+        for (place, number) in (0..).zip(free) {
+            let offset: u32 = number - place;
+            ring.write(place.into(), &Bits::new(WIDTH, offset.into()));
+        }
+        let taken = numbers.len() as u32;
+        self.for_elements(readers, counts.index(), std::iter::once(0), |counts, _| {
+            counts.write(FIRST, &Bits::zero(WIDTH));
+            counts.write(LAST, &Bits::new(WIDTH, ((size - taken) % size).into()));
+            counts.write(TAKEN, &Bits::new(WIDTH, taken.into()));
+        });
+    }
+
+    /// Takes a share of a quota.
+    pub(crate) fn take_share(&self, readers: &Domain, taken: RegisterId, index: u32) {
+        let index = std::iter::once(u64::from(index));
+        self.for_elements(readers, taken.index(), index, |taken, index| {
+            let shares = taken.read(index).to_u64() + 1;
+            taken.write(index, &Bits::new(WIDTH, shares.into()));
+        });
     }
 
     /// Appends a number to the free numbers of a pool.

@@ -12,6 +12,7 @@
 //! given back at once. [`Book`] has both the dates and these ties.
 
 mod book;
+mod kept;
 
 use crate::control::{Batch, Record};
 use crate::load::{Options, Pipeline};
@@ -21,6 +22,7 @@ use forebay_bits::Bits;
 use forebay_exec::DigestRequest;
 use forebay_ir::{Program, Recipient, TableId};
 use forebay_tables::{ActionCall, ActionId, KeyMatch, TableError};
+pub use kept::{Held, LearnedEntries, LearnedEntry};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seconds of the expiry profiles by number, for tables that do not specify them.
@@ -140,6 +142,16 @@ fn count(counter: &AtomicU64, more: u64) {
 }
 
 impl Pipeline {
+    /// Whether entries of a table end when no packet has hit them for their time-out.
+    pub fn deletes_idle(&self, table: TableId) -> bool {
+        self.learning.deletes_idle(table)
+    }
+
+    /// Whether entries of any table do.
+    pub fn any_deletes_idle(&self) -> bool {
+        self.learning.is_used()
+    }
+
     /// Counts of learning since the program was loaded.
     pub fn learning_counters(&self) -> LearningCounters {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -335,6 +347,7 @@ impl Batch<'_> {
             Ok(id) => {
                 let slot = taken as u32;
                 let entry = EntryKey { table, slot, id };
+                self.control_mut().book.note_learned(entry);
                 self.watch(entry, timeout_ns, now_ns);
                 Ok(entry)
             }

@@ -1,0 +1,159 @@
+//! Entries that packets have added: over a restart, and when another program takes the place of the present one.
+
+use super::support::{Switch, config_of, installed};
+use forebay_p4runtime::{Device, Now, Output, Settings};
+use forebay_pipeline::Pipeline;
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+use forebay_protocol::p4::v1::update::Type;
+use forebay_protocol::p4::v1::write_request::Atomicity;
+use std::sync::Arc;
+
+const SESSIONS: &str = include_str!("sessions.p4");
+
+/// A session of user 5 by port 1, as it is read.
+const OF_5: &str = r#"table_entry { table_id: $sessions
+    match { field_id: 1 exact { value: "\x05" } } match { field_id: 2 exact { value: "\x01" } } "#;
+
+fn settings(keeps_learned: bool) -> Settings {
+    Settings {
+        device_id: 1,
+        keeps_state: true,
+        keeps_learned,
+        ..Settings::default()
+    }
+}
+
+/// A switch with three sessions: users 5 and 6 have one, and user 5 has another.
+fn with_sessions(keeps_learned: bool) -> Switch {
+    let mut switch = Switch::keeping(SESSIONS, settings(keeps_learned));
+    switch.pipeline = installed(&mut switch.device);
+    [[5, 1], [6, 1], [5, 2]].iter().for_each(|packet| switch.packet(packet));
+    assert_eq!(count(&switch), (3, 3));
+    switch
+}
+
+/// Entries of both tables.
+fn count(switch: &Switch) -> (usize, usize) {
+    let of = |table: &str| switch.read(&format!("table_entry {{ table_id: ${table} }}")).len();
+    (of("sessions"), of("answers"))
+}
+
+fn register(switch: &Switch, name: &str, index: u64) -> u64 {
+    let pipeline: &Arc<Pipeline> = switch.pipeline.as_ref().expect("it runs");
+    let value = pipeline.read_register(&format!("TestIngress.{name}"), index);
+    value.expect("it is there").to_u64()
+}
+
+/// The switch after a restart from a snapshot, and what was kept since then.
+fn restarted(switch: &Switch, snapshot: &[u8], batches: &[Vec<u8>], keeps_learned: bool) -> Switch {
+    let device = Device::restore(settings(keeps_learned), snapshot, batches, Now::default());
+    let mut again = Switch::empty();
+    again.device = device.unwrap_or_else(|error| panic!("{error}"));
+    again.pipeline = again.device.pipeline().cloned();
+    again.ids = switch.ids.clone();
+    again
+}
+
+#[test]
+fn they_are_not_kept_unless_that_is_asked_for() {
+    let switch = with_sessions(false);
+    let again = restarted(&switch, &switch.device.snapshot(), &[], false);
+    assert_eq!(count(&again), (0, 0));
+    // Nothing of what they held is taken.
+    [[5, 1], [5, 2], [6, 1], [6, 2]]
+        .iter()
+        .for_each(|packet| again.packet(packet));
+    assert_eq!(count(&again), (4, 4));
+}
+
+#[test]
+fn they_are_kept_with_what_they_hold() {
+    let switch = with_sessions(true);
+    let again = restarted(&switch, &switch.device.snapshot(), &[], true);
+    assert_eq!(again.everything(), switch.everything());
+    let snapshot = switch.device.snapshot();
+    assert_eq!(again.device.snapshot(), snapshot);
+    let summary = forebay_p4runtime::summary(&snapshot, &[]).unwrap().running.unwrap();
+    let learned = summary.objects.iter().filter(|object| object.kind == "learned entries");
+    assert_eq!(learned.map(|object| object.count).collect::<Vec<_>>(), [3, 3]);
+    assert_eq!(register(&again, "shares.taken", 5), 2);
+    assert_eq!(register(&again, "numbers.counts", 2), 3);
+    // User 5 has all of its shares, and one number is left.
+    [[5, 3], [7, 1], [8, 1]].iter().for_each(|packet| again.packet(packet));
+    assert_eq!(count(&again), (4, 4));
+}
+
+#[test]
+fn their_ends_give_back_what_they_hold() {
+    let switch = with_sessions(true);
+    let mut again = restarted(&switch, &switch.device.snapshot(), &[], true);
+    again.arbitrate(super::support::PRIMARY, "", Some(1)).unwrap();
+    again.delete(&format!("{OF_5} }}"));
+    assert_eq!(count(&again), (2, 2));
+    assert_eq!(register(&again, "shares.taken", 5), 1);
+    [[7, 1], [8, 1], [9, 1]].iter().for_each(|packet| again.packet(packet));
+    assert_eq!(count(&again), (4, 4), "there are four numbers");
+    // By time, too: all have it from the last packet of any on.
+    again.pipeline.as_ref().unwrap().expire_at(90_000_000_000);
+    assert_eq!(count(&again), (0, 0));
+    assert_eq!(register(&again, "numbers.counts", 2), 0);
+}
+
+#[test]
+fn what_controllers_did_to_them_is_done_again() {
+    for keeps_learned in [false, true] {
+        let mut switch = with_sessions(keeps_learned);
+        let snapshot = switch.device.snapshot();
+        switch.packet(&[7, 1]);
+        let changed = format!(
+            "{OF_5} action {{ action {{ action_id: $translate params {{ param_id: 1 value: \"\\x63\" }} }} }} }}"
+        );
+        let of_7 = OF_5.replace("\\x05", "\\x07") + "}";
+        // One that the snapshot has, and one that came later.
+        let updates = vec![
+            switch.update(Type::Modify, &changed),
+            switch.update(Type::Delete, &of_7),
+        ];
+        switch.batch(Atomicity::ContinueOnError, updates).unwrap();
+        switch.packet(&[7, 1]);
+        let kept = switch
+            .device
+            .take_outputs()
+            .into_iter()
+            .filter_map(|output| match output {
+                Output::Keep(batch) => Some(batch),
+                _ => None,
+            });
+        let batches: Vec<_> = kept.collect();
+        assert_eq!(batches.len(), 1);
+        let again = restarted(&switch, &snapshot, &batches, keeps_learned);
+        again.expect(&format!("{OF_5} }}"), &[&changed]);
+        let expected = if keeps_learned { (3, 3) } else { (1, 0) };
+        assert_eq!(count(&again), expected);
+        // From now on the entry is the controller's.
+        let once_more = restarted(&switch, &again.device.snapshot(), &[], false);
+        once_more.expect("table_entry { table_id: $sessions }", &[&changed]);
+    }
+}
+
+#[test]
+fn another_program_takes_over_those_that_it_has_a_place_for() {
+    let mut switch = with_sessions(false);
+    let before = switch.everything();
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(SESSIONS)))
+        .unwrap();
+    switch.pipeline = installed(&mut switch.device);
+    assert_eq!(switch.everything(), before);
+    switch.packet(&[7, 1]);
+    switch.packet(&[8, 1]);
+    assert_eq!(count(&switch), (4, 4));
+    // Numbers from 2 on are not of a smaller pool.
+    let smaller = SESSIONS.replace("NumberPool(4)", "NumberPool(2)");
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(&smaller)))
+        .unwrap();
+    switch.pipeline = installed(&mut switch.device);
+    assert_eq!(count(&switch), (2, 2));
+    assert_eq!(register(&switch, "numbers.counts", 2), 2);
+}
