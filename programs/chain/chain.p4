@@ -88,8 +88,8 @@ control ChainVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     action translate_destination(bit<32> address) {       \
         hdr.ipv4.dst_addr = address;                      \
     }                                                     \
-    action count(bit<32> index) {                         \
-        counted.count(index);                             \
+    action count(bit<8> index) {                          \
+        counted.count((bit<32>) index);                   \
     }
 
 #define STEPS(half) STEP(half, 0) STEP(half, 1) STEP(half, 2) STEP(half, 3)

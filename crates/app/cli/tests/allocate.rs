@@ -89,3 +89,55 @@ fn mistakes_name_the_file() {
         ran.stderr
     );
 }
+
+/// Each case: what is replaced in the file, by what, the line, and what is said.
+#[test]
+fn programs_chain_takes_every_action() {
+    let out = folder();
+    let text = std::fs::read_to_string(functions()).expect("the file");
+    let police = "action = \"count(index:0)\"";
+    for (to, expected) in [
+        ("action = \"cont(index:0)\"", "did you mean `count`?"),
+        ("action = \"count(number:0)\"", "number"),
+        ("action = \"count()\"", "index"),
+        ("action = \"count(index:256)\"", "the value needs 9 bits, there are 8"),
+        ("action = \"count(index:0\"", "8: function police: action"),
+        ("action = \"leave_by(port:3)\"", "leave_by"),
+        (
+            "action = \"count(index:0)\\nremove all\"",
+            "it is one action in one line",
+        ),
+    ] {
+        let file = write(out.path(), "wrong.toml", &text.replacen(police, to, 1));
+        let ran = forebay(&["allocate", &file]);
+        assert_eq!(ran.code, 2, "{to}: {}", ran.stdout);
+        let said = &ran.stderr;
+        assert!(
+            said.contains("wrong.toml:8: function police: action") && said.contains(expected),
+            "{to}: {said}"
+        );
+    }
+}
+
+#[test]
+fn programs_chain_takes_the_whole_plan() {
+    let out = folder();
+    let text = std::fs::read_to_string(functions()).expect("the file");
+    let file = write(out.path(), "twice.toml", &text.replacen("from = 18", "from = 0", 1));
+    assert_eq!(forebay(&["allocate", &file]).code, 0, "a plan need not become entries");
+    let plan = out.path().join("plan.stf");
+    let ran = forebay(&["allocate", &file, "--commands", plan.to_str().expect("text")]);
+    assert_eq!((ran.code, plan.exists()), (2, false), "{}", ran.stdout);
+    let line = 1 + text
+        .split("name = \"content\"")
+        .next()
+        .expect("a flow")
+        .matches('\n')
+        .count();
+    let expected = format!("twice.toml:{line}: programs/chain refuses `add flows ingress_port:0 begin(flow:1)`: ");
+    assert!(
+        ran.stderr.contains(&expected) && ran.stderr.contains("has already an entry"),
+        "{}",
+        ran.stderr
+    );
+}

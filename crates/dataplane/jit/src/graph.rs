@@ -377,7 +377,9 @@ impl<'a> GraphPass<'a> {
         site: GraphSite<'a>,
         objects: &'a dyn TableObjects,
         length_max: u32,
-        (requests, buffers, memory): (&'a mut Requests, &'a mut Buffers, &'a mut Memory),
+        requests: &'a mut Requests,
+        buffers: &'a mut Buffers,
+        memory: &'a mut Memory,
     ) -> GraphPass<'a> {
         let GraphSite { code, locations } = site;
         memory.make_room(code.temporaries);

@@ -102,9 +102,9 @@ fn forward(worker: &mut Worker, frames: &[Vec<u8>], packets: u32) -> u32 {
         }
         worker.egress(&mut leaving, &mut egress, &mut NoTrace);
         for decided in egress.drain(..) {
-            if let EgressDecision::Transmit { bytes, .. } = decided.decision {
+            if let EgressDecision::Transmit(packet) = decided.decision {
                 sent += 1;
-                worker.recycle(bytes);
+                worker.recycle(packet);
             }
         }
     }

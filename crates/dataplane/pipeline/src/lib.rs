@@ -54,7 +54,9 @@ pub use frame_buffer::FrameBuffer;
 pub use load::{EXPIRY_PROFILES, Engine, FastPath, Options, Pipeline};
 pub use memory::{Demand, demands};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
-pub use packet::{EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket};
+pub use packet::{
+    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, LeavingPacket, Passes, QueuedPacket,
+};
 pub use paths::{FastForm, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
 pub use worker::{

@@ -1,7 +1,6 @@
 //! The verdicts on packets: decisions for the switch, and the named reasons for drops.
 
-use crate::frame_buffer::FrameBuffer;
-use crate::packet::{IngressPacket, QueuedPacket};
+use crate::packet::{IngressPacket, LeavingPacket, QueuedPacket};
 use forebay_bits::Bits;
 use forebay_ir::DigestId;
 use forebay_tables::{CounterArray, CounterKind};
@@ -178,18 +177,11 @@ pub enum IngressDecision {
 #[derive(Clone, Debug)]
 pub enum EgressDecision {
     /// Leaves the switch.
-    Transmit {
-        /// The port.
-        port: u32,
-        /// The frame.
-        bytes: FrameBuffer,
-        /// The tag of the packet from which it was made.
-        tag: u64,
-    },
+    Transmit(LeavingPacket),
     /// A clone, to the traffic manager.
     Enqueue(QueuedPacket),
-    /// To the control plane.
-    Digest(DigestMessage),
+    /// To the control plane. Boxed, as above.
+    Digest(Box<DigestMessage>),
     /// Begins ingress again.
     Recirculate(IngressPacket),
     /// The packet, or a clone of it, was dropped. Already counted.

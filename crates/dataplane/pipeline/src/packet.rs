@@ -264,6 +264,26 @@ impl DerefMut for QueuedPacket {
     }
 }
 
+/// A packet that leaves the switch: a frame, its tag, and the port by which it leaves ([`Contents::egress_port`]).
+#[derive(Clone, Debug)]
+pub struct LeavingPacket(pub(crate) Box<Contents>);
+
+impl LeavingPacket {
+    /// The frame.
+    pub fn into_bytes(self) -> FrameBuffer {
+        self.0.bytes
+    }
+}
+
+impl Deref for LeavingPacket {
+    type Target = Contents;
+
+    #[inline]
+    fn deref(&self) -> &Contents {
+        &self.0
+    }
+}
+
 /// What the traffic manager tells the egress pipeline about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EgressArguments {

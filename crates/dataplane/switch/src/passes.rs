@@ -21,8 +21,8 @@ use crate::port_table::{PortTable, Sent};
 use crate::switch::Config;
 use crate::traffic_manager::TrafficManager;
 use forebay_pipeline::{
-    Cloned, DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, FrameBuffer, GoingOn,
-    IngressArguments, IngressDecision, IngressPacket, QueuedPacket, Session, Tracer,
+    Cloned, DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, GoingOn, IngressArguments,
+    IngressDecision, IngressPacket, LeavingPacket, QueuedPacket, Session, Tracer,
 };
 use std::collections::VecDeque;
 
@@ -230,13 +230,13 @@ impl Around<'_> {
 
     fn after_egress(&mut self, session: &mut Session<'_>, decision: EgressDecision, port: u32, began_us: u64) {
         match decision {
-            EgressDecision::Transmit { port: to, bytes, tag } => {
-                if self.send(session, to, bytes, tag, port) {
+            EgressDecision::Transmit(packet) => {
+                if self.send(session, packet, port) {
                     self.delays.leaves(self.began_ns(began_us));
                 }
             }
             EgressDecision::Enqueue(clone) => self.buffers.clones.push(clone),
-            EgressDecision::Digest(message) => self.digest(message),
+            EgressDecision::Digest(message) => self.digest(*message),
             EgressDecision::Recirculate(packet) => self.go_round(session, packet),
             EgressDecision::Drop(reason) => self.book_drops(port, reason, 1),
         }
@@ -263,14 +263,16 @@ impl Around<'_> {
         }
     }
 
-    /// Sends a frame by port `to`. Returns whether that port exists. If not, the drop is counted at `port`.
-    fn send(&mut self, session: &mut Session<'_>, to: u32, bytes: FrameBuffer, tag: u64, port: u32) -> bool {
-        let sent = self.ports.send(to, &bytes, tag, self.now_ns);
+    /// Sends a packet by its port. Returns whether that port exists. If not, the drop is counted at `port`.
+    fn send(&mut self, session: &mut Session<'_>, packet: LeavingPacket, port: u32) -> bool {
+        let sent = self
+            .ports
+            .send(packet.egress_port, &packet.bytes, packet.tag, self.now_ns);
         match sent {
             Some(sent) => self.count_sent(session, sent),
             None => self.drop_here(session, port, DropReason::NoSuchPort),
         }
-        session.recycle(bytes);
+        session.recycle(packet);
         sent.is_some()
     }
 

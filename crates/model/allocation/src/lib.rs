@@ -36,7 +36,7 @@ mod problem;
 mod routes;
 mod search;
 
-pub use commands::{ACTIONS, commands};
+pub use commands::{Command, commands};
 pub use plan::{Hop, Plan, Route, first_fit};
-pub use problem::{Chip, Flow, Function, Half, Mistake, Place, Problem};
+pub use problem::{Chip, Flow, Function, Half, Mistake, Of, Place, Problem};
 pub use search::{Solution, solve};

@@ -132,6 +132,17 @@ pub struct Problem {
     pub flows: Vec<Flow>,
     /// Of each flow, its functions by index.
     pub(crate) chains: Vec<Vec<usize>>,
+    /// Where the tables of functions and of flows begin in the file.
+    tables: [Vec<usize>; 2],
+}
+
+/// What a part of a plan comes from, by its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The action of a function.
+    Function(usize),
+    /// A flow.
+    Flow(usize),
 }
 
 impl Problem {
@@ -151,8 +162,13 @@ impl Problem {
         check_functions(&file.functions, &chip)?;
         let chains = file.flows.iter().map(|flow| chain(flow, &file.functions));
         let chains = chains.collect::<Result<_, _>>()?;
+        let begins = |span: std::ops::Range<usize>| span.start;
         let mut problem = Problem {
             chip,
+            tables: [
+                file.functions.iter().map(|function| begins(function.span())).collect(),
+                file.flows.iter().map(|flow| begins(flow.span())).collect(),
+            ],
             loopback_ports: vec![Vec::new(); chip.pipelines.into()],
             functions: file.functions.into_iter().map(Spanned::into_inner).collect(),
             flows: file.flows.into_iter().map(Spanned::into_inner).collect(),
@@ -163,6 +179,21 @@ impl Problem {
             problem.loopback_ports[usize::from(pipeline)].push(port);
         }
         Ok(problem)
+    }
+
+    /// A mistake of a function or a flow.
+    pub fn mistake(&self, of: Of, message: String) -> Mistake {
+        let [functions, flows] = &self.tables;
+        let (near, key) = match of {
+            Of::Function(index) => (functions[index], "action"),
+            Of::Flow(index) => (flows[index], "name"),
+        };
+        Mistake {
+            message,
+            toml: None,
+            near,
+            key,
+        }
     }
 
     /// The pipeline that serves a port.
@@ -193,8 +224,15 @@ fn check_ports(file: &File, chip: &Chip) -> Result<(), Mistake> {
             return wrong(format!("loopback_ports: {port} is there twice"));
         }
     }
+    let mut names = BTreeSet::new();
     for entry in &file.flows {
         let flow = entry.get_ref();
+        if flow.name.trim().is_empty() {
+            return Err(at(entry, "name", "a flow has a name".to_string()));
+        }
+        if !names.insert(&flow.name) {
+            return Err(at(entry, "name", format!("there are two flows {}", flow.name)));
+        }
         let wrong = |key, message| Err(at(entry, key, format!("flow {}: {message}", flow.name)));
         for (port, key) in [(flow.from, "from"), (flow.to, "to")] {
             if port >= chip.ports {

@@ -233,11 +233,7 @@ impl Chip {
 
     /// A frame as the ingress pipeline wants it; the time is set when it enters.
     pub(crate) fn arriving(&mut self, bytes: FrameBuffer, ingress_port: u16, tag: u64) -> IngressPacket {
-        let arguments = IngressArguments {
-            ingress_port: ingress_port.into(),
-            ..IngressArguments::default()
-        };
-        let mut packet = self.worker_of(ingress_port).packet(bytes, arguments);
+        let mut packet = self.worker_of(ingress_port).packet(bytes, arguments_of(ingress_port));
         packet.tag = tag;
         packet
     }
@@ -281,5 +277,14 @@ impl Chip {
         let ports: u64 = self.ports.iter().map(Port::packets).sum();
         let in_ingress: u64 = self.lines.iter().map(IngressLine::packets).sum();
         ports + in_ingress + (self.clones.len() + self.late.len()) as u64
+    }
+}
+
+/// What a packet brings from a port; time and seed follow when it enters ingress.
+#[inline]
+pub(crate) fn arguments_of(ingress_port: u16) -> IngressArguments {
+    IngressArguments {
+        ingress_port: ingress_port.into(),
+        ..IngressArguments::default()
     }
 }

@@ -5,7 +5,7 @@
 //! which it comes to the wire, which egress may change, says when the port takes the next one. A packet that egress drops
 //! leaves a gap as long as it would have been.
 
-use crate::chip::{Chip, Context};
+use crate::chip::{Chip, Context, arguments_of};
 use crate::events::Kind;
 use crate::ingress::microseconds;
 use crate::network::{Observer, Part, Place};
@@ -15,7 +15,7 @@ use crate::port::{Port, Waiting, WireEnd};
 use crate::scheduler::Backlog;
 use crate::spec::ChipSpec;
 use crate::timing::Timing;
-use forebay_pipeline::{EgressArguments, EgressDecision, FrameBuffer, IngressPacket, NoTrace};
+use forebay_pipeline::{EgressArguments, EgressDecision, IngressPacket, LeavingPacket, NoTrace};
 
 /// When the egress parser begins with a packet, and how long it takes.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ impl Chip {
                 port.send_within(index, packet, start, (&self.spec, &self.timing), context);
                 return port.schedule_next(index, context);
             }
-            EgressDecision::Transmit { bytes, tag, .. } => self.send(index, bytes, tag, start, context),
+            EgressDecision::Transmit(packet) => self.send(index, packet, start, context),
             EgressDecision::Drop(reason) => {
                 self.drop_by_program(index, tag, reason, context);
                 self.ports[usize::from(index)].leave_gap(length, start, &self.spec);
@@ -100,8 +100,8 @@ impl Chip {
                     self.clones.push_back((time, index, packet, parse_parts));
                     context.schedule(time, Kind::CloneDone, 0);
                 }
-                EgressDecision::Digest(message) => self.keep_digest(message),
-                EgressDecision::Drop(_) | EgressDecision::Transmit { .. } | EgressDecision::Recirculate(_) => {
+                EgressDecision::Digest(message) => self.keep_digest(*message),
+                EgressDecision::Drop(_) | EgressDecision::Transmit(_) | EgressDecision::Recirculate(_) => {
                     unreachable!("it is the packet's own fate")
                 }
             }
@@ -120,30 +120,23 @@ impl Chip {
 
     /// Puts a frame on the wire.
     #[inline(never)]
-    fn send<O: Observer>(
-        &mut self,
-        index: u16,
-        bytes: FrameBuffer,
-        tag: u64,
-        start: Start,
-        context: &mut Context<'_, O>,
-    ) {
+    fn send<O: Observer>(&mut self, index: u16, packet: LeavingPacket, start: Start, context: &mut Context<'_, O>) {
         let port = &mut self.ports[usize::from(index)];
         if port.wire_end != WireEnd::Outside {
-            let packet = self.arriving(bytes, index, tag);
+            let packet = self.worker_of(index).arrive_again(packet, arguments_of(index));
             let port = &mut self.ports[usize::from(index)];
             return port.send_within(index, packet, start, (&self.spec, &self.timing), context);
         }
-        let arrives = port.take_wire(bytes.len() as u32, start, &self.spec, &self.timing);
+        let arrives = port.take_wire(packet.bytes.len() as u32, start, &self.spec, &self.timing);
         let begins = start.begins + start.parse + self.timing.egress_latency;
-        context.inside(index, Part::Wire, tag, (begins, arrives));
+        context.inside(index, Part::Wire, packet.tag, (begins, arrives));
         self.books.transmitted += 1;
         let place = Place {
             chip: self.number,
             port: index,
         };
-        context.observer.departed(place, &bytes, tag, arrives);
-        self.worker_of(index).recycle(bytes);
+        context.observer.departed(place, &packet.bytes, packet.tag, arrives);
+        self.worker_of(index).recycle(packet);
     }
 }
 

@@ -28,27 +28,51 @@ struct Inside {
     entered: Picos,
     random_seed: u64,
     arrival: Arrival,
-    /// The packet itself, until the program is executed for it. It is not looked at before.
-    packet: Cell<Option<IngressPacket>>,
-    /// Its tag, from then on.
-    tag: Cell<u64>,
+    fate: Cell<Fate>,
     /// How often the program has decided about it: at least once when it was executed.
     decisions: Cell<u32>,
-    /// What it decided first.
-    first: Cell<Option<IngressDecision>>,
-    /// Of a packet that it sends to a queue.
-    wanted: Cell<Wanted>,
+}
+
+/// What is known of the fate of a packet inside.
+enum Fate {
+    /// The program was not executed for the packet yet. It is not looked at before.
+    Waits(IngressPacket),
+    /// The program is being executed for the packet with this tag.
+    Executed(u64),
+    /// What the program decided first.
+    Decided {
+        first: IngressDecision,
+        /// What the traffic manager asks of a packet that goes to a queue.
+        wanted: Wanted,
+        tag: u64,
+    },
 }
 
 impl Inside {
     /// The packet, as it enters ingress.
     #[inline]
-    fn take(&self) -> Option<IngressPacket> {
-        let mut packet = self.packet.take()?;
+    fn take(&self) -> IngressPacket {
+        let Fate::Waits(mut packet) = self.fate.replace(Fate::Executed(0)) else {
+            unreachable!("the program is executed once for each packet");
+        };
         packet.arguments.timestamp_us = microseconds(self.entered);
         packet.arguments.random_seed = self.random_seed;
-        self.tag.set(packet.tag);
-        Some(packet)
+        self.fate.set(Fate::Executed(packet.tag));
+        packet
+    }
+
+    /// Keeps what the program has decided first.
+    #[inline]
+    fn decide(&self, first: IngressDecision, timing: &Timing) {
+        let wanted = match &first {
+            IngressDecision::Enqueue(packet) => Wanted::of(packet, timing.parse_behind(packet, self.arrival)),
+            _ => Wanted::default(),
+        };
+        let tag = match self.fate.replace(Fate::Executed(0)) {
+            Fate::Executed(tag) => tag,
+            _ => unreachable!("the program is being executed for it"),
+        };
+        self.fate.set(Fate::Decided { first, wanted, tag });
     }
 }
 
@@ -106,11 +130,8 @@ impl Chip {
             entered: context.now,
             random_seed: self.seeds.next(),
             arrival,
-            packet: Cell::new(Some(packet)),
-            tag: Cell::new(0),
+            fate: Cell::new(Fate::Waits(packet)),
             decisions: Cell::new(0),
-            first: Cell::new(None),
-            wanted: Cell::default(),
         });
         if !line.in_bursts {
             let last = line.inside.len() - 1;
@@ -124,22 +145,11 @@ impl Chip {
         let (worker, line, timing) = self.of_ingress(state);
         let IngressLine { inside, others, .. } = line;
         let burst = place..inside.len().min(place + BURST);
-        let packets = inside.range(burst).filter_map(Inside::take);
+        let packets = inside.range(burst).map(Inside::take);
         let decide = |index, decision| {
-            let Inside {
-                arrival,
-                decisions,
-                first,
-                wanted,
-                ..
-            } = &inside[place + index];
-            match decisions.replace(decisions.get() + 1) {
-                0 => {
-                    if let IngressDecision::Enqueue(packet) = &decision {
-                        wanted.set(Wanted::of(packet, timing.parse_behind(packet, *arrival)));
-                    }
-                    first.set(Some(decision));
-                }
+            let packet = &inside[place + index];
+            match packet.decisions.replace(packet.decisions.get() + 1) {
+                0 => packet.decide(decision, timing),
                 _ => others.push_back(decision),
             }
         };
@@ -155,14 +165,13 @@ impl Chip {
         }
         let line = &mut self.lines[usize::from(state)];
         let leaves = line.inside.pop_front().expect("a packet leaves that is inside");
-        let first = leaves.first.into_inner().expect("something was decided about it");
-        let decisions = leaves.decisions.get();
-        match first {
-            IngressDecision::Enqueue(packet) if decisions == 1 => {
-                self.enqueue_as(packet, leaves.wanted.get(), leaves.port, context);
-            }
-            first => {
-                let packet = (leaves.port, leaves.tag.get(), leaves.arrival);
+        let Fate::Decided { first, wanted, tag } = leaves.fate.into_inner() else {
+            unreachable!("something was decided about it");
+        };
+        match (first, leaves.decisions.get()) {
+            (IngressDecision::Enqueue(packet), 1) => self.enqueue_as(packet, wanted, leaves.port, context),
+            (first, decisions) => {
+                let packet = (leaves.port, tag, leaves.arrival);
                 self.decided(first, decisions - 1, packet, context);
             }
         }

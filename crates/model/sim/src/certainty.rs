@@ -76,7 +76,7 @@ pub(crate) fn search_until_sure(
     let mut length = 1.0;
     let mut packet_passes = 0;
     let mut last = None;
-    for _ in 0..entry.lengths_max.max(1) {
+    for _ in 0..entry.lengths_max().max(1) {
         let longer = setup.varied(&Variation::Length(length));
         if longer.is_none() && last.is_some() {
             break;
@@ -95,11 +95,11 @@ pub(crate) fn search_until_sure(
             length *= LONGER;
             continue;
         }
-        let wanted = mean * entry.within;
+        let wanted = mean * entry.within();
         let is_narrow = half_width <= wanted;
         let same =
             previous.is_some_and(|previous| (mean - previous).abs() <= wanted.max(*entry.tolerance_gbps.get_ref()));
-        certainty.reached = is_narrow && (same || entry.lengths_max <= 1);
+        certainty.reached = is_narrow && (same || entry.lengths_max() <= 1);
         if certainty.reached {
             break;
         }
@@ -138,8 +138,8 @@ fn at_one_length(
         };
         found.push(max);
         let (mean, half_width) = interval(&found, confidence);
-        let is_narrow = half_width <= mean * entry.within;
-        if found.len() >= SEARCHES_MIN && (is_narrow || found.len() >= entry.searches_max as usize) {
+        let is_narrow = half_width <= mean * entry.within();
+        if found.len() >= SEARCHES_MIN && (is_narrow || found.len() >= entry.searches_max() as usize) {
             results.max_gbps = Some(mean);
             return (results, half_width);
         }

@@ -55,21 +55,21 @@ pub(crate) fn ports(entry: &ChipEntry, spec: &ChipSpec, reader: &mut Reader<'_>)
 /// Queues that the chip's scheduler can serve.
 fn queues(port: &PortEntry, spec: &ChipSpec, reader: &mut Reader<'_>) {
     let mut wrong = |message: String| reader.wrong_key(port.numbers.span(), "queues", message);
-    if port.queues.len() > QUEUES_MAX {
+    if port.queues().len() > QUEUES_MAX {
         wrong(format!("a port has at most {QUEUES_MAX} queues"));
     }
     let zero = |queue: &QueueEntry| queue.quantum_bytes == Some(0) || queue.weight == Some(0);
-    if port.queues.iter().any(zero) {
+    if port.queues().iter().any(zero) {
         wrong(
             "a queue with a weight of 0, or a quantum of 0 bytes, would never be served; it is at least 1".to_string(),
         );
     }
     let has_both = |queue: &QueueEntry| queue.quantum_bytes.is_some() && queue.weight.is_some();
-    if port.queues.iter().any(has_both) {
+    if port.queues().iter().any(has_both) {
         wrong("a queue has a weight or a quantum_bytes, not both".to_string());
     }
     let most = spec.scheduler.max_weight;
-    let heaviest = port.queues.iter().filter_map(|queue| queue.weight).max();
+    let heaviest = port.queues().iter().filter_map(|queue| queue.weight).max();
     if let Some(weight) = heaviest.filter(|weight| most > 0 && *weight > most) {
         wrong(format!(
             "a queue has the weight {weight}; on {} it is 1 to {most}, and quantum_bytes takes any number of bytes",

@@ -293,11 +293,16 @@ fn traffic(traffic: &TrafficEntry, reader: &mut Reader<'_>) {
 }
 
 fn search(search: &SearchEntry, reader: &mut Reader<'_>) {
-    let near = search.to_gbps.span();
+    loads(search, reader);
+    tolerated_losses(search, reader);
+    repetitions(search, reader);
+}
+
+fn loads(search: &SearchEntry, reader: &mut Reader<'_>) {
     let (from, to) = (search.from_gbps, *search.to_gbps.get_ref());
     if !(from >= 0.0 && to > from && to <= RATE_MAX_GBPS) {
         let message = format!("to_gbps is larger than from_gbps, which is not negative, and at most {RATE_MAX_GBPS}");
-        reader.wrong(near.clone(), message);
+        reader.wrong(search.to_gbps.span(), message);
     }
     let tolerance = *search.tolerance_gbps.get_ref();
     if !(tolerance > 0.0 && tolerance <= to) {
@@ -306,6 +311,11 @@ fn search(search: &SearchEntry, reader: &mut Reader<'_>) {
             "tolerance_gbps is more than 0 and at most to_gbps",
         );
     }
+}
+
+/// How many frames must come out, and how many of them may be missing.
+fn tolerated_losses(search: &SearchEntry, reader: &mut Reader<'_>) {
+    let near = search.to_gbps.span();
     if !(0.0..1.0).contains(&search.missing_share) {
         let share = number(search.missing_share);
         let message = format!("missing_share is {share}; it is a share, less than 1");
@@ -331,11 +341,16 @@ fn search(search: &SearchEntry, reader: &mut Reader<'_>) {
             "delivered_per_sent is {}; it is more than 0 and at most {DELIVERED_PER_SENT_MAX}",
             number(frames)
         );
-        reader.wrong_key(near.clone(), "delivered_per_sent", message);
+        reader.wrong_key(near, "delivered_per_sent", message);
     }
+}
+
+/// How often loads are tried, and searches repeated.
+fn repetitions(search: &SearchEntry, reader: &mut Reader<'_>) {
+    let near = search.to_gbps.span();
     for (key, value, most) in [
         ("seeds", search.seeds, SEEDS_MAX),
-        ("lengths_max", search.lengths_max, LENGTHS_MAX),
+        ("lengths_max", search.lengths_max(), LENGTHS_MAX),
     ] {
         reader.within(near.clone(), key, value.into(), 1.0..=most.into());
     }
@@ -348,14 +363,15 @@ fn search(search: &SearchEntry, reader: &mut Reader<'_>) {
         );
         reader.wrong(confidence.span(), message);
     }
-    if !(search.within > 0.0 && search.within <= 1.0) {
-        let message = format!("within is {}; it is more than 0 and at most 1", number(search.within));
+    let within = search.within();
+    if !(within > 0.0 && within <= 1.0) {
+        let message = format!("within is {}; it is more than 0 and at most 1", number(within));
         reader.wrong_key(near.clone(), "within", message);
     }
     reader.within(
         near,
         "searches_max",
-        search.searches_max.into(),
+        search.searches_max().into(),
         3.0..=SEARCHES_MAX.into(),
     );
 }

@@ -69,6 +69,10 @@ pub fn expand(text: &str, given: &[(String, String)]) -> Result<Vec<Case>, Probl
             value.split(',').map(|one| one.trim().to_string()).collect(),
         );
     }
+    if let Some(name) = unused_list(text, &parameters) {
+        let message = format!("parameter {name} has several values and is used nowhere, so all runs would be the same");
+        return Err(Problem::new(line_of_parameter(text, name), message));
+    }
     let count = parameters.values().map(Vec::len).try_fold(1, usize::checked_mul);
     if count.is_none_or(|count| count > CASES_MAX) {
         return Err(Problem::new(
@@ -80,6 +84,27 @@ pub fn expand(text: &str, given: &[(String, String)]) -> Result<Vec<Case>, Probl
         .into_iter()
         .map(|written| case(text, &written, &parameters))
         .collect()
+}
+
+/// A parameter with several values that no expression names.
+fn unused_list<'a>(text: &str, parameters: &'a BTreeMap<String, Vec<String>>) -> Option<&'a str> {
+    let derived = parameters.values().flatten().map(String::as_str);
+    let expressions: Vec<&str> = (derived.chain([text]))
+        .flat_map(|text| text.split("${").skip(1))
+        .map(|behind| behind.split('}').next().unwrap_or(behind))
+        .collect();
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let names = |expression: &&str, name: &str| expression.split(|c| !is_word(c)).any(|word| word == name);
+    let lists = parameters.iter().filter(|(_, values)| values.len() > 1);
+    lists
+        .map(|(name, _)| name.as_str())
+        .find(|name| !expressions.iter().any(|expression| names(expression, name)))
+}
+
+/// The line, from 1, that gives a parameter its value.
+fn line_of_parameter(text: &str, name: &str) -> Option<usize> {
+    let line = text.lines().position(|line| line.trim_start().starts_with(name));
+    line.map(|line| line + 1)
 }
 
 fn combinations(parameters: &BTreeMap<String, Vec<String>>) -> Vec<BTreeMap<String, String>> {
@@ -111,12 +136,9 @@ fn case(
     };
     let mut computed = BTreeMap::new();
     for name in written.keys() {
-        let value = values.of(name).map_err(|message| {
-            let line = text
-                .lines()
-                .position(|line| line.trim_start().starts_with(name.as_str()));
-            Problem::new(line.map(|line| line + 1), message)
-        })?;
+        let value = values
+            .of(name)
+            .map_err(|message| Problem::new(line_of_parameter(text, name), message))?;
         computed.insert(name.clone(), value);
     }
     let (text, put) = substitute(text, &|expression| evaluate(expression, &|name| values.of(name)))?;
@@ -294,10 +316,21 @@ mod tests {
 
     #[test]
     fn given_values_replace_the_files() {
-        let cases = expand("[parameters]\nN = 1\n", &given("N", "4,8")).unwrap();
+        let cases = expand("a = ${N}\n[parameters]\nN = 1\n", &given("N", "4,8")).unwrap();
         assert_eq!(cases.iter().map(Case::name).collect::<Vec<_>>(), ["N=4", "N=8"]);
         let wrong = expand("[parameters]\nN = 1\n", &given("M", "4"));
         assert!(wrong.unwrap_err().message.contains("no parameter M"));
+    }
+
+    #[test]
+    fn a_list_that_is_used_nowhere_is_refused() {
+        let text = "a = ${N + M}\n[parameters]\nM = \"${K}\"\nN = 1\nNN = [1, 2]\nK = [1, 2]\n";
+        let said = expand(text, &[]).unwrap_err().to_string();
+        assert!(
+            said.starts_with("5: parameter NN has several values and is used nowhere"),
+            "{said}"
+        );
+        assert_eq!(expand(text, &given("NN", "3")).unwrap().len(), 2);
     }
 
     #[test]

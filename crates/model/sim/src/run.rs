@@ -108,6 +108,56 @@ impl Setup {
     }
 }
 
+/// The streams of a run, none of which has sent a frame.
+fn sources(setup: &Setup, run: Run) -> Vec<(Source<'_>, Option<&[u8]>)> {
+    let streams = setup.streams.iter().enumerate().map(|(index, stream)| {
+        let framing = setup.chips[usize::from(stream.place.chip)].spec.framing;
+        let seed = run.seed.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64 + 1);
+        let scale = scale(setup, run);
+        let source = Source::new(stream, scale, seed, move |bytes| framing.wire_bytes(bytes));
+        let source = match index {
+            0 => source,
+            _ => source.with_own_phase(scale),
+        };
+        (source, None)
+    });
+    streams.collect()
+}
+
+/// The queues that are followed.
+fn watched(setup: &Setup, network: &Network) -> Vec<Watched> {
+    let queues = setup.watched.iter().flat_map(|&place| {
+        let queues = 0..network.queue_count(place);
+        queues.map(move |queue| Watched {
+            place,
+            queue,
+            samples: Vec::new(),
+            at_warm_up: QueueSample::default(),
+            at_end: QueueSample::default(),
+        })
+    });
+    queues.collect()
+}
+
+/// What measures as the scenario asks, from the warm-up to the end of the traffic.
+fn meter(setup: &Setup, sample: Picos, end: Picos) -> Meter {
+    let scenario = &setup.scenario;
+    let mut meter = Meter::new(
+        (setup.streams.len(), setup.timers.len() + setup.hosts.len()),
+        (picos(scenario.warm_up_us), end),
+        sample,
+        scenario.measure.reordering_distances.get_ref(),
+    );
+    if *scenario.measure.messages.get_ref() {
+        let lengths = setup.streams.iter().map(|stream| stream.payload_bytes);
+        meter.follow_messages(lengths.collect());
+    }
+    if let Some(frames) = scenario.frames_per_packet() {
+        meter.follow_parts(frames);
+    }
+    meter
+}
+
 impl<'a> Simulation<'a> {
     fn new(setup: &'a Setup, run: Run) -> Simulation<'a> {
         let scenario = &setup.scenario;
@@ -116,42 +166,6 @@ impl<'a> Simulation<'a> {
             .unwrap_or_else(|(_, error)| panic!("was loaded before: {error}"));
         let end = picos(*scenario.duration_us.get_ref());
         let sample = picos(scenario.measure.sample_us);
-        let window = (picos(scenario.warm_up_us), end);
-        let distances = scenario.measure.reordering_distances.get_ref();
-        let sources = setup.streams.iter().enumerate().map(|(index, stream)| {
-            let framing = setup.chips[usize::from(stream.place.chip)].spec.framing;
-            let seed = run.seed.wrapping_mul(0x9e37_79b9).wrapping_add(index as u64 + 1);
-            let scale = scale(setup, run);
-            let source = Source::new(stream, scale, seed, move |bytes| framing.wire_bytes(bytes));
-            let source = match index {
-                0 => source,
-                _ => source.with_own_phase(scale),
-            };
-            (source, None)
-        });
-        let queues = setup.watched.iter().flat_map(|&place| {
-            let queues = 0..network.queue_count(place);
-            queues.map(move |queue| Watched {
-                place,
-                queue,
-                samples: Vec::new(),
-                at_warm_up: QueueSample::default(),
-                at_end: QueueSample::default(),
-            })
-        });
-        let mut meter = Meter::new(
-            (setup.streams.len(), setup.timers.len() + setup.hosts.len()),
-            window,
-            sample,
-            distances,
-        );
-        if *scenario.measure.messages.get_ref() {
-            let lengths = setup.streams.iter().map(|stream| stream.payload_bytes);
-            meter.follow_messages(lengths.collect());
-        }
-        if let Some(frames) = scenario.frames_per_packet() {
-            meter.follow_parts(frames);
-        }
         let first_host_call = (setup.streams.len() + setup.timers.len()) as u16;
         Simulation {
             setup,
@@ -163,11 +177,11 @@ impl<'a> Simulation<'a> {
                 end,
             ),
             first_host_call,
-            meter,
+            meter: meter(setup, sample, end),
             timers: setup.timers.iter().map(Timer::new).collect(),
-            sources: sources.collect(),
+            sources: sources(setup, run),
             scale: scale(setup, run),
-            watched: queues.collect(),
+            watched: watched(setup, &network),
             ports: [Vec::new(), Vec::new()],
             inside: [Vec::new(), Vec::new()],
             buffer_samples: vec![Vec::new(); setup.chips.len()],

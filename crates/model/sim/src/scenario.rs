@@ -242,8 +242,15 @@ pub(crate) struct PortEntry {
     pub(crate) loopback: bool,
     #[serde(default)]
     pub(crate) gbps: f64,
-    #[serde(default)]
-    pub(crate) queues: Vec<QueueEntry>,
+    /// Eight strict ones when it is not there.
+    pub(crate) queues: Option<Vec<QueueEntry>>,
+}
+
+impl PortEntry {
+    /// The queues that are written; none when all are the usual ones.
+    pub(crate) fn queues(&self) -> &[QueueEntry] {
+        self.queues.as_deref().unwrap_or_default()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -475,18 +482,6 @@ fn one() -> u32 {
     1
 }
 
-fn three() -> u32 {
-    3
-}
-
-fn ten() -> u32 {
-    10
-}
-
-fn a_hundredth() -> f64 {
-    0.01
-}
-
 fn discard_port() -> u16 {
     9
 }
@@ -556,12 +551,26 @@ pub(crate) struct SearchEntry {
     /// Searches are repeated until the mean is known with this probability; once when it is not there.
     pub(crate) confidence: Option<Spanned<f64>>,
     /// How well, as a share of the mean.
-    #[serde(default = "a_hundredth")]
-    pub(crate) within: f64,
+    pub(crate) within: Option<f64>,
     /// The most searches with trials of one length.
-    #[serde(default = "ten")]
-    pub(crate) searches_max: u32,
+    pub(crate) searches_max: Option<u32>,
     /// Lengths of trials that are tried, each four times the one before, until the mean changes no more.
-    #[serde(default = "three")]
-    pub(crate) lengths_max: u32,
+    pub(crate) lengths_max: Option<u32>,
+}
+
+impl SearchEntry {
+    /// How well the mean is to be known: a hundredth of it when nothing else is written.
+    pub(crate) fn within(&self) -> f64 {
+        self.within.unwrap_or(0.01)
+    }
+
+    /// Searches with trials of one length: ten when nothing else is written.
+    pub(crate) fn searches_max(&self) -> u32 {
+        self.searches_max.unwrap_or(10)
+    }
+
+    /// Lengths of trials: three when nothing else is written.
+    pub(crate) fn lengths_max(&self) -> u32 {
+        self.lengths_max.unwrap_or(3)
+    }
 }

@@ -1,7 +1,7 @@
 //! From a scenario's text to what can be run: everything is read, compiled and checked here.
 
 use crate::check;
-use crate::frames;
+use crate::effect;
 use crate::hosts::{self, FlowSetup, HostSetup};
 use crate::line_rate;
 use crate::numbers;
@@ -9,9 +9,7 @@ use crate::parameters::Case;
 use crate::places::key_place;
 use crate::results::Lifted;
 use crate::rules;
-use crate::scenario::{
-    ArrivalsEntry, ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, TrafficEntry, line_of,
-};
+use crate::scenario::{ChipEntry, EngineEntry, FaultEntry, LinkEntry, Problem, Scenario, line_of};
 use crate::source::{MICROSECOND, Stream};
 use crate::suggestion::nearest;
 use crate::timer::TimerSetup;
@@ -80,7 +78,7 @@ pub struct Setup {
 /// A text while it is read.
 pub(crate) struct Reader<'a> {
     text: &'a str,
-    library: &'a dyn Library,
+    pub(crate) library: &'a dyn Library,
     ignore_fit: Option<&'a str>,
     /// Whether frames come from outside, not from the scenario.
     pub(crate) is_cosimulation: bool,
@@ -151,6 +149,7 @@ impl Setup {
             problems: Vec::new(),
         };
         numbers::check(&scenario, &mut reader);
+        effect::check(&scenario, &mut reader);
         let chips: Vec<ChipSetup> = scenario.chip.iter().filter_map(|entry| reader.chip(entry)).collect();
         if !reader.problems.is_empty() {
             return Err(reader.problems);
@@ -208,6 +207,8 @@ impl Setup {
             let from = reader.place(&self.chips, entry.from.get_ref(), entry.from.span());
             let to = reader.place(&self.chips, entry.to.get_ref(), entry.to.span());
             if let (Some(from), Some(to)) = (from, to) {
+                let spec = &self.chips[usize::from(from.chip)].spec;
+                reader.port_rate(entry.from.span(), entry.gbps, spec);
                 let link = link_spec(entry, self.scenario.seed + self.connections.len() as u64);
                 self.connections.push(Connection { from, to, link });
             }
@@ -335,7 +336,16 @@ impl Reader<'_> {
             }
         }
         if let Some(commands) = &entry.commands {
-            entries.extend(self.commands(commands.get_ref(), commands.span()));
+            let test = self.commands(commands.get_ref(), commands.span());
+            let mut commands_of_test = test.iter().flat_map(|test| &test.commands);
+            if let Some(packet) = commands_of_test.find(|command| command.value.is_traffic()) {
+                let message = format!(
+                    "line {} of commands is about a packet; packets come by [[traffic]], and what leaves is in the results",
+                    packet.line
+                );
+                self.wrong(commands.span(), message);
+            }
+            entries.extend(test);
         }
         let ports = check::ports(entry, &spec, self);
         let mut mistakes = Vec::new();
@@ -376,55 +386,6 @@ impl Reader<'_> {
     pub(crate) fn place(&mut self, chips: &[ChipSetup], text: &str, place: Range<usize>) -> Option<Place> {
         let found = find_place(chips, text);
         found.map_err(|message| self.wrong(place, message)).ok()
-    }
-
-    fn streams(&mut self, entry: &TrafficEntry, chips: &[ChipSetup], duration_us: f64) -> Vec<Stream> {
-        let library = self.library;
-        let capture = |file: &str| capture_frames(library, file);
-        let frames = match frames::frames(entry.frame.get_ref(), capture) {
-            Ok(frames) => Arc::new(frames),
-            Err(message) => {
-                self.wrong(entry.frame.span(), message);
-                return Vec::new();
-            }
-        };
-        let gaps = match self.gaps(entry) {
-            Ok(gaps) => Arc::new(gaps),
-            Err(message) => {
-                self.wrong(entry.frame.span(), message);
-                return Vec::new();
-            }
-        };
-        let rates = check::rates(entry, duration_us);
-        let payload_bytes = frames::payload_bytes(entry.frame.get_ref());
-        let mut streams = Vec::new();
-        for text in entry.to.get_ref() {
-            if let Some(place) = self.place(chips, text, entry.to.span()) {
-                let spec = &chips[usize::from(place.chip)].spec;
-                streams.push(Stream {
-                    name: entry.name.get_ref().clone(),
-                    place,
-                    frames: Arc::clone(&frames),
-                    arrivals: entry.arrivals,
-                    rates: rates.clone(),
-                    line_bits_per_second: spec.ports.bits_per_second,
-                    gaps: Arc::clone(&gaps),
-                    payload_bytes,
-                });
-            }
-        }
-        streams
-    }
-
-    /// Distances of frames that come as their capture says; none for others.
-    fn gaps(&self, entry: &TrafficEntry) -> Result<Vec<f64>, String> {
-        match (entry.arrivals, &entry.frame.get_ref().pcap) {
-            (ArrivalsEntry::Capture, Some(pcap)) => capture_gaps(self.library, &pcap.file),
-            (ArrivalsEntry::Capture, None) => Err(
-                "arrivals = \"capture\" needs the frames of a capture: frame = { pcap = { file = ... } }".to_string(),
-            ),
-            _ => Ok(Vec::new()),
-        }
     }
 }
 
@@ -484,39 +445,13 @@ fn link_spec(entry: &LinkEntry, seed: u64) -> LinkSpec {
     }
 }
 
-fn capture_frames(library: &dyn Library, file: &str) -> Result<Vec<Vec<u8>>, String> {
-    let bytes = library.bytes(file)?;
-    let packets = forebay_packet::pcap::read_all(&bytes).map_err(|error| format!("{file}: {error}"))?;
-    match packets.is_empty() {
-        true => Err(format!("{file} holds no packet")),
-        false => Ok(packets.iter().map(|packet| packet.data().to_vec()).collect()),
-    }
-}
-
-/// From each frame of a capture to the next, in mean distances; the last has one to the first.
-fn capture_gaps(library: &dyn Library, file: &str) -> Result<Vec<f64>, String> {
-    let bytes = library.bytes(file)?;
-    let packets = forebay_packet::pcap::read_all(&bytes).map_err(|error| format!("{file}: {error}"))?;
-    let gaps = packets
-        .windows(2)
-        .map(|pair| pair[1].timestamp_ns.saturating_sub(pair[0].timestamp_ns) as f64);
-    let mut gaps: Vec<f64> = gaps.collect();
-    let mean = gaps.iter().sum::<f64>() / gaps.len().max(1) as f64;
-    if mean <= 0.0 {
-        return Err(format!("the packets of {file} have no times that tell them apart"));
-    }
-    gaps.iter_mut().for_each(|gap| *gap /= mean);
-    gaps.push(1.0);
-    Ok(gaps)
-}
-
 /// Queues of a port as the chip wants them.
 pub(crate) fn queue_configs(entry: &crate::scenario::PortEntry, spec: &ChipSpec) -> Vec<QueueConfig> {
     let queue = |queue: &crate::scenario::QueueEntry| QueueConfig {
         service: queue.service(spec.scheduler.bytes_per_weight),
         capacity_bytes: queue.capacity_bytes,
     };
-    entry.queues.iter().map(queue).collect()
+    entry.queues().iter().map(queue).collect()
 }
 
 /// Picoseconds.

@@ -2,12 +2,17 @@
 
 use crate::setup::{Reader, Setup};
 use forebay_chip::Place;
+use std::collections::BTreeSet;
 
 /// Looks at links, hosts, faults and traffic by port.
 pub(crate) fn check(setup: &Setup, reader: &mut Reader<'_>) {
     links(setup, reader);
     hosts(setup, reader);
+    traffic(setup, reader);
     faults(setup, reader);
+    if !reader.is_cosimulation {
+        chips(setup, reader);
+    }
 }
 
 /// A link joins two ports; a port whose frames come back is a loopback port.
@@ -22,6 +27,13 @@ fn links(setup: &Setup, reader: &mut Reader<'_>) {
                 entry.from.span(),
                 format!("{port} {taken} already; a port has one wire"),
             );
+        }
+        let is_second = setup.connections[..index]
+            .iter()
+            .any(|before| before.to == connection.to);
+        if let Some(taken) = taken(setup, connection.to).or(is_second.then_some("is at the end of a link")) {
+            let port = entry.to.get_ref();
+            reader.wrong(entry.to.span(), format!("{port} {taken} already; a port has one wire"));
         }
         if connection.from == connection.to {
             let port = entry.to.get_ref();
@@ -63,14 +75,46 @@ fn hosts(setup: &Setup, reader: &mut Reader<'_>) {
             );
         }
     }
+}
+
+/// Traffic comes by ports whose wires lead outside.
+fn traffic(setup: &Setup, reader: &mut Reader<'_>) {
     let entries = setup.scenario.traffic.iter();
     let entries = entries.flat_map(|entry| entry.to.get_ref().iter().map(move |port| (entry, port)));
     for (stream, (entry, port)) in setup.streams.iter().zip(entries) {
-        if setup.hosts.iter().any(|host| host.place == stream.place) {
-            reader.wrong(
-                entry.to.span(),
-                format!("the wire of {port} is that of a host, which sends its flows; traffic comes by other ports"),
+        let is_linked = setup.connections.iter().any(|connection| connection.to == stream.place);
+        let wire = if setup.hosts.iter().any(|host| host.place == stream.place) {
+            "is that of a host, which sends its flows"
+        } else if is_loopback(setup, stream.place) {
+            "leads from the port back to it"
+        } else if is_linked {
+            "is that of a link"
+        } else {
+            continue;
+        };
+        reader.wrong(
+            entry.to.span(),
+            format!("the wire of {port} {wire}; traffic comes by other ports"),
+        );
+    }
+}
+
+/// A chip does nothing when nothing can come to it.
+fn chips(setup: &Setup, reader: &mut Reader<'_>) {
+    let streams = setup.streams.iter().map(|stream| stream.place);
+    let timers = setup.timers.iter().map(|timer| timer.place);
+    let hosts = setup.hosts.iter().map(|host| host.place);
+    let links = setup.connections.iter().map(|connection| connection.to);
+    let reached: BTreeSet<u16> = (streams.chain(timers).chain(hosts).chain(links))
+        .map(|place| place.chip)
+        .collect();
+    for (index, entry) in (0..).zip(&setup.scenario.chip) {
+        if !reached.contains(&index) {
+            let message = format!(
+                "nothing comes to chip {:?}; it has no traffic, timer or host, and no link leads to it",
+                entry.name.get_ref()
             );
+            reader.wrong(entry.name.span(), message);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `forebay allocate`: which function stands in which pipeline of a switch chip.
 
+mod chain;
+
 use super::Status;
 use crate::{files, output};
 use anyhow::{Result, anyhow, bail};
@@ -43,7 +45,13 @@ pub struct Arguments {
 
 /// Solves, prints, writes.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let problem = read(arguments)?;
+    let path = &arguments.file;
+    let text = files::text(path, "file of functions and flows")?;
+    let wrong = |mistake| anyhow!("{}:{}", path.display(), located(&text, mistake));
+    let problem = Problem::read(&text, chip).map_err(wrong)?;
+    if let Some(mistake) = chain::wrong_action(&problem)? {
+        return Err(wrong(mistake));
+    }
     let (plan, search) = match arguments.first_fit {
         true => (first_fit(&problem), None),
         false => match solve(&problem, arguments.looks) {
@@ -58,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(plan) = plan else {
         bail!(
             "{}: no placement {}; more stages, memory or loopback ports are needed",
-            arguments.file.display(),
+            path.display(),
             if arguments.first_fit {
                 "by first fit"
             } else {
@@ -67,7 +75,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         );
     };
     if let Some(path) = &arguments.commands {
-        let text = commands(&problem, &plan).map_err(|error| anyhow!("{}: {error}", arguments.file.display()))?;
+        let lines = commands(&problem, &plan).map_err(wrong)?;
+        if let Some(mistake) = chain::wrong_line(&problem, &lines)? {
+            return Err(wrong(mistake));
+        }
+        let text: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();
         files::write(path, text)?;
     }
     match arguments.json {
@@ -78,12 +90,6 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         true => Status::Bad,
         false => Status::Good,
     })
-}
-
-fn read(arguments: &Arguments) -> Result<Problem> {
-    let path = &arguments.file;
-    let text = files::text(path, "file of functions and flows")?;
-    Problem::read(&text, chip).map_err(|mistake| anyhow!("{}:{}", path.display(), located(&text, mistake)))
 }
 
 /// A mistake with its line, in the words of other files.

@@ -167,7 +167,7 @@ fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, pa
     let objects = Recorder::new(program, tables.0, tables.1);
     let (mut memory, mut locations) = (Memory::default(), Locations::default());
     let site = GraphSite::new(code, &objects, &mut locations);
-    let mut pass = GraphPass::new(site, &objects, u32::MAX, (&mut requests, &mut buffers, &mut memory));
+    let mut pass = GraphPass::new(site, &objects, u32::MAX, &mut requests, &mut buffers, &mut memory);
     // A copy of exactly this length: code must not read beyond its end.
     let mut frame = packet.to_vec();
     let packet = GraphPacket {

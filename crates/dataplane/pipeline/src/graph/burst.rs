@@ -136,7 +136,7 @@ impl GraphBurst<'_, '_> {
             ..
         } = &mut self.scratch.scratch;
         let length_max = self.pipeline.options.packet_limit;
-        let mut pass = GraphPass::new(self.site, self.view, length_max, (requests, buffers, memory));
+        let mut pass = GraphPass::new(self.site, self.view, length_max, requests, buffers, memory);
         set_arguments_of_arrival(&mut pass, arrival);
         let entrance = self.site.code.entry(Entry::Arrival);
         let first = passed.len();
@@ -327,7 +327,7 @@ impl WorkerScratch {
             random,
         } = continued;
         let mut info = PacketInfo {
-            egress,
+            egress: egress.as_ref(),
             replica: None,
             session: None,
             instance_type: InstanceType::Normal,

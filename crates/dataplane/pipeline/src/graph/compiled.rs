@@ -24,7 +24,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             ..
         } = &mut self.scratch.scratch;
         let length_max = self.burst.pipeline.options.packet_limit;
-        let mut pass = GraphPass::new(site, self.burst.view, length_max, (requests, buffers, memory));
+        let mut pass = GraphPass::new(site, self.burst.view, length_max, requests, buffers, memory);
         set_arguments(&mut pass, packet, info);
         let entrance = match *from {
             Start::Entry(entry) => site.code.entry(entry),
@@ -87,38 +87,47 @@ pub(super) fn stop_of(graph: &Graph, stop: GraphStop) -> (Stop<'_>, Option<At>) 
     }
 }
 
-/// Sets the arguments of a packet.
+/// Sets the arguments of a packet. Each is one write: a list of them would be put into memory first, for every packet.
 fn set_arguments(pass: &mut GraphPass<'_>, packet: &Contents, info: &PacketInfo<'_>) {
-    let egress = info.egress.unwrap_or_default();
-    let (number, session) = info.session.map(|(number, session, _)| (number, session)).unzip();
-    let arguments = [
-        (Argument::IngressPort, packet.arguments.ingress_port.into()),
-        (Argument::TimeUs, info.time_us(packet)),
-        (Argument::ParserError, info.parser_error.into()),
-        (Argument::EgressPort, packet.egress_port.into()),
-        (Argument::Class, packet.priority.into()),
-        (Argument::EnqueueTimeUs, egress.enq_timestamp_us),
-        (Argument::EnqueueDepth, egress.enq_qdepth.into()),
-        (Argument::DequeueDepth, egress.deq_qdepth.into()),
-        (
-            Argument::ReplicaPort,
-            info.replica.map_or(0, |replica| replica.egress_port.into()),
-        ),
-        (
-            Argument::ReplicaInstance,
-            info.replica.map_or(0, |replica| replica.instance.into()),
-        ),
-        (Argument::Session, number.unwrap_or_default().into()),
-        (
-            Argument::SessionClass,
-            session.map_or(0, |session| session.class_of_service.into()),
-        ),
-        (
-            Argument::SessionLimit,
-            limit(session.and_then(|session| session.packet_length_bytes)),
-        ),
-    ];
-    arguments
-        .into_iter()
-        .for_each(|(argument, value)| pass.set_argument(argument, value));
+    let mut set = |argument, value| pass.set_argument(argument, value);
+    set(Argument::IngressPort, packet.arguments.ingress_port.into());
+    set(Argument::TimeUs, info.time_us(packet));
+    set(Argument::ParserError, info.parser_error.into());
+    set(Argument::EgressPort, packet.egress_port.into());
+    set(Argument::Class, packet.priority.into());
+    let egress = info.egress;
+    set(
+        Argument::EnqueueTimeUs,
+        egress.map_or(0, |egress| egress.enq_timestamp_us),
+    );
+    set(
+        Argument::EnqueueDepth,
+        egress.map_or(0, |egress| egress.enq_qdepth.into()),
+    );
+    set(
+        Argument::DequeueDepth,
+        egress.map_or(0, |egress| egress.deq_qdepth.into()),
+    );
+    let replica = info.replica.as_ref();
+    set(
+        Argument::ReplicaPort,
+        replica.map_or(0, |replica| replica.egress_port.into()),
+    );
+    set(
+        Argument::ReplicaInstance,
+        replica.map_or(0, |replica| replica.instance.into()),
+    );
+    let (number, session) = match info.session {
+        Some((number, session, _)) => (number, Some(session)),
+        None => (0, None),
+    };
+    set(Argument::Session, number.into());
+    set(
+        Argument::SessionClass,
+        session.map_or(0, |session| session.class_of_service.into()),
+    );
+    set(
+        Argument::SessionLimit,
+        limit(session.and_then(|session| session.packet_length_bytes)),
+    );
 }

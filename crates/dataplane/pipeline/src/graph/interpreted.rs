@@ -178,7 +178,7 @@ fn argument_value<T: Tracer>(
     packet: &Facts,
     frame_length: usize,
 ) -> u64 {
-    let egress = info.egress.unwrap_or_default();
+    let egress = info.egress.copied().unwrap_or_default();
     match argument {
         Argument::IngressPort => packet.ingress_port.into(),
         Argument::FrameLength => frame_length as u64,

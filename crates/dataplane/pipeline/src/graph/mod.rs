@@ -18,7 +18,7 @@ mod outcome;
 pub(crate) use burst::Continued;
 
 use crate::outcome::DropReason;
-use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, Preserved, QueuedPacket};
+use crate::packet::{Contents, EgressArguments, IngressPacket, InstanceType, LeavingPacket, Preserved, QueuedPacket};
 use crate::replication::{CloneSession, Replica};
 use crate::straight::clone_head::FromEgress;
 use crate::worker::{Burst, WorkerScratch, verdict};
@@ -33,7 +33,7 @@ pub(crate) use outcome::Outcome;
 #[derive(Clone, Copy)]
 struct PacketInfo<'a> {
     /// Set after a queue.
-    egress: Option<EgressArguments>,
+    egress: Option<&'a EgressArguments>,
     replica: Option<Replica>,
     /// The number of the clone session, the session, and those of its ports that are used.
     session: Option<(u32, &'a CloneSession, &'a [Replica])>,
@@ -186,7 +186,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     /// Processes a packet from a queue.
-    pub(crate) fn leave_queue(mut self, packet: QueuedPacket, arguments: EgressArguments) {
+    pub(crate) fn leave_queue(mut self, packet: QueuedPacket, arguments: &'a EgressArguments) {
         let entry = Entry::Dequeued(packet.resume);
         let info = PacketInfo {
             egress: Some(arguments),
@@ -280,7 +280,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn send_digests(&mut self) {
         let sink = &mut self.sink;
         self.scratch
-            .take_digests(self.burst, |message| sink(Outcome::Digest(message)));
+            .take_digests(self.burst, |message| sink(Outcome::Digest(Box::new(message))));
     }
 
     /// Makes the emitted bytes, followed by what the parser left, the frame.
@@ -497,10 +497,11 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     fn transmit(&mut self, mut packet: Box<Contents>, info: &PacketInfo<'_>, port: &Expr) {
         let [port] = info.numbers(packet.state(), [port]).map(|port| port as u32);
         self.own_frame(&mut packet);
-        let (bytes, tag) = (std::mem::take(&mut packet.bytes), packet.tag);
-        verdict(self.tracer, || format!("transmit {} bytes on port {port}", bytes.len()));
-        (self.sink)(Outcome::Transmit { port, bytes, tag });
-        self.scratch.pool.recycle_packet(packet);
+        self.scratch.pool.recycle_state(&mut packet);
+        packet.egress_port = port;
+        let length = packet.bytes.len();
+        verdict(self.tracer, || format!("transmit {length} bytes on port {port}"));
+        (self.sink)(Outcome::Transmit(LeavingPacket(packet)));
     }
 
     fn resubmit(&mut self, mut packet: Box<Contents>, pairs: &[(SlotId, SlotId)]) {

@@ -1,16 +1,15 @@
 //! The outcomes of packets, as decisions for the switch.
 
-use crate::frame_buffer::FrameBuffer;
 use crate::outcome::{DigestMessage, DropReason, EgressDecision, IngressDecision};
-use crate::packet::{IngressPacket, QueuedPacket};
+use crate::packet::{IngressPacket, LeavingPacket, QueuedPacket};
 
-/// The outcome of a packet, on either side of the queues.
+/// The outcome of a packet, on either side of the queues: two words, which several callers hand on.
 pub(crate) enum Outcome {
     Enqueue(QueuedPacket),
-    Digest(DigestMessage),
+    Digest(Box<DigestMessage>),
     Resubmit(IngressPacket),
     Recirculate(IngressPacket),
-    Transmit { port: u32, bytes: FrameBuffer, tag: u64 },
+    Transmit(LeavingPacket),
     Drop(DropReason),
 }
 
@@ -20,11 +19,11 @@ impl Outcome {
     pub(crate) fn before_queue(self) -> IngressDecision {
         match self {
             Outcome::Enqueue(packet) => IngressDecision::Enqueue(packet),
-            Outcome::Digest(message) => IngressDecision::Digest(Box::new(message)),
+            Outcome::Digest(message) => IngressDecision::Digest(message),
             Outcome::Resubmit(packet) => IngressDecision::Resubmit(packet),
             Outcome::Recirculate(packet) => IngressDecision::Recirculate(packet),
             Outcome::Drop(reason) => IngressDecision::Drop(reason),
-            Outcome::Transmit { .. } => unreachable!("the verifier: packets leave behind a queue"),
+            Outcome::Transmit(_) => unreachable!("the verifier: packets leave behind a queue"),
         }
     }
 
@@ -35,7 +34,7 @@ impl Outcome {
             Outcome::Enqueue(packet) => EgressDecision::Enqueue(packet),
             Outcome::Digest(message) => EgressDecision::Digest(message),
             Outcome::Recirculate(packet) => EgressDecision::Recirculate(packet),
-            Outcome::Transmit { port, bytes, tag } => EgressDecision::Transmit { port, bytes, tag },
+            Outcome::Transmit(packet) => EgressDecision::Transmit(packet),
             Outcome::Drop(reason) => EgressDecision::Drop(reason),
             Outcome::Resubmit(_) => unreachable!("the verifier: packets are resubmitted before a queue"),
         }

@@ -168,7 +168,7 @@ impl FirstParser<'_> {
             ..
         } = scratch;
         let length_max = self.pipeline.options.packet_limit;
-        let mut pass = GraphPass::new(site, self.view, length_max, (requests, buffers, memory));
+        let mut pass = GraphPass::new(site, self.view, length_max, requests, buffers, memory);
         pass.set_argument(Argument::IngressPort, self.ingress_port.into());
         let packet = GraphPacket {
             frame: FrameInPlace {

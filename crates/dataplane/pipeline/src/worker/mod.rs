@@ -24,7 +24,7 @@ use crate::machine_code::MachineCode;
 use crate::objects::View;
 use crate::outcome::{Decided, DigestMessage, DropReason, EgressDecision, IngressDecision};
 use crate::packet::{
-    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, Passes, QueuedPacket,
+    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, LeavingPacket, Passes, QueuedPacket,
 };
 use crate::paths::{PathCounters, SlowReason};
 use crate::pool::Pool;
@@ -162,8 +162,8 @@ impl Session<'_> {
     }
 
     /// See [`Worker::recycle`].
-    pub fn recycle(&mut self, buffer: FrameBuffer) {
-        self.bench.pool.recycle(buffer);
+    pub fn recycle(&mut self, packet: LeavingPacket) {
+        self.bench.pool.recycle_packet(packet.0);
     }
 }
 
@@ -413,9 +413,19 @@ impl Worker {
         self.bench.pool.recycle_packet(packet.0);
     }
 
-    /// Returns a buffer, for later packets.
-    pub fn recycle(&mut self, buffer: FrameBuffer) {
-        self.bench.pool.recycle(buffer);
+    /// Returns the memory of a packet that has left, for later packets.
+    pub fn recycle(&mut self, packet: LeavingPacket) {
+        self.bench.pool.recycle_packet(packet.0);
+    }
+
+    /// A packet that leaves by a wire that leads back into the switch: it arrives as a new one.
+    pub fn arrive_again(&mut self, packet: LeavingPacket, arguments: IngressArguments) -> IngressPacket {
+        let mut packet = packet.0;
+        packet.preserved.0.clear();
+        packet.arguments = arguments;
+        packet.instance_type = InstanceType::Normal;
+        packet.passes = Passes::default();
+        IngressPacket(packet)
     }
 }
 
@@ -442,16 +452,16 @@ impl WorkerScratch {
     }
 
     /// Processes a packet from a queue.
-    fn leave_queue<T: Tracer>(
+    fn leave_queue<'a, T: Tracer>(
         &mut self,
-        burst: Burst<'_>,
+        burst: Burst<'a>,
         packet: QueuedPacket,
-        arguments: &EgressArguments,
+        arguments: &'a EgressArguments,
         decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
         let mut sink = |outcome: Outcome| decide(outcome.behind_queue());
-        self.walk(burst, &mut sink, tracer).leave_queue(packet, *arguments);
+        self.walk(burst, &mut sink, tracer).leave_queue(packet, arguments);
     }
 
     /// A walk of a packet through the graph of the program's architecture; `sink` receives its outcomes.

@@ -207,7 +207,7 @@ pub fn enqueued(decision: IngressDecision) -> Option<QueuedPacket> {
 
 pub fn transmitted(decision: EgressDecision) -> Option<(u32, Vec<u8>)> {
     match decision {
-        EgressDecision::Transmit { port, bytes, .. } => Some((port, bytes.into_vec())),
+        EgressDecision::Transmit(packet) => Some((packet.egress_port, packet.into_bytes().into_vec())),
         _ => None,
     }
 }
