@@ -188,7 +188,8 @@ match_kind {
     optional    // exact, or anything at all
 }
 
-/* TARGET_DEFAULT is whatever the target likes best. The others are those of PSA; TOEPLITZ is declared, not executed. */
+/* TARGET_DEFAULT is whatever the target likes best. The others are those of PSA; TOEPLITZ is that of
+ * receive-side scaling, with its usual key. */
 enum PNA_HashAlgorithm_t {
     TARGET_DEFAULT,
     IDENTITY,

@@ -379,6 +379,8 @@ pub enum HashAlgorithm {
     Crc32More,
     /// The same for [`HashAlgorithm::Crc16`], with 16 bits.
     Crc16More,
+    /// The Toeplitz hash of receive-side scaling.
+    Toeplitz,
 }
 
 impl HashAlgorithm {
@@ -393,6 +395,7 @@ impl HashAlgorithm {
         (HashAlgorithm::Xor16, "xor16"),
         (HashAlgorithm::Crc32More, "crc32_more"),
         (HashAlgorithm::Crc16More, "crc16_more"),
+        (HashAlgorithm::Toeplitz, "toeplitz"),
     ];
 
     /// The algorithm with this name in v1model. `crc16_custom` and `crc32_custom` have none before they become a

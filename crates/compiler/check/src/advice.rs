@@ -44,10 +44,22 @@ impl Checker {
             BinaryOp::Or if one(Type::is_number) => {
                 Some("compare numbers first: ... != 0; the operator on bits is `|`")
             }
+            BinaryOp::And | BinaryOp::Or => None,
             _ if one(|ty| *ty == Type::Bool) => Some("a bool becomes a number by a cast: (bit<1>) ..."),
             _ if one(|ty| matches!(ty, Type::Varbit(_))) => Some("a varbit<W> can only be assigned and compared"),
             _ => None,
         }
+    }
+
+    /// For operands of which one has a type made by `type` from a number: the cast that makes it the number.
+    pub(crate) fn new_type_hint(&self, left: &Type, right: &Type) -> Option<String> {
+        let is_numeric = |ty: &&Type| matches!(ty, Type::NewType(_)) && self.program.underlying(ty).is_number();
+        let wrapped = [left, right].into_iter().find(is_numeric)?;
+        let number = self.show(&self.program.underlying(wrapped));
+        Some(format!(
+            "{} is a type of its own: cast it, as in ({number}) ...",
+            self.show(wrapped)
+        ))
     }
 
     /// The part of an expression that is known only at run time, and what it is.

@@ -460,7 +460,6 @@ impl Checker {
     }
 }
 
-/// Whether it is the `...` at the end of a list or structure.
 /// For a string that is an address: the address as a number.
 fn dotted_address_hint(expr: &Expr) -> Option<String> {
     let ExprKind::String(text) = &expr.kind else {
@@ -470,6 +469,7 @@ fn dotted_address_hint(expr: &Expr) -> Option<String> {
     Some(format!("write it as a number: {:#010x}", address.to_bits()))
 }
 
+/// Whether it is the `...` at the end of a list or structure.
 pub(crate) fn is_dots(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::DefaultValue) && expr.ty.is_unknown()
 }

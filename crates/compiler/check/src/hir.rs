@@ -916,9 +916,9 @@ pub enum Callee {
     /// `h.setInvalid()`
     SetInvalid(Box<Expr>),
     /// `stack.push_front(n)`
-    PushFront(Box<Expr>, u32),
+    PushFront(Box<Expr>, Box<Expr>),
     /// `stack.pop_front(n)`
-    PopFront(Box<Expr>, u32),
+    PopFront(Box<Expr>, Box<Expr>),
 }
 
 /// An argument.

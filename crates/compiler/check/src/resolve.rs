@@ -40,9 +40,8 @@ impl Checker {
                 .width(width, 0, MAX_VARBIT_WIDTH)
                 .map_or(Type::Unknown, Type::Varbit),
             ast::TypeKind::Named { name, args } => {
-                let ty_found = self.resolve_named(name, args, ty.span);
-                self.require_type_args(&ty_found, ty.span);
-                ty_found
+                let found = self.resolve_named(name, args, ty.span);
+                self.with_type_args(found, ty.span)
             }
             ast::TypeKind::Stack { element, size } => self.resolve_stack(element, size),
             ast::TypeKind::Tuple(types) => {
@@ -106,7 +105,11 @@ impl Checker {
         };
         let entity = self.overload_with(entry.entity.clone(), &name.ident.name, args.len());
         self.uses.note(&entity);
+        let errors = self.diagnostics.error_count();
         let args: Vec<Type> = args.iter().map(|arg| self.resolve_type_arg(arg)).collect();
+        if self.diagnostics.error_count() > errors {
+            return Type::Unknown;
+        }
         let count = self.type_param_count(&entity);
         if !args.is_empty() && args.len() != count {
             let message = if count == 0 {
@@ -243,20 +246,21 @@ impl Checker {
         }
     }
 
-    /// Reports a generic type without type arguments.
-    fn require_type_args(&mut self, ty: &Type, span: Span) {
-        let params = self.type_params(ty);
-        if params.is_empty() || !Checker::type_args(ty).is_empty() {
-            return;
+    /// The type, unless it is generic and has no type arguments, which is reported.
+    fn with_type_args(&mut self, ty: Type, span: Span) -> Type {
+        let params = self.type_params(&ty);
+        if params.is_empty() || !Checker::type_args(&ty).is_empty() {
+            return ty;
         }
         let names: Vec<String> = params
             .iter()
             .map(|id| self.program.type_vars[id.index()].name.clone())
             .collect();
-        let text = self.show(ty);
+        let text = self.show(&ty);
         let message = format!("`{text}` is generic and needs type arguments");
         let hint = format!("write {text}<{}> with a type for each parameter", names.join(", "));
         self.report(Diagnostic::error(codes::TYPE_ARGUMENTS, span, message).hint(hint));
+        Type::Unknown
     }
 
     fn resolve_element(&mut self, element: &ast::Type, of: &str) -> Type {
@@ -270,9 +274,9 @@ impl Checker {
     }
 
     fn resolve_stack(&mut self, element: &ast::Type, size: &ast::Expr) -> Type {
-        let element_type = self.resolve_for_instance(element);
+        let mut element_type = self.resolve_for_instance(element);
         if !element_type.is_object() {
-            self.require_type_args(&element_type, element.span);
+            element_type = self.with_type_args(element_type, element.span);
         }
         let count = self.constant_int(size);
         let Some(count) = count else { return Type::Unknown };

@@ -358,6 +358,9 @@ impl Verifier<'_> {
             | Callee::SetInvalid(receiver)
             | Callee::PushFront(receiver, _)
             | Callee::PopFront(receiver, _) => {
+                if let Callee::PushFront(_, count) | Callee::PopFront(_, count) = &call.callee {
+                    self.expr(count);
+                }
                 self.expr(receiver);
                 for arg in &call.args {
                     if let Argument::Value(value) = arg {

@@ -51,12 +51,14 @@ pub fn call(cx: &mut Context, call: &Call, span: Span) -> Value {
         Callee::SetInvalid(receiver) => set_validity(cx, receiver, false),
         Callee::PushFront(receiver, count) => {
             let place = place::place(cx, receiver);
-            stack::push_front(cx, &place, &receiver.ty, *count);
+            let count = stack::shift_count(cx, count);
+            stack::push_front(cx, &place, &receiver.ty, count);
             Value::Void
         }
         Callee::PopFront(receiver, count) => {
             let place = place::place(cx, receiver);
-            stack::pop_front(cx, &place, &receiver.ty, *count);
+            let count = stack::shift_count(cx, count);
+            stack::pop_front(cx, &place, &receiver.ty, count);
             Value::Void
         }
     }

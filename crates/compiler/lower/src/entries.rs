@@ -4,6 +4,8 @@
 //! direction (`largest_priority_wins = false`, or the older annotation `@priority`), or leave priorities to the order
 //! of the entries, in which the first wins.
 
+mod parts;
+
 use crate::context::Context;
 use crate::expression;
 use crate::table;
@@ -16,6 +18,9 @@ use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
 
+/// How many entries of a table one entry of the program may stand for.
+const PARTS_MAX: usize = 1024;
+
 /// Lowers a table's entries.
 pub fn lower(
     cx: &mut Context,
@@ -27,25 +32,115 @@ pub fn lower(
     let mut entries = Vec::new();
     for (entry, priority) in table.entries.iter().zip(priorities) {
         forebay_budget::check();
-        let mut matches = Vec::new();
-        for (key, keyset) in keys.iter().zip(&entry.keysets) {
-            if key.match_kind != MatchKind::Selector {
-                matches.push(lower_match(cx, key, keyset, entry.span));
-            }
-        }
         let args = table::action_data(cx, actions, entry.action, &entry.args);
-        entries.push(ir::TableEntry {
-            matches,
-            priority,
-            action: ir::ActionCall {
-                action: entry.action as u32,
-                args,
-            },
-            is_const: entry.is_const || table.entries_are_const,
-            location: cx.locate(entry.span),
-        });
+        let combined = combined_matches(cx, keys, entry);
+        let is_one = combined.len() == 1;
+        for matches in combined {
+            // Of entries that a keyset was made into, the first one with a key goes before others in a table without priorities.
+            let is_hidden = |earlier: &ir::TableEntry| earlier.priority == 0 && earlier.matches == matches;
+            if !is_one && entries.iter().any(is_hidden) {
+                continue;
+            }
+            entries.push(ir::TableEntry {
+                matches,
+                priority,
+                action: ir::ActionCall {
+                    action: entry.action as u32,
+                    args: args.clone(),
+                },
+                is_const: entry.is_const || table.entries_are_const,
+                location: cx.locate(entry.span),
+            });
+        }
     }
     entries
+}
+
+/// The matches of each entry that an entry of the program stands for (§14.2.1.4): all combinations of what its keysets are made of.
+fn combined_matches(cx: &mut Context, keys: &[ir::TableKey], entry: &hir::TableEntry) -> Vec<Vec<EntryMatch>> {
+    let mut combined: Vec<Vec<EntryMatch>> = vec![Vec::new()];
+    for (key, keyset) in keys.iter().zip(&entry.keysets) {
+        if key.match_kind == MatchKind::Selector {
+            continue;
+        }
+        let mut parts = lower_parts(cx, key, keyset, entry.span);
+        if combined.len().saturating_mul(parts.len()) > PARTS_MAX {
+            too_many(cx, entry.span);
+            parts.truncate(1);
+        }
+        let with_part = |matches: &Vec<EntryMatch>| {
+            let parts = parts
+                .iter()
+                .map(|part| [matches.as_slice(), std::slice::from_ref(part)].concat());
+            parts.collect::<Vec<_>>()
+        };
+        combined = combined.iter().flat_map(with_part).collect();
+    }
+    combined
+}
+
+fn too_many(cx: &mut Context, span: Span) {
+    if !cx.aborted {
+        let message = format!("this entry stands for more than {PARTS_MAX} entries of the table");
+        cx.error(codes::INVALID_ENTRY, span, message);
+    }
+}
+
+/// What a key matches of a keyset, of which some kinds of keys need several: numbers, prefixes or ranges.
+fn lower_parts(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span: Span) -> Vec<EntryMatch> {
+    let width = key.width;
+    let parts = match (key.match_kind, keyset) {
+        (MatchKind::Exact, hir::KeySet::Any) => parts::numbers(&[parts::whole(width)], PARTS_MAX),
+        (MatchKind::Exact, hir::KeySet::Range(low, high)) => {
+            parts::numbers(&[parts::range(&constants(cx, low, high, width))], PARTS_MAX)
+        }
+        (MatchKind::Exact, hir::KeySet::Mask(value, mask)) => {
+            let ranges = parts::ranges_of_mask(&constants(cx, value, mask, width), PARTS_MAX);
+            ranges.and_then(|ranges| parts::numbers(&ranges, PARTS_MAX))
+        }
+        (MatchKind::Lpm, hir::KeySet::Range(low, high)) => {
+            let prefixes = parts::prefixes(&parts::range(&constants(cx, low, high, width)));
+            let lpm = |(value, prefix_length)| EntryMatch::Lpm { value, prefix_length };
+            Some(prefixes.into_iter().map(lpm).collect())
+        }
+        (MatchKind::Ternary, hir::KeySet::Range(low, high)) => {
+            let prefixes = parts::prefixes(&parts::range(&constants(cx, low, high, width)));
+            let ternary = |(value, length)| EntryMatch::Ternary {
+                value,
+                mask: parts::leading_ones(width, length),
+            };
+            Some(prefixes.into_iter().map(ternary).collect())
+        }
+        (MatchKind::Range, hir::KeySet::Mask(value, mask)) => {
+            let ranges = parts::ranges_of_mask(&constants(cx, value, mask, width), PARTS_MAX);
+            ranges.map(|ranges| ranges.iter().map(|range| range.as_match()).collect())
+        }
+        _ => return vec![lower_match(cx, key, keyset, span)],
+    };
+    match parts {
+        Some(parts) if !parts.is_empty() => return parts,
+        Some(_) => empty_range(cx, keyset, span),
+        None => too_many(cx, span),
+    }
+    vec![match key.match_kind {
+        MatchKind::Exact => EntryMatch::Exact(Bits::zero(width)),
+        _ => lower_match(cx, key, &hir::KeySet::Any, span),
+    }]
+}
+
+fn empty_range(cx: &mut Context, keyset: &hir::KeySet, entry: Span) {
+    let span = match keyset {
+        hir::KeySet::Range(low, _) => low.span,
+        _ => entry,
+    };
+    if !cx.aborted {
+        let message = "this range is empty: its low end is above its high end";
+        cx.error(codes::INVALID_ENTRY, span, message);
+    }
+}
+
+fn constants(cx: &mut Context, left: &hir::Expr, right: &hir::Expr, width: u32) -> (Bits, Bits) {
+    (table::constant(cx, left, width), table::constant(cx, right, width))
 }
 
 /// A priority for each entry, where the larger wins; zeros for tables in which the matches decide.
@@ -236,8 +331,8 @@ fn invalid(
         return fallback;
     }
     let (span, hint) = match keyset {
-        hir::KeySet::Mask(_, mask) => (mask.span, Some("masks are for keys of match kind ternary")),
-        hir::KeySet::Range(low, _) => (low.span, Some("ranges are for keys of match kind range")),
+        hir::KeySet::Mask(_, mask) => (mask.span, Some("use a key of match kind ternary for masks")),
+        hir::KeySet::Range(low, _) => (low.span, Some("use a key of match kind range for ranges")),
         hir::KeySet::Any | hir::KeySet::Value(_) | hir::KeySet::ValueSet(_) => (entry, None),
     };
     let message = format!("the key `{}` needs {expected} here", key.name);

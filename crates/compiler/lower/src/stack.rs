@@ -11,7 +11,7 @@ use crate::place::{self, Place};
 use crate::storage::Storage;
 use crate::types::{NAME_WIDTH, Scalar};
 use crate::value::{self, Value};
-use forebay_check::hir::Type;
+use forebay_check::hir::{self, Type};
 use forebay_ir::{BinaryOp, BodyKind, Expr, Terminator};
 
 /// Width of `nextIndex` and of indices derived from it.
@@ -104,29 +104,35 @@ pub fn require(cx: &mut Context, condition: Expr, error: &str) {
     graph::start(cx, good);
 }
 
+/// The argument of `push_front` and `pop_front`, within the bits of an index: a larger count empties every stack, too.
+pub fn shift_count(cx: &mut Context, count: &hir::Expr) -> usize {
+    let count = crate::table::constant_size(cx, count);
+    count.min(u64::from(u32::MAX)) as usize
+}
+
 /// `base.push_front(count)`: elements move up, the first ones become invalid.
-pub fn push_front(cx: &mut Context, base: &Place, ty: &Type, count: u32) {
+pub fn push_front(cx: &mut Context, base: &Place, ty: &Type, count: usize) {
     shift(cx, base, ty, |elements, blank| {
-        let kept = elements.len().saturating_sub(count as usize);
+        let kept = elements.len().saturating_sub(count);
         let mut moved = vec![blank.clone(); elements.len() - kept];
         moved.extend_from_slice(&elements[..kept]);
         moved
     });
     let size = size(base);
-    let grown = build::binary(BinaryOp::SatAddUnsigned, next_index(base), index(count as usize));
+    let grown = build::binary(BinaryOp::SatAddUnsigned, next_index(base), index(count));
     let too_large = build::binary(BinaryOp::Lt, index(size), grown.clone());
     set_next_index(cx, base, build::mux(too_large, index(size), grown));
 }
 
 /// `base.pop_front(count)`: elements move down, the last ones become invalid.
-pub fn pop_front(cx: &mut Context, base: &Place, ty: &Type, count: u32) {
+pub fn pop_front(cx: &mut Context, base: &Place, ty: &Type, count: usize) {
     shift(cx, base, ty, |elements, blank| {
-        let dropped = elements.len().min(count as usize);
+        let dropped = elements.len().min(count);
         let mut moved = elements[dropped..].to_vec();
         moved.resize(elements.len(), blank.clone());
         moved
     });
-    let shrunk = build::binary(BinaryOp::SatSubUnsigned, next_index(base), index(count as usize));
+    let shrunk = build::binary(BinaryOp::SatSubUnsigned, next_index(base), index(count));
     set_next_index(cx, base, shrunk);
 }
 

@@ -45,20 +45,22 @@ impl Mistake {
 
     /// A name that is not there: the nearest one is proposed, or all that there are.
     pub fn unknown<'a>(what: &str, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
-        Mistake::new(format!("there is no {what} `{written}`")).with_known(written, known)
+        let none = format!("there is no {what} at all");
+        Mistake::new(format!("there is no {what} `{written}`")).with_known(written, known, none)
     }
 
     /// A name that its owner does not have, such as a key field of a table.
     pub fn unknown_of<'a>(owner: &str, what: &str, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
-        Mistake::new(format!("{owner} has no {what} `{written}`")).with_known(written, known)
+        let none = format!("{owner} has no {what} at all");
+        Mistake::new(format!("{owner} has no {what} `{written}`")).with_known(written, known, none)
     }
 
-    fn with_known<'a>(self, written: &str, known: impl IntoIterator<Item = &'a str>) -> Mistake {
+    fn with_known<'a>(self, written: &str, known: impl IntoIterator<Item = &'a str>, none: String) -> Mistake {
         let mistake = self;
         let known: Vec<&str> = known.into_iter().collect();
         match (closest_name(written, known.iter().copied()), known.as_slice()) {
             (Some(near), _) => mistake.help(format!("did you mean `{near}`?")),
-            (None, []) => mistake.help("there is none".to_string()),
+            (None, []) => mistake.help(none),
             (None, known) => mistake.help(format!("there is {}", listed(known))),
         }
     }

@@ -570,6 +570,7 @@ impl Objects for View<'_> {
             HashAlgorithm::Xor16 => Computed::Xor16,
             HashAlgorithm::Crc32More => Computed::Crc32More,
             HashAlgorithm::Crc16More => Computed::Crc16More,
+            HashAlgorithm::Toeplitz => Computed::Toeplitz,
         };
         computed.compute(data)
     }

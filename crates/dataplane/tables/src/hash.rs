@@ -8,6 +8,7 @@ use forebay_bits::{Bits, write_bits};
 
 use crate::checksum::internet_checksum;
 use crate::crc::{Crc, CrcParameters};
+use crate::toeplitz::toeplitz;
 
 static CRC_32: Crc = Crc::new(CrcParameters::CRC_32);
 static CRC_16: Crc = Crc::new(CrcParameters::CRC_16);
@@ -34,6 +35,8 @@ pub enum HashAlgorithm {
     Crc32More,
     /// CRC-16/ARC, continued in the same way from 2 bytes.
     Crc16More,
+    /// The Toeplitz hash of PNA, with the usual key.
+    Toeplitz,
 }
 
 impl HashAlgorithm {
@@ -48,6 +51,7 @@ impl HashAlgorithm {
             HashAlgorithm::Xor16 => xor_of_words(data).into(),
             HashAlgorithm::Crc32More => more(&CRC_32, data, 4),
             HashAlgorithm::Crc16More => more(&CRC_16, data, 2),
+            HashAlgorithm::Toeplitz => toeplitz(data).into(),
         }
     }
 
@@ -67,7 +71,7 @@ impl HashAlgorithm {
     /// Bits of the result.
     pub fn width(self) -> u32 {
         match self {
-            HashAlgorithm::Crc32 | HashAlgorithm::Crc32More => 32,
+            HashAlgorithm::Crc32 | HashAlgorithm::Crc32More | HashAlgorithm::Toeplitz => 32,
             HashAlgorithm::Crc16 | HashAlgorithm::Crc16More => 16,
             HashAlgorithm::Csum16 | HashAlgorithm::Xor16 => 16,
             HashAlgorithm::Random | HashAlgorithm::Identity => 64,

@@ -103,6 +103,7 @@ mod simd;
 mod storage;
 mod sync;
 pub mod table;
+mod toeplitz;
 pub mod view;
 
 pub use batch_lookup::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, ask_together, find_together};

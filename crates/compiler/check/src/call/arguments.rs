@@ -245,6 +245,7 @@ impl Checker {
             .map(|param| callable.outer.apply(self.param_type(param)))
             .collect();
         self.infer(&mut inference, callable, &wanted, &values)?;
+        self.infer_from_defaults(&mut inference, callable, &wanted, &assigned);
         let is_broken = |value: &Expr| matches!(value.kind, ExprKind::Invalid) && value.ty.is_unknown();
         if !callable.type_params.is_empty() && values.iter().flatten().any(is_broken) {
             return None;
@@ -295,6 +296,21 @@ impl Checker {
         fine.then_some(())
     }
 
+    /// What arguments leave open is determined by the default values that stand in for those that are not given.
+    fn infer_from_defaults(
+        &self,
+        inference: &mut Inference,
+        callable: &Callable,
+        wanted: &[Type],
+        assigned: &[Option<usize>],
+    ) {
+        for (position, param) in callable.params.iter().enumerate() {
+            if let (None, Some(default)) = (assigned[position], &param.default) {
+                inference.unify(&self.program, &wanted[position], &default.ty, Mode::Convertible);
+            }
+        }
+    }
+
     fn infer_one(&mut self, inference: &mut Inference, wanted: &Type, value: &Expr, param: &Param) -> bool {
         let mode = match param.direction {
             Direction::Out | Direction::InOut => Mode::Exact,
@@ -334,11 +350,14 @@ impl Checker {
     /// For two parsers or controls that do not fit, what their parameters are.
     fn compare_blocks(&self, wanted: &Type, given: &Type) -> Option<String> {
         let params = |ty: &Type| match ty {
-            Type::Parser(id, _) => Some(&self.program.parsers[id.index()].params),
-            Type::Control(id, _) => Some(&self.program.controls[id.index()].params),
+            Type::Parser(id, _) => Some(("parser", &self.program.parsers[id.index()].params)),
+            Type::Control(id, _) => Some(("control", &self.program.controls[id.index()].params)),
             _ => None,
         };
-        let (wanted, given) = (params(wanted)?, params(given)?);
+        let ((wanted_kind, wanted), (given_kind, given)) = (params(wanted)?, params(given)?);
+        if wanted_kind != given_kind {
+            return Some(format!("a {wanted_kind} is needed, but this is a {given_kind}"));
+        }
         Some(format!(
             "the parameters must be {}, but are {}",
             self.params_text(wanted),
@@ -360,6 +379,9 @@ impl Checker {
             let ty = inference.found.apply(&Type::Var(*var));
             let unsolved = ty.any(&|ty| matches!(ty, Type::Var(id) if callable.type_params.contains(id)));
             if unsolved {
+                if self.are_erroneous(values) {
+                    return None;
+                }
                 if !callable.wildcards && !self.only_in_absent(callable, *var, assigned) {
                     let name = &self.program.type_vars[var.index()].name;
                     let message = format!("the type parameter {name} of {} cannot be inferred", callable.what);
@@ -377,6 +399,17 @@ impl Checker {
             types.push(ty);
         }
         Some(types)
+    }
+
+    /// Whether the declaration of a parser or control among the arguments has a parameter whose type was reported.
+    fn are_erroneous(&self, values: &[Option<Expr>]) -> bool {
+        let params = |ty: &Type| match ty {
+            Type::Parser(id, _) => self.program.parsers[id.index()].params.clone(),
+            Type::Control(id, _) => self.program.controls[id.index()].params.clone(),
+            _ => Vec::new(),
+        };
+        let mut params = values.iter().flatten().flat_map(|value| params(&value.ty));
+        self.diagnostics.has_errors() && params.any(|param| self.param_type(&param).any(&Type::is_unknown))
     }
 
     /// The number without a width among the arguments from which a type parameter is inferred.
@@ -474,10 +507,9 @@ impl Checker {
             Direction::In => Argument::Value(self.coerce(value, ty)),
             Direction::None => {
                 let value = self.coerce(value, ty);
-                if callable.strictness != Strictness::Action {
-                    self.require_constant(&value, &format!("the argument for `{name}`"));
-                }
-                Argument::Value(value)
+                let is_wrong = callable.strictness != Strictness::Action
+                    && !self.require_constant(&value, &format!("the argument for `{name}`"));
+                Argument::Value(if is_wrong { self.invalid(value.span) } else { value })
             }
         }
     }

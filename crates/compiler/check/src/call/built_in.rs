@@ -110,19 +110,37 @@ impl Checker {
             self.error(codes::WRONG_ARGUMENTS, span, message);
             return self.invalid(span);
         };
-        let Some(count) = self.constant_int(&arg.value) else {
-            return self.invalid(span);
-        };
-        let Some(count) = count.to_u32().filter(|count| *count <= MAX_SHIFT) else {
-            let message = format!("a stack cannot be shifted by {count} elements");
-            self.error(codes::OUT_OF_RANGE, arg.span, message);
+        let Some(count) = self.shift_count(&arg.value) else {
             return self.invalid(span);
         };
         let callee = match member.name.as_str() {
-            "push_front" => Callee::PushFront(Box::new(stack), count),
-            _ => Callee::PopFront(Box::new(stack), count),
+            "push_front" => Callee::PushFront(Box::new(stack), Box::new(count)),
+            _ => Callee::PopFront(Box::new(stack), Box::new(count)),
         };
         built_in(callee, Type::Void, span)
+    }
+
+    /// The number of elements by which a stack is shifted, known at elaboration at the latest.
+    fn shift_count(&mut self, value: &ast::Expr) -> Option<Expr> {
+        let count = self.check_typed_value(value);
+        let count = self.number_of(count);
+        match &count.kind {
+            ExprKind::Invalid => None,
+            ExprKind::Int(number) if number.to_u32().is_none_or(|number| number > MAX_SHIFT) => {
+                let message = format!("a stack cannot be shifted by {number} elements");
+                self.error(codes::OUT_OF_RANGE, value.span, message);
+                None
+            }
+            _ if !count.ty.is_number() => {
+                let message = format!(
+                    "a stack is shifted by a number, not by a value of type {}",
+                    self.show(&count.ty)
+                );
+                self.error(codes::TYPE_MISMATCH, value.span, message);
+                None
+            }
+            _ => self.require_constant(&count, "this number").then_some(count),
+        }
     }
 
     /// `minSizeInBits()` and its siblings on a value or type; none if the method is another one.

@@ -55,7 +55,9 @@ impl Checker {
             return self.invalid(span);
         };
         self.check_core_method(&extern_name, &member.name, &bound, span);
-        self.check_result_type(&bound.result, &bound.args, span);
+        if !self.check_result_type(&bound.result, &bound.args, span) {
+            return self.invalid(span);
+        }
         let callee = Callee::Method {
             receiver: Box::new(receiver),
             extern_type: id,

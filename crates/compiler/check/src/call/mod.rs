@@ -143,12 +143,14 @@ impl Checker {
                 };
             }
         }
-        self.check_result_type(&bound.result, &bound.args, span);
+        if !self.check_result_type(&bound.result, &bound.args, span) {
+            return self.invalid(span);
+        }
         bound.call(Callee::Function(id), span)
     }
 
     /// Parsers, controls and packages cannot be results; externs only of calls with constant arguments.
-    pub(super) fn check_result_type(&mut self, result: &Type, args: &[Argument], span: Span) {
+    pub(super) fn check_result_type(&mut self, result: &Type, args: &[Argument], span: Span) -> bool {
         let forbidden = match result {
             Type::Parser(..) | Type::Control(..) | Type::Package(..) => true,
             Type::Extern(..) => args.iter().any(|arg| match arg {
@@ -161,6 +163,7 @@ impl Checker {
             let message = format!("a call cannot have a result of type {}", self.show(result));
             self.error(codes::CALL_NOT_ALLOWED, span, message);
         }
+        !forbidden
     }
 
     fn check_member_call(&mut self, base: &ast::Expr, member: &ast::Ident, site: CallSite) -> Expr {

@@ -109,7 +109,7 @@ impl Checker {
     fn annotation_value(&mut self, value: &ast::Expr) -> Option<(Type, Value)> {
         let checked = self.check_value(value);
         let ty = checked.ty.clone();
-        if ty == Type::Unknown {
+        if ty == Type::Unknown || matches!(checked.kind, ExprKind::Invalid) {
             return None;
         }
         if !self.is_constant(&checked) {

@@ -132,6 +132,8 @@ impl Checker {
         if !allowed {
             let message = format!("`type` cannot be made from {}", self.show(&ty));
             self.error(codes::INVALID_NEW_TYPE, item.name.span, message);
+            self.define(&item.name, Entity::Broken);
+            return;
         }
         let id = NewTypeId(self.program.new_types.len() as u32);
         self.program.new_types.push(NewType {

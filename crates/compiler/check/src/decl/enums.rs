@@ -25,7 +25,9 @@ impl Checker {
             span: item.name.span,
         });
         self.scoped(|checker| checker.declare_members(id, item, representation.as_ref()));
-        self.define(&item.name, Entity::Enum(id));
+        let is_broken = representation.is_some_and(|ty| ty.is_unknown());
+        let entity = if is_broken { Entity::Broken } else { Entity::Enum(id) };
+        self.define(&item.name, entity);
         id
     }
 

@@ -115,6 +115,13 @@ impl Checker {
         let prototype = &method.prototype;
         let is_constructor = prototype.name.name == extern_name;
         match (&prototype.result, is_constructor) {
+            (_, true) if method.is_abstract => {
+                self.error(
+                    codes::INVALID_METHOD,
+                    prototype.name.span,
+                    "a constructor cannot be abstract",
+                );
+            }
             (Some(_), true) => {
                 let message = "a constructor has no result type";
                 self.error(codes::INVALID_METHOD, prototype.name.span, message);
@@ -135,14 +142,16 @@ impl Checker {
         let annotations = self.annotations(Place::Method, &method.annotations);
         let (type_params, params, result) = self.scoped(|checker| {
             checker.check_prototype_names(prototype);
-            let owner = if is_constructor {
+            // What has a result is reported already, and probably meant as a method.
+            let written = prototype.result.as_ref().filter(|_| !is_constructor);
+            let owner = if is_constructor && prototype.result.is_none() {
                 Owner::ExternConstructor
             } else {
                 Owner::Function
             };
             let type_params = checker.declare_type_params(&prototype.type_params);
             let params = checker.declare_params(&prototype.params, owner);
-            let result = checker.resolve_result(prototype.result.as_ref());
+            let result = checker.resolve_result(written);
             (type_params, params, result)
         });
         if matches!(result, Type::Int | Type::String) {

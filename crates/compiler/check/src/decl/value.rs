@@ -32,9 +32,11 @@ impl Checker {
         item: &ast::Variable,
         annotations: &[ast::Annotation],
     ) -> (VarId, Option<Expr>) {
-        let ty = self.resolve_type(&item.ty);
-        let ty = self.check_variable_type(ty, item);
-        let value = item.value.as_ref().map(|value| self.check_as(value, &ty));
+        let declared = self.resolve_type(&item.ty);
+        let is_object = declared.is_object();
+        let ty = self.check_variable_type(declared, item);
+        let value = item.value.as_ref().filter(|_| !is_object);
+        let value = value.map(|value| self.check_as(value, &ty));
         let annotations = self.annotations(Place::Variable, annotations);
         let var = self.add_var(&item.name, ty, VarKind::Local, annotations);
         self.define(&item.name, Entity::Var(var));

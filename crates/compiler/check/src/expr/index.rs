@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::fold;
 use crate::hir::*;
+use crate::resolve::MAX_WIDTH;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -96,10 +97,13 @@ impl Checker {
         let base = self.number_of(base);
         let high = self.constant_int(hi);
         let low = self.constant_int(lo);
-        let Some(width) = self.sliceable_width(&base, span) else {
+        let (Some(high), Some(low)) = (high, low) else {
             return self.invalid(span);
         };
-        let (Some(high), Some(low)) = (high, low) else {
+        let Some(base) = self.widened(base, (&high).max(&low), hi.span) else {
+            return self.invalid(span);
+        };
+        let Some(width) = self.sliceable_width(&base, span) else {
             return self.invalid(span);
         };
         let high = self.bit_index(&high, width, hi.span);
@@ -114,6 +118,32 @@ impl Checker {
             return self.invalid(span);
         }
         self.make_slice(base, high, low, span)
+    }
+
+    /// An `int` with as many bits as a slice up to the last one needs (§8.9); other values as they are.
+    fn widened(&mut self, base: Expr, last: &BigInt, place: Span) -> Option<Expr> {
+        if base.ty != Type::Int || last.is_negative() {
+            return Some(base);
+        }
+        let Some(width) = last
+            .to_u32()
+            .map(|last| last.saturating_add(1))
+            .filter(|width| *width <= MAX_WIDTH)
+        else {
+            let message = format!("the bit index {last} is too large: values have at most {MAX_WIDTH} bits");
+            self.error(codes::INVALID_SLICE, place, message);
+            return None;
+        };
+        let ty = Type::Bit(width);
+        let kind = match base.kind {
+            ExprKind::Int(value) => ExprKind::Int(fold::wrap(&ty, value)),
+            kind => ExprKind::Cast(Box::new(Expr { kind, ..base })),
+        };
+        Some(Expr {
+            kind,
+            ty,
+            span: base.span,
+        })
     }
 
     fn make_slice(&mut self, base: Expr, high: u32, low: u32, span: Span) -> Expr {

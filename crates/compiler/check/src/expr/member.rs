@@ -188,6 +188,7 @@ impl Checker {
         if self.context.parser.is_none() {
             let message = format!("`{}` of a header stack can only be used in a parser", member.name);
             self.error(codes::STACK_OPERATION, member.span, message);
+            return self.invalid(span);
         }
         Expr { kind, ty, span }
     }

@@ -67,7 +67,7 @@ impl Checker {
 
     /// An operator on two checked operands.
     pub(crate) fn apply_binary(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Expr {
-        if matches!(left.kind, ExprKind::Invalid) || matches!(right.kind, ExprKind::Invalid) {
+        if is_failed(&left) || is_failed(&right) {
             return Expr {
                 kind: ExprKind::Invalid,
                 ty: unknown_result(op),
@@ -93,7 +93,8 @@ impl Checker {
             self.show(&right.ty)
         );
         let diagnostic = Diagnostic::error(codes::INVALID_OPERANDS, span, message);
-        self.report(match self.operator_hint(op, &left.ty, &right.ty) {
+        let hint = self.operator_hint(op, &left.ty, &right.ty).map(str::to_string);
+        self.report(match hint.or_else(|| self.new_type_hint(&left.ty, &right.ty)) {
             Some(hint) => diagnostic.hint(hint),
             None => diagnostic,
         });
@@ -402,7 +403,11 @@ impl Checker {
         );
         let diagnostic = Diagnostic::error(codes::NOT_COMPARABLE, span, message);
         let casts = left.ty.is_number() && right.ty.is_number();
-        self.report(match self.conversion_hint(&left.ty, &right.ty).filter(|_| casts) {
+        let hint = match (&left.ty, &right.ty) {
+            (Type::Record(_), Type::Record(_)) => Some("give one of them a type by a cast: (S) { ... }".to_string()),
+            (left, right) => self.conversion_hint(left, right).filter(|_| casts),
+        };
+        self.report(match hint {
             Some(hint) => diagnostic.hint(hint),
             None => diagnostic,
         });
@@ -477,6 +482,12 @@ impl Checker {
             },
         }
     }
+}
+
+/// Whether an error was reported about the operand, or about the declaration of what it names.
+fn is_failed(operand: &Expr) -> bool {
+    let has_no_type = matches!(operand.kind, ExprKind::InvalidHeader | ExprKind::DefaultValue);
+    matches!(operand.kind, ExprKind::Invalid) || operand.ty.is_unknown() && !has_no_type
 }
 
 /// Whether the order holds between two constants.

@@ -139,7 +139,7 @@ impl Checker {
             if matches!(case.label.kind, ast::ExprKind::Default) {
                 labels.push(None);
             } else if let Some(label) = self.value_label(&case.label, &value) {
-                let same = |earlier: &&Expr| constant_equal(earlier, &label) == Some(true);
+                let same = |earlier: &&Expr| self.is_same_label(earlier, &label);
                 if let Some(earlier) = seen.iter().find(same).map(|earlier| earlier.span) {
                     self.repeated_label(case.label.span, earlier);
                 }
@@ -157,6 +157,14 @@ impl Checker {
             expr: value,
             cases: groups,
         }
+    }
+
+    /// Two members of an enum with representation are one label when they have one value.
+    fn is_same_label(&self, left: &Expr, right: &Expr) -> bool {
+        constant_equal(left, right) == Some(true)
+            || self
+                .constant_number(left)
+                .is_some_and(|number| self.constant_number(right) == Some(number))
     }
 
     fn value_label(&mut self, label: &ast::Expr, value: &Expr) -> Option<Expr> {

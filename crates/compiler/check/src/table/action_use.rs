@@ -22,6 +22,20 @@ impl Checker {
             let Some(action) = self.find_action(&reference.name) else {
                 continue;
             };
+            let name = &self.program.actions[action.index()].name;
+            let shared = table
+                .actions
+                .iter()
+                .find(|earlier| earlier.action != action && self.program.actions[earlier.action.index()].name == *name);
+            if let Some(earlier) = shared {
+                let message = format!("two different actions of the table are called `{name}`");
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_DECLARATION, reference.span, message);
+                self.report(
+                    diagnostic
+                        .secondary(earlier.span, "the other one")
+                        .hint("rename one of them"),
+                );
+            }
             if let Some(earlier) = table.actions.iter().find(|earlier| earlier.action == action) {
                 let message = format!("the action `{}` is listed twice", reference.name.ident.name);
                 let diagnostic = Diagnostic::error(codes::DUPLICATE_DECLARATION, reference.span, message);
@@ -235,7 +249,9 @@ impl Checker {
             let name = self.param_name(param).to_string();
             let arg = argument_for(args, position, &name);
             if param.direction != Direction::None {
-                self.check_same_argument(used, reference, position, &name, arg);
+                if param.default.is_some() || argument_for(listed_args(reference), position, &name).is_some() {
+                    self.check_same_argument(used, reference, position, &name, arg);
+                }
                 continue;
             }
             values.push(self.action_data(used, param, &name, arg)?);
@@ -277,7 +293,7 @@ impl Checker {
         name: &str,
         arg: Option<&ast::Arg>,
     ) {
-        let listed = argument_for(reference.args.as_deref().unwrap_or(&[]), position, name);
+        let listed = argument_for(listed_args(reference), position, name);
         let same = match (listed, arg) {
             (Some(listed), Some(arg)) => same_text(&listed.value, &arg.value),
             (None, None) => true,
@@ -336,6 +352,11 @@ fn same_text(left: &ast::Expr, right: &ast::Expr) -> bool {
         (Some(left), Some(right)) => left == right,
         _ => expr_text(left) == expr_text(right),
     }
+}
+
+/// The arguments in the list of actions.
+fn listed_args(reference: &ast::ActionRef) -> &[ast::Arg] {
+    reference.args.as_deref().unwrap_or(&[])
 }
 
 /// The argument for a parameter, by name or position.

@@ -81,8 +81,8 @@ impl Checker {
 
     /// When some entries have a priority, the first must have one; those without take steps from the one before.
     fn check_priority_order(&mut self, entries: &[ast::Entry], property: &ast::TableProperty, table: &Table) {
-        let step = self.priority_delta(table);
-        let largest_wins = self.largest_priority_wins(table);
+        let step = priority_delta(table);
+        let largest_wins = largest_priority_wins(table);
         let Some(with) = entries.iter().find(|entry| entry.priority.is_some()) else {
             return;
         };
@@ -94,6 +94,7 @@ impl Checker {
         if entries[0].priority.is_none() {
             let message = "when some entries have a priority, the first one must have one";
             self.error(codes::INVALID_PRIORITY, entries[0].span, message);
+            return;
         }
         let mut current = BigInt::zero();
         let mut before: Option<(BigInt, Span)> = None;
@@ -129,34 +130,18 @@ impl Checker {
         }
     }
 
-    /// What the priorities of entries that have none differ by: 1, unless `priority_delta` says it.
-    fn priority_delta(&mut self, table: &Table) -> BigInt {
-        let Some(property) = property_of(table, "priority_delta") else {
-            return BigInt::one();
-        };
-        match &property.value.kind {
-            ExprKind::Int(value) if value.is_positive() => value.clone(),
-            ExprKind::Invalid => BigInt::one(),
-            _ => {
-                let message = "`priority_delta` must be a positive number";
-                self.error(codes::INVALID_PRIORITY, property.value.span, message);
-                BigInt::one()
-            }
-        }
-    }
-
-    fn largest_priority_wins(&mut self, table: &Table) -> bool {
-        let Some(property) = property_of(table, "largest_priority_wins") else {
-            return true;
-        };
-        match &property.value.kind {
-            ExprKind::Bool(value) => *value,
-            ExprKind::Invalid => true,
-            _ => {
-                let message = "`largest_priority_wins` must be true or false";
-                self.error(codes::INVALID_PRIORITY, property.value.span, message);
-                true
-            }
+    /// `priority_delta` is a positive number, `largest_priority_wins` true or false, whether there are entries or not.
+    pub(super) fn check_priority_properties(&mut self, table: &Table) {
+        for property in &table.properties {
+            let message = match (property.name.as_str(), &property.value.kind) {
+                (_, ExprKind::Invalid) => continue,
+                ("priority_delta", ExprKind::Int(value)) if value.is_positive() => continue,
+                ("priority_delta", _) => "`priority_delta` must be a positive number",
+                ("largest_priority_wins", ExprKind::Bool(_)) => continue,
+                ("largest_priority_wins", _) => "`largest_priority_wins` must be true or false",
+                _ => continue,
+            };
+            self.error(codes::INVALID_PRIORITY, property.value.span, message);
         }
     }
 
@@ -217,8 +202,8 @@ impl Checker {
         value
     }
 
-    /// Keysets must be constants, and masks of lpm keys prefixes. Which other masks and ranges a key takes depends on the
-    /// architecture: it may make several entries of one (§14.2.1.4).
+    /// Keysets must be constants, and masks of lpm keys prefixes. Other masks and ranges stand for as many entries as they
+    /// take (§14.2.1.4).
     fn check_entry_keysets(&mut self, keysets: &[KeySet], table: &Table, span: Span) {
         for (keyset, key) in keysets.iter().zip(&table.keys) {
             match keyset {
@@ -304,6 +289,22 @@ fn is_prefix(mask: &BigInt, width: u32) -> bool {
     let ones = crate::fold::mask(width);
     let rest = &ones - crate::fold::low_bits(mask, width);
     (&rest & (&rest + BigInt::one())).is_zero()
+}
+
+/// What the priorities of entries that have none differ by: 1, unless `priority_delta` says it.
+fn priority_delta(table: &Table) -> BigInt {
+    match property_of(table, "priority_delta").map(|property| &property.value.kind) {
+        Some(ExprKind::Int(value)) if value.is_positive() => value.clone(),
+        _ => BigInt::one(),
+    }
+}
+
+fn largest_priority_wins(table: &Table) -> bool {
+    let property = property_of(table, "largest_priority_wins");
+    !matches!(
+        property.map(|property| &property.value.kind),
+        Some(ExprKind::Bool(false))
+    )
 }
 
 fn property_of<'a>(table: &'a Table, name: &str) -> Option<&'a TableProperty> {

@@ -91,7 +91,12 @@ impl Checker {
                 self.check_other_property(property, listed.unwrap_or(&[]), table);
             }
         }
-        if table.default_action.is_none() && item.properties.iter().all(|p| p.name.name != "default_action") {
+        self.check_priority_properties(table);
+        let has_default = item
+            .properties
+            .iter()
+            .any(|property| property.name.name == "default_action");
+        if listed.is_some() && !has_default {
             self.check_no_action(item);
         }
     }

@@ -1,7 +1,8 @@
 //! Control-plane names (§18.3): two actions or two tables must not share one.
 //!
 //! The name of an object is its `@name`, or the declared one, after the name of its control and a dot. A `@name` that
-//! begins with a dot stands by itself. NoAction is left out: programs made by compilers have one in each control.
+//! begins with a dot stands by itself. NoAction is left out: programs made by compilers have one in each control. So is what is
+//! `@hidden`. Keys of a table that share a name, or a table and an action, earn a warning.
 
 use crate::annotations;
 use crate::checker::Checker;
@@ -14,14 +15,17 @@ use std::collections::HashMap;
 impl Checker {
     /// Reports objects whose @name annotations give them the same name.
     pub(crate) fn check_control_plane_names(&mut self) {
-        let actions = self.program.actions.iter().map(|action| {
+        let is_visible = |annotations: &Annotations| !annotations::has(annotations, "hidden");
+        let actions = self.program.actions.iter();
+        let actions = actions.filter(|action| is_visible(&action.annotations)).map(|action| {
             (
                 self.control_plane_name(&action.name, &action.annotations, action.control),
                 action.span,
             )
         });
         let actions: Vec<(String, Span)> = actions.filter(|(name, _)| name != "NoAction").collect();
-        let tables = self.program.tables.iter().map(|table| {
+        let tables = self.program.tables.iter();
+        let tables = tables.filter(|table| is_visible(&table.annotations)).map(|table| {
             (
                 self.control_plane_name(&table.name, &table.annotations, Some(table.control)),
                 table.span,
@@ -30,6 +34,44 @@ impl Checker {
         let tables: Vec<(String, Span)> = tables.collect();
         self.report_shared_names("actions", &actions);
         self.report_shared_names("tables", &tables);
+        self.warn_of_tables_and_actions(&tables, &actions);
+        self.warn_of_keys();
+    }
+
+    /// Clients of P4Runtime have tables and actions apart, so a name for both is no more than confusing.
+    fn warn_of_tables_and_actions(&mut self, tables: &[(String, Span)], actions: &[(String, Span)]) {
+        for (name, span) in tables {
+            let Some((_, action)) = actions.iter().find(|(other, _)| other == name) else {
+                continue;
+            };
+            if !self.is_duplicate(*span) && !self.is_duplicate(*action) {
+                let message = "a table and an action have the same control-plane name";
+                let warning = Diagnostic::warning(codes::SHARED_NAME, *span, message);
+                self.report(
+                    warning
+                        .secondary(*action, "the action")
+                        .hint("change one of the @name annotations"),
+                );
+            }
+        }
+    }
+
+    /// Two keys of one table that are called the same.
+    fn warn_of_keys(&mut self) {
+        let mut warnings = Vec::new();
+        for table in &self.program.tables {
+            let mut seen: HashMap<&str, Span> = HashMap::new();
+            for key in &table.keys {
+                let name = annotations::name(&key.annotations).unwrap_or(&key.source_text);
+                if let Some(earlier) = seen.insert(name, key.span) {
+                    let message = format!("two keys of the table are called `{name}`: only their ids tell them apart");
+                    let warning = Diagnostic::warning(codes::SHARED_NAME, key.span, message);
+                    let warning = warning.secondary(earlier, "the other key");
+                    warnings.push(warning.hint("give one of them another name: @name(\"...\") after the match kind"));
+                }
+            }
+        }
+        warnings.into_iter().for_each(|warning| self.report(warning));
     }
 
     fn control_plane_name(&self, name: &str, annotations: &Annotations, control: Option<ControlId>) -> String {

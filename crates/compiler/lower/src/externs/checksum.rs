@@ -29,7 +29,7 @@ pub fn fixed_algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorith
     let known = match name {
         "ONES_COMPLEMENT16" => Some(HashAlgorithm::Csum16),
         "TARGET_DEFAULT" => Some(HashAlgorithm::Crc32),
-        "IDENTITY" | "CRC32" | "CRC16" => HashAlgorithm::from_name(&name.to_lowercase()),
+        "IDENTITY" | "CRC32" | "CRC16" | "TOEPLITZ" => HashAlgorithm::from_name(&name.to_lowercase()),
         _ => HashAlgorithm::from_name(name),
     };
     known.unwrap_or_else(|| {

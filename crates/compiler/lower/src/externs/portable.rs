@@ -33,7 +33,12 @@ pub fn hash(cx: &mut Context, made: &Made) -> Object {
 /// `Checksum(algorithm)`: a slot holds the checksum of the data added so far.
 pub fn checksum(cx: &mut Context, made: &Made) -> Object {
     let member = made.member(cx, 0);
-    let algorithm = checksum::fixed_algorithm(cx, &member, made.span);
+    let mut algorithm = checksum::fixed_algorithm(cx, &member, made.span);
+    if algorithm == HashAlgorithm::Toeplitz {
+        let message = "a Toeplitz hash cannot be computed piece by piece: use a Hash";
+        cx.error(codes::UNSUPPORTED_EXTERN, made.span, message);
+        algorithm = HashAlgorithm::Crc32;
+    }
     let sum = Running::of(algorithm).slot(cx, &made.path);
     Object::Checksum(algorithm, result_type(made), sum)
 }
@@ -62,6 +67,7 @@ impl Running {
                 Running::Crc(HashAlgorithm::Crc32More, 32)
             }
             HashAlgorithm::Custom(_) => unreachable!("the parameters of checksums are fixed"),
+            HashAlgorithm::Toeplitz => unreachable!("checksums have no Toeplitz hash"),
         }
     }
 

@@ -121,6 +121,9 @@ codes! {
     E0512 DUPLICATE_OVERLOAD: "declaration differs from an earlier one",
         "Functions, methods and constructors of the same name must differ in the number or the names of their parameters.";
 
+    W0501 SHARED_NAME: "control-plane name of two things",
+        "Two keys of a table have one name, or a table and an action. P4_16 wants every name once; P4Runtime's ids still tell them apart, but entries that name keys cannot.";
+
     E0601 TABLE_WITHOUT_ACTIONS: "table without actions",
         "Every table needs an `actions` property; the list may be empty.";
     E0602 DUPLICATE_PROPERTY: "table property given twice",

@@ -38,7 +38,7 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         }
         "bm_set_crc16_custom_parameters" => set_crc(runtime, CustomCrc::Crc16, arguments),
         "bm_set_crc32_custom_parameters" => set_crc(runtime, CustomCrc::Crc32, arguments),
-        "bm_set_toeplitz_hash_key" => Err(INVALID_CALCULATION_NAME.because("there is no Toeplitz hash here")),
+        "bm_set_toeplitz_hash_key" => Err(INVALID_CALCULATION_NAME.because("the key of Toeplitz hashes is fixed")),
         "get_time_elapsed_us" => Ok(Some(Value::I64(runtime.switch.about().elapsed_us as i64))),
         "get_time_since_epoch_us" => Ok(Some(Value::I64(runtime.switch.about().epoch_us as i64))),
         "set_egress_queue_depth"

@@ -82,7 +82,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
         "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM",
     ),
     ("serialize_state", "the state is kept with --save-state DIR"),
-    ("set_toeplitz_hash_key", "there is no Toeplitz hash here"),
+    ("set_toeplitz_hash_key", "the key of Toeplitz hashes is fixed"),
     ("mc_set_lag_membership", "there are no link aggregation groups here"),
     (
         "write_config_to_file",

@@ -48,7 +48,11 @@ impl<'a> Flow<'a> {
                     self.set_validity(&place, matches!(call.callee, Callee::SetInvalid(_)));
                 }
             }
-            Callee::PushFront(..) | Callee::PopFront(..) => {}
+            Callee::PushFront(stack, _) | Callee::PopFront(stack, _) => {
+                if let Some(place) = self.place(stack) {
+                    self.set(place.var, &place.path);
+                }
+            }
         }
     }
 

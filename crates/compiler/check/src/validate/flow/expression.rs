@@ -74,7 +74,7 @@ impl<'a> Flow<'a> {
         if place.of_header {
             return self.use_header(expr, place, "so its fields have no values");
         }
-        if !place.is_inside && self.is_unset(place.var, &place.path) {
+        if self.is_unset(place.var, &place.path) {
             let name = self.name(place);
             let var = &self.program.vars[place.var.index()];
             let message = format!("`{name}` may be read before it is set");
@@ -116,15 +116,23 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The variable and the fields of structs on the way to a place.
+    /// The variable, and the fields and elements on the way to a place.
     fn name(&self, place: &Place) -> String {
         let var = &self.program.vars[place.var.index()];
         let mut name = var.name.clone();
         let mut ty = var.ty.clone();
         for index in &place.path {
-            let Type::Composite(id, args) = &ty else { break };
-            name = format!("{name}.{}", self.program.composites[id.index()].fields[*index].name);
-            ty = self.program.field_types(*id, args)[*index].clone();
+            (name, ty) = match &ty {
+                Type::Composite(id, args) => {
+                    let field = &self.program.composites[id.index()].fields[*index].name;
+                    (
+                        format!("{name}.{field}"),
+                        self.program.field_types(*id, args)[*index].clone(),
+                    )
+                }
+                Type::Stack(element, _) => (format!("{name}[{index}]"), (**element).clone()),
+                _ => break,
+            };
         }
         name
     }
@@ -159,13 +167,15 @@ impl<'a> Flow<'a> {
 
     /// A header becomes invalid, or is not known to be.
     pub(super) fn set_validity(&mut self, place: &Place, invalid: bool) {
-        let Some(number) = self.header(place).filter(|_| !place.is_inside) else {
-            return;
-        };
-        self.change(|state| match invalid {
-            true => state.invalid.insert(number),
-            false => state.invalid.remove(number),
-        });
+        match self.header(place).filter(|_| !place.is_inside) {
+            Some(number) => self.change(|state| match invalid {
+                true => state.invalid.insert(number),
+                false => state.invalid.remove(number),
+            }),
+            None if invalid => {}
+            // Any element, or any member of a union.
+            None => self.set(place.var, &place.path),
+        }
     }
 
     /// A condition is known to be true, or to be false.

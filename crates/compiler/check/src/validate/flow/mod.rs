@@ -11,7 +11,8 @@
 //!   y = x;               warning
 //! ```
 //!
-//! What cannot be told apart is taken to be in order: elements of stacks and arrays, members of unions, slices.
+//! What cannot be told apart is taken to be in order: elements whose index is computed or comes from `next` and `last`, and
+//! those of stacks and arrays of more than sixteen.
 
 mod call;
 mod expression;

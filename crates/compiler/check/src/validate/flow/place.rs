@@ -9,10 +9,13 @@ use std::collections::HashMap;
 /// Parts of a variable that are told apart; one with more is a single value.
 const PARTS_MAX: usize = 128;
 
+/// Elements of a stack or array that are told apart.
+const ELEMENTS_MAX: u32 = 16;
+
 /// A part of a variable.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// The fields on the way to it.
+    /// The fields and elements on the way to it.
     pub(super) path: Vec<usize>,
     /// Its number.
     pub(super) number: usize,
@@ -30,9 +33,9 @@ pub(super) struct Locations {
 /// Where an expression stands in a variable.
 pub(super) struct Place {
     pub(super) var: VarId,
-    /// Fields of structs.
+    /// Fields of structs, members of unions, elements of stacks and arrays.
     pub(super) path: Vec<usize>,
-    /// Whether it is a part of what the path leads to: a field of a header, a slice, an element.
+    /// Whether it is a part of what the path leads to: a field of a header, a slice, an element with a computed index.
     pub(super) is_inside: bool,
     /// Whether it is a field of a header.
     pub(super) of_header: bool,
@@ -58,7 +61,9 @@ impl Flow<'_> {
             ExprKind::Field(base, index) => {
                 let mut place = self.place(base)?;
                 match self.composite(&base.ty) {
-                    Some(CompositeKind::Struct) if !place.is_inside => place.path.push(*index),
+                    Some(CompositeKind::Struct | CompositeKind::HeaderUnion) if !place.is_inside => {
+                        place.path.push(*index);
+                    }
                     Some(CompositeKind::Header) if !place.is_inside => {
                         place.is_inside = true;
                         place.of_header = true;
@@ -67,8 +72,15 @@ impl Flow<'_> {
                 }
                 Some(place)
             }
+            ExprKind::Index(base, index) => {
+                let mut place = self.place(base)?;
+                match element(&base.ty, index).filter(|_| !place.is_inside) {
+                    Some(index) => place.path.push(index),
+                    None => place.is_inside = true,
+                }
+                Some(place)
+            }
             ExprKind::TupleElement(base, _)
-            | ExprKind::Index(base, _)
             | ExprKind::StackNext(base)
             | ExprKind::StackLast(base)
             | ExprKind::Slice(base, _, _)
@@ -121,14 +133,19 @@ impl Flow<'_> {
         match ty {
             Type::Composite(id, args) => match self.program.composites[id.index()].kind {
                 CompositeKind::Header => part(true),
-                CompositeKind::HeaderUnion => {}
-                CompositeKind::Struct => {
+                CompositeKind::Struct | CompositeKind::HeaderUnion => {
                     for (index, ty) in self.program.field_types(*id, args).iter().enumerate() {
                         let inner = path.iter().copied().chain([index]).collect();
                         self.take_apart(ty, inner, parts);
                     }
                 }
             },
+            Type::Stack(element, size) if *size <= ELEMENTS_MAX => {
+                for index in 0..*size as usize {
+                    let inner = path.iter().copied().chain([index]).collect();
+                    self.take_apart(element, inner, parts);
+                }
+            }
             Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::Error | Type::Enum(_) | Type::NewType(_) => part(false),
             _ => {}
         }
@@ -177,4 +194,14 @@ impl Flow<'_> {
             _ => None,
         }
     }
+}
+
+/// The number of an element that is told apart from the others.
+fn element(ty: &Type, index: &Expr) -> Option<usize> {
+    let Type::Stack(_, size) = ty else { return None };
+    let ExprKind::Int(number) = &index.kind else {
+        return None;
+    };
+    let index = u32::try_from(number).ok()?;
+    (index < *size && *size <= ELEMENTS_MAX).then_some(index as usize)
 }

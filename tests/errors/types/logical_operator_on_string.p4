@@ -1,0 +1,3 @@
+control C(in bool x, out bool y) {
+    apply { y = x || "x"; }
+}
