@@ -178,7 +178,7 @@ fn what_is_wrong_with_a_scenario_is_said() {
     let stream = "\n[[traffic]]\nname = \"in\"\nto = [\"switch:1\"]\ngbps = 1\nframe = { udp = { bytes = 64 } }\n";
     let mistake = with("traffic.toml", text.clone() + stream).expect_err("frames come from outside");
     assert!(mistake.contains("remove [[traffic]]"), "{mistake}");
-    let several = "\n[parameters]\nN = [1, 2]\n";
-    let mistake = with("several.toml", text + several).expect_err("one network");
+    let several = text.replace("duration_us = 1 ", "duration_us = ${N} ") + "\n[parameters]\nN = [1, 2]\n";
+    let mistake = with("several.toml", several).expect_err("one network");
     assert!(mistake.contains("2 combinations"), "{mistake}");
 }

@@ -101,6 +101,11 @@ const SAMPLES: &[(&str, &str)] = &[
     ("E0405", "$ const bool a = static_assert(1 > 2, \"no\");"),
     ("W0401", "const bit<4> a = 16;"),
     ("W0402", "const bit<4> a = 4w1 << 4;"),
+    (
+        "W0501",
+        "header H { bit<8> x; } control c(in H h) { action a() {} table t { key = { h.x: exact; h.x: ternary; } \
+         actions = { a; } } apply { t.apply(); } }",
+    ),
     ("E0501", "extern E { E(); } control c(in E e) { apply {} }"),
     ("E0502", "extern E {} E() e;"),
     ("E0503", "control C(); control d() { C() c; apply {} }"),

@@ -91,7 +91,7 @@ fn slow_line(paths: &PathCounters) -> String {
 fn general_line(paths: &PathCounters) -> String {
     match general_share(paths) {
         Some(share) if share > 0.001 => format!(
-            "  general code, about 4 times slower: {:.1} % of the packets (`forebay build` says why)\n",
+            "  general code, 4 times slower or more: {:.1} % of the packets (`forebay build` says why)\n",
             100.0 * share
         ),
         _ => String::new(),
