@@ -28,7 +28,10 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
             text.push('\n');
         }
         let listed = listed(&sentences);
-        let _ = write!(text, "general code{which}, {TIMES_SLOWER} times slower or more:{listed}");
+        let _ = write!(
+            text,
+            "general code{which}, {TIMES_SLOWER} times slower or more:{listed}"
+        );
     }
     (!text.is_empty()).then_some(text)
 }

@@ -103,8 +103,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("W0402", "const bit<4> a = 4w1 << 4;"),
     (
         "W0501",
-        "header H { bit<8> x; } control c(in H h) { action a() {} table t { key = { h.x: exact; h.x: ternary; } \
-         actions = { a; } } apply { t.apply(); } }",
+        "control c() { action a() {} @name(\"a\") table t { actions = { a; } default_action = a; } apply { t.apply(); } }",
     ),
     ("E0501", "extern E { E(); } control c(in E e) { apply {} }"),
     ("E0502", "extern E {} E() e;"),
