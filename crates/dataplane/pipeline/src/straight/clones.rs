@@ -24,14 +24,21 @@ use crate::packet::InstanceType;
 use forebay_bits::Bits;
 use forebay_ir::{
     Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Op, Program, SelectCase, Slot,
-    SlotId, SlotKind, Statement, Terminator, build,
+    SlotId, SlotKind, Statement, Table, Terminator, Unit, build,
 };
 use forebay_jit::route::{DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
 
 /// Whether a clone from egress shows, besides what it keeps, only the headers that are valid there and the bytes after
-/// those that the parser has extracted, in whole bytes.
+/// those that the parser has extracted, in whole bytes, and nothing counts its length: one that bails out would be taken back from
+/// counters by the length of its note.
 pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Route) -> bool {
+    if [route.egress, route.compute_checksum]
+        .into_iter()
+        .any(|body| counts_bytes(program, body))
+    {
+        return false;
+    }
     // A varbit field has whole bytes.
     let is_whole = |header: &Header| {
         let mut parts = header.fields.split(|field| field.length.is_some());
@@ -49,6 +56,24 @@ pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Ro
     only_extracts
         && program.headers.iter().all(is_whole)
         && validities_behind_egress(program, layout, route).is_some_and(|validities| !validities.reads_stale)
+}
+
+/// Whether a body counts or meters bytes.
+fn counts_bytes(program: &Program, body: BodyId) -> bool {
+    program.bodies[body.index()].blocks.iter().any(|block| {
+        let counts = |statement: &Statement| match &statement.op {
+            Op::Count { counter, .. } => program.counters[counter.index()].unit != Unit::Packets,
+            Op::ExecuteMeter { meter, .. } => program.meters[meter.index()].unit != Unit::Packets,
+            _ => false,
+        };
+        let of_table = |table: &Table| {
+            let counter = table.direct_counter.map(|id| program.counters[id.index()].unit);
+            let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].unit);
+            counter.into_iter().chain(meter).any(|unit| unit != Unit::Packets)
+        };
+        block.statements.iter().any(counts)
+            || matches!(block.terminator, Terminator::Apply { table, .. } if of_table(&program.tables[table.index()]))
+    })
 }
 
 fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -> Option<Validities> {
