@@ -28,8 +28,8 @@ pub struct SaveOptions {
 }
 
 impl SaveOptions {
-    /// Opens the folder, if there is one to be used. What is found in it takes the place of the program to begin with. `user` is who the switch
-    /// will be, if somebody else: a folder that is made here is that user's.
+    /// Opens the folder, if there is one to be used. What is found in it takes the place of the program to begin with. `user` is the user that
+    /// the switch becomes later, if any; a new folder is given to that user.
     ///
     /// # Errors
     /// When the folder cannot be used, is damaged, belongs to a third user, or holds the state of another program.

@@ -161,7 +161,7 @@ fn state(old: &Forwarding, initial: &BTreeMap<u32, Bits>) -> Vec<Update> {
     updates
 }
 
-/// Whether a counter has counted, or a meter has rates or has counted; all else was written by somebody.
+/// False for counters and meters that hold what they begin with.
 fn is_written(entity: &Kind) -> bool {
     match entity {
         Kind::CounterEntry(entry) => entry.data != Some(CounterData::default()),

@@ -219,7 +219,8 @@ fn write_again(
     results.into_iter().collect::<Result<(), Error>>().map_err(failed)
 }
 
-/// Writes an update again. Where entries end by themselves, they may have ended before the update, or begun, which nobody has kept.
+/// Writes an update again. In tables whose entries packets add and time removes, the log does not say which entries there were when the update
+/// was done: an insertion may find its entry, a change or deletion may not.
 fn write_among_ended(forwarding: &mut Forwarding, update: &Update, writer: Writer<'_>) -> Result<(), Error> {
     let mut write = |update: &Update| {
         let results = forwarding.write(std::slice::from_ref(update), Atomicity::ContinueOnError, writer);

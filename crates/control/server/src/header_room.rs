@@ -57,7 +57,7 @@ impl HeaderRoom {
         }
     }
 
-    /// So many bytes.
+    /// The room in bytes.
     pub(crate) fn bytes(self) -> usize {
         self.0
     }

@@ -52,7 +52,7 @@ pub(crate) fn of_rejection(rejection: &Rejection, room: HeaderRoom) -> Status {
     Status::with_details(Code::from_i32(code), message, status.encode_to_vec().into())
 }
 
-/// The details of the first updates, as many as so many bytes have room for. Messages are shortened before updates are left out.
+/// The details of the first updates that fit into `room` bytes. Messages are shortened before updates are left out.
 fn details_with_room(errors: &[v1::Error], room: usize) -> Vec<Any> {
     let mut details = Vec::new();
     for message_max in [usize::MAX].into_iter().chain(SHORT_MESSAGES) {

@@ -71,7 +71,7 @@ impl Means {
         matches!(self.kind, "xdp" | "packet" | "tap" | "memif" | "vhost" | "dpdk")
     }
 
-    /// A port, or the first of several that share an interface with so many queues in all.
+    /// A port by AF_XDP. `queues` are those of the interface, which several ports may share.
     fn xdp(port: &XdpPort, queues: usize) -> Means {
         let program = if port.is_native() { "native" } else { "generic" };
         let copies = if port.is_zero_copy() { "zero-copy" } else { "copy mode" };

@@ -47,8 +47,8 @@ pub trait Sink {
     /// Takes packets that have left. They are given up afterwards.
     fn take(&mut self, left: &Left<'_>);
 
-    /// Announces that so many frames are about to pass the switch. About as many leave, so this is a hint to prefetch the memory in which
-    /// [`Sink::take`] will keep account of them.
+    /// Announces that this number of frames is about to pass the switch. About as many leave: a hint to prefetch what [`Sink::take`] writes
+    /// beside their bytes.
     #[inline]
     fn expect(&mut self, _frames: usize) {}
 

@@ -16,6 +16,7 @@
 //! may be [valid together](validities).
 
 use super::clone_head::FIELDS;
+use super::sides::counting_of_bytes;
 use super::state::State;
 use super::validities::{self, Valid, Validities};
 use super::{Straight, append, assign, block, new_body, new_slot};
@@ -24,7 +25,7 @@ use crate::packet::InstanceType;
 use forebay_bits::Bits;
 use forebay_ir::{
     Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Op, Program, SelectCase, Slot,
-    SlotId, SlotKind, Statement, Table, Terminator, Unit, build,
+    SlotId, SlotKind, Statement, Terminator, build,
 };
 use forebay_jit::route::{DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
@@ -33,10 +34,8 @@ use std::collections::BTreeSet;
 /// those that the parser has extracted, in whole bytes, and nothing counts its length: one that bails out would be taken back from
 /// counters by the length of its note.
 pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Route) -> bool {
-    if [route.egress, route.compute_checksum]
-        .into_iter()
-        .any(|body| counts_bytes(program, body))
-    {
+    let counts_bytes = |body: BodyId| counting_of_bytes(program, &program.bodies[body.index()]).is_some();
+    if [route.egress, route.compute_checksum].into_iter().any(counts_bytes) {
         return false;
     }
     // A varbit field has whole bytes.
@@ -56,24 +55,6 @@ pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Ro
     only_extracts
         && program.headers.iter().all(is_whole)
         && validities_behind_egress(program, layout, route).is_some_and(|validities| !validities.reads_stale)
-}
-
-/// Whether a body counts or meters bytes.
-fn counts_bytes(program: &Program, body: BodyId) -> bool {
-    program.bodies[body.index()].blocks.iter().any(|block| {
-        let counts = |statement: &Statement| match &statement.op {
-            Op::Count { counter, .. } => program.counters[counter.index()].unit != Unit::Packets,
-            Op::ExecuteMeter { meter, .. } => program.meters[meter.index()].unit != Unit::Packets,
-            _ => false,
-        };
-        let of_table = |table: &Table| {
-            let counter = table.direct_counter.map(|id| program.counters[id.index()].unit);
-            let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].unit);
-            counter.into_iter().chain(meter).any(|unit| unit != Unit::Packets)
-        };
-        block.statements.iter().any(counts)
-            || matches!(block.terminator, Terminator::Apply { table, .. } if of_table(&program.tables[table.index()]))
-    })
 }
 
 fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -> Option<Validities> {

@@ -106,22 +106,8 @@ impl Sides {
                 .iter()
                 .flat_map(|id| &program.bodies[id.index()].blocks)
         };
-        let mut counting = None;
-        for block in blocks() {
-            let counts = |statement: &&Statement| match &statement.op {
-                Op::Count { counter, .. } => program.counters[counter.index()].unit != Unit::Packets,
-                Op::ExecuteMeter { meter, .. } => program.meters[meter.index()].unit != Unit::Packets,
-                _ => false,
-            };
-            counting = counting.or(block.statements.iter().find(counts).map(|statement| statement.location));
-            if let Terminator::Apply { table, .. } = block.terminator {
-                let table = &program.tables[table.index()];
-                let counter = table.direct_counter.map(|id| program.counters[id.index()].unit);
-                let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].unit);
-                let counts = counter.into_iter().chain(meter).any(|unit| unit != Unit::Packets);
-                counting = counting.or(counts.then_some(block.location));
-            }
-        }
+        let mut bodies = self.bodies_behind.iter().map(|id| &program.bodies[id.index()]);
+        let counting = bodies.find_map(|body| counting_of_bytes(program, body));
         // A packet that bails out is taken back from counters by its length on arrival.
         let mut statements = blocks().flat_map(|block| &block.statements);
         let digest = statements.find(|statement| matches!(statement.op, Op::Digest { .. }));
@@ -133,6 +119,26 @@ impl Sides {
             _ => Ok(counting),
         }
     }
+}
+
+/// Where a body counts or meters bytes, if it does.
+pub(super) fn counting_of_bytes(program: &Program, body: &Body) -> Option<Location> {
+    let counts = |statement: &&Statement| match &statement.op {
+        Op::Count { counter, .. } => program.counters[counter.index()].unit != Unit::Packets,
+        Op::ExecuteMeter { meter, .. } => program.meters[meter.index()].unit != Unit::Packets,
+        _ => false,
+    };
+    body.blocks.iter().find_map(|block| {
+        let statement = block.statements.iter().find(counts).map(|statement| statement.location);
+        let Terminator::Apply { table, .. } = block.terminator else {
+            return statement;
+        };
+        let table = &program.tables[table.index()];
+        let counter = table.direct_counter.map(|id| program.counters[id.index()].unit);
+        let meter = table.direct_meter.map(|meter| program.meters[meter.meter.index()].unit);
+        let of_table = counter.into_iter().chain(meter).any(|unit| unit != Unit::Packets);
+        statement.or(of_table.then_some(block.location))
+    })
 }
 
 /// Adds the slots that a body reads, including keys of its tables and headers that it emits.
