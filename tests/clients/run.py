@@ -48,6 +48,7 @@ CLIENTS = {
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "state_soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "siege": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "random_calls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
 # What is installed without what it asks for: ptf asks for scapy.

@@ -210,9 +210,12 @@ class Siege:
         self.p4info = self.describe(self.source)
         options = ["--memory-limit", f"{MEMORY_LIMIT_MB}M"]
         self.switch = Switch(program=HERE / "siege.p4", options=options)
+        self.results = {}
+        self.connect()
+
+    def connect(self):
         self.primary = Client()
         self.primary.become_primary(1)
-        self.results = {}
 
     def describe(self, source):
         program = self.folder / "program.p4"
@@ -429,6 +432,11 @@ def main():
     siege = Siege()
     steps = sys.argv[1:] or ["push", "registers", "idle", "halves", "deaf", "entries"]
     for name in steps:
+        if name == "entries":
+            # Its memory is that of a switch that has freed none before.
+            siege.switch.stop()
+            siege.switch.start()
+            siege.connect()
         siege.step(name, getattr(siege, name))
     results = os.environ.get("SIEGE_RESULTS")
     if results:

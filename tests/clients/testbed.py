@@ -66,9 +66,12 @@ class Switch:
         words += [str(program)] if program else []
         for port, wire in self.wires.items():
             words += ["-i", f"{port}@packet:{wire.near}"]
-        words += ["--grpc", ADDRESS, "--stats-interval", "0", *options]
-        self.process = subprocess.Popen(words)
+        self.words = [*words, "--grpc", ADDRESS, "--stats-interval", "0", *options]
         atexit.register(self.stop)
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.words)
         wait_for(ADDRESS)
 
     def stop(self):

@@ -38,8 +38,8 @@ pub(super) fn siege(record: &Value) -> String {
     }
     let (idle, entries) = (&siege["steps"]["idle"], &siege["steps"]["entries"]);
     text += &format!(
-        "\n250,000 inserts take {} s without time-outs and {} s with them. A million entries of a 48-bit key with a 9-bit port, after these \
-         steps, take {} s and {} more bytes each.\n",
+        "\n250,000 inserts take {} s without time-outs and {} s with them. A million entries of a 48-bit key with a 9-bit port, in a \
+         switch of their own, take {} s and {} bytes each.\n",
         idle["insert_s"], idle["insert_with_time_out_s"], entries["insert_s"], entries["bytes_each"],
     );
     text

@@ -16,7 +16,7 @@ pub use job::{WorkerArguments, run_worker};
 pub use worker::sources;
 
 use anyhow::{Context, Result, bail};
-use record::Record;
+use record::{Commits, Record};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -66,7 +66,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             arguments.p4c.display()
         );
     }
-    let mut record = Record::default();
+    let mut record = Record {
+        commits: Commits::of(&repository_root(), &arguments.p4c),
+        ..Record::default()
+    };
     for category in Category::all() {
         if !arguments.only.is_empty() && !arguments.only.contains(&category) {
             continue;

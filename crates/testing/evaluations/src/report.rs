@@ -85,15 +85,14 @@ impl Found {
     pub fn figures(&self) -> Vec<Figure> {
         let mut all: Vec<Figure> = self.flows.iter().flat_map(flow_figures).collect();
         let mut figure = |quantity: String, value: f64| all.push(Figure::new(quantity, value));
-        for growth in growths(&self.flows) {
-            figure(
-                format!(
-                    "growth of latency p50 from R1F1 to RmaxF1k (%), {}, {} B",
-                    growth.0.name(),
-                    growth.1
-                ),
-                growth.2,
-            );
+        for condition in Condition::ALL {
+            for (kind, bytes, percent) in growths(&self.flows, condition) {
+                let (kind, condition) = (kind.name(), condition.name());
+                figure(
+                    format!("growth of latency p50 from R1F1 to RmaxF1k (%), {kind}, {bytes} B, {condition}"),
+                    percent,
+                );
+            }
         }
         for result in &self.table_size {
             let size = result.operable().map_or(0, |attempt| attempt.size);
@@ -217,7 +216,7 @@ impl Found {
         }
         out.push_str(
             "\nThe load is a share of the highest one without loss; the last one of a case is the same rate for all cases with frames of this \
-             length, half of the least of their highest, and growth is from case to case at that rate. *Outliers* lie above the box by more than 1.5 times its height. \
+             length, half of the least of their highest. Growth is from case to case: at the highest rate of each (the published condition), at 90 % of it, and at one rate for all. *Outliers* lie above the box by more than 1.5 times its height. \
              Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
              and counted in *all packets*. Of several trials, in which the cases take turns, the one with the middle median is shown, with \
              the least and the largest median; those with a *late sender* (the load was not reached: it needed 0.1 % longer than intended, or its \
@@ -413,11 +412,7 @@ fn flow_figures(result: &FlowResult) -> Vec<Figure> {
         standing => standing,
     };
     for load in &result.loads {
-        let name = if load.share < 1.0 {
-            "90 % of the highest rate"
-        } else {
-            "highest rate"
-        };
+        let name = Condition::of_share(load.share).name();
         let Some(&Distribution { p50_ns, p99_ns, .. }) = load.undisturbed() else {
             continue;
         };
@@ -498,14 +493,54 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
 /// Trials with a punctual sender that a growth needs of both cases, if not all were: the median of fewer is that of one moment.
 const PUNCTUAL_MIN: usize = 3;
 
-/// By how many percent the median grows from R1F1 to RmaxF1k at the rate of both, by kind and length; left out where too few trials were
+/// The load at which the latency of two cases is compared.
+#[derive(Clone, Copy)]
+enum Condition {
+    /// Each case at its highest load without loss: the paper's.
+    Highest,
+    /// Each case at nine tenths of it.
+    NineTenths,
+    /// All cases at one rate.
+    OneRate,
+}
+
+impl Condition {
+    const ALL: [Condition; 3] = [Condition::Highest, Condition::NineTenths, Condition::OneRate];
+
+    fn of_share(share: f64) -> Condition {
+        if share < 1.0 {
+            Condition::NineTenths
+        } else {
+            Condition::Highest
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Condition::Highest => "highest rate",
+            Condition::NineTenths => "90 % of the highest rate",
+            Condition::OneRate => "one rate for all cases",
+        }
+    }
+
+    fn load(self, result: &FlowResult) -> Option<&LoadResult> {
+        let of_share = |at: usize| result.loads.iter().find(|load| load.share == LOADS[at]);
+        match self {
+            Condition::Highest => of_share(0),
+            Condition::NineTenths => of_share(1),
+            Condition::OneRate => result.common.as_ref(),
+        }
+    }
+}
+
+/// By how many percent the median grows from R1F1 to RmaxF1k under `condition`, by kind and length; left out where too few trials were
 /// punctual.
-fn growths(results: &[FlowResult]) -> Vec<(Kind, usize, f64)> {
+fn growths(results: &[FlowResult], condition: Condition) -> Vec<(Kind, usize, f64)> {
     let median = |kind, bytes, case: &str| {
         let result = results
             .iter()
             .find(|result| result.kind == kind && result.frame_bytes == bytes && result.case.name == case)?;
-        let load = result.common.as_ref()?;
+        let load = condition.load(result)?;
         let median = load.undisturbed()?.p50_ns as f64;
         load.is_punctual(PUNCTUAL_MIN).then_some(median)
     };

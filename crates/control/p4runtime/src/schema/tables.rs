@@ -280,10 +280,12 @@ pub(super) fn field_schema(
     })
 }
 
+/// P4Info has no width of an `error` or of an enum without an underlying type; both have 32 bits here.
 fn check_width(of: &str, field: &str, value: &ValueType, says: i32) -> Result<(), Error> {
-    match value.control_plane_width() == says as u32 {
-        true => Ok(()),
-        false => Err(differs(format!(
+    match says {
+        0 => Ok(()),
+        says if value.control_plane_width() == says as u32 => Ok(()),
+        _ => Err(differs(format!(
             "{of}: `{field}` has {} bits, not {says}",
             value.control_plane_width()
         ))),

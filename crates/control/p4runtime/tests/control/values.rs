@@ -54,6 +54,21 @@ fn members_of_structures_stand_in_their_order() {
     switch.refuse_modify(&wide, (Code::OutOfRange, "VariantsIngress.pairs"));
 }
 
+/// `PacketTooShort` has number 1.
+#[test]
+fn keys_that_are_errors_have_32_bits() {
+    let mut switch = Switch::with(VARIANTS);
+    let entry = |error: &str| {
+        format!(
+            "table_entry {{ table_id: $faulty match {{ field_id: 1 exact {{ value: \"{error}\" }} }} \
+             action {{ action {{ action_id: $send params {{ param_id: 1 value: \"\\x02\" }} }} }} }}"
+        )
+    };
+    switch.insert(&entry("\\x01"));
+    switch.expect("table_entry { table_id: $faulty }", &[&entry("\\x01")]);
+    switch.refuse_insert(&entry("\\x01\\x00\\x00\\x00\\x00"), (Code::OutOfRange, "parser_error"));
+}
+
 #[test]
 fn every_encoding_of_a_number_names_the_same_entry() {
     let mut switch = Switch::new();

@@ -1,5 +1,5 @@
-// What `entities.p4` has not: a table without key, one that begins with entries, selectors with limits, signed numbers,
-// structures and enums in registers, ports that controllers name by strings.
+// What `entities.p4` has not: a table without key, one that begins with entries, selectors with limits, signed numbers, a key
+// that is an error, structures and enums in registers, ports that controllers name by strings.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -118,6 +118,17 @@ control VariantsIngress(inout headers_t hdr, inout metadata_t meta, inout standa
         default_action = drop();
     }
 
+    table faulty {
+        key = {
+            standard_metadata.parser_error: exact;
+        }
+        actions = {
+            send;
+            drop;
+        }
+        default_action = drop();
+    }
+
     table by_limited {
         key = {
             hdr.small.value: exact;
@@ -164,6 +175,7 @@ control VariantsIngress(inout headers_t hdr, inout metadata_t meta, inout standa
         rates.read(meta.color);
         hdr.small.value = hdr.small.value + (bit<8>) meta.color;
         signed.apply();
+        faulty.apply();
         by_limited.apply();
         by_counted.apply();
         by_plain.apply();

@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn each_program_that_is_recorded_as_not_fine_has_a_reason() {
         let record = Record::read(&repository_root().join("docs/conformance.json")).expect("the record");
-        let outcomes = record.0.values().flatten();
+        let outcomes = record.categories.values().flatten();
         let others: Vec<&String> = outcomes
             .filter(|(_, outcome)| !outcome.is_fine())
             .map(|(name, _)| name)

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 /// What became of one program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,10 +31,40 @@ impl Outcome {
 /// Outcomes by program name.
 pub type Outcomes = BTreeMap<String, Outcome>;
 
-/// Outcomes by category name.
+/// The commits that a run compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commits {
+    /// Abbreviated hash and date of Forebay's commit; none outside a checkout.
+    pub forebay: Option<String>,
+    /// The same of p4c's.
+    pub p4c: Option<String>,
+}
+
+impl Commits {
+    /// The commits that two folders are at.
+    pub fn of(forebay: &Path, p4c: &Path) -> Commits {
+        Commits {
+            forebay: commit(forebay),
+            p4c: commit(p4c),
+        }
+    }
+}
+
+/// Abbreviated hash and date of the commit that a folder is at.
+fn commit(folder: &Path) -> Option<String> {
+    let arguments = ["log", "-1", "--abbrev=10", "--format=%h %cs"];
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_string())
+}
+
+/// What became of all programs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Record(pub BTreeMap<String, Outcomes>);
+pub struct Record {
+    pub commits: Commits,
+    /// Outcomes by category name.
+    pub categories: BTreeMap<String, Outcomes>,
+}
 
 impl Record {
     /// What was recorded; empty when nothing was yet.
@@ -53,19 +84,19 @@ impl Record {
 
     /// Adds a category.
     pub fn insert(&mut self, category: Category, outcomes: Outcomes) {
-        self.0.insert(category.name().to_string(), outcomes);
+        self.categories.insert(category.name().to_string(), outcomes);
     }
 
     /// The outcomes of a category.
     pub fn get(&self, category: Category) -> Option<&Outcomes> {
-        self.0.get(category.name())
+        self.categories.get(category.name())
     }
 
     /// Programs that were fine in `before` and are not any more, by category.
     pub fn regressions(&self, before: &Record) -> Vec<(String, String)> {
         let mut regressions = Vec::new();
-        for (category, outcomes) in &self.0 {
-            let Some(old) = before.0.get(category) else { continue };
+        for (category, outcomes) in &self.categories {
+            let Some(old) = before.categories.get(category) else { continue };
             for (name, outcome) in outcomes {
                 if !outcome.is_fine() && old.get(name).is_some_and(Outcome::is_fine) {
                     regressions.push((category.clone(), name.clone()));

@@ -2,7 +2,7 @@
 
 use super::corpus::Category;
 use super::reasons;
-use super::record::{Outcome, Outcomes, Record};
+use super::record::{Commits, Outcome, Outcomes, Record};
 use std::fmt::Write;
 
 /// Prints a category's result.
@@ -48,9 +48,12 @@ pub fn markdown(record: &Record) -> String {
         "# Conformance with p4c's own programs\n\n\
          Written by `cargo xtask conformance --p4c DIR --record`, where DIR is a checkout of github.com/p4lang/p4c. Nothing\n\
          of that checkout is part of this repository. `docs/conformance.json` has the same, program by program: a run names\n\
-         every program that was fine there and is not any more.\n\n\
-         | what | fine | of | % |\n|---|---|---|---|\n",
+         every program that was fine there and is not any more.\n",
     );
+    let known = |commit: &Option<String>| commit.clone().unwrap_or("unknown".to_string());
+    let Commits { forebay, p4c } = &record.commits;
+    let _ = writeln!(text, "Recorded with Forebay at {}, p4c at {}.\n", known(forebay), known(p4c));
+    text.push_str("| what | fine | of | % |\n|---|---|---|---|\n");
     let mut crashes = 0;
     for category in Category::all() {
         let Some(outcomes) = record.get(category) else { continue };
