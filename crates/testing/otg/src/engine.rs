@@ -118,38 +118,38 @@ impl Drop for Engine {
     }
 }
 
-/// Configurations one after another, until there are no more commands.
+/// Configurations one after another, until there are no more commands. One whose ports cannot be opened is refused: the one before it
+/// stays, and its flows stop.
 fn run(devices: &mut dyn Devices, commands: &Receiver<Command>) {
-    let mut next = Some((Box::<Config>::default(), None));
-    while let Some((config, answer)) = next.take() {
-        let locations: Vec<String> = config.ports.iter().map(|port| port.location.clone()).collect();
-        let opened = match locations.is_empty() {
-            true => None,
-            false => Some(devices.open(&locations)),
-        };
-        let opened = match opened.transpose() {
-            Ok(opened) => opened,
-            Err((index, message)) => {
-                let path = format!("ports[{index}].location");
-                reply(answer, Err(Wrong { path, message }));
-                next = Some((Box::default(), None));
-                continue;
-            }
-        };
-        reply(answer, Ok(()));
-        next = Loop::new(&config, opened).serve(commands);
-    }
-}
-
-fn reply(answer: Option<SyncSender<Result<(), Wrong>>>, result: Result<(), Wrong>) {
-    if let Some(answer) = answer {
+    let mut config = Box::<Config>::default();
+    let mut opened = Ok(None);
+    while let Some((wanted, answer)) = Loop::new(&config, opened).serve(commands) {
+        opened = open(devices, &wanted);
+        let result = opened.as_ref().map(|_| ()).map_err(Clone::clone);
+        match result {
+            Ok(()) => config = wanted,
+            Err(_) => opened = open(devices, &config),
+        }
         // The caller may have gone.
         let _ = answer.send(result);
     }
 }
 
+/// Opens the ports of a configuration, if it has any.
+fn open(devices: &mut dyn Devices, config: &Config) -> Result<Option<Opened>, Wrong> {
+    let locations: Vec<String> = config.ports.iter().map(|port| port.location.clone()).collect();
+    if locations.is_empty() {
+        return Ok(None);
+    }
+    let opened = devices.open(&locations).map(Some);
+    opened.map_err(|(index, message)| Wrong {
+        path: format!("ports[{index}].location"),
+        message,
+    })
+}
+
 /// The next configuration, and whom to tell of it.
-type Next = Option<(Box<Config>, Option<SyncSender<Result<(), Wrong>>>)>;
+type Next = Option<(Box<Config>, SyncSender<Result<(), Wrong>>)>;
 
 /// Whether a flow was told not to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +195,9 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(config: &'a Config, opened: Option<Opened>) -> Loop<'a> {
+    fn new(config: &'a Config, opened: Result<Option<Opened>, Wrong>) -> Loop<'a> {
+        let fault = opened.as_ref().err().map(|wrong| wrong.message.clone());
+        let opened = opened.ok().flatten();
         let (device, ports) = opened.map_or((None, Vec::new()), |opened| (Some(opened.device), opened.ports));
         let of_device = device.as_ref().map_or(0, |device| device.ports.len());
         let port_of = (0..of_device).map(|at| ports.iter().position(|port| *port == at));
@@ -217,16 +219,16 @@ impl<'a> Loop<'a> {
             config,
             port_of: port_of.collect(),
             flows: config.flows.iter().map(flow).collect(),
-            counters: vec![PortSnapshot::default(); ports.len()],
-            port_rates: vec![Rates::default(); ports.len()],
-            captures: ports.iter().map(|_| Capture::default()).collect(),
+            counters: vec![PortSnapshot::default(); config.ports.len()],
+            port_rates: vec![Rates::default(); config.ports.len()],
+            captures: config.ports.iter().map(|_| Capture::default()).collect(),
             ports,
             device,
             clock: Clock::start(),
             heard_ns: 0,
             out: Burst::new(BURST),
             back: Burst::new(RECEIVE_BURST),
-            fault: None,
+            fault,
         }
     }
 
@@ -240,7 +242,7 @@ impl<'a> Loop<'a> {
                 rounds = 0;
                 let wait = if is_resting { IDLE } else { Duration::ZERO };
                 match commands.recv_timeout(wait) {
-                    Ok(Command::Configure(config, answer)) => return Some((config, Some(answer))),
+                    Ok(Command::Configure(config, answer)) => return Some((config, answer)),
                     Ok(command) => self.obey(command),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return None,

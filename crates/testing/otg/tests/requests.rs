@@ -59,6 +59,19 @@ fn wait(generator: &mut Generator, what: &str, is_so: impl Fn(&Value) -> bool) -
     }
 }
 
+/// A script that is told of a mistake may go on with what it had.
+#[test]
+fn a_refused_configuration_leaves_the_one_before_it() {
+    let mut generator = generator();
+    done(generator.request("POST", "/config", &config(100)));
+    let mut elsewhere = config(100);
+    elsewhere["ports"][1]["location"] = json!("nowhere");
+    let refused = generator.request("POST", "/config", &elsewhere);
+    assert!(matches!(refused, Answer::Wrong(_)), "{refused:?}");
+    transmit(&mut generator, "start");
+    wait(&mut generator, "all frames arrive", |flow| flow["frames_rx"] == "100");
+}
+
 #[test]
 fn a_flow_is_sent_captured_and_measured() {
     let mut generator = generator();

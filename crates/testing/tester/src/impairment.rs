@@ -3,7 +3,7 @@
 //! It makes a device whose answer is known: the tester is right when it measures what was injected.
 
 use crate::schedule::{exponential, uniform};
-use forebay_packet::{Burst, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness, SplitMix64};
+use forebay_packet::{Burst, Packet, Pool, Port, PortError, Readiness, SplitMix64, delegate_port};
 use serde::{Deserialize, Serialize};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -216,30 +216,10 @@ impl<P: Port> Impaired<P> {
 }
 
 impl<P: Port> Port for Impaired<P> {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let collected = self.collect(now_ns);
         let count = self.deliver(burst, max, now_ns);
         collected.map(|()| count)
-    }
-
-    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        self.port.send(burst, now_ns)
-    }
-
-    fn counters(&self) -> PortCounters {
-        self.port.counters()
-    }
-
-    fn state(&self) -> PortState {
-        self.port.state()
-    }
-
-    fn why_down(&self) -> Option<String> {
-        self.port.why_down()
     }
 
     fn readiness(&self) -> Readiness {
@@ -250,11 +230,5 @@ impl<P: Port> Port for Impaired<P> {
         }
     }
 
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: name, send, counters, state, why_down, room, is_timer, reads_ids, begin_last_round, flush);
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::pcap::Writer;
-use crate::{Burst, Packet, Port, PortCounters, PortError, PortState, Readiness};
+use crate::{Burst, Packet, Port, PortError, delegate_port};
 
 /// A port whose packets are written down. A packet's time is the `now_ns` of the call that
 /// carried it.
@@ -61,10 +61,6 @@ fn failed(port: &str, error: &std::io::Error) -> PortError {
 }
 
 impl<P: Port, W: Write + Send> Port for Capture<P, W> {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let result = self.port.receive(burst, max, now_ns);
@@ -84,42 +80,12 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.send(burst, now_ns)
     }
 
-    fn counters(&self) -> PortCounters {
-        self.port.counters()
-    }
-
-    fn state(&self) -> PortState {
-        self.port.state()
-    }
-
-    fn why_down(&self) -> Option<String> {
-        self.port.why_down()
-    }
-
-    fn readiness(&self) -> Readiness {
-        self.port.readiness()
-    }
-
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
     fn flush(&mut self) -> Result<(), PortError> {
         self.writer.flush().map_err(|error| failed(self.port.name(), &error))?;
         self.port.flush()
     }
+
+    delegate_port!(port: name, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness};
+use crate::{Burst, DropReason, Packet, Pool, Port, PortCounters, PortError, PortState, Readiness, delegate_port};
 
 /// A port whose received packets come in `delay_ns` later, in order. What does not fit in the
 /// bounded line is dropped and counted, so memory stays bounded whatever the rate.
@@ -68,18 +68,10 @@ impl<P: Port> Delay<P> {
 }
 
 impl<P: Port> Port for Delay<P> {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let collected = self.collect(now_ns);
         let count = self.deliver(burst, max, now_ns);
         collected.map(|()| count)
-    }
-
-    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        self.port.send(burst, now_ns)
     }
 
     /// The port's counters; received is what has come out of the line.
@@ -98,10 +90,6 @@ impl<P: Port> Port for Delay<P> {
         }
     }
 
-    fn why_down(&self) -> Option<String> {
-        self.port.why_down()
-    }
-
     /// The earlier of the next delivery and what the port says; a port with a descriptor under a
     /// busy line is looked at when the next packet is due.
     fn readiness(&self) -> Readiness {
@@ -113,25 +101,7 @@ impl<P: Port> Port for Delay<P> {
         }
     }
 
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: name, send, why_down, room, is_timer, reads_ids, begin_last_round, flush);
 }
 
 #[cfg(test)]

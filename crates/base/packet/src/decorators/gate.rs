@@ -1,6 +1,6 @@
 //! Closes and opens a port while packets flow: what an operator does who disables it.
 
-use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
+use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, delegate_port};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,10 +51,6 @@ impl<P: Port> Gate<P> {
 }
 
 impl<P: Port> Port for Gate<P> {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     /// While it is closed, packets are taken from the port all the same: none of them is old when it opens.
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
@@ -105,10 +101,6 @@ impl<P: Port> Port for Gate<P> {
         self.port.why_down().or_else(disabled)
     }
 
-    fn readiness(&self) -> Readiness {
-        self.port.readiness()
-    }
-
     fn room(&self) -> usize {
         if self.latch.is_open() {
             self.port.room()
@@ -117,21 +109,7 @@ impl<P: Port> Port for Gate<P> {
         }
     }
 
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: name, readiness, is_timer, reads_ids, begin_last_round, flush);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Drops packets at random, the same ones every run.
 
-use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness, SplitMix64};
+use crate::{Burst, DropReason, Port, PortCounters, PortError, SplitMix64, delegate_port};
 
 /// A port that loses each packet, in either direction, with a fixed probability.
 pub struct Loss<P> {
@@ -27,10 +27,6 @@ impl<P: Port> Loss<P> {
 }
 
 impl<P: Port> Port for Loss<P> {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let received = self.port.receive(burst, max, now_ns)?;
@@ -65,37 +61,7 @@ impl<P: Port> Port for Loss<P> {
         counters
     }
 
-    fn state(&self) -> PortState {
-        self.port.state()
-    }
-
-    fn why_down(&self) -> Option<String> {
-        self.port.why_down()
-    }
-
-    fn readiness(&self) -> Readiness {
-        self.port.readiness()
-    }
-
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: name, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tells a sink about every packet that crosses a port.
 
-use crate::{Burst, Direction, Packet, Port, PortCounters, PortError, PortState, Readiness};
+use crate::{Burst, Direction, Packet, Port, PortError, delegate_port};
 
 /// What [`Trace`] tells: the port's name, the direction, the packet, the time in nanoseconds.
 /// Any closure with these arguments is one.
@@ -29,10 +29,6 @@ impl<P: Port, S: TraceSink> Trace<P, S> {
 }
 
 impl<P: Port, S: TraceSink> Port for Trace<P, S> {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let result = self.port.receive(burst, max, now_ns);
@@ -49,41 +45,7 @@ impl<P: Port, S: TraceSink> Port for Trace<P, S> {
         self.port.send(burst, now_ns)
     }
 
-    fn counters(&self) -> PortCounters {
-        self.port.counters()
-    }
-
-    fn state(&self) -> PortState {
-        self.port.state()
-    }
-
-    fn why_down(&self) -> Option<String> {
-        self.port.why_down()
-    }
-
-    fn readiness(&self) -> Readiness {
-        self.port.readiness()
-    }
-
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn is_timer(&self) -> bool {
-        self.port.is_timer()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
-    fn begin_last_round(&mut self) -> bool {
-        self.port.begin_last_round()
-    }
-
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: name, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush);
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Ports that are divided into a share for each worker.
 
 use super::LaneStatus;
-use forebay_packet::{Burst, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_packet::{Burst, Port, PortError, PortState, Readiness, delegate_port};
 use std::sync::atomic::Ordering;
 
 /// A port under its P4 number.
@@ -46,10 +46,6 @@ impl SharedPort {
 }
 
 impl Port for SharedPort {
-    fn name(&self) -> &str {
-        self.port.name()
-    }
-
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         if self.is_closing() {
             return Ok(0);
@@ -61,24 +57,12 @@ impl Port for SharedPort {
         received
     }
 
-    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        self.port.send(burst, now_ns)
-    }
-
-    fn counters(&self) -> PortCounters {
-        self.port.counters()
-    }
-
     /// A vanished interface is reported once for all shares.
     fn state(&self) -> PortState {
         match self.port.state() {
             PortState::Gone if !self.is_first => PortState::Down,
             state => state,
         }
-    }
-
-    fn why_down(&self) -> Option<String> {
-        self.port.why_down()
     }
 
     fn readiness(&self) -> Readiness {
@@ -88,21 +72,11 @@ impl Port for SharedPort {
         }
     }
 
-    fn room(&self) -> usize {
-        self.port.room()
-    }
-
-    fn reads_ids(&self) -> bool {
-        self.port.reads_ids()
-    }
-
     fn begin_last_round(&mut self) -> bool {
         false
     }
 
-    fn flush(&mut self) -> Result<(), PortError> {
-        self.port.flush()
-    }
+    delegate_port!(port: name, send, counters, why_down, room, reads_ids, flush);
 }
 
 #[cfg(test)]

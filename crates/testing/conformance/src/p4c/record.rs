@@ -53,7 +53,12 @@ impl Commits {
 /// Abbreviated hash and date of the commit that a folder is at.
 fn commit(folder: &Path) -> Option<String> {
     let arguments = ["log", "-1", "--abbrev=10", "--format=%h %cs"];
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(arguments)
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_string())
 }
@@ -96,7 +101,9 @@ impl Record {
     pub fn regressions(&self, before: &Record) -> Vec<(String, String)> {
         let mut regressions = Vec::new();
         for (category, outcomes) in &self.categories {
-            let Some(old) = before.categories.get(category) else { continue };
+            let Some(old) = before.categories.get(category) else {
+                continue;
+            };
             for (name, outcome) in outcomes {
                 if !outcome.is_fine() && old.get(name).is_some_and(Outcome::is_fine) {
                     regressions.push((category.clone(), name.clone()));

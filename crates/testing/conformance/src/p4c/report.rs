@@ -52,7 +52,12 @@ pub fn markdown(record: &Record) -> String {
     );
     let known = |commit: &Option<String>| commit.clone().unwrap_or("unknown".to_string());
     let Commits { forebay, p4c } = &record.commits;
-    let _ = writeln!(text, "Recorded with Forebay at {}, p4c at {}.\n", known(forebay), known(p4c));
+    let _ = writeln!(
+        text,
+        "Recorded with Forebay at {}, p4c at {}.\n",
+        known(forebay),
+        known(p4c)
+    );
     text.push_str("| what | fine | of | % |\n|---|---|---|---|\n");
     let mut crashes = 0;
     for category in Category::all() {
