@@ -1,8 +1,8 @@
 //! `cargo xtask check`: format, lints and unit tests of what was changed, for the minutes between two commits.
 //!
-//! A crate is changed if a file in its folder differs from the base, committed or not. Lints also run for the crates that depend on a
-//! changed one, since they may no longer compile; tests run for the changed ones alone. When a file changes that all crates depend on (the workspace's
-//! `Cargo.toml`, the tool chain), lints are those of the whole workspace.
+//! A crate is changed if a file in its folder differs from the base, committed or not. Lints are those of the whole workspace, of which cargo does
+//! again what a change concerns; named crates would have other features of their dependencies, and everything would be compiled twice. Tests are those of the
+//! changed crates.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// Files at the root on which every crate depends.
+/// Files at the root on which every crate's lints depend.
 const OF_ALL: [&str; 3] = ["Cargo.toml", "rust-toolchain.toml", "rustfmt.toml"];
 
 /// A crate of the workspace.
@@ -31,8 +31,6 @@ struct Package {
     name: String,
     /// Its folder, from the root on.
     folder: PathBuf,
-    /// Crates that it depends on, in tests too.
-    dependencies: BTreeSet<String>,
     /// Whether it has a library; `cargo test --lib` fails otherwise.
     has_library: bool,
     has_binaries: bool,
@@ -43,8 +41,8 @@ struct Package {
 struct Work {
     /// Crates whose unit tests run.
     changed: BTreeSet<String>,
-    /// Crates whose lints run.
-    linted: BTreeSet<String>,
+    /// Whether lints run.
+    linted: bool,
     /// Whether the rules of the repository are to be checked.
     repository: bool,
 }
@@ -55,9 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let packages = packages(&root)?;
     let files = changed_files(&root, &arguments.base)?;
     let work = work(&packages, &files);
-    let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(" ");
-    println!("changed: {}", names(&work.changed));
-    println!("linted:  {}", names(&work.linted));
+    let changed: Vec<&str> = work.changed.iter().map(String::as_str).collect();
+    println!("changed: {}", changed.join(" "));
     if work == Work::default() {
         println!("nothing to check: no file of a crate differs from {}", arguments.base);
         return Ok(ExitCode::SUCCESS);
@@ -112,7 +109,6 @@ fn read_package(root: &Path, package: &Value) -> Result<Package> {
     let text = |value: &Value| value.as_str().map(str::to_string).context("cargo metadata has no name");
     let manifest = PathBuf::from(text(&package["manifest_path"])?);
     let folder = manifest.parent().and_then(|folder| folder.strip_prefix(root).ok());
-    let dependencies = package["dependencies"].as_array().into_iter().flatten();
     let kinds = package["targets"].as_array().into_iter().flatten();
     let kinds: BTreeSet<&str> = kinds
         .flat_map(|target| target["kind"].as_array().into_iter().flatten())
@@ -121,9 +117,6 @@ fn read_package(root: &Path, package: &Value) -> Result<Package> {
     Ok(Package {
         name: text(&package["name"])?,
         folder: folder.context("a crate outside of the workspace")?.to_path_buf(),
-        dependencies: dependencies
-            .map(|dependency| text(&dependency["name"]))
-            .collect::<Result<_>>()?,
         has_library: kinds.contains("lib"),
         has_binaries: kinds.contains("bin"),
     })
@@ -150,27 +143,13 @@ fn work(packages: &[Package], files: &BTreeSet<PathBuf>) -> Work {
     let concerns_all = files
         .iter()
         .any(|file| OF_ALL.iter().any(|name| file.as_path() == Path::new(name)));
-    let mut linted = match concerns_all {
-        true => packages.iter().map(|package| package.name.clone()).collect(),
-        false => changed.clone(),
-    };
-    loop {
-        let more = packages
-            .iter()
-            .filter(|package| !linted.contains(&package.name) && !package.dependencies.is_disjoint(&linted));
-        let more: Vec<String> = more.map(|package| package.name.clone()).collect();
-        if more.is_empty() {
-            break;
-        }
-        linted.extend(more);
-    }
     let is_rule = |file: &PathBuf| {
         let extension = file.extension().and_then(|extension| extension.to_str());
         matches!(extension, Some("md" | "toml"))
     };
     Work {
+        linted: concerns_all || !changed.is_empty(),
         changed,
-        linted,
         repository: files.iter().any(is_rule),
     }
 }
@@ -189,11 +168,16 @@ fn commands(packages: &[Package], work: &Work) -> Vec<Command> {
         command
     };
     let mut commands = vec![cargo(&["fmt", "--all", "--check"])];
-    if !work.linted.is_empty() {
-        let clippy = cargo(&["clippy", "--all-targets", "--quiet"]);
-        let mut clippy = with(clippy, &mut work.linted.iter().map(String::as_str));
-        clippy.args(["--", "-D", "warnings"]);
-        commands.push(clippy);
+    if work.linted {
+        commands.push(cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ]));
     }
     let tested = |has: fn(&Package) -> bool| {
         let changed = packages.iter().filter(|package| work.changed.contains(&package.name));
@@ -224,19 +208,13 @@ mod tests {
     use super::*;
 
     fn packages() -> Vec<Package> {
-        let package = |name: &str, dependencies: &[&str], has_library| Package {
+        let package = |name: &str, has_library| Package {
             name: name.to_string(),
             folder: PathBuf::from(format!("crates/{name}")),
-            dependencies: dependencies.iter().map(|name| name.to_string()).collect(),
             has_library,
             has_binaries: !has_library,
         };
-        vec![
-            package("bits", &[], true),
-            package("ir", &["bits"], true),
-            package("ports", &[], true),
-            package("cli", &["ir", "ports"], false),
-        ]
+        vec![package("bits", true), package("ir", true), package("cli", false)]
     }
 
     fn work_of(files: &[&str]) -> Work {
@@ -248,17 +226,16 @@ mod tests {
     }
 
     #[test]
-    fn dependents_are_linted_and_changed_crates_tested() {
+    fn all_is_linted_and_changed_crates_are_tested() {
         let found = work_of(&["crates/ir/src/lib.rs", "programs/x.p4"]);
         assert_eq!(found.changed, names(&["ir"]));
-        assert_eq!(found.linted, names(&["ir", "cli"]));
         assert!(!found.repository);
         let commands: Vec<String> = commands(&packages(), &found).iter().map(words).collect();
         assert_eq!(
             commands,
             [
                 "cargo fmt --all --check",
-                "cargo clippy --all-targets --quiet -p cli -p ir -- -D warnings",
+                "cargo clippy --workspace --all-targets --quiet -- -D warnings",
                 "cargo test --quiet --lib -p ir",
             ]
         );
@@ -267,15 +244,14 @@ mod tests {
     #[test]
     fn documents_are_checked_by_the_rules_of_the_repository() {
         let found = work_of(&["docs/stf.md"]);
-        assert!(found.repository && found.changed.is_empty() && found.linted.is_empty());
+        assert!(found.repository && found.changed.is_empty() && !found.linted);
         assert_eq!(commands(&packages(), &found).len(), 2);
     }
 
     #[test]
     fn what_all_crates_depend_on_concerns_all() {
         let found = work_of(&["Cargo.toml"]);
-        assert_eq!(found.linted.len(), 4);
-        assert!(found.changed.is_empty() && found.repository);
+        assert!(found.linted && found.changed.is_empty() && found.repository);
         assert_eq!(work_of(&[]), Work::default());
     }
 }
