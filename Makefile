@@ -15,7 +15,7 @@ FOREBAY = $(TARGET)/release/forebay
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
-	@echo "make check         what was changed since the main branch: format, lints of its crates and of those that depend on them, unit tests"
+	@echo "make check         what was changed since the main branch: format, lints, unit tests"
 	@echo "make test          all tests, formatting and lints"
 	@echo "make build         $(FOREBAY)"
 	@echo "make doc           the crates' documentation; a warning is an error"
