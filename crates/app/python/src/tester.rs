@@ -31,6 +31,7 @@ impl Test {
     ) -> PyResult<Test> {
         let overrides = Overrides {
             interfaces,
+            metrics: None,
             wire,
             chip,
             ignore_fit,

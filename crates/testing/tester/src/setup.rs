@@ -35,6 +35,8 @@ pub struct Test {
     pub target: Target,
     loaded: Option<Loaded>,
     impairments: Vec<(u32, Impairment)>,
+    /// Where the switch between interfaces serves its metrics.
+    metrics: Option<String>,
     /// The line of each stream in the file.
     lines: Vec<usize>,
 }
@@ -56,6 +58,8 @@ pub enum Target {
 pub struct Overrides {
     /// Interfaces: `1@veth0`.
     pub interfaces: Vec<String>,
+    /// Where the switch between them serves its metrics: `HOST:PORT`.
+    pub metrics: Option<String>,
     /// A wire in memory.
     pub wire: bool,
     /// The name of a chip.
@@ -123,6 +127,8 @@ impl Test {
             expectations::check(&file, &streams, &reached, &ports, &mut reader);
         }
         let impairments = impairments(&file, &ports, &mut reader);
+        let of_file = file.device.metrics.as_ref().map(|address| address.get_ref());
+        let metrics = overrides.metrics.as_ref().or(of_file).cloned();
         match target {
             Some(target) if reader.problems.is_empty() => Ok(Test {
                 streams,
@@ -130,6 +136,7 @@ impl Test {
                 target,
                 loaded,
                 impairments,
+                metrics,
                 lines: file
                     .traffic
                     .iter()
@@ -189,8 +196,11 @@ impl Test {
                 device
             }
             Target::Interfaces(specs) => {
-                let device = device::interfaces(specs).map_err(|error| error.to_string())?;
+                let mut device = device::interfaces(specs).map_err(|error| error.to_string())?;
                 device::wait_for_links(specs, &device)?;
+                if let Some(address) = &self.metrics {
+                    device.ask_for_drops(address)?;
+                }
                 device
             }
         };
@@ -337,6 +347,10 @@ fn devices(file: &TestFile, overrides: &Overrides, reader: &mut Reader<'_>) {
         reader.wrong_key(near.clone(), "interfaces", message);
     }
     let is_overridden = overrides.wire || overrides.chip.is_some() || !overrides.interfaces.is_empty();
+    if entry.metrics.is_some() && entry.interfaces.is_empty() && !is_overridden {
+        let message = "metrics are those of a switch between interfaces, and [device] has none";
+        reader.wrong_key(near.clone(), "metrics", message);
+    }
     if !entry.wire || is_overridden {
         return;
     }

@@ -124,6 +124,8 @@ pub struct DeviceEntry {
     /// Interfaces, with the numbers by which traffic names them: `1@veth0`.
     #[serde(default)]
     pub interfaces: Vec<Spanned<String>>,
+    /// Where the switch between the interfaces serves its metrics: `HOST:PORT`.
+    pub metrics: Option<Spanned<String>>,
     /// Ports of the program beside those that traffic names.
     #[serde(default)]
     pub ports: Vec<Spanned<u32>>,
@@ -173,6 +175,7 @@ impl Default for DeviceEntry {
             commands: None,
             engine: EngineEntry::default(),
             interfaces: Vec::new(),
+            metrics: None,
             ports: Vec::new(),
             wire: false,
             chip: None,

@@ -128,6 +128,11 @@ fn devices() {
     wrong("[device]", "[device]\ninterfaces = [\"veth0\"]", "4: this is no port");
     wrong(
         "[device]",
+        "[device]\nmetrics = \"9100\"",
+        "4: metrics are those of a switch between interfaces",
+    );
+    wrong(
+        "[device]",
         "[device]\ninterfaces = [\"1@veth0\"]",
         "there is no interface for port 2",
     );

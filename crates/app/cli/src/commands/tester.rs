@@ -92,6 +92,9 @@ struct TestArguments {
     /// Test what is between these interfaces, in place of the device of the file; as for `forebay run`
     #[arg(long, value_name = "PORT@INTERFACE")]
     interface: Vec<String>,
+    /// Ask the switch between the interfaces why it drops frames: where `forebay run --metrics` serves
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["wire", "chip"])]
+    metrics: Option<String>,
     /// Test a wire in memory: what the tester itself can do
     #[arg(long, conflicts_with_all = ["interface", "chip"])]
     wire: bool,
@@ -299,6 +302,7 @@ fn read(arguments: &TestArguments) -> Result<Test> {
     let library = Folder::new(path.parent().unwrap_or(Path::new("")));
     let overrides = Overrides {
         interfaces: arguments.interface.clone(),
+        metrics: arguments.metrics.clone(),
         wire: arguments.wire,
         chip: arguments.chip.clone(),
         ignore_fit: arguments.ignore_fit.then(|| IGNORED_FIT.to_string()),

@@ -5,11 +5,12 @@
 //! | [mod@wire] | memory | real | nothing: the self test |
 //! | [mod@program], [chain] | memory | real | a switch with a P4 program, polled by the tester's thread; several of them |
 //! | [mod@slow] | memory | modelled | a switch of known capacity, for tests of searches |
-//! | [mod@interfaces] | AF_XDP, AF_PACKET, TAP | real | anything |
+//! | [mod@interfaces] | AF_XDP, AF_PACKET, TAP | real | anything; of a switch that serves its [mod@metrics] why it drops packets is known |
 //! | [mod@chip] | memory | simulated | a chip of the timed model |
 
 mod chip;
 mod interfaces;
+mod metrics;
 mod program;
 mod slow;
 mod wire;
@@ -124,6 +125,15 @@ impl Device {
         if let Some(inside) = &mut self.inside {
             inside.work(now_ns());
         }
+    }
+
+    /// Takes the reasons for which packets are dropped from the switch with metrics at `HOST:PORT`.
+    ///
+    /// # Errors
+    /// When they cannot be read, in words.
+    pub fn ask_for_drops(&mut self, address: &str) -> Result<(), String> {
+        self.inside = Some(Box::new(metrics::SwitchMetrics::open(address)?));
+        Ok(())
     }
 
     /// Packets that it dropped so far, by reason.

@@ -1,0 +1,143 @@
+//! Why a switch behind interfaces drops packets: the counters that `forebay run --metrics` serves.
+
+use super::Inside;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+/// How long the switch may take to answer, in all.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// Bytes of an answer that are read at most.
+const ANSWER_MAX: u64 = 64 << 20;
+
+/// Packets that a port did not take, or that the switch dropped, by reason.
+const DROPPED: &str = "forebay_port_dropped_packets_total{";
+
+/// What every switch of ours says.
+const OURS: &str = "forebay_received_packets_total";
+
+/// The reason that stands for all others when the switch does not answer any more.
+const UNREACHABLE: &str = "metrics_unreachable";
+
+/// A switch that serves its counters.
+#[derive(Debug)]
+pub(super) struct SwitchMetrics {
+    address: String,
+}
+
+impl SwitchMetrics {
+    /// The switch with metrics at `HOST:PORT`; `PORT` is on this machine.
+    ///
+    /// # Errors
+    /// When nobody answers there, or not a switch of ours, in words.
+    pub(super) fn open(address: &str) -> Result<SwitchMetrics, String> {
+        let metrics = SwitchMetrics {
+            address: match address.parse::<u16>() {
+                Ok(port) => format!("localhost:{port}"),
+                Err(_) => address.to_string(),
+            },
+        };
+        let page = metrics.page();
+        match page.map_err(|error| format!("cannot read the metrics of the switch at {address}: {error}"))? {
+            page if page.contains(OURS) => Ok(metrics),
+            _ => Err(format!(
+                "{address} does not serve the metrics of a switch: `forebay run --metrics {address}` does"
+            )),
+        }
+    }
+
+    fn page(&self) -> std::io::Result<String> {
+        let mut last = std::io::Error::other("the name has no address");
+        for address in self.address.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, WAIT) {
+                Ok(connection) => return self.ask(connection),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn ask(&self, mut connection: TcpStream) -> std::io::Result<String> {
+        connection.set_read_timeout(Some(WAIT))?;
+        connection.set_write_timeout(Some(WAIT))?;
+        write!(connection, "GET /metrics HTTP/1.0\r\nHost: {}\r\n\r\n", self.address)?;
+        let mut page = String::new();
+        connection.take(ANSWER_MAX).read_to_string(&mut page)?;
+        Ok(page)
+    }
+}
+
+impl Inside for SwitchMetrics {
+    fn work(&mut self, _: u64) {}
+
+    fn drops(&self) -> Vec<(String, u64)> {
+        match self.page() {
+            Ok(page) => drops_of(&page).into_iter().collect(),
+            Err(_) => vec![(UNREACHABLE.to_string(), 1)],
+        }
+    }
+}
+
+/// The sums over all ports.
+fn drops_of(page: &str) -> BTreeMap<String, u64> {
+    let mut drops = BTreeMap::new();
+    for line in page.lines().filter_map(|line| line.strip_prefix(DROPPED)) {
+        let Some((labels, count)) = line.rsplit_once("} ") else {
+            continue;
+        };
+        let Some((_, reason)) = labels.split_once("reason=\"") else {
+            continue;
+        };
+        if let Ok(count) = count.trim().parse::<u64>() {
+            *drops.entry(reason.trim_end_matches('"').to_string()).or_default() += count;
+        }
+    }
+    drops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// Answers once for each page.
+    fn serve(pages: Vec<&'static str>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address").to_string();
+        std::thread::spawn(move || {
+            for page in pages {
+                let (mut connection, _) = listener.accept().expect("a connection");
+                let mut request = [0; 1024];
+                let _ = connection.read(&mut request).expect("a request");
+                connection.write_all(page.as_bytes()).expect("a client");
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn drops_are_those_of_all_ports_by_reason() {
+        let page = "HTTP/1.1 200 OK\r\n\r\n# TYPE forebay_port_dropped_packets_total counter\n\
+                    forebay_received_packets_total 9\n\
+                    forebay_port_dropped_packets_total{port=\"1\",name=\"a\",by=\"switch\",reason=\"queue_full\"} 3\n\
+                    forebay_port_dropped_packets_total{port=\"2\",name=\"b\",by=\"switch\",reason=\"queue_full\"} 4\n\
+                    forebay_port_dropped_packets_total{port=\"2\",name=\"b\",by=\"port\",reason=\"too_long\"} 1\n";
+        let metrics = SwitchMetrics::open(&serve(vec![page, page])).expect("a switch");
+        assert_eq!(
+            metrics.drops(),
+            [("queue_full".to_string(), 7), ("too_long".to_string(), 1)]
+        );
+        assert_eq!(metrics.drops(), [(UNREACHABLE.to_string(), 1)], "the server has ended");
+    }
+
+    #[test]
+    fn what_is_no_switch_is_named() {
+        let address = serve(vec!["HTTP/1.1 200 OK\r\n\r\nup 1\n"]);
+        let error = SwitchMetrics::open(&address).expect_err("no switch");
+        assert!(error.contains("does not serve the metrics of a switch"), "{error}");
+        let error = SwitchMetrics::open("127.0.0.1:1").expect_err("nobody listens");
+        assert!(error.contains("refused"), "{error}");
+    }
+}
