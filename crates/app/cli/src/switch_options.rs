@@ -1,4 +1,4 @@
-//! What a user says about the switch around a program: workers and queues.
+//! What a user says about the switch around a program: workers, queues, random numbers.
 
 use anyhow::{Context, Result, bail};
 use forebay_daemon::{QUEUE_DEPTH_MAX, QueueControl};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The most workers.
 const WORKERS_MAX: u64 = 64;
 
-/// Workers and queues.
+/// Workers, queues, random numbers.
 #[derive(clap::Args)]
 pub struct SwitchOptions {
     /// Threads that process packets, each on a processor of its own if there are enough
@@ -32,6 +32,9 @@ pub struct SwitchOptions {
     /// Packets a second that a queue sends at most [default: as many as its port takes]
     #[arg(long, value_name = "PACKETS")]
     queue_rate: Option<NonZeroU64>,
+    /// Begin the program's random numbers with this one: with one worker the same packets then get the same numbers, in any engine
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 fn service(text: &str) -> Result<Service, String> {
@@ -55,7 +58,7 @@ impl SwitchOptions {
         }
         Ok(Config {
             start_ns: clock.now_ns(),
-            random_seed: clock.now_ns(),
+            random_seed: self.seed.unwrap_or_else(|| clock.now_ns()),
             queues,
             queue_service,
             queue_capacity: self.queue_depth as usize,

@@ -122,6 +122,43 @@ fn a_switch_between_capture_files() {
     );
 }
 
+/// A run can be repeated, with another engine too, though its program draws random numbers.
+#[test]
+fn a_seed_makes_random_numbers_the_same() {
+    let folder = folder();
+    let frame = [0; 60];
+    let input = capture(folder.path(), "in.pcap", &[&frame[..]; 100]);
+    let drawing = include_str!("save_state.p4").replace(
+        "addresses.apply();",
+        "random(hdr.ethernet.dst_addr, 48w0, 48w0xFFFFFFFFFFFF); standard_metadata.egress_spec = 1;",
+    );
+    let program = write(folder.path(), "drawing.p4", &drawing);
+    let sent = |options: &[&str]| {
+        let output = folder.path().join("out.pcap").to_string_lossy().into_owned();
+        let ports = [format!("0@pcap:{input}"), format!("1@pcap:,{output}")];
+        let common = [
+            "run",
+            &program,
+            "-i",
+            &ports[0],
+            "-i",
+            &ports[1],
+            "--stats-interval",
+            "0",
+        ];
+        let ran = forebay(&[&common[..], options].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        // Records of 16 and 60 bytes, which begin with the time.
+        let records = std::fs::read(output).expect("the output").split_off(24);
+        let frames = records.chunks(76).flat_map(|record| record[16..].to_vec());
+        frames.collect::<Vec<u8>>()
+    };
+    let first = sent(&["--seed", "7"]);
+    assert_eq!(first, sent(&["--seed", "7"]));
+    assert_eq!(first, sent(&["--seed", "7", "--engine", "interp"]));
+    assert_ne!(first, sent(&["--seed", "8"]));
+}
+
 /// Several workers, few and short queues: what is said of them, and that nothing is lost without a name.
 #[test]
 fn a_switch_with_workers_and_queues() {
