@@ -35,6 +35,7 @@ mod port_table;
 mod program;
 mod run_config;
 mod run_ports;
+mod run_records;
 mod runtime_json;
 mod sandbox;
 mod saved_state;

@@ -6,23 +6,24 @@ use crate::entries::{Entries, EntriesOptions};
 use crate::interfaces;
 use crate::numbers;
 use crate::output;
-use crate::packet_capture::{CapturedPort, CapturingPoll, PacketFile};
-use crate::packet_log::{Destination, LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
+use crate::packet_log::LogOptions;
 use crate::program::{CompileOptions, Engine};
 use crate::run_ports::{Captures, announce, open, shares};
+use crate::run_records::Records;
 use crate::statistics::{Statistics, counters_json};
 use crate::switch_options::SwitchOptions;
-use crate::telemetry_options::TelemetryOptions;
+use crate::telemetry_options::{SwitchTelemetry, TelemetryOptions};
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_daemon::{ControlPlane, Daemon, Event, Gates, Join, NumberedPort, Running, Stopped};
+use forebay_daemon::{ControlPlane, Daemon, Event, Gates, Join, NumberedPort, QueueControl, Running, Start, Stopped};
 use forebay_p4runtime::KeepingStatus;
-use forebay_packet::{Port, PortState};
+use forebay_packet::PortState;
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
 use forebay_pipeline::{FastPath, Pipeline};
-use forebay_ports::{Clock, OpenOptions, PortSpec};
+use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
 use forebay_switch::LaneConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -181,83 +182,24 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     // A script may ask for statistics while the program is still compiled, which must not end the switch.
     let show = show_on_signal()?;
-    let ports = PortSpec::parse_all(arguments.interfaces.iter().map(String::as_str))
-        .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
-    if let Some(port) = ports.iter().find(|port| port.number >= DROP_PORT) {
-        bail!(
-            "there is no port {}; programs know ports 0 to {}",
-            port.number,
-            DROP_PORT - 1
-        );
-    }
-    let is_served = arguments.control.is_served();
-    let entries = arguments.entries.read()?;
-    let program = control_plane::load(
-        arguments.control.program(arguments.program.as_deref())?,
-        &arguments.options,
-        arguments.loading(),
-        is_served || entries.as_ref().is_some_and(Entries::need_p4info),
-    )?;
-    let Some(start) = program else {
+    let specs = port_specs(&arguments.interfaces)?;
+    let queues = arguments.switch.queue_control()?;
+    let Some(start) = arguments.start(&queues)? else {
         return Ok(Status::Bad);
     };
-    let mut start = arguments.control.restore(start)?;
-    let queues = arguments.switch.queue_control()?;
-    match &entries {
-        Some(entries) if start.restored.is_none() => entries.apply(&arguments.control, &mut start, &queues)?,
-        Some(entries) => output::note(&format!(
-            "{}: the saved state takes its place",
-            entries.path().display()
-        )),
-        None => {}
-    }
     let clock = Clock::start();
     let config = arguments.switch.config(&clock)?;
     let workers = arguments.switch.workers(&start.pipeline)?;
-    let options = OpenOptions {
-        busy_poll: arguments.busy_poll,
-        force: arguments.force,
-    };
-    let cpu_port = arguments.control.cpu_port(&start.pipeline);
-    if is_served && ports.iter().any(|port| port.number == cpu_port) {
-        bail!(
-            "port {cpu_port} is an interface's, and that of the controllers (--cpu-port): give one of them another number"
-        );
-    }
-    let captures = match (&extras.captures, &arguments.pcap) {
-        (Some(folder), _) => Captures::ByInterface(folder),
-        (None, Some(folder)) => Captures::ByPort(folder),
-        (None, None) => Captures::None,
-    };
-    let log = extras
-        .log
-        .as_ref()
-        .map(|options| packet_log(options, &workers))
-        .transpose()?;
-    if arguments.capture.is_some() && (workers.workers > 1 || extras.log.is_some()) {
-        bail!("--capture is for one worker, and without a log of packets");
-    }
-    // Before rights are given up, by which the file may be made.
-    let capture = arguments.capture.as_deref().map(|path| {
-        let file = PacketFile::create(path);
-        file.with_context(|| format!("cannot write {}", path.display()))
-    });
-    let capture = capture.transpose()?;
-    interfaces::wait_for(&ports, arguments.wait_interfaces);
-    let (mut ports, means) = open(&ports, shares(&workers, captures), &options, captures)?;
-    if !arguments.json {
-        announce(&means);
-    }
-    if ports.is_empty() {
-        output::note("the switch has no ports: packets come from controllers alone (-i PORT@INTERFACE adds a port)");
-    }
+    let cpu_port = arguments.cpu_port(&start.pipeline, &specs)?;
+    let records = Records::open(extras.log.as_ref(), arguments.capture.as_deref(), &workers)?;
+    let (mut ports, means) = arguments.open_ports(&specs, extras, &workers)?;
     let pipeline = Arc::clone(&start.pipeline);
-    let mut daemon = Daemon::new(Arc::clone(&pipeline), workers.clone());
+    let mut daemon = Daemon::new(Arc::clone(&pipeline), workers);
     daemon.configure(clock, config);
     daemon.busy_poll(arguments.busy_poll);
     daemon.control_queues(Arc::clone(&queues));
-    let mut telemetry = arguments.telemetry.open(&mut daemon)?;
-    let control = if is_served {
+    let telemetry = arguments.telemetry.open(&mut daemon)?;
+    let control = if arguments.control.is_served() {
         let join = Join::new()?;
         let (gated, gates) = Gates::before(ports, &means);
         ports = gated;
@@ -272,19 +214,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     if let Some(control) = control.as_ref().filter(|_| !arguments.json) {
         announce_control(control);
     }
-    let control_plane = control.as_ref().map(|control| &control.control_plane);
-    if let Some(log) = log {
-        let turns = Turns::new(ports.len());
-        ports = logged(ports, &log, &turns);
-        let narrator = Narrator::new(log, Arc::clone(&pipeline));
-        daemon.poll_by(Box::new(NarratedPoll::new(narrator, turns)));
-    }
-    if let Some(file) = &capture {
-        let turns = Turns::new(ports.len());
-        ports = captured_in(file, ports, &turns, &pipeline)?;
-        daemon.poll_by(Box::new(CapturingPoll::new(file.clone(), turns, Arc::clone(&pipeline))));
-    }
-    for (number, port) in ports {
+    for (number, port) in records.of_ports(ports, &mut daemon, &pipeline)? {
         daemon.attach(number, port);
     }
     let until = Until {
@@ -294,10 +224,105 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
             .duration
             .map(|seconds| clock.now_ns() + (seconds * 1e9) as u64),
     };
+    wait(extras.delay, &until);
+    let statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
+    let control_plane = control.as_ref().map(|control| &control.control_plane);
+    operate(daemon, control_plane, telemetry, clock, &until, statistics)?;
+    records.check()?;
+    Ok(Status::Good)
+}
+
+/// The ports that are asked for.
+fn port_specs(interfaces: &[String]) -> Result<Vec<PortSpec>> {
+    let ports = PortSpec::parse_all(interfaces.iter().map(String::as_str))
+        .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
+    match ports.iter().find(|port| port.number >= DROP_PORT) {
+        None => Ok(ports),
+        Some(port) => bail!(
+            "there is no port {}; programs know ports 0 to {}",
+            port.number,
+            DROP_PORT - 1
+        ),
+    }
+}
+
+impl Arguments {
+    /// The program with the state that was saved, or with the entries of a file. None when the program has mistakes, which have
+    /// been printed.
+    fn start(&self, queues: &Arc<QueueControl>) -> Result<Option<Start>> {
+        let entries = self.entries.read()?;
+        let program = control_plane::load(
+            self.control.program(self.program.as_deref())?,
+            &self.options,
+            self.loading(),
+            self.control.is_served() || entries.as_ref().is_some_and(Entries::need_p4info),
+        )?;
+        let Some(start) = program else { return Ok(None) };
+        let mut start = self.control.restore(start)?;
+        match &entries {
+            Some(entries) if start.restored.is_none() => entries.apply(&self.control, &mut start, queues)?,
+            Some(entries) => output::note(&format!(
+                "{}: the saved state takes its place",
+                entries.path().display()
+            )),
+            None => {}
+        }
+        Ok(Some(start))
+    }
+
+    /// The port by which packets go to controllers.
+    fn cpu_port(&self, pipeline: &Pipeline, ports: &[PortSpec]) -> Result<u32> {
+        let cpu_port = self.control.cpu_port(pipeline);
+        if self.control.is_served() && ports.iter().any(|port| port.number == cpu_port) {
+            bail!(
+                "port {cpu_port} is an interface's, and that of the controllers (--cpu-port): give one of them another number"
+            );
+        }
+        Ok(cpu_port)
+    }
+
+    /// Opens the ports; with the means by which each is reached.
+    fn open_ports(
+        &self,
+        specs: &[PortSpec],
+        extras: &Extras,
+        workers: &LaneConfig,
+    ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+        let options = OpenOptions {
+            busy_poll: self.busy_poll,
+            force: self.force,
+        };
+        let captures = match (&extras.captures, &self.pcap) {
+            (Some(folder), _) => Captures::ByInterface(folder),
+            (None, Some(folder)) => Captures::ByPort(folder),
+            (None, None) => Captures::None,
+        };
+        interfaces::wait_for(specs, self.wait_interfaces);
+        let (ports, means) = open(specs, shares(workers, captures), &options, captures)?;
+        if !self.json {
+            announce(&means);
+        }
+        if ports.is_empty() {
+            output::note(
+                "the switch has no ports: packets come from controllers alone (-i PORT@INTERFACE adds a port)",
+            );
+        }
+        Ok((ports, means))
+    }
+}
+
+/// Runs the switch until its end, and prints its statistics.
+fn operate(
+    daemon: Daemon,
+    control_plane: Option<&ControlPlane>,
+    mut telemetry: SwitchTelemetry,
+    clock: Clock,
+    until: &Until,
+    statistics: Statistics,
+) -> Result<()> {
     let state = control_plane
         .map(|control_plane| -> Box<dyn Fn() -> KeepingStatus> { Box::new(control_plane.server.watch_keeping()) });
-    let mut statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means).with_state(state);
-    wait(extras.delay, &until);
+    let mut statistics = statistics.with_state(state);
     statistics.note_slow_path(&daemon.slot().present());
     let running = daemon.start()?;
     telemetry.start(&running, control_plane)?;
@@ -308,7 +333,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
             .give_statistics(move || counters_json(&watch.report(), &watch.program()).to_string());
     }
     statistics.first(&running.last_report(), &running.program());
-    supervise(&running, control_plane, clock, &until, &mut statistics);
+    supervise(&running, control_plane, clock, until, &mut statistics);
     let program = running.program();
     let stopped = running.stop()?;
     telemetry.finish();
@@ -317,11 +342,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let kept = control_plane.map(ControlPlane::keep_all);
     statistics.last(&stopped.report, &program);
     kept.transpose()?;
-    check_ports(&stopped)?;
-    if capture.is_some_and(|file| !file.is_complete()) {
-        bail!("--capture: not all packets are in the file");
-    }
-    Ok(Status::Good)
+    check_ports(&stopped)
 }
 
 /// Says where controllers are served.
@@ -389,40 +410,6 @@ fn check_ports(stopped: &Stopped) -> Result<()> {
         return Ok(());
     }
     bail!("the switch has ended with ports out of order: {}", problems.join("; "))
-}
-
-/// Opens the log of packets. Its lines are in order for one worker only.
-fn packet_log(options: &LogOptions, workers: &LaneConfig) -> Result<PacketLog> {
-    if workers.workers > 1 {
-        bail!("packets are logged with one worker only");
-    }
-    PacketLog::open(options).with_context(|| match &options.destination {
-        Destination::File(file) => format!("cannot write the log {}", file.path.display()),
-        Destination::Console => "cannot write the log".to_string(),
-    })
-}
-
-/// The ports, logged.
-fn logged(ports: Vec<NumberedPort>, log: &PacketLog, turns: &Turns) -> Vec<NumberedPort> {
-    let logged = |(place, (number, port)): (usize, NumberedPort)| {
-        let port = LoggedPort::new(port, number, log.clone(), turns.clone(), place);
-        (number, Box::new(port) as Box<dyn Port>)
-    };
-    ports.into_iter().enumerate().map(logged).collect()
-}
-
-/// The ports, captured in one file.
-fn captured_in(
-    file: &PacketFile,
-    ports: Vec<NumberedPort>,
-    turns: &Turns,
-    pipeline: &Arc<Pipeline>,
-) -> Result<Vec<NumberedPort>> {
-    let captured = |(place, (number, port)): (usize, NumberedPort)| -> Result<NumberedPort> {
-        let port = CapturedPort::new(port, number, file, (turns, place), pipeline)?;
-        Ok((number, Box::new(port) as Box<dyn Port>))
-    };
-    ports.into_iter().enumerate().map(captured).collect()
 }
 
 /// Waits before the first packet, unless a signal ends the switch before.
