@@ -59,7 +59,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         misses,
     };
     let parsed = reparse.blocks()?;
-    let counted = sides.counts_bytes(program)?;
+    let counted = sides.counts_bytes(program);
     let lengths = counted
         .map(|location| Lengths::of(program, &first.emitted, location))
         .transpose()?;
