@@ -121,6 +121,7 @@ fn route(program: &Program) -> Route {
         clones_from_egress: has_plain_headers(program),
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
     }
 }
 

@@ -89,7 +89,8 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     let reads_length = parsing().any(|statement| matches!(statement.op, Op::PacketLength { .. }));
     let draws_random_numbers = route.draws_random_numbers(program)[1];
     let [from_ingress, from_egress] = route.clones(program);
-    if !route.executes_clones(program) || (from_ingress && reads_length) || draws_random_numbers {
+    let are_noted = (from_ingress || from_egress) && route.executes_clones(program);
+    if !are_noted || (from_ingress && reads_length) || draws_random_numbers {
         return None;
     }
     let is_forgotten = |slot: &SlotId| {
@@ -164,6 +165,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
         ..route.clone()
     };
     Some(Straight { program: made, route })
