@@ -144,12 +144,22 @@ pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
 
 /// The slots of a program's graph with a packet's length for egress, and with the bytes of headers in it.
 pub fn lengths_of_clones(program: &Program) -> Option<[SlotId; 2]> {
-    let slot = |wanted: &str| {
-        let mut slots = program.slots.iter();
-        let place = slots.position(|slot| slot.kind == SlotKind::Request && slot.name == wanted)?;
-        Some(SlotId(place as u32))
-    };
-    Some([slot("request.length")?, slot("request.header_bytes")?])
+    Some([
+        request(program, "request.length")?,
+        request(program, "request.header_bytes")?,
+    ])
+}
+
+/// The slot of a program's graph with the bytes of the headers that are valid before ingress.
+pub fn parsed_bytes(program: &Program) -> Option<SlotId> {
+    request(program, "request.parsed_bytes")
+}
+
+/// The slot of a graph with this name.
+fn request(program: &Program, name: &str) -> Option<SlotId> {
+    let mut slots = program.slots.iter();
+    let place = slots.position(|slot| slot.kind == SlotKind::Request && slot.name == name)?;
+    Some(SlotId(place as u32))
 }
 
 struct V1model<'a> {

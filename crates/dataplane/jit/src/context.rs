@@ -5,7 +5,7 @@
 //! lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
-use crate::fast_path::{CopyFate, Frame, Frames, NotedClones, SentBack};
+use crate::fast_path::{CopyFate, Frame, Frames, GoingOn, NotedClones, SentBack};
 use crate::flows::FlowCache;
 use crate::graph::GraphMemory;
 use crate::packet_context::{Copies, Lanes, fate};
@@ -279,6 +279,8 @@ pub struct Memory {
     pub(crate) clones: NotedClones,
     /// Packets that are sent back, recorded on the fast path.
     pub(crate) sent_back: SentBack,
+    /// The last packet that goes on after ingress.
+    pub(crate) going_on: GoingOn,
     /// What belongs to a packet while it goes through a graph.
     pub(crate) graph: GraphMemory,
 }

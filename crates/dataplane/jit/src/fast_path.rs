@@ -9,7 +9,7 @@ use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, BailOut, Obstacle, Order, PathId};
 use crate::tables::TableObjects;
-use forebay_exec::{BitBuffer, Buffers, DigestRequest, PacketFacts, Preserve, Requests};
+use forebay_exec::{BitBuffer, Buffers, CloneRequest, DigestRequest, PacketFacts, Preserve, Requests};
 use forebay_ir::TableId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -287,6 +287,21 @@ impl SentBack {
     }
 }
 
+/// A packet that has been cloned in ingress, and goes on after it in code that executes the clone first.
+#[derive(Clone, Debug, Default)]
+pub struct GoingOn {
+    /// Its clone.
+    pub clone: Option<CloneRequest>,
+    /// The most bytes of it that leave, if that is limited.
+    pub truncate_to: Option<u32>,
+    /// The values of [`crate::route::Route::leaving`], each in whole bytes.
+    pub slots: Vec<u8>,
+    /// The bytes of the headers that were valid before ingress.
+    pub header_bytes: u64,
+    /// The parser's position in bits.
+    pub cursor: usize,
+}
+
 /// A frame in memory. Compiled code reads the descriptor, and updates it for a frame that leaves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -380,6 +395,8 @@ pub enum Fate {
         /// The number of copies.
         count: usize,
     },
+    /// It has passed ingress, and goes on in other code: see [`FastPath::going_on`]. Its frame is unchanged.
+    GoesOn,
     /// It must take the slow path, for this reason. Nothing has been changed.
     BailedOut(BailOut),
 }
@@ -629,6 +646,11 @@ impl<'a> FastPath<'a> {
         }
     }
 
+    /// The packet of the last burst that [goes on](Fate::GoesOn).
+    pub fn going_on(&self) -> &GoingOn {
+        &self.memory.going_on
+    }
+
     /// The digests that packets have sent since the last call, in the order of packets. Packets that bailed out have none.
     pub fn digests(&mut self) -> impl Iterator<Item = DigestRequest> {
         self.memory.digests.drain(..).map(|(_, request)| request)
@@ -697,6 +719,7 @@ impl<'a> FastPath<'a> {
             },
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
+            fate::GOES_ON => Fate::GoesOn,
             fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate::of_bail_out(fate).0)),
             fate::REPLICATED => Fate::Replicated {
                 first: self.memory.lanes.lane(index).first_copy as usize,

@@ -124,7 +124,8 @@ pub use code::Locations;
 pub use compile::{CompileError, compile_fast_path, compile_graph};
 pub use context::Memory;
 pub use fast_path::{
-    CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, NotedClone, NotedClones, Rewriting, SentBack, ShortCode,
+    CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, GoingOn, NotedClone, NotedClones, Rewriting, SentBack,
+    ShortCode,
 };
 pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;

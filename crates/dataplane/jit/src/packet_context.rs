@@ -129,6 +129,8 @@ pub(crate) mod fate {
     pub(crate) const RESUBMITTED: u64 = 7;
     /// Added to [`PLAIN`] or [`REWRITTEN`]: the packet begins again, and the low half is the number of its note.
     pub(crate) const RECIRCULATED: u64 = 8;
+    /// The packet goes on after ingress, in other code.
+    pub(crate) const GOES_ON: u64 = 10;
 
     /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it was on one.
     pub(crate) fn bail_out(reason: u32, path: Option<u32>) -> u64 {

@@ -85,6 +85,7 @@ functions! {
     NOTE_DIGEST = note_digest(4);
     NOTE_CLONE = note_clone(7);
     NOTE_SENT_BACK = note_sent_back(4) -> u64;
+    NOTE_GOING_ON = note_going_on(7);
     CLONE = clone(4);
     RESUBMIT = resubmit(2);
     RECIRCULATE = recirculate(2);
@@ -906,6 +907,34 @@ unsafe extern "C" fn note_clone(
         if shape.ends_burst {
             end_burst(context, place);
         }
+    }
+}
+
+/// Fast path: notes a packet that goes on after ingress with the `bytes` bytes at `slots`. `truncate_to` is `u32::MAX` if it is not
+/// truncated.
+unsafe extern "C" fn note_going_on(
+    context: *mut Context<'_>,
+    slots: *const u8,
+    bytes: usize,
+    session: u64,
+    field_list: u64,
+    truncate_to: u64,
+    header_bits: u64,
+) {
+    // SAFETY: see the module.
+    unsafe {
+        let context = &*context;
+        let noted = &mut (*context.memory).going_on;
+        noted.clone = Some(CloneRequest {
+            kind: CloneKind::IngressToEgress,
+            session: session as u32,
+            preserve: preserve(field_list),
+        });
+        noted.truncate_to = Some(truncate_to as u32).filter(|limit| *limit != u32::MAX);
+        noted.slots.clear();
+        noted.slots.extend_from_slice(slice::from_raw_parts(slots, bytes));
+        noted.header_bytes = header_bits / 8;
+        noted.cursor = context.cursor as usize;
     }
 }
 

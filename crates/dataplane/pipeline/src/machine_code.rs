@@ -19,6 +19,7 @@ use crate::generations::{Generations, LeftOutPackets};
 use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
+use crate::straight::side_exit::SideExit;
 use crate::straight::{self, Straight, clones, straight};
 use forebay_ir::{Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
@@ -43,6 +44,8 @@ pub(crate) struct MachineCode {
     head: Head,
     /// See [`MachineCode::kept_by_returns`].
     kept_by_returns: Vec<(SlotId, u32)>,
+    /// How packets go on that leave the fast path after ingress.
+    side_exit: Option<SideExit>,
     /// What keeps packets off the fast path and is known before compilation.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
@@ -86,6 +89,7 @@ impl MachineCode {
         let head = Head::of(unrolled, &route);
         let kept = route.sends_back.iter().flat_map(|back| &back.kept);
         let kept_by_returns = kept.map(|slot| (*slot, unrolled.slot(*slot).width)).collect();
+        let side_exit = SideExit::of(program, unrolled, &route);
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
         let of_clones = layout.filter(|_| is_wanted);
@@ -108,6 +112,7 @@ impl MachineCode {
             clones: of_clones.map(|path| Arc::new(Generations::new(&path.program, path.route, options.step_limit))),
             head,
             kept_by_returns,
+            side_exit,
             obstacles,
             beside_packets: options.fast_path == FastPath::BesidePackets,
             threads: Mutex::new(compiling.into_iter().collect()),
@@ -127,6 +132,7 @@ impl MachineCode {
             clones: None,
             head: Head::default(),
             kept_by_returns: Vec::new(),
+            side_exit: None,
             obstacles: vec![obstacle],
             beside_packets: false,
             threads: Mutex::default(),
@@ -174,6 +180,11 @@ impl MachineCode {
     /// them.
     pub(crate) fn kept_by_returns(&self) -> &[(SlotId, u32)] {
         &self.kept_by_returns
+    }
+
+    /// How packets go on that leave the fast path after ingress.
+    pub(crate) fn side_exit(&self) -> Option<&SideExit> {
+        self.side_exit.as_ref()
     }
 
     /// Requests another variant.

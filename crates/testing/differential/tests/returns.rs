@@ -76,6 +76,20 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
             recirculate_preserving_field_list(1);
         } else if (hdr.h.kind == 10) {
             mark_to_drop(sm);
+        } else if (hdr.h.kind == 14) {
+            hdr.more.setValid();
+            TELL(hdr.more.value = number;)
+            CLONE_BEFORE(clone_preserving_field_list(CloneType.I2E, 5, 2);)
+        } else if (hdr.h.kind == 15) {
+            CLONE_BEFORE(clone(CloneType.I2E, 5);)
+            sm.mcast_grp = 1;
+            truncate(9);
+        } else if (hdr.h.kind == 16 && hdr.h.passes < 3) {
+            CLONE_BEFORE(clone_preserving_field_list(CloneType.I2E, 5, 1);)
+            recirculate_preserving_field_list(1);
+        } else if (hdr.h.kind == 17) {
+            CLONE_BEFORE(clone(CloneType.I2E, 5);)
+            mark_to_drop(sm);
         }
     }
 }
@@ -116,14 +130,16 @@ control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 "#;
 
-const KINDS: u8 = 15;
+const KINDS: u8 = 19;
 
-/// Forms of the program: numbers behind the queue, too; clones from ingress, whose egress must not change registers; clones
-/// from egress.
-const FORMS: [&[&str]; 3] = [
+/// Forms of the program: numbers behind the queue, too; clones from ingress, which leave for egress if that changes
+/// registers; clones from egress; all of these.
+const FORMS: [&[&str]; 5] = [
     &["TELL", "NUMBER_BEHIND"],
     &["TELL", "CLONE_BEFORE"],
+    &["TELL", "NUMBER_BEHIND", "CLONE_BEFORE"],
     &["TELL", "NUMBER_BEHIND", "CLONE_BEHIND"],
+    &["TELL", "NUMBER_BEHIND", "CLONE_BEFORE", "CLONE_BEHIND"],
 ];
 
 /// The program with these parts.

@@ -24,6 +24,10 @@ pub(super) fn coalesce(
     extracted: &[HeaderId],
     live: Vec<IndexSet>,
 ) -> Vec<IndexSet> {
+    // A packet that leaves takes all of its slots along.
+    if route.leaving.is_some() {
+        return live;
+    }
     let liveness = FlowLiveness::with(program, route, live);
     let pairs = pairs(&liveness, flow, extracted);
     let live = liveness.into_sets();

@@ -37,6 +37,7 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
     }
 }
 

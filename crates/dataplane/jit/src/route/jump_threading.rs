@@ -134,6 +134,7 @@ impl Threading<'_> {
                 slots.extend(route.copying.iter().copied().chain(route.misses));
                 slots.extend(route.sends_back.as_ref().map(|back| back.resubmit));
                 slots.extend(route.group());
+                slots.extend(route.cloned.filter(|_| route.leaving.is_some()));
             }
             Joint::Replicate => {
                 route.before_copy().iter().for_each(|(slot, _)| _ = slots.remove(slot));

@@ -173,6 +173,10 @@ impl<'a> FlowLiveness<'a> {
                     let kept = route.kept_by_clones().iter();
                     kept.for_each(|slot| live.insert(slot.index()));
                 }
+                if route.may_leave(&block.facts) {
+                    let taken_along = route.leaving.iter().flatten();
+                    taken_along.for_each(|slot| live.insert(slot.index()));
+                }
                 self.sent_back(route.resubmits(&block.facts), live);
                 let decide = route
                     .copying

@@ -108,12 +108,16 @@ pub struct Route {
     /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
     /// valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
-    /// A slot that is 0 before egress, and 1 once egress has cloned the packet. Only jump threading looks at it: paths
-    /// without clones are kept apart from those with clones, and keep nothing for these.
+    /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading looks at
+    /// it: paths without clones are kept apart from those with clones, and keep nothing for these.
     pub cloned: Option<SlotId>,
     /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
     /// executed before or after packets that are no clones.
     pub clones_are_apart: bool,
+    /// Where a packet that ingress clones leaves: the slots that it takes along. Ingress has changed state, and egress finds
+    /// other state after the clone. So the packet [goes on](crate::Fate::GoesOn) after ingress, in code that executes the
+    /// clone first.
+    pub leaving: Option<Vec<SlotId>>,
 }
 
 /// A packet is dropped when a slot has this value.
@@ -302,6 +306,7 @@ impl Route {
         if self.notes_clones_from_egress(program) {
             read.extend(program.headers.iter().flat_map(Header::slots));
         }
+        read.extend(self.leaving.iter().flatten());
         read
     }
 
@@ -399,14 +404,43 @@ impl Route {
         self.kept_by_clones().iter().chain(back)
     }
 
-    /// Whether the fast path itself notes the clones of packets that continue on it. A clone is executed after its
-    /// packet and before the next packet. So if packets are cloned before egress, egress must change no state, or other
-    /// state for clones than for other packets.
+    /// Whether the fast path needs no other code to find out what becomes of packets that are cloned. It notes clones; a clone is
+    /// executed after its packet and before the next packet. So if packets are cloned before egress, egress must change
+    /// no state, or other state for clones than for other packets, unless such packets [leave](Route::leaving).
     pub(crate) fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
-        let keeps_state = || !self.clones_are_apart && self.changes_state_in_egress(program);
-        let is_noted = !(before && keeps_state()) && (!behind || self.clones_from_egress);
-        self.preserved.is_some() && (before || behind) && is_noted
+        let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.clones_from_egress);
+        self.preserved.is_some() && (before || behind || self.leaving.is_some()) && is_noted
+    }
+
+    /// Whether egress changes state for a clone that it may find for another packet.
+    fn clones_share_state(&self, program: &Program) -> bool {
+        !self.clones_are_apart && self.changes_state_in_egress(program)
+    }
+
+    /// Whether packets that ingress clones have to [leave](Route::leaving), and can.
+    pub fn leaves_with_clones(&self, program: &Program) -> bool {
+        let all = Use::of(program, &self.bodies());
+        let is_only_cloned = !all.asserts && !all.random && all.digests == 0;
+        let [before, behind] = self.clones(program);
+        before && self.clones_share_state(program) && is_only_cloned && (!behind || self.clones_from_egress)
+    }
+
+    /// The slots that are read after ingress, by bodies or by the architecture.
+    pub fn slots_read_behind(&self, program: &Program) -> BTreeSet<SlotId> {
+        let mut read = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]).read;
+        read.extend(program.headers.iter().flat_map(Header::slots));
+        read.extend(
+            self.before_egress
+                .iter()
+                .flat_map(|(_, source)| source.slots_read(program)),
+        );
+        read.extend(self.group().into_iter().chain(self.parser_error));
+        read.extend([self.egress_spec, self.ingress_drop.slot]);
+        read.extend(self.kept());
+        let returns = self.sends_back.iter();
+        read.extend(returns.flat_map(|back| [back.resubmit, back.recirculate]));
+        read
     }
 
     /// Whether the packet may have a noted clone from egress where these facts are certain.
@@ -451,11 +485,22 @@ impl Route {
         self.clones_commute(program) || in_turn()
     }
 
-    /// Whether packets may be cloned before egress, and from egress on.
+    /// Whether packets may be cloned before egress without [leaving](Route::leaving), and from egress on.
     pub fn clones(&self, program: &Program) -> [bool; 2] {
+        let [before, behind] = self.asks_for_clones(program);
+        [before && self.leaving.is_none(), behind]
+    }
+
+    /// Whether the program may clone packets before egress, and from egress on.
+    fn asks_for_clones(&self, program: &Program) -> [bool; 2] {
         let before = [self.verify_checksum, self.ingress];
         let behind = [self.egress, self.compute_checksum, self.deparser];
         [&before[..], &behind[..]].map(|bodies| Use::of(program, bodies).clones)
+    }
+
+    /// Whether a packet may leave after ingress where these facts are certain.
+    pub(crate) fn may_leave(&self, facts: &facts::Facts) -> bool {
+        self.leaving.is_some() && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
     }
 
     /// Whether the fast path itself notes digests. In orders in which packets do not wait for each other, the digests

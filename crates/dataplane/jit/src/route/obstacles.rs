@@ -221,6 +221,13 @@ impl Place<'_> {
         }
     }
 
+    fn is_same(&self, other: Place<'_>) -> bool {
+        match (self.operation, other.operation) {
+            (Operation::Op(one), Operation::Op(other)) => std::ptr::eq(one, other),
+            _ => false,
+        }
+    }
+
     fn is_assertion(&self) -> bool {
         matches!(self.operation, Operation::Op(Op::Assert { .. } | Op::Assume { .. }))
     }
@@ -364,11 +371,9 @@ impl<'p> Finder<'p> {
                 continue;
             }
             if notes_clones && matches!(place.operation, Operation::Op(Op::Clone { .. })) {
-                if route.executes_clones(self.program) {
-                    continue;
+                if let Some(text) = self.clones(route, place) {
+                    self.add(ObstacleKind::Leaves, Stops::Some, place.location, text.to_owned());
                 }
-                let text = "clones the packet; only the clone takes the slow path".to_owned();
-                self.add(ObstacleKind::Leaves, Stops::Some, place.location, text);
                 continue;
             }
             if let Some(text) = self.sends_back(route, place) {
@@ -395,6 +400,19 @@ impl<'p> Finder<'p> {
                     self.add(ObstacleKind::StateAndCopies, Stops::All, place.location, text);
                 }
             }
+        }
+    }
+
+    /// What becomes of a packet that is cloned here, or of its clone, if that takes the slow path, in words.
+    fn clones(&self, route: &Route, place: Place<'p>) -> Option<&'static str> {
+        let is_before = || {
+            let is_it = |other: &Place<'p>| other.is_same(place);
+            self.before.iter().any(is_it)
+        };
+        match route.leaving {
+            Some(_) if is_before() => Some("clones the packet, which takes the slow path from egress on"),
+            _ if route.executes_clones(self.program) => None,
+            _ => Some("clones the packet; only the clone takes the slow path"),
         }
     }
 

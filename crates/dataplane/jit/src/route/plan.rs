@@ -686,6 +686,7 @@ impl<'a> Planner<'a> {
                 && !misses
                 && !self.route.may_bail_out(program, self.notes)
                 && !self.route.clones(program)[0]
+                && self.route.leaving.is_none()
                 && !self.route.resubmits_in_ingress(program),
             misses,
             notes: self.notes,

@@ -96,6 +96,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// After ingress: decides whether and how the packet continues.
     fn decide(&mut self, route: &Route, block: &FlowBlock, replicate: Option<ir::Block>) {
+        self.go_on_if_cloned(route, &block.facts);
         for &slot in route.copying.iter().chain(&route.misses) {
             if self.is_known_zero(slot) || block.facts.value(slot) == Some(0) {
                 continue;

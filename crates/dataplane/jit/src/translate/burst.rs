@@ -40,6 +40,9 @@ use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
+/// Where a context has the length that counters and meters count.
+pub(super) const BYTES_COUNTED: i32 = (offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes)) as i32;
+
 /// How the packets of a burst are processed.
 #[derive(Clone, Copy)]
 pub(super) struct Path {
@@ -732,11 +735,15 @@ impl Translator<'_, '_, '_> {
             return;
         }
         let bytes = self.counted_bytes();
-        let offset = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes);
+        self.tell_bytes(bytes);
+    }
+
+    /// Stores, for runtime functions, the length that counters and meters count.
+    pub(super) fn tell_bytes(&mut self, bytes: ir::Value) {
         let context = self.context;
         self.builder
             .ins()
-            .istore32(super::within_bounds(), bytes, context, offset as i32);
+            .istore32(super::within_bounds(), bytes, context, BYTES_COUNTED);
     }
 
     /// The length that counters and meters count.
@@ -746,11 +753,19 @@ impl Translator<'_, '_, '_> {
                 let length = self.read_slot(slot);
                 self.low_word(length)
             }
-            None => {
-                let bits = self.packet_bits();
-                self.shifted_right(bits, 3)
-            }
+            None if self.burst.is_some() => self.received_bytes(),
+            // A noted clone from egress enters the graph without its headers.
+            None => self
+                .builder
+                .ins()
+                .uload32(super::within_bounds(), self.context, BYTES_COUNTED),
         }
+    }
+
+    /// The length of the received frame.
+    pub(super) fn received_bytes(&mut self) -> ir::Value {
+        let bits = self.packet_bits();
+        self.shifted_right(bits, 3)
     }
 
     /// Stores, for runtime functions, which packet to read.

@@ -5,6 +5,7 @@
 use super::Translator;
 use super::value::{ActionData, Value};
 use crate::analysis::header_bits;
+use crate::packet_context::fate;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, Route, varbit_length};
@@ -26,7 +27,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After the parser: no clone is requested.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
         self.clone_wanted = None;
-        if !leaf.notes.clones || route.clones(&leaf.program) == [false; 2] {
+        let may_clone = route.leaving.is_some() || route.clones(&leaf.program) != [false; 2];
+        if !leaf.notes.clones || !may_clone {
             return;
         }
         let zero = self.number(0);
@@ -76,6 +78,31 @@ impl<'a> Translator<'_, 'a, '_> {
         });
         let zero = self.number(0);
         self.builder.def_var(clone.wanted, zero);
+    }
+
+    /// After ingress: ends the packet if a clone is requested that must be executed before egress. The burst ends with it,
+    /// because it goes on before the next packet.
+    pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
+        let (Some(clone), Some(slots), true) = (self.clone_wanted, &route.leaving, route.may_leave(facts)) else {
+            return;
+        };
+        let wanted = self.builder.use_var(clone.wanted);
+        let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(wanted, leaves, &[], next, &[]);
+        self.enter(leaves);
+        self.builder.set_cold_block(leaves);
+        let (head, end) = self.store_slots(slots, 0);
+        let bytes = self.builder.ins().isub(end, head);
+        let [session, field_list] = [clone.session, clone.field_list].map(|variable| self.builder.use_var(variable));
+        let truncate_to = self.truncate_limit();
+        let parsed = self.parsed_bits.expect("it was noted behind the parser");
+        let header_bits = self.builder.use_var(parsed);
+        self.tell_packet();
+        let arguments = [self.context, head, bytes, session, field_list, truncate_to, header_bits];
+        self.call(runtime::NOTE_GOING_ON, &arguments);
+        let fate = self.number((fate::GOES_ON << 32) as i64);
+        self.end_burst_with(fate);
+        self.enter(next);
     }
 
     /// After egress: notes the clone of a packet for which these facts are certain, if one is requested.

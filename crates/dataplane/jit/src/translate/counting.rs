@@ -30,10 +30,12 @@ use forebay_tables::SLOT_BITS;
 /// Where the current packet has been counted, if it may have to be taken back.
 #[derive(Default)]
 pub(super) struct Counted {
-    /// For each count, in the order of translation: its counter, once it is translated, and a register. The register
+    /// For each count, in the order of translation: what is counted there, once it is translated, and a register. The register
     /// is 0 when the packet was not counted there. Otherwise it is the element's address or, if the runtime has
     /// counted, twice the element's index plus one.
-    places: Vec<(Option<CounterId>, Variable)>,
+    places: Vec<(Option<Count>, Variable)>,
+    /// The number of bytes that counts after ingress add, if that is not the frame's length.
+    bytes_behind: Option<Variable>,
     /// How many counts have been translated.
     used: usize,
     /// By block of the flow: whether a packet may bail out in it or after it.
@@ -42,12 +44,20 @@ pub(super) struct Counted {
     may_bail: bool,
 }
 
+/// One count.
+#[derive(Clone, Copy)]
+struct Count {
+    counter: CounterId,
+    /// The number of bytes that it adds, if that is not the frame's length.
+    bytes: Option<Variable>,
+}
+
 /// A packet is taken back from counters, and then takes the slow path.
 pub(super) struct TakenBack {
     /// The block for this.
     block: ir::Block,
     reason: BailOut,
-    counted: Vec<(CounterId, Variable)>,
+    counted: Vec<(Count, Variable)>,
 }
 
 impl<'a> Translator<'_, 'a, '_> {
@@ -61,13 +71,14 @@ impl<'a> Translator<'_, 'a, '_> {
             .map(|(_, block)| places_in_block(self.program, &block.block.statements, &block.block.terminator))
             .sum();
         let zero = self.number(0);
-        let place = |translator: &mut Self| {
-            let variable = translator.builder.declare_var(types::I64);
-            translator.builder.def_var(variable, zero);
-            (None, variable)
+        let mut register = || {
+            let variable = self.builder.declare_var(types::I64);
+            self.builder.def_var(variable, zero);
+            variable
         };
         self.counted = Counted {
-            places: (0..places).map(|_| place(self)).collect(),
+            places: (0..places).map(|_| (None, register())).collect(),
+            bytes_behind: route.counted_length.filter(|_| places > 0).map(|_| register()),
             used: 0,
             bails,
             may_bail: false,
@@ -81,7 +92,8 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The registers that are needed after a look-up at which packets wait.
     pub(super) fn counted_variables(&self) -> Vec<Variable> {
-        self.counted.places.iter().map(|(_, variable)| *variable).collect()
+        let places = self.counted.places.iter().map(|(_, variable)| *variable);
+        places.chain(self.counted.bytes_behind).collect()
     }
 
     /// Counts the packet in an element; does nothing if the index is outside the array.
@@ -144,14 +156,27 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The register for the next count, if that may have to be taken back.
     fn next_place(&mut self, counter: CounterId) -> Option<Variable> {
-        let counted = &mut self.counted;
-        if !counted.may_bail {
+        if !self.counted.may_bail {
             return None;
         }
-        let (known, variable) = &mut counted.places[counted.used];
-        *known = Some(counter);
+        let bytes = self.keep_counted_bytes(counter);
+        let counted = &mut self.counted;
+        let (count, variable) = &mut counted.places[counted.used];
+        *count = Some(Count { counter, bytes });
         counted.used += 1;
         Some(*variable)
+    }
+
+    /// Keeps the number of bytes that a counter adds here, if it is not the frame's length.
+    fn keep_counted_bytes(&mut self, counter: CounterId) -> Option<Variable> {
+        let is_of_bytes = self.program.counters[counter.index()].unit != Unit::Packets;
+        let kept = self.counted.bytes_behind?;
+        if !is_of_bytes || self.counted_length.is_none() {
+            return None;
+        }
+        let bytes = self.counted_bytes();
+        self.builder.def_var(kept, bytes);
+        Some(kept)
     }
 
     /// Adds the packet to an element that belongs to this worker alone.
@@ -176,9 +201,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn bail_out_block(&mut self, reason: BailOut) -> ir::Block {
         let end = self.ending(super::Ending::BailedOut(reason));
         let used = self.counted.places[..self.counted.used].iter();
-        let counted: Vec<(CounterId, Variable)> = used
-            .filter_map(|(counter, place)| Some(((*counter)?, *place)))
-            .collect();
+        let counted: Vec<(Count, Variable)> = used.filter_map(|(count, place)| Some(((*count)?, *place))).collect();
         if counted.is_empty() {
             return end;
         }
@@ -192,9 +215,9 @@ impl<'a> Translator<'_, 'a, '_> {
         for TakenBack { block, reason, counted } in std::mem::take(&mut self.taken_back) {
             self.builder.switch_to_block(block);
             self.builder.set_cold_block(block);
-            for (counter, variable) in counted {
+            for (count, variable) in counted {
                 let counted = self.builder.use_var(variable);
-                self.when_rarely(counted, |translator| translator.take_back(counter, counted));
+                self.when_rarely(counted, |translator| translator.take_back(count, counted));
             }
             let end = self.ending(super::Ending::BailedOut(reason));
             self.builder.ins().jump(end, &[]);
@@ -202,8 +225,12 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Takes the packet back from one counter: see [`Counted::places`].
-    fn take_back(&mut self, counter: CounterId, counted: ir::Value) {
+    fn take_back(&mut self, Count { counter, bytes }: Count, counted: ir::Value) {
         let unit = self.program.counters[counter.index()].unit;
+        let bytes = match bytes {
+            Some(kept) => self.builder.use_var(kept),
+            None => self.received_bytes(),
+        };
         let one = self.number(1);
         let is_shared = self.builder.ins().band(counted, one);
         let (own, shared, next) = (
@@ -215,7 +242,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(shared);
         let index = self.shifted_right(counted, 1);
         let number = self.number(counter.0.into());
-        self.tell_facts();
+        self.tell_bytes(bytes);
         self.call(runtime::TAKE_BACK_COUNT, &[self.context, number, index]);
         self.builder.ins().jump(next, &[]);
         self.enter(own);
@@ -224,7 +251,6 @@ impl<'a> Translator<'_, 'a, '_> {
             self.add_to(counted, 0, less);
         }
         if unit != Unit::Packets {
-            let bytes = self.counted_bytes();
             let less = self.builder.ins().ineg(bytes);
             self.add_to(counted, 8, less);
         }

@@ -10,7 +10,6 @@ use crate::seed;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
-use forebay_exec::PacketFacts;
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, Pairs, Target};
 use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, IndexSet, KeySet, Op, Program, SlotId};
 use std::mem::offset_of;
@@ -448,9 +447,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store(bits, self.context, offset_of!(Context<'_>, packet_bits) as i32);
         self.store_context_cursor(zero);
         self.store_output_next(emitted);
-        let counted = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes);
-        let (flags, context) = (super::within_bounds(), self.context);
-        self.builder.ins().istore32(flags, length, context, counted as i32);
+        self.tell_bytes(length);
     }
 
     /// Copies the bytes before one address to before another one, down to `start`. It may copy further bytes before

@@ -11,25 +11,64 @@ use crate::objects::View;
 use crate::outcome::{DropReason, EgressDecision, IngressDecision};
 use crate::packet::{Contents, EgressArguments, IngressArguments, InstanceType, Passes};
 use crate::paths::FastForm;
+use crate::pool::Pool;
 use crate::scratch::Scratch;
+use crate::straight::side_exit::SideExit;
 use crate::worker::{Arrival, Burst, Leaving, Passage, Passed, PassedQueue, Worker, WorkerScratch, end_burst};
-use forebay_exec::{PacketFacts, Random, State, Tracer};
+use forebay_exec::{PacketFacts, Random, Requests, State, Tracer};
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, Graph};
-use forebay_jit::Seed;
-use forebay_jit::graph::{FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
+use forebay_jit::graph::{At, FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
+use forebay_jit::{GoingOn, Seed};
 use forebay_packet::Packet;
 
 /// A packet of a burst that has stopped, and what is known about it.
 #[derive(Debug)]
 pub(crate) struct Continued {
     packet: Box<Contents>,
-    stop: GraphStop,
+    stop: Stopped,
     egress: Option<EgressArguments>,
     parser_error: u32,
     random: Random,
 }
 
+/// Where a packet has stopped.
+#[derive(Debug)]
+enum Stopped {
+    InGraph(GraphStop),
+    /// After ingress, with these requests.
+    BehindIngress(At, Requests),
+}
+
 impl Continued {
+    /// A packet that leaves specialised code after ingress. It is given with its number in the burst.
+    pub(crate) fn behind_ingress(
+        exit: &SideExit,
+        noted: &GoingOn,
+        (frame, number): (&[u8], usize),
+        arrival: Arrival,
+        (pool, like): (&mut Pool, &State),
+    ) -> Continued {
+        let number = arrival.first_packet.wrapping_add(number as u64);
+        let facts = Contents {
+            arguments: arguments_of(arrival, number),
+            tag: number,
+            payload_bit: noted.cursor,
+            ingress_length: frame.len() as u32,
+            ..Contents::default()
+        };
+        let mut packet = own(pool, &facts, frame);
+        let mut state = pool.any_state(like);
+        let requests = exit.take(noted, &mut state);
+        packet.state = Some(state);
+        Continued {
+            packet,
+            stop: Stopped::BehindIngress(exit.at(), requests),
+            egress: None,
+            parser_error: 0,
+            random: Random::new(facts.arguments.random_seed),
+        }
+    }
+
     /// The packet's arrival time.
     pub(crate) fn timestamp_us(&self) -> u64 {
         self.packet.arguments.timestamp_us
@@ -162,11 +201,7 @@ impl GraphBurst<'_, '_> {
                 ..EgressArguments::default()
             };
             let facts = Contents {
-                arguments: IngressArguments {
-                    ingress_port: arrival.ingress_port,
-                    timestamp_us: arrival.timestamp_us,
-                    random_seed: Seed::of_packet(arrival.random_seed, number).value(),
-                },
+                arguments: arguments_of(arrival, number),
                 tag: number,
                 egress_port: if behind_queue {
                     pass.argument(Argument::EgressPort) as u32
@@ -183,15 +218,9 @@ impl GraphBurst<'_, '_> {
                 ..Contents::default()
             };
             let (parser_error, random) = (pass.argument(Argument::ParserError) as u32, pass.random());
-            let mut own = self.scratch.pool.packet();
-            own.copy_facts(&facts);
-            own.passes = Passes::default();
-            own.instance_type = InstanceType::Normal;
-            own.bytes = self.scratch.pool.buffer();
-            own.bytes.extend_from_slice(packet.data());
             Continued {
-                packet: own,
-                stop,
+                packet: own(&mut self.scratch.pool, &facts, packet.data()),
+                stop: Stopped::InGraph(stop),
                 egress: behind_queue.then_some(at_queue),
                 parser_error,
                 random,
@@ -208,6 +237,26 @@ impl GraphBurst<'_, '_> {
             }
         }
     }
+}
+
+/// The arguments of a packet that arrives with this number.
+fn arguments_of(arrival: Arrival, number: u64) -> IngressArguments {
+    IngressArguments {
+        ingress_port: arrival.ingress_port,
+        timestamp_us: arrival.timestamp_us,
+        random_seed: Seed::of_packet(arrival.random_seed, number).value(),
+    }
+}
+
+/// A packet in memory of its own.
+fn own(pool: &mut Pool, facts: &Contents, frame: &[u8]) -> Box<Contents> {
+    let mut own = pool.packet();
+    own.copy_facts(facts);
+    own.passes = Passes::default();
+    own.instance_type = InstanceType::Normal;
+    own.bytes = pool.buffer();
+    own.bytes.extend_from_slice(frame);
+    own
 }
 
 /// Sets the switch's arguments for arriving packets.
@@ -320,7 +369,7 @@ impl WorkerScratch {
         tracer: &mut T,
     ) {
         let Continued {
-            packet,
+            mut packet,
             stop,
             egress,
             parser_error,
@@ -340,9 +389,21 @@ impl WorkerScratch {
             Some(_) => behind_queue(outcome.behind_queue()),
         };
         let mut walk = self.walk(burst, &mut sink, tracer);
-        let (stop, behind) = stop_of(walk.graph, stop);
-        // At an end the packet does not continue.
-        let from = behind.map_or(Start::Entry(Entry::Arrival), Start::Place);
-        walk.go_on_from(packet, &mut info, stop, from);
+        match stop {
+            Stopped::InGraph(stop) => {
+                let (stop, behind) = stop_of(walk.graph, stop);
+                // At an end the packet does not continue.
+                let from = behind.map_or(Start::Entry(Entry::Arrival), Start::Place);
+                walk.go_on_from(packet, &mut info, stop, from);
+            }
+            Stopped::BehindIngress(at, requests) => {
+                walk.scratch.scratch.requests = requests;
+                walk.scratch.scratch.buffers.output.clear();
+                // Machine code has no entrance there. No body runs up to the clone.
+                let mut from = Start::Place(at);
+                let stop = walk.advance_interpreted(&mut packet, &mut info, &mut from);
+                walk.go_on_from(packet, &mut info, stop, from);
+            }
+        }
     }
 }

@@ -16,7 +16,6 @@
 //! may be [valid together](validities).
 
 use super::clone_head::FIELDS;
-use super::sides::counting_of_bytes;
 use super::state::State;
 use super::validities::{self, Valid, Validities};
 use super::{Straight, append, assign, block, new_body, new_slot};
@@ -31,13 +30,8 @@ use forebay_jit::route::{DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
 
 /// Whether a clone from egress shows, besides what it keeps, only the headers that are valid there and the bytes after
-/// those that the parser has extracted, in whole bytes, and nothing counts its length: one that bails out would be taken back from
-/// counters by the length of its note.
+/// those that the parser has extracted, in whole bytes.
 pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Route) -> bool {
-    let counts_bytes = |body: BodyId| counting_of_bytes(program, &program.bodies[body.index()]).is_some();
-    if [route.egress, route.compute_checksum].into_iter().any(counts_bytes) {
-        return false;
-    }
     // A varbit field has whole bytes.
     let is_whole = |header: &Header| {
         let mut parts = header.fields.split(|field| field.length.is_some());
@@ -95,7 +89,8 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     let reads_length = parsing().any(|statement| matches!(statement.op, Op::PacketLength { .. }));
     let draws_random_numbers = route.draws_random_numbers(program)[1];
     let [from_ingress, from_egress] = route.clones(program);
-    if !route.executes_clones(program) || (from_ingress && reads_length) || draws_random_numbers {
+    let are_noted = (from_ingress || from_egress) && route.executes_clones(program);
+    if !are_noted || (from_ingress && reads_length) || draws_random_numbers {
         return None;
     }
     let is_forgotten = |slot: &SlotId| {
@@ -170,6 +165,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
         ..route.clone()
     };
     Some(Straight { program: made, route })

@@ -18,9 +18,11 @@
 pub(crate) mod clone_head;
 pub(crate) mod clones;
 mod deparsed;
+
 mod pna;
 mod psa;
 mod reparse;
+pub(crate) mod side_exit;
 mod sides;
 mod state;
 pub(crate) mod v1model;

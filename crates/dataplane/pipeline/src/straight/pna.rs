@@ -75,6 +75,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
     };
     Ok(Straight { program: made, route })
 }

@@ -59,7 +59,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         misses,
     };
     let parsed = reparse.blocks()?;
-    let counted = sides.counts_bytes(program)?;
+    let counted = sides.counts_bytes(program);
     let lengths = counted
         .map(|location| Lengths::of(program, &first.emitted, location))
         .transpose()?;
@@ -115,6 +115,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
     };
     Ok(Straight { program: made, route })
 }

@@ -100,29 +100,14 @@ impl Sides {
     }
 
     /// The location at which bytes are counted after the queue, if they are.
-    pub(super) fn counts_bytes(&self, program: &Program) -> Result<Option<Location>, Refusal> {
-        let blocks = || {
-            self.bodies_behind
-                .iter()
-                .flat_map(|id| &program.bodies[id.index()].blocks)
-        };
+    pub(super) fn counts_bytes(&self, program: &Program) -> Option<Location> {
         let mut bodies = self.bodies_behind.iter().map(|id| &program.bodies[id.index()]);
-        let counting = bodies.find_map(|body| counting_of_bytes(program, body));
-        // A packet that bails out is taken back from counters by its length on arrival.
-        let mut statements = blocks().flat_map(|block| &block.statements);
-        let digest = statements.find(|statement| matches!(statement.op, Op::Digest { .. }));
-        match (counting, digest) {
-            (Some(_), Some(digest)) => Err(Refusal::new(
-                digest.location,
-                "sends a digest behind the queue, in a program that counts bytes there",
-            )),
-            _ => Ok(counting),
-        }
+        bodies.find_map(|body| counting_of_bytes(program, body))
     }
 }
 
 /// Where a body counts or meters bytes, if it does.
-pub(super) fn counting_of_bytes(program: &Program, body: &Body) -> Option<Location> {
+fn counting_of_bytes(program: &Program, body: &Body) -> Option<Location> {
     let counts = |statement: &&Statement| match &statement.op {
         Op::Count { counter, .. } => program.counters[counter.index()].unit != Unit::Packets,
         Op::ExecuteMeter { meter, .. } => program.meters[meter.index()].unit != Unit::Packets,

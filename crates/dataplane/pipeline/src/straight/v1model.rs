@@ -10,8 +10,8 @@ use forebay_jit::route::{Argument, DropWhen, Replication, Route, SendsBack, Sour
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The program and its route. Requests to send a packet back are [slots](SendsBack). Where clones from egress are noted,
-/// another slot tells [whether egress has cloned](Route::cloned) the packet.
+/// The program and its route. Requests to send a packet back are [slots](SendsBack). Where clones from egress are noted, or
+/// packets leave that ingress clones, another slot tells [whether the packet was cloned](Route::cloned).
 pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Program>, Route) {
     let mut route = route(program, layout);
     let mut program = Cow::Borrowed(program);
@@ -19,7 +19,12 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
     if ops(&program).any(is_return) {
         send_back_by_slots(program.to_mut(), &mut route);
     }
-    if route.clones_from_egress {
+    if route.leaves_with_clones(&program) {
+        let mut slots = route.slots_read_behind(&program);
+        slots.extend(layout.slots.priority);
+        route.leaving = Some(slots.into_iter().collect());
+    }
+    if route.clones_from_egress || route.leaving.is_some() {
         tell_clones(program.to_mut(), &mut route);
     }
     (program, route)
@@ -66,7 +71,7 @@ fn number_of_list(list: Option<Expr>) -> Expr {
 
 /// Makes the program tell where it has cloned a packet.
 fn tell_clones(program: &mut Program, route: &mut Route) {
-    let cloned = new_slot(program, "egress.has_cloned", 1);
+    let cloned = new_slot(program, "has_been_cloned", 1);
     for block in program.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
         let statements = std::mem::take(&mut block.statements);
         for statement in statements {
@@ -159,6 +164,7 @@ fn route(program: &Program, layout: &Layout) -> Route {
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
+        leaving: None,
     };
     route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, layout, &route);
     route.clones_are_apart = route.clones(program) != [false; 2] && clones::are_apart(program, layout, &route);

@@ -11,6 +11,7 @@ use super::frames::{all_fit, frames, length_bits};
 use super::left_out::LeftOut;
 use super::returns::Return;
 use super::{GoingOn, Worker, end_burst};
+use crate::graph::Continued;
 use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
 use crate::objects::View;
@@ -18,7 +19,7 @@ use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::BitBuffer;
-use forebay_jit::route::{Arguments, Obstacle};
+use forebay_jit::route::{Arguments, BailOut, Obstacle};
 use forebay_jit::{FastPath, Fate, Rewriting, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
@@ -261,10 +262,19 @@ impl Worker {
         if is_cloned {
             fast_path.take_clones(&mut self.clones.noted);
         }
-        let mut bailed_out = 0;
+        if let (Some(Passage::GoesOn), Some(exit)) = (passed.last().map(|run| run.passage), code.side_exit()) {
+            let place = passed.iter().map(|run| run.packets).sum::<usize>() - 1;
+            let frame = packets[place].data();
+            let zero = &self.pipeline.storage.zero;
+            let pool = &mut self.bench.pool;
+            let going_on = Continued::behind_ingress(exit, fast_path.going_on(), (frame, place), arrival, (pool, zero));
+            self.continued = Some(going_on);
+        }
+        let (mut bailed_out, mut going_on) = (0, 0);
         for run in &passed[..] {
             match run.passage {
                 Passage::SlowPath => bailed_out += run.packets,
+                Passage::GoesOn => going_on += run.packets,
                 _ => fast += run.packets,
             }
             if let Passage::Drop(reason) = run.passage {
@@ -274,8 +284,9 @@ impl Worker {
             }
         }
         self.paths.count_fast(form, fast as u64);
-        self.usefulness.note((fast + bailed_out) as u64, bailed_out as u64);
-        if let Some(left_out) = self.left_out.report(fast_path.code(), fast + bailed_out) {
+        let left = bailed_out + going_on;
+        self.usefulness.note((fast + left) as u64, left as u64);
+        if let Some(left_out) = self.left_out.report(fast_path.code(), fast + left) {
             code.want_paths(&left_out);
         }
         if is_cloned {
@@ -369,7 +380,10 @@ impl Pass<'_, '_> {
         let mut waits = false;
         let goes_on = |pass: &Self| {
             let last = pass.passed.last().map(|run| run.passage);
-            let waits = matches!(last, Some(Passage::SlowPath | Passage::Returns(Return::Resubmitted(_))));
+            let waits = matches!(
+                last,
+                Some(Passage::SlowPath | Passage::GoesOn | Passage::Returns(Return::Resubmitted(_)))
+            );
             !waits && !pass.fast_path.is_clone_first()
         };
         while done < packets.len() && !waits && goes_on(self) {
@@ -474,6 +488,9 @@ impl Pass<'_, '_> {
         match fate {
             Fate::Replicated { first, count } => self.copies.made(first + count),
             Fate::BailedOut(reason) => self.paths.count_slow(SlowReason::BailedOut(reason), packets as u64),
+            Fate::GoesOn => self
+                .paths
+                .count_slow(SlowReason::BailedOut(BailOut::Clone), packets as u64),
             _ => {}
         }
         let passage = finish(self.length_max, self.fast_path, self.rewritten, packet, fate);
@@ -541,6 +558,7 @@ pub(super) fn finish(
         Fate::DroppedInIngress { parser_error } => return Passage::Drop(DropReason::ParserError(parser_error)),
         Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
         Fate::AssertFailed => return Passage::Drop(DropReason::AssertFailed),
+        Fate::GoesOn => return Passage::GoesOn,
         Fate::Replicated { count: 0, .. } => return Passage::Drop(DropReason::NoMulticastMember),
         Fate::Replicated { first, count } => {
             return Passage::Copies {
