@@ -312,6 +312,18 @@ impl Batch<'_> {
         self.pipeline.readers.synchronize();
     }
 
+    /// Resets what belongs to slots whose former entries packets may still hit.
+    fn reset_reused(&self, slots: &[(TableId, usize, u64)]) {
+        if slots.is_empty() {
+            return;
+        }
+        let pipeline = self.pipeline;
+        let _guest = pipeline.stateful.sections.guest(&pipeline.readers);
+        for (table, slot, from_ns) in slots {
+            pipeline.reset_direct_objects(*table, *slot, *from_ns);
+        }
+    }
+
     fn commit(mut self) {
         let Some(mut draft) = self.draft.take() else { return };
         let snapshot = Arc::make_mut(&mut draft.snapshot);
@@ -322,9 +334,7 @@ impl Batch<'_> {
             snapshot.tables[index] = Arc::clone(table.view());
             replaced.push(std::mem::replace(&mut self.control.tables[index], table));
         }
-        for (table, slot, from_ns) in draft.reused_slots {
-            self.pipeline.reset_direct_objects(table, slot, from_ns);
-        }
+        self.reset_reused(&draft.reused_slots);
         self.control.snapshot = draft.snapshot;
         self.control.state_bytes = draft.state_bytes;
         self.publish();

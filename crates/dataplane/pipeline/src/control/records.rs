@@ -117,8 +117,7 @@ impl Pipeline {
         let Some(direct) = self.program.tables[table.index()].direct_meter else {
             return Ok(());
         };
-        let rates = rates.map(super::objects::rates_to_tables);
-        let configured = self.stateful.meters[direct.meter.index()].configure(slot, rates);
+        let configured = self.write_rates(direct.meter.index(), slot, rates);
         let name = &self.program.meters[direct.meter.index()].name;
         configured.map_err(|error| super::objects::meter_error(name, slot, error))
     }
@@ -132,7 +131,7 @@ impl Pipeline {
     /// Changes what the direct meter of an entry has counted. Does nothing when the table has no meter.
     pub fn set_direct_meter_counts_at(&self, table: TableId, slot: u64, counts: ColorCounts) {
         if let Some(direct) = self.program.tables[table.index()].direct_meter {
-            self.stateful.meters[direct.meter.index()].set_counts(slot, counts);
+            self.write_counts(direct.meter.index(), slot, counts);
         }
     }
 
