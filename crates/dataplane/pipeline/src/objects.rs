@@ -570,13 +570,11 @@ impl Objects for View<'_> {
             1 => MeterColor::Yellow,
             _ => MeterColor::Red,
         };
-        inside.then(
-            || match self.metered(meters, index, before, packet) {
-                Some(color) => color as u8,
-                None if self.tells_unmetered() => UNMETERED,
-                None => MeterColor::Green as u8,
-            },
-        )
+        inside.then(|| match self.metered(meters, index, before, packet) {
+            Some(color) => color as u8,
+            None if self.tells_unmetered() => UNMETERED,
+            None => MeterColor::Green as u8,
+        })
     }
 
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {

@@ -430,7 +430,8 @@ impl Bucket<'_> {
     /// Takes `cost` tokens if there are that many.
     fn take(&self, cost: u64) -> bool {
         let rest = self.tokens.load(Ordering::Relaxed).checked_sub(cost);
-        rest.into_iter().for_each(|rest| self.tokens.store(rest, Ordering::Relaxed));
+        rest.into_iter()
+            .for_each(|rest| self.tokens.store(rest, Ordering::Relaxed));
         rest.is_some()
     }
 }
@@ -527,6 +528,23 @@ mod tests {
         // 50 ms make 50 committed and 100 peak tokens.
         assert_eq!(meters.execute(1, 51, Green, 50 * MILLISECOND), Yellow);
         assert_eq!(meters.execute(1, 49, Green, 50 * MILLISECOND), Green);
+    }
+
+    #[test]
+    fn a_lock_changes_no_colour() {
+        let [locked, alone] = [MeterKind::Bytes; 2].map(|kind| meters(kind, BYTES));
+        for step in 0..200_u64 {
+            let (index, bytes, now_ns) = (step % 3, step * 7 % 90, step * step * 9_000);
+            let before = [Green, Yellow, Red][(step % 5).min(2) as usize];
+            let expected = locked.execute_configured(index, bytes, before, now_ns);
+            // SAFETY: there is no other thread.
+            let color = unsafe { alone.execute_alone(index, bytes, before, now_ns) };
+            assert_eq!(color, expected, "step {step}");
+        }
+        assert_eq!(
+            [0, 1, 2].map(|index| alone.counts(index)),
+            [0, 1, 2].map(|index| locked.counts(index))
+        );
     }
 
     #[test]

@@ -181,8 +181,7 @@ impl Batch<'_> {
 
     /// Whether an entry still exists.
     pub(super) fn holds(&self, entry: EntryKey) -> bool {
-        let present = self.table(entry.table).in_slot(entry.slot);
-        present.is_some_and(|present| present.id() == entry.id)
+        self.table(entry.table).id_in_slot(entry.slot) == Some(entry.id)
     }
 
     /// The entry that ends together with this one.

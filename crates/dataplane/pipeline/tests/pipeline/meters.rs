@@ -26,7 +26,10 @@ fn switch(engine: Engine) -> Switch {
 /// All packets that an element has counted.
 fn counted(switch: &Switch, index: u64) -> u64 {
     let counts = switch.pipeline.meter_counts("m", index).expect("it is there");
-    [counts.green, counts.yellow, counts.red].map(|value| value.packets).iter().sum()
+    [counts.green, counts.yellow, counts.red]
+        .map(|value| value.packets)
+        .iter()
+        .sum()
 }
 
 #[test]
@@ -35,7 +38,10 @@ fn packets_are_coloured_alike_with_and_without_other_workers() {
         let colours = [false, true].map(|has_company| {
             let mut switch = switch(engine);
             let _company = has_company.then(|| Worker::new(Arc::clone(&switch.pipeline)));
-            switch.pipeline.configure_meter("m", 1, Some(RATES)).expect("it is there");
+            switch
+                .pipeline
+                .configure_meter("m", 1, Some(RATES))
+                .expect("it is there");
             let colours: Vec<u8> = (0..8).map(|_| switch.send(&[1, 9])[0].1[1]).collect();
             assert_eq!(counted(&switch, 1), 8);
             colours
@@ -51,7 +57,11 @@ const WRITES: u64 = 2_000;
 fn the_control_plane_changes_meters_in_use() {
     for engine in [Engine::Interpreter, Engine::Jit] {
         let mut switch = switch(engine);
-        let (pipeline, begun, done) = (Arc::clone(&switch.pipeline), AtomicBool::new(false), AtomicBool::new(false));
+        let (pipeline, begun, done) = (
+            Arc::clone(&switch.pipeline),
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+        );
         let sent = std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !begun.load(Ordering::Relaxed) {
