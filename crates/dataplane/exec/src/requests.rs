@@ -109,3 +109,19 @@ pub struct DigestRequest {
     /// Values of its fields when it was called.
     pub values: Vec<Bits>,
 }
+
+impl DigestRequest {
+    /// A message whose fields have these widths, with its values as words, one after another, of each the least
+    /// significant first.
+    pub fn of_words(digest: DigestId, widths: impl Iterator<Item = u32>, mut words: &[u64]) -> DigestRequest {
+        let values = widths.map(|width| {
+            let (value, rest) = words.split_at(width.div_ceil(u64::BITS) as usize);
+            words = rest;
+            Bits::from_limbs(width, value)
+        });
+        DigestRequest {
+            digest,
+            values: values.collect(),
+        }
+    }
+}

@@ -8,11 +8,12 @@ use crate::cold_calls::ARGUMENTS_MAX;
 use crate::fast_path::{CopyFate, Frame, Frames, GoingOn, NotedClones, SentBack};
 use crate::flows::FlowCache;
 use crate::graph::GraphMemory;
+use crate::noted_digests::NotedDigests;
 use crate::packet_context::{Copies, Lanes, fate};
 use crate::route::Replica;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
-use forebay_exec::{BitBuffer, DigestRequest, PacketFacts, Random, Requests};
+use forebay_exec::{BitBuffer, PacketFacts, Random, Requests};
 use forebay_ir::TableId;
 use forebay_tables::{Location, State};
 use std::mem::MaybeUninit;
@@ -273,8 +274,8 @@ pub struct Memory {
     /// The copies of packets on the fast path.
     pub(crate) copies: Copies,
     pub(crate) flows: FlowCache,
-    /// Digests that packets have sent on the fast path, each with its packet's index in the burst.
-    pub(crate) digests: Vec<(usize, DigestRequest)>,
+    /// Digests that packets have sent on the fast path.
+    pub(crate) digests: NotedDigests,
     /// Clones recorded on the fast path.
     pub(crate) clones: NotedClones,
     /// Packets that are sent back, recorded on the fast path.

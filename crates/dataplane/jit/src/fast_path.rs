@@ -9,8 +9,8 @@ use crate::packet_context::{Lanes, Shape, fate};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, BailOut, Obstacle, Order, PathId};
 use crate::tables::TableObjects;
-use forebay_exec::{BitBuffer, Buffers, CloneRequest, DigestRequest, PacketFacts, Preserve, Requests};
-use forebay_ir::TableId;
+use forebay_exec::{BitBuffer, Buffers, CloneRequest, PacketFacts, Preserve, Requests};
+use forebay_ir::{DigestId, TableId};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -601,9 +601,7 @@ impl<'a> FastPath<'a> {
         if !is_noted || lanes.fates()[count - 1] >> 32 != fate::BAILED_OUT {
             return;
         }
-        let of_last = |(place, _): &&(usize, DigestRequest)| *place == count - 1;
-        let taken_back = digests[digests_before..].iter().rev().take_while(of_last).count();
-        digests.truncate(digests.len() - taken_back);
+        digests.take_back(count - 1, digests_before);
         let before_last = |clone: &NotedClone| clone.place < count - 1;
         let kept = clones.noted[clones_before..].partition_point(before_last);
         clones.noted.truncate(clones_before + kept);
@@ -651,9 +649,10 @@ impl<'a> FastPath<'a> {
         &self.memory.going_on
     }
 
-    /// The digests that packets have sent since the last call, in the order of packets. Packets that bailed out have none.
-    pub fn digests(&mut self) -> impl Iterator<Item = DigestRequest> {
-        self.memory.digests.drain(..).map(|(_, request)| request)
+    /// Passes on the digests that packets have sent since the last call, in the order of packets, with the words of their values, as in
+    /// [`forebay_exec::DigestRequest::of_words`]. Packets that bailed out have none.
+    pub fn take_digests(&mut self, each: impl FnMut(DigestId, &[u64])) {
+        self.memory.digests.take(each);
     }
 
     /// The length of the run of equal fates that begins at frame `first` of the last burst, up to `behind`. It is 1 where the verdict word is not

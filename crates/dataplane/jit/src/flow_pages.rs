@@ -221,9 +221,9 @@ impl FlowPages {
     fn index_anew(&mut self, bits: u32) {
         self.index_bits = bits;
         let none = self.no_flow();
-        for entry in 0..1 << bits {
-            self.set_entry(entry, none);
-        }
+        assert!(bits <= INDEX_BITS_MAX, "the index has no so many entries");
+        // SAFETY: the entries lie in the index.
+        unsafe { std::slice::from_raw_parts_mut(self.place(0), 1 << bits).fill(none as u32) };
         // SAFETY: it is a slot.
         unsafe { self.slot(none).write(0) };
         for number in none + 1..self.next {

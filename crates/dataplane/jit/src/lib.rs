@@ -108,6 +108,7 @@ mod flows;
 pub mod graph;
 mod inline_caches;
 mod live_slots;
+mod noted_digests;
 mod packet_context;
 mod pool;
 mod register_groups;

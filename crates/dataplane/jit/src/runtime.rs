@@ -820,6 +820,8 @@ unsafe extern "C" fn random(context: *mut Context<'_>, low: u64, high: u64, targ
 pub(crate) struct DigestShape {
     pub(crate) digest: DigestId,
     pub(crate) widths: Vec<u32>,
+    /// The words of all values.
+    pub(crate) words: usize,
     /// Fast path: whether the burst ends after the packet, because the next packet must find what a table learns.
     pub(crate) ends_burst: bool,
 }
@@ -833,12 +835,9 @@ unsafe extern "C" fn digest(context: *mut Context<'_>, shape: *const DigestShape
             requests.digests_lost += 1;
             return;
         }
-        let mut fields = Vec::with_capacity(shape.widths.len());
-        load_key(&mut fields, &shape.widths, values);
-        requests.digests.push(DigestRequest {
-            digest: shape.digest,
-            values: fields,
-        });
+        let values = slice::from_raw_parts(values, shape.words);
+        let request = DigestRequest::of_words(shape.digest, shape.widths.iter().copied(), values);
+        requests.digests.push(request);
     }
 }
 
@@ -852,13 +851,8 @@ unsafe extern "C" fn note_digest(
     // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has an entry.
     unsafe {
         let (memory, shape) = (&mut *(*context).memory, &*shape);
-        let mut fields = Vec::with_capacity(shape.widths.len());
-        load_key(&mut fields, &shape.widths, values);
-        let request = DigestRequest {
-            digest: shape.digest,
-            values: fields,
-        };
-        memory.digests.push((place, request));
+        let values = slice::from_raw_parts(values, shape.words);
+        memory.digests.note(place, shape.digest, values);
         if shape.ends_burst {
             end_burst(&mut *context, place);
         }

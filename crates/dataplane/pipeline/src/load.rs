@@ -158,7 +158,7 @@ impl Pipeline {
             loop_port: straight::loop_port(&program),
             storage,
             plan: LookupPlan::new(&program),
-            learning: Learning::new(&program, &options),
+            learning: Learning::new(&program, &tables, &options),
             entry_bytes: memory::entry_bytes(&program),
             stateful: load_stateful(&program, sections.locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),

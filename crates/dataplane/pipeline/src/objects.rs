@@ -153,6 +153,12 @@ impl Stateful {
         }
     }
 
+    /// Writes to elements of a meter that packets may be executing.
+    pub(crate) fn write_meter<R>(&self, readers: &Domain, meter: usize, write: impl FnOnce(&MeterArray) -> R) -> R {
+        let _guest = self.sections.guest(readers);
+        write(&self.meters[meter])
+    }
+
     /// Releases a shard. What was counted in it stays.
     pub(crate) fn give_shard(&self, shard: usize) {
         if shard < SHARDS {
@@ -272,6 +278,12 @@ impl<'a> PresentSection<'a> {
         }
     }
 
+    /// Whether no other thread executes meters or sections in this burst.
+    #[inline]
+    fn is_alone(&self) -> bool {
+        self.locks.is_none()
+    }
+
     /// The address at which compiled code finds and stores the held lock; null when no locks are needed.
     fn held_lock(&self) -> *mut *const AtomicU64 {
         self.locks.map_or(ptr::null_mut(), |_| self.held.as_ptr())
@@ -346,10 +358,20 @@ impl<'a> View<'a> {
         let table = &self.program.tables[table_id.index()];
         let meter = &self.stateful.meters[table.direct_meter?.meter.index()];
         let slot = default_slot(table);
-        let length = packet.length_bytes.into();
-        match meter.execute_configured(slot, length, MeterColor::Green, nanoseconds(packet)) {
+        match self.metered(meter, slot, MeterColor::Green, packet) {
             Some(color) => Some(color as u8),
             None => self.tells_unmetered().then_some(UNMETERED),
+        }
+    }
+
+    /// Meters a packet if the element is configured. Otherwise returns no colour.
+    fn metered(&self, meters: &MeterArray, index: u64, before: MeterColor, packet: PacketFacts) -> Option<MeterColor> {
+        let (bytes, now_ns) = (packet.length_bytes.into(), nanoseconds(packet));
+        match self.section.is_alone() {
+            // SAFETY: this is the only worker, and the control plane configures elements in use as a guest, which ends
+            // bursts that are alone.
+            true => unsafe { meters.execute_alone(index, bytes, before, now_ns) },
+            false => meters.execute_configured(index, bytes, before, now_ns),
         }
     }
 
@@ -543,19 +565,16 @@ impl Objects for View<'_> {
     fn execute_meter(&self, meter: MeterId, index: u64, before: u8, packet: PacketFacts) -> Option<u8> {
         let meters = &self.stateful.meters[meter.index()];
         let inside = usize::try_from(index).is_ok_and(|index| index < meters.len());
-        let length = packet.length_bytes.into();
         let before = match before {
             GREEN => MeterColor::Green,
             1 => MeterColor::Yellow,
             _ => MeterColor::Red,
         };
-        inside.then(
-            || match meters.execute_configured(index, length, before, nanoseconds(packet)) {
-                Some(color) => color as u8,
-                None if self.tells_unmetered() => UNMETERED,
-                None => MeterColor::Green as u8,
-            },
-        )
+        inside.then(|| match self.metered(meters, index, before, packet) {
+            Some(color) => color as u8,
+            None if self.tells_unmetered() => UNMETERED,
+            None => MeterColor::Green as u8,
+        })
     }
 
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {

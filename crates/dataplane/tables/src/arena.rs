@@ -18,6 +18,32 @@ pub const FIRST_CHUNK: usize = 64;
 /// Enough for 2^32 rows.
 pub(crate) const CHUNKS: usize = 27;
 
+/// An element of rows, whose default is all zeros.
+pub(crate) trait Element: Default {
+    /// So many defaults. A page takes memory when a row in it is first written.
+    fn chunk(count: usize) -> Array<Self>;
+}
+
+impl Element for AtomicU64 {
+    #[cfg(not(loom))]
+    fn chunk(count: usize) -> Array<AtomicU64> {
+        // SAFETY: an `AtomicU64` is a `u64` in memory, and all-zero bytes are the number 0.
+        unsafe { Array::zeroed_to_fill(count) }
+    }
+
+    #[cfg(loom)]
+    fn chunk(count: usize) -> Array<AtomicU64> {
+        Array::defaults(count)
+    }
+}
+
+impl<T> Element for AtomicPtr<T> {
+    fn chunk(count: usize) -> Array<AtomicPtr<T>> {
+        // SAFETY: an `AtomicPtr` is a pointer in memory, and all-zero bytes are the null pointer.
+        unsafe { Array::zeroed_to_fill(count) }
+    }
+}
+
 /// Rows of elements that are changed in place.
 #[derive(Debug)]
 pub(crate) struct Rows<T> {
@@ -32,7 +58,7 @@ pub(crate) struct Rows<T> {
     arrays: Mutex<Vec<Array<T>>>,
 }
 
-impl<T: Default> Rows<T> {
+impl<T: Element> Rows<T> {
     /// No rows yet; each row will have `stride` elements.
     pub(crate) fn new(stride: usize) -> Rows<T> {
         Rows {
@@ -48,7 +74,7 @@ impl<T: Default> Rows<T> {
     pub(crate) fn make(&self, row: u32) -> &[T] {
         let (chunk, _) = chunk_of(row);
         if self.chunks[chunk].load(Ordering::Acquire).is_null() {
-            let mut elements = Array::<T>::defaults(self.elements_of(chunk));
+            let mut elements = T::chunk(self.elements_of(chunk));
             self.bytes.fetch_add(size_of_val(&*elements), Ordering::Relaxed);
             let first = elements.as_mut_ptr();
             let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);

@@ -44,6 +44,20 @@ impl Placement {
         }
     }
 
+    /// Does the same with a value that is given as words, the least significant first.
+    #[inline]
+    pub fn put_words(&self, words: &mut [u64], value: &[u64]) {
+        let mut left = self.width;
+        for (word, limb) in words[self.word..].iter_mut().zip(value) {
+            if left == 0 {
+                break;
+            }
+            let bits = left.min(u64::BITS);
+            *word |= (limb & (u64::MAX >> (u64::BITS - bits))) << self.shift;
+            left -= bits;
+        }
+    }
+
     /// The field's words as numbers, the least significant first, from a function that returns the words.
     #[inline]
     pub fn limbs(&self, word: impl Fn(usize) -> u64) -> impl DoubleEndedIterator<Item = u64> {

@@ -88,6 +88,7 @@ pub mod hash;
 mod hit_times;
 pub mod key;
 pub mod layout;
+mod learned;
 pub mod lock_stripes;
 mod lpm;
 pub mod memory;

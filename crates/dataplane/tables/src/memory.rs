@@ -86,6 +86,17 @@ impl<T> Array<T> {
         unsafe { Array::zeroed_in(count, false) }
     }
 
+    /// `count` elements, all bytes of which are zero, for a caller that writes to most of them before long. In a large array, a page takes
+    /// memory when it is first used.
+    ///
+    /// # Safety
+    ///
+    /// All bytes zero is a value of the type.
+    pub(crate) unsafe fn zeroed_to_fill(count: usize) -> Array<T> {
+        // SAFETY: as the caller promises.
+        unsafe { Array::zeroed_in(count, true) }
+    }
+
     /// `count` elements, all bytes of which are zero, in huge pages if they are wanted.
     ///
     /// # Safety

@@ -27,13 +27,15 @@
 //!
 //! # Between threads
 //!
-//! Each element has a lock of its own. Packets that arrive with times out of order are metered as if they came at the
-//! latest time seen.
+//! Each element has a lock of its own. A worker without others takes none ([`MeterArray::execute_alone`]), because a
+//! lock costs as much as all the rest: it lets no load begin before all stores have ended. What the control plane then
+//! reads of an element may have a packet that is being counted partly, as with counters; what it writes, it writes as
+//! a [guest](crate::SectionLocks::guest) of the workers. Packets that arrive with times out of order are metered as if
+//! they came at the latest time seen.
 
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::counter::CounterValue;
 use crate::lock_stripes::Lock;
@@ -61,6 +63,9 @@ pub enum MeterColor {
     /// Above the peak rate.
     Red = 2,
 }
+
+/// All colours, in the order of their numbers.
+const COLORS: [MeterColor; 3] = [MeterColor::Green, MeterColor::Yellow, MeterColor::Red];
 
 /// The rates of one element, in packets or bytes (P4Runtime `MeterConfig`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,16 +116,6 @@ pub struct ColorCounts {
     pub red: CounterValue,
 }
 
-impl ColorCounts {
-    fn of(&mut self, color: MeterColor) -> &mut CounterValue {
-        match color {
-            MeterColor::Green => &mut self.green,
-            MeterColor::Yellow => &mut self.yellow,
-            MeterColor::Red => &mut self.red,
-        }
-    }
-}
-
 /// An array of meters of one kind.
 #[derive(Debug)]
 pub struct MeterArray {
@@ -128,35 +123,69 @@ pub struct MeterArray {
     elements: Array<Element>,
 }
 
-/// An element, alone in its cache line. All bytes are 0 before its first use, so unused elements need no memory.
+/// An element, alone in its cache line. All bytes are 0 before its first use, so unused elements need no memory: a free
+/// lock, no meter, and nothing counted.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Element {
     lock: AtomicU64,
-    state: UnsafeCell<State>,
+    /// `None` until configured. It is boxed because few elements of a large array are configured.
+    meter: UnsafeCell<Option<Box<Meter>>>,
+    /// Packets and bytes of each colour.
+    counts: [[AtomicU64; 2]; 3],
 }
 
 const _: () = assert!(size_of::<Element>() == 64);
 
-// SAFETY: the state is accessed under the lock only.
+// SAFETY: the meter is replaced only under the lock and while no thread executes it without; all else is atomic.
 unsafe impl Sync for Element {}
 
-/// All bytes 0 is a valid state: no meter, and nothing counted.
-#[derive(Debug, Default)]
-struct State {
-    /// `None` until configured. It is boxed because few elements of a large array are configured.
-    meter: Option<Box<Meter>>,
-    counts: ColorCounts,
+impl Element {
+    /// Meters a packet if the element is configured, and counts it; otherwise counts it as `unmetered`.
+    ///
+    /// # Safety
+    ///
+    /// No other thread executes or configures the element meanwhile.
+    #[inline]
+    unsafe fn execute(&self, packet: Metered, unmetered: MeterColor) -> Option<MeterColor> {
+        // SAFETY: the element is not being configured, as the caller promises.
+        let meter = unsafe { &*self.meter.get() };
+        let color = meter.as_ref().map(|meter| meter.execute(packet));
+        let [packets, bytes] = &self.counts[color.unwrap_or(unmetered) as usize];
+        add(packets, 1);
+        add(bytes, packet.bytes);
+        color
+    }
+
+    fn value(&self, color: MeterColor) -> CounterValue {
+        let [packets, bytes] = &self.counts[color as usize];
+        CounterValue {
+            packets: packets.load(Ordering::Relaxed),
+            bytes: bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    fn set_value(&self, color: MeterColor, value: CounterValue) {
+        let [packets, bytes] = &self.counts[color as usize];
+        packets.store(value.packets, Ordering::Relaxed);
+        bytes.store(value.bytes, Ordering::Relaxed);
+    }
 }
 
-impl State {
-    /// Counts a packet.
-    #[inline]
-    fn count(&mut self, color: MeterColor, packet_bytes: u64) {
-        let value = self.counts.of(color);
-        value.packets = value.packets.wrapping_add(1);
-        value.bytes = value.bytes.wrapping_add(packet_bytes);
-    }
+/// A packet for a meter.
+#[derive(Clone, Copy)]
+struct Metered {
+    bytes: u64,
+    /// Tokens.
+    cost: u64,
+    before: MeterColor,
+    now_ns: u64,
+}
+
+/// Adds to a word that no other thread changes meanwhile.
+#[inline]
+fn add(word: &AtomicU64, more: u64) {
+    word.store(word.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
 impl MeterArray {
@@ -186,33 +215,32 @@ impl MeterArray {
         self.elements.is_empty()
     }
 
-    /// Sets the rates of an element and fills its buckets; `None` removes the configuration.
+    /// Sets the rates of an element and fills its buckets; `None` removes the configuration. No thread may be executing
+    /// the element [alone](MeterArray::execute_alone).
     pub fn configure(&self, index: u64, config: Option<MeterConfig>) -> Result<(), MeterError> {
         if config.is_some_and(|config| config.committed_rate > config.peak_rate) {
             return Err(MeterError::CommittedAbovePeak);
         }
-        let mut state = self.lock(index).ok_or(MeterError::NoSuchIndex { len: self.len() })?;
-        state.meter = config.map(|config| Box::new(Meter::new(config)));
+        let locked = self.lock(index).ok_or(MeterError::NoSuchIndex { len: self.len() })?;
+        // SAFETY: this thread holds the lock, and no other executes the element without it.
+        unsafe { *locked.0.meter.get() = config.map(|config| Box::new(Meter::new(config))) };
         Ok(())
     }
 
     /// The rates of an element; `None` when it is not configured or outside the array.
     pub fn config(&self, index: u64) -> Option<MeterConfig> {
-        self.lock(index)?.meter.as_ref().map(|meter| meter.config)
+        self.lock(index)?.meter().map(|meter| meter.config)
     }
 
     /// Meters a packet of `packet_bytes` bytes at `now_ns` nanoseconds.
     pub fn execute(&self, index: u64, packet_bytes: u64, earlier_color: MeterColor, now_ns: u64) -> MeterColor {
-        let Some(mut state) = self.lock(index) else {
+        let Some(locked) = self.lock(index) else {
             return earlier_color;
         };
-        let cost = self.cost(packet_bytes);
-        let color = match &mut state.meter {
-            Some(meter) => meter.execute(cost, earlier_color, now_ns),
-            None => earlier_color,
-        };
-        state.count(color, packet_bytes);
-        color
+        let packet = self.metered(packet_bytes, earlier_color, now_ns);
+        // SAFETY: this thread holds the lock.
+        let color = unsafe { locked.0.execute(packet, earlier_color) };
+        color.unwrap_or(earlier_color)
     }
 
     /// Meters a packet if the element is configured. Otherwise returns no colour, and counts the packet as green.
@@ -223,43 +251,68 @@ impl MeterArray {
         earlier_color: MeterColor,
         now_ns: u64,
     ) -> Option<MeterColor> {
-        let mut state = self.lock(index)?;
-        let cost = self.cost(packet_bytes);
-        let meter = state.meter.as_mut();
-        let color = meter.map(|meter| meter.execute(cost, earlier_color, now_ns));
-        state.count(color.unwrap_or_default(), packet_bytes);
-        color
+        let packet = self.metered(packet_bytes, earlier_color, now_ns);
+        // SAFETY: this thread holds the lock.
+        unsafe { self.lock(index)?.0.execute(packet, MeterColor::Green) }
+    }
+
+    /// Does the same without a lock.
+    ///
+    /// # Safety
+    ///
+    /// While this runs, no other thread executes or configures the element.
+    #[inline]
+    pub unsafe fn execute_alone(
+        &self,
+        index: u64,
+        packet_bytes: u64,
+        earlier_color: MeterColor,
+        now_ns: u64,
+    ) -> Option<MeterColor> {
+        let element = self.elements.get(usize::try_from(index).ok()?)?;
+        let packet = self.metered(packet_bytes, earlier_color, now_ns);
+        // SAFETY: as the caller promises.
+        unsafe { element.execute(packet, MeterColor::Green) }
     }
 
     /// The addresses of the lines that executing an element reads: of the element, and of its rates and tokens. They
     /// are for prefetching only. An address is 0 if there is no such line.
     pub fn lines(&self, index: u64) -> [usize; 2] {
-        let Some(state) = self.lock(index) else {
+        let Some(locked) = self.lock(index) else {
             return [0; 2];
         };
-        let meter = state
-            .meter
-            .as_deref()
-            .map_or(0, |meter| std::ptr::from_ref(meter).addr());
-        [std::ptr::from_ref(state.0).addr(), meter]
+        let meter = locked.meter().map_or(0, |meter| std::ptr::from_ref(meter).addr());
+        [std::ptr::from_ref(locked.0).addr(), meter]
     }
 
     /// What an element has counted; `None` outside the array.
     pub fn counts(&self, index: u64) -> Option<ColorCounts> {
-        Some(self.lock(index)?.counts)
+        let locked = self.lock(index)?;
+        let [green, yellow, red] = COLORS.map(|color| locked.0.value(color));
+        Some(ColorCounts { green, yellow, red })
     }
 
-    /// Sets what an element has counted; does nothing outside the array.
+    /// Sets what an element has counted; does nothing outside the array. What a thread that executes the element
+    /// [alone](MeterArray::execute_alone) counts meanwhile may be lost.
     pub fn set_counts(&self, index: u64, counts: ColorCounts) {
-        if let Some(mut state) = self.lock(index) {
-            state.counts = counts;
+        if let Some(locked) = self.lock(index) {
+            let ColorCounts { green, yellow, red } = counts;
+            let values = COLORS.into_iter().zip([green, yellow, red]);
+            values.for_each(|(color, value)| locked.0.set_value(color, value));
         }
     }
 
-    fn cost(&self, packet_bytes: u64) -> u64 {
-        match self.kind {
+    #[inline]
+    fn metered(&self, bytes: u64, before: MeterColor, now_ns: u64) -> Metered {
+        let cost = match self.kind {
             MeterKind::Packets => 1,
-            MeterKind::Bytes => packet_bytes,
+            MeterKind::Bytes => bytes,
+        };
+        Metered {
+            bytes,
+            cost,
+            before,
+            now_ns,
         }
     }
 
@@ -270,22 +323,13 @@ impl MeterArray {
     }
 }
 
-/// The state of an element, whose lock is held.
+/// An element whose lock is held.
 struct Locked<'a>(&'a Element);
 
-impl Deref for Locked<'_> {
-    type Target = State;
-
-    fn deref(&self) -> &State {
-        // SAFETY: this thread holds the lock.
-        unsafe { &*self.0.state.get() }
-    }
-}
-
-impl DerefMut for Locked<'_> {
-    fn deref_mut(&mut self) -> &mut State {
-        // SAFETY: this thread holds the lock, and this guard is borrowed mutably.
-        unsafe { &mut *self.0.state.get() }
+impl Locked<'_> {
+    fn meter(&self) -> Option<&Meter> {
+        // SAFETY: this thread holds the lock, under which alone the meter is replaced.
+        unsafe { (*self.0.meter.get()).as_deref() }
     }
 }
 
@@ -295,74 +339,100 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// A configured element, in one cache line: two token buckets, filled up to the same time. A bucket has whole tokens,
-/// and billionths of the next token. So tokens are exact from time 0 on, and the division is nearly always that of a
-/// word by a constant.
+/// A configured element, in one cache line: rates, and two token buckets.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Meter {
     config: MeterConfig,
-    committed_tokens: u64,
-    peak_tokens: u64,
-    committed_billionths: u32,
-    peak_billionths: u32,
+    committed_tokens: AtomicU64,
+    peak_tokens: AtomicU64,
+    committed_billionths: AtomicU32,
+    peak_billionths: AtomicU32,
     /// The latest time seen.
-    filled_ns: u64,
+    filled_ns: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Meter>() == 64);
+
+/// A bucket has whole tokens, and billionths of the next token. So tokens are exact from time 0 on, and the division is
+/// nearly always that of a word by a constant.
+struct Bucket<'a> {
+    tokens: &'a AtomicU64,
+    billionths: &'a AtomicU32,
+    rate: u64,
+    burst: u64,
+}
 
 impl Meter {
     /// A meter with full buckets.
     fn new(config: MeterConfig) -> Meter {
         Meter {
             config,
-            committed_tokens: config.committed_burst,
-            peak_tokens: config.peak_burst,
-            committed_billionths: 0,
-            peak_billionths: 0,
-            filled_ns: 0,
+            committed_tokens: AtomicU64::new(config.committed_burst),
+            peak_tokens: AtomicU64::new(config.peak_burst),
+            committed_billionths: AtomicU32::new(0),
+            peak_billionths: AtomicU32::new(0),
+            filled_ns: AtomicU64::new(0),
+        }
+    }
+
+    fn committed(&self) -> Bucket<'_> {
+        Bucket {
+            tokens: &self.committed_tokens,
+            billionths: &self.committed_billionths,
+            rate: self.config.committed_rate,
+            burst: self.config.committed_burst,
+        }
+    }
+
+    fn peak(&self) -> Bucket<'_> {
+        Bucket {
+            tokens: &self.peak_tokens,
+            billionths: &self.peak_billionths,
+            rate: self.config.peak_rate,
+            burst: self.config.peak_burst,
         }
     }
 
     /// Takes the tokens that a packet's earlier colour allows: none for red, only peak tokens for yellow (RFC 2698
-    /// §3). Returns the colour.
-    fn execute(&mut self, cost: u64, before: MeterColor, now_ns: u64) -> MeterColor {
-        if now_ns > self.filled_ns {
-            self.fill(now_ns);
+    /// §3). Returns the colour. One thread at a time calls this.
+    #[inline]
+    fn execute(&self, packet: Metered) -> MeterColor {
+        let Metered {
+            cost, before, now_ns, ..
+        } = packet;
+        let filled_ns = self.filled_ns.load(Ordering::Relaxed);
+        if now_ns > filled_ns {
+            self.filled_ns.store(now_ns, Ordering::Relaxed);
+            self.committed().fill(now_ns - filled_ns);
+            self.peak().fill(now_ns - filled_ns);
         }
-        if before == MeterColor::Red || !take(&mut self.peak_tokens, cost) {
+        if before == MeterColor::Red || !self.peak().take(cost) {
             return MeterColor::Red;
         }
-        if before == MeterColor::Yellow || !take(&mut self.committed_tokens, cost) {
+        if before == MeterColor::Yellow || !self.committed().take(cost) {
             return MeterColor::Yellow;
         }
         MeterColor::Green
     }
-
-    /// Adds the tokens made until a later time, up to the bursts.
-    fn fill(&mut self, now_ns: u64) {
-        let elapsed_ns = now_ns - self.filled_ns;
-        self.filled_ns = now_ns;
-        let config = self.config;
-        let committed = made(elapsed_ns, config.committed_rate, &mut self.committed_billionths);
-        let peak = made(elapsed_ns, config.peak_rate, &mut self.peak_billionths);
-        self.committed_tokens = self
-            .committed_tokens
-            .saturating_add(committed)
-            .min(config.committed_burst);
-        self.peak_tokens = self.peak_tokens.saturating_add(peak).min(config.peak_burst);
-    }
 }
 
-/// Takes `cost` tokens if there are that many.
-fn take(tokens: &mut u64, cost: u64) -> bool {
-    match tokens.checked_sub(cost) {
-        Some(rest) => {
-            *tokens = rest;
-            true
-        }
-        None => false,
+impl Bucket<'_> {
+    /// Adds the tokens that were made in this time, up to the burst.
+    fn fill(&self, elapsed_ns: u64) {
+        let mut billionths = self.billionths.load(Ordering::Relaxed);
+        let made = made(elapsed_ns, self.rate, &mut billionths);
+        self.billionths.store(billionths, Ordering::Relaxed);
+        let tokens = self.tokens.load(Ordering::Relaxed).saturating_add(made);
+        self.tokens.store(tokens.min(self.burst), Ordering::Relaxed);
+    }
+
+    /// Takes `cost` tokens if there are that many.
+    fn take(&self, cost: u64) -> bool {
+        let rest = self.tokens.load(Ordering::Relaxed).checked_sub(cost);
+        rest.into_iter()
+            .for_each(|rest| self.tokens.store(rest, Ordering::Relaxed));
+        rest.is_some()
     }
 }
 
@@ -458,6 +528,23 @@ mod tests {
         // 50 ms make 50 committed and 100 peak tokens.
         assert_eq!(meters.execute(1, 51, Green, 50 * MILLISECOND), Yellow);
         assert_eq!(meters.execute(1, 49, Green, 50 * MILLISECOND), Green);
+    }
+
+    #[test]
+    fn a_lock_changes_no_colour() {
+        let [locked, alone] = [MeterKind::Bytes; 2].map(|kind| meters(kind, BYTES));
+        for step in 0..200_u64 {
+            let (index, bytes, now_ns) = (step % 3, step * 7 % 90, step * step * 9_000);
+            let before = [Green, Yellow, Red][(step % 5).min(2) as usize];
+            let expected = locked.execute_configured(index, bytes, before, now_ns);
+            // SAFETY: there is no other thread.
+            let color = unsafe { alone.execute_alone(index, bytes, before, now_ns) };
+            assert_eq!(color, expected, "step {step}");
+        }
+        assert_eq!(
+            [0, 1, 2].map(|index| alone.counts(index)),
+            [0, 1, 2].map(|index| locked.counts(index))
+        );
     }
 
     #[test]

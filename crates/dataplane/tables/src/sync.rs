@@ -38,6 +38,20 @@ pub(crate) fn zeroed_lines(count: usize) -> Array<Line> {
     lines.collect::<Box<[Line]>>().into()
 }
 
+/// `count` lines of zeros, which the caller fills before readers see them: pages that it does not write to are not
+/// touched.
+#[cfg(not(loom))]
+pub(crate) fn zeroed_lines_to_fill(count: usize) -> Array<Line> {
+    // SAFETY: as above.
+    unsafe { Array::zeroed_to_fill(count) }
+}
+
+/// `count` lines of zeros.
+#[cfg(loom)]
+pub(crate) fn zeroed_lines_to_fill(count: usize) -> Array<Line> {
+    zeroed_lines(count)
+}
+
 /// The words of lines, one after the other.
 pub(crate) fn words_of(lines: &[Line]) -> &[AtomicU64] {
     // SAFETY: `Line` is `repr(C)` and consists of `LINE_WORDS` words without padding when a word is 8 bytes, which the

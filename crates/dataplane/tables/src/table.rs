@@ -13,6 +13,9 @@
 //!
 //! An entry is identified by its key and, where priorities count, by its priority. Inserting a second entry with the
 //! same identity is a [`TableError::Duplicate`].
+//!
+//! An entry that a packet has added ([`Table::learn`]) is nothing but words: its key, id and time-out beside the words
+//! that look-ups read. An [`Entry`] is made of them for whoever wants to see it.
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -26,8 +29,9 @@ use crate::entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId,
 use crate::epoch::{Change, Domain, Limbo, Pin};
 use crate::key::{KeyError, KeyMatch, KeySpec, MatchKind};
 use crate::layout::{Key, NO_SLOT, RecordWords};
+use crate::learned::Words;
 use crate::order::Order;
-use crate::packed::{pack, pack_exact};
+use crate::packed::pack;
 use crate::view::{DefaultAction, TableView};
 
 /// Where an action of a table may be used (`@tableonly`, `@defaultonly`).
@@ -240,7 +244,7 @@ pub struct Table {
     writer: EngineWriter,
     default_action: ActionCall,
     sealed: bool,
-    slots: Vec<Option<Slot>>,
+    slots: Vec<Slot>,
     free_slots: Vec<u32>,
     order: Order,
     /// By canonical key and priority. Empty if all fields are exact, because the engine then finds entries by their
@@ -256,11 +260,17 @@ pub struct Table {
     defaults: Limbo<Box<DefaultAction>>,
 }
 
-/// An entry with the number of its record in the engine.
-#[derive(Clone, Debug)]
-struct Slot {
-    entry: Arc<Entry>,
-    record: u32,
+/// What is in a slot.
+#[derive(Debug)]
+enum Slot {
+    Free,
+    /// An entry, with the number of its record in the engine.
+    Made {
+        entry: Arc<Entry>,
+        record: u32,
+    },
+    /// An entry that a packet has added, whose words the view has.
+    Learned,
 }
 
 /// A slot, found by the name of its entry.
@@ -347,8 +357,11 @@ impl Table {
     ///
     /// Unless there is one value per field of [`TableSpec::keys`], selectors included.
     pub fn lookup(&self, key: &[Bits]) -> LookupResult<'_> {
-        let slot = self.view.find_slot(key, &self.writer_pin());
-        let hit = slot.and_then(|slot| Some(&*self.slots[slot as usize].as_ref()?.entry));
+        let words = self.view.checked_words(key);
+        let pin = self.writer_pin();
+        let record = self.view.find(&words, self.view.hint(&words), &pin);
+        // SAFETY: the slot is not emptied while the table is borrowed.
+        let hit = record.map(|record| unsafe { self.view.entry_found(&words, record) });
         LookupResult {
             hit,
             action: match hit {
@@ -381,9 +394,7 @@ impl Table {
             Some(words) => self.named_exactly(&words),
             None => self.named(self.name_hash(&packed, priority), &packed, priority),
         };
-        if let Some(existing) = existing {
-            return Err(TableError::Duplicate(existing.id()));
-        }
+        self.check_is_new(existing)?;
         let slot = self.take_slot()?;
         let id = self.take_id();
         let action = self.shared(new.action);
@@ -424,30 +435,57 @@ impl Table {
         let action = EntryAction::Call(call);
         self.check_entry_action(&action)?;
         let words = self.view.key_layout().pack(key);
-        if let Some(existing) = self.named_exactly(&words) {
-            return Err(TableError::Duplicate(existing.id()));
+        let mut record = self.view.record_layout().encode(self.spec(), &action, 0);
+        self.learn(&words, &mut record, idle_timeout_ns, prepare)
+    }
+
+    /// Adds an entry that a packet has requested, like [`Table::insert_prepared`]: with these words of its key and its
+    /// [record](crate::RecordLayout), which gets the slot. The caller must make sure that the action may be used in
+    /// entries. If all fields are exact, nothing is allocated for the entry alone.
+    pub fn learn(
+        &mut self,
+        key: &[u64],
+        record: &mut [u64],
+        idle_timeout_ns: u64,
+        prepare: impl FnOnce(usize),
+    ) -> Result<EntryId, TableError> {
+        if !self.is_exact() {
+            let mut new = self.view.new_entry_of(key, record);
+            new.idle_timeout_ns = idle_timeout_ns;
+            return self.insert_prepared(new, prepare);
         }
+        if self.sealed {
+            return Err(TableError::ConstEntries);
+        }
+        self.check_is_new(self.named_exactly(key))?;
         let slot = self.take_slot()?;
         let id = self.take_id();
-        let action = self.shared(action);
-        let entry = Entry::new((id, slot), (pack_exact(key), 0), action, idle_timeout_ns);
-        let entry = Arc::new(entry);
         prepare(slot as usize);
-        let record = self.encode(&entry);
+        record[0] |= u64::from(slot);
+        let words = Words {
+            id,
+            idle_timeout_ns,
+            key,
+        };
         let change = self.begin_insertion();
-        self.view.set_entry(&entry);
-        self.writer.insert_exact(self.view.engine(), &words, &record);
+        self.publish_words(slot, words, record);
         drop(change);
-        self.slots[slot as usize] = Some(Slot { entry, record: 0 });
         self.order.push(id, slot);
         Ok(id)
     }
 
-    /// Prefetches the memory that [`Table::insert_exact`] for this key reads first, without waiting for it.
-    pub fn ask_for_insertion(&self, key: &[Bits]) {
-        if self.is_exact() && check_values(&self.spec().keys, key).is_ok() {
-            let words = self.view.key_layout().pack(key);
-            self.view.prefetch(&words, &self.writer_pin());
+    /// Prefetches the memory that [`Table::learn`] for this key reads first, without waiting for it.
+    pub fn ask_for_insertion(&self, key: &[u64]) {
+        if self.is_exact() {
+            self.view.prefetch(key, &self.writer_pin());
+        }
+    }
+
+    /// An error if there is an entry in this slot already.
+    fn check_is_new(&self, existing: Option<u32>) -> Result<(), TableError> {
+        match existing.and_then(|slot| self.id_in_slot(slot)) {
+            Some(existing) => Err(TableError::Duplicate(existing)),
+            None => Ok(()),
         }
     }
 
@@ -479,11 +517,10 @@ impl Table {
         self.is_exact().then(|| exact_key(self.view.key_layout(), key))
     }
 
-    /// The entry with a key of these words, if all fields are exact.
-    fn named_exactly(&self, words: &[u64]) -> Option<&Arc<Entry>> {
+    /// The slot of the entry with a key of these words, if all fields are exact.
+    fn named_exactly(&self, words: &[u64]) -> Option<u32> {
         let pin = self.writer_pin();
-        let record = self.view.find(words, self.view.hint(words), &pin)?;
-        self.entry_of_slot(record.slot())
+        Some(self.view.find(words, self.view.hint(words), &pin)?.slot())
     }
 
     fn name_hash(&self, key: &[u64], priority: i32) -> u64 {
@@ -536,7 +573,7 @@ impl Table {
         action: EntryAction,
         timeout_ns: Option<u64>,
     ) -> Result<(), TableError> {
-        let entry = Arc::clone(self.changeable(id)?);
+        let entry = self.changeable(id)?;
         self.check_entry_action(&action)?;
         self.collect();
         let action = self.shared(action);
@@ -544,32 +581,43 @@ impl Table {
         let record = self.encode(&modified);
         let key = modified.key(&self.spec().keys);
         let entry_of_engine = engine_entry(&modified, &key, &record);
-        let Some(slot) = self.slots[modified.slot()].as_mut() else {
-            return Err(TableError::NotFound);
+        let former = match self.slots[modified.slot()] {
+            Slot::Made { record, .. } => record,
+            Slot::Free | Slot::Learned => 0,
         };
         let _change = self.view.begin_change();
         if let Some(old) = self.view.set_entry(&modified) {
             self.gone.retire(self.view.domain(), Gone::Modified(old));
         }
         let (engine, layout) = (self.view.engine(), self.view.key_layout());
-        slot.record = self.writer.replace(engine, layout, entry_of_engine, slot.record);
-        slot.entry = modified;
+        let record = self.writer.replace(engine, layout, entry_of_engine, former);
+        self.slots[modified.slot()] = Slot::Made {
+            entry: Arc::clone(&modified),
+            record,
+        };
         Ok(())
     }
 
     /// Sets an entry's idle timeout, which does not affect look-ups. Clones of the table that share the entry see it,
-    /// too.
+    /// too, unless a packet has added it.
     pub fn set_timeout(&mut self, id: EntryId, timeout_ns: u64) -> Result<(), TableError> {
-        self.changeable(id)?.set_idle_timeout(timeout_ns);
+        let slot = self.changeable_slot(id)?;
+        match &self.slots[slot as usize] {
+            Slot::Made { entry, .. } => entry.set_idle_timeout(timeout_ns),
+            Slot::Learned | Slot::Free => self.view.learned().set_timeout(slot, timeout_ns),
+        }
         Ok(())
     }
 
     /// Removes an entry and returns it.
     pub fn delete(&mut self, id: EntryId) -> Result<Arc<Entry>, TableError> {
-        self.changeable(id)?;
+        let entry = self.changeable(id)?;
         self.collect();
         let slot = self.order.remove(id).ok_or(TableError::NotFound)?;
-        let Slot { entry, record } = self.slots[slot as usize].take().ok_or(TableError::NotFound)?;
+        let record = match std::mem::replace(&mut self.slots[slot as usize], Slot::Free) {
+            Slot::Made { record, .. } => record,
+            Slot::Free | Slot::Learned => 0,
+        };
         if !self.is_exact() {
             let named = Named::new(slot, self.name_hash(entry.packed_key(), entry.priority()));
             if let Ok(found) = self.by_name.find_entry(named.spread(), |found| found.slot == slot) {
@@ -591,34 +639,78 @@ impl Table {
     }
 
     /// An entry by its id.
-    pub fn get(&self, id: EntryId) -> Option<&Arc<Entry>> {
-        self.entry_of_slot(self.order.slot(id)?)
+    pub fn get(&self, id: EntryId) -> Option<Arc<Entry>> {
+        self.in_slot(self.order.slot(id)?)
     }
 
     /// The entry of a slot.
-    pub fn in_slot(&self, slot: u32) -> Option<&Arc<Entry>> {
-        self.slots.get(slot as usize)?.as_ref().map(|slot| &slot.entry)
+    pub fn in_slot(&self, slot: u32) -> Option<Arc<Entry>> {
+        match self.slots.get(slot as usize)? {
+            Slot::Free => None,
+            Slot::Made { entry, .. } => Some(Arc::clone(entry)),
+            Slot::Learned => self.made_of_words(slot),
+        }
+    }
+
+    /// The id of the entry of a slot.
+    pub fn id_in_slot(&self, slot: u32) -> Option<EntryId> {
+        match self.slots.get(slot as usize)? {
+            Slot::Free => None,
+            Slot::Made { entry, .. } => Some(entry.id()),
+            Slot::Learned => Some(self.view.learned().id(slot)),
+        }
+    }
+
+    /// The idle timeout of the entry of a slot.
+    pub fn timeout_in_slot(&self, slot: u32) -> Option<u64> {
+        match self.slots.get(slot as usize)? {
+            Slot::Free => None,
+            Slot::Made { entry, .. } => Some(entry.idle_timeout_ns()),
+            Slot::Learned => Some(self.view.learned().timeout_ns(slot)),
+        }
+    }
+
+    /// The entry of a slot whose words the view has.
+    fn made_of_words(&self, slot: u32) -> Option<Arc<Entry>> {
+        let key = self.view.learned().key(slot);
+        let pin = self.writer_pin();
+        let record = self.view.find(&key, self.view.hint(&key), &pin)?;
+        Some(Arc::new(self.view.entry_of_words(&key, record)))
+    }
+
+    /// The slot of the entry with a key of these words; `None` also when not all fields are exact.
+    pub fn exact_slot(&self, key: &[u64]) -> Option<u32> {
+        self.is_exact().then(|| self.named_exactly(key)).flatten()
+    }
+
+    /// The slot of the entry with this key and priority.
+    fn find_slot(&self, key: Vec<KeyMatch>, priority: i32) -> Result<u32, TableError> {
+        let key = self.canonical_key(key)?;
+        let slot = match self.exact_key(&key) {
+            Some(words) => self.named_exactly(&words),
+            None => {
+                let (key, priority) = (pack(&key), self.stored_priority(priority));
+                self.named(self.name_hash(&key, priority), &key, priority)
+            }
+        };
+        slot.ok_or(TableError::NotFound)
     }
 
     /// The entry with this key and priority, which identify it for a control plane.
-    pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<&Arc<Entry>, TableError> {
-        let key = self.canonical_key(key)?;
-        if let Some(words) = self.exact_key(&key) {
-            return self.named_exactly(&words).ok_or(TableError::NotFound);
-        }
-        let (key, priority) = (pack(&key), self.stored_priority(priority));
-        let named = self.named(self.name_hash(&key, priority), &key, priority);
-        named.ok_or(TableError::NotFound)
+    pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<Arc<Entry>, TableError> {
+        let slot = self.find_slot(key, priority)?;
+        self.in_slot(slot).ok_or(TableError::NotFound)
     }
 
     /// All entries in the order in which they were inserted.
-    pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.order.slots().filter_map(|slot| self.entry_of_slot(slot))
+    pub fn entries(&self) -> impl Iterator<Item = Arc<Entry>> {
+        self.order.slots().filter_map(|slot| self.in_slot(slot))
     }
 
     /// Whether an entry has this slot.
     pub fn uses_slot(&self, slot: usize) -> bool {
-        self.slots.get(slot).is_some_and(Option::is_some)
+        let used = |slot: &Slot| !matches!(slot, Slot::Free);
+        self.slots.get(slot).is_some_and(used)
     }
 
     /// The number of entries.
@@ -672,10 +764,33 @@ impl Table {
         self.view.set_entry(entry);
         let (engine, layout) = (self.view.engine(), self.view.key_layout());
         let record = self.writer.insert(engine, layout, engine_entry(entry, key, &record));
-        self.slots[entry.slot()] = Some(Slot {
+        self.slots[entry.slot()] = Slot::Made {
             entry: Arc::clone(entry),
             record,
-        });
+        };
+    }
+
+    /// Lets readers find an entry that consists of words, in a table whose fields are all exact.
+    fn publish_words(&mut self, slot: u32, words: Words<'_>, record: &[u64]) {
+        self.view.set_words(slot, words);
+        self.writer.insert_exact(self.view.engine(), words.key, record);
+        self.slots[slot as usize] = Slot::Learned;
+    }
+
+    /// Puts an entry that consists of words into the same slot of a copy.
+    fn copy_words(&self, slot: u32, copy: &mut Table) {
+        let learned = self.view.learned();
+        let key = learned.key(slot);
+        let pin = self.writer_pin();
+        let Some(record) = self.view.find(&key, self.view.hint(&key), &pin) else {
+            return;
+        };
+        let words = Words {
+            id: learned.id(slot),
+            idle_timeout_ns: learned.timeout_ns(slot),
+            key: &key,
+        };
+        copy.publish_words(slot, words, &self.view.words_of(record));
     }
 
     fn encode(&self, entry: &Entry) -> RecordWords {
@@ -683,20 +798,16 @@ impl Table {
         layout.encode(self.spec(), entry.action(), entry.slot() as u32)
     }
 
-    fn entry_of_slot(&self, slot: u32) -> Option<&Arc<Entry>> {
-        self.slots[slot as usize].as_ref().map(|slot| &slot.entry)
-    }
-
-    /// The entry with this canonical key and stored priority, whose hash is `hash`.
-    fn named(&self, hash: u64, key: &[u64], priority: i32) -> Option<&Arc<Entry>> {
+    /// The slot of the entry with this canonical key and stored priority, whose hash is `hash`.
+    fn named(&self, hash: u64, key: &[u64], priority: i32) -> Option<u32> {
         let wanted = Named::new(NO_SLOT, hash);
+        let is_it = |entry: &Entry| entry.packed_key() == key && entry.priority() == priority;
         let has_name = |named: &Named| {
-            let entry = self.entry_of_slot(named.slot);
-            named.hash == wanted.hash
-                && entry.is_some_and(|entry| entry.packed_key() == key && entry.priority() == priority)
+            let found = &self.slots[named.slot as usize];
+            named.hash == wanted.hash && matches!(found, Slot::Made { entry, .. } if is_it(entry))
         };
         let found = self.by_name.find(wanted.spread(), has_name)?;
-        self.entry_of_slot(found.slot)
+        Some(found.slot)
     }
 
     /// A pin for look-ups during which the borrow of `self` prevents writes.
@@ -776,15 +887,21 @@ impl Table {
         if self.writer.has_priorities() { priority } else { 0 }
     }
 
-    fn changeable(&self, id: EntryId) -> Result<&Arc<Entry>, TableError> {
-        let entry = self.get(id).ok_or(TableError::NotFound)?;
+    /// The slot of an entry that may be changed.
+    fn changeable_slot(&self, id: EntryId) -> Result<u32, TableError> {
+        let slot = self.order.slot(id).ok_or(TableError::NotFound)?;
         if self.sealed {
             return Err(TableError::ConstEntries);
         }
-        if entry.is_const() {
-            return Err(TableError::ConstEntry(id));
+        match &self.slots[slot as usize] {
+            Slot::Made { entry, .. } if entry.is_const() => Err(TableError::ConstEntry(id)),
+            _ => Ok(slot),
         }
-        Ok(entry)
+    }
+
+    fn changeable(&self, id: EntryId) -> Result<Arc<Entry>, TableError> {
+        let slot = self.changeable_slot(id)?;
+        self.in_slot(slot).ok_or(TableError::NotFound)
     }
 
     fn take_slot(&mut self) -> Result<u32, TableError> {
@@ -802,7 +919,7 @@ impl Table {
         if self.slots.len() >= self.spec().size || slot >= NO_SLOT {
             return Err(full);
         }
-        self.slots.push(None);
+        self.slots.push(Slot::Free);
         Ok(slot)
     }
 }
@@ -814,11 +931,15 @@ impl Clone for Table {
         let mut copy = Table::of_shared_spec(Arc::clone(self.view.spec()), self.view.domain(), self.view.group());
         copy.publish_default(self.default_action.clone());
         copy.sealed = self.sealed;
-        copy.slots = vec![None; self.slots.len()];
-        for Slot { entry, .. } in self.slots.iter().flatten() {
-            copy.publish(entry, &entry.key(&self.spec().keys));
+        copy.slots.resize_with(self.slots.len(), || Slot::Free);
+        for (number, slot) in (0..).zip(&self.slots) {
+            match slot {
+                Slot::Free => {}
+                Slot::Made { entry, .. } => copy.publish(entry, &entry.key(&self.spec().keys)),
+                Slot::Learned => self.copy_words(number, &mut copy),
+            }
         }
-        let is_free = |slot: &u32| self.slots[*slot as usize].is_none();
+        let is_free = |slot: &u32| !self.uses_slot(*slot as usize);
         copy.free_slots = (0..self.slots.len() as u32).rev().filter(is_free).collect();
         copy.order = self.order.clone();
         copy.by_name = self.by_name.clone();

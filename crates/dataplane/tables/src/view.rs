@@ -45,11 +45,13 @@ use forebay_bits::Bits;
 use crate::arena::Rows;
 use crate::batch_lookup::OnePlace;
 use crate::engine::{Engine, EngineWriter};
-use crate::entry::{ActionCall, ActionRef, Entry, EntryAction};
+use crate::entry::{ActionCall, ActionRef, Entry, EntryAction, NewEntry};
 use crate::epoch::{Change, Domain, Groups, Pin, Shared};
 use crate::hash;
-use crate::key::{KeySpec, MatchKind};
-use crate::layout::{KeyLayout, NO_SLOT, Record, RecordLayout};
+use crate::key::{KeyMatch, KeySpec, MatchKind};
+use crate::layout::{Key, KeyLayout, NO_SLOT, Record, RecordLayout, RecordWords};
+use crate::learned::{LearnedWords, Words};
+use crate::packed::pack_exact;
 use crate::search::Location;
 use crate::sync::AtomicU64;
 use crate::table::{LookupResult, TableSpec};
@@ -71,8 +73,10 @@ pub struct TableView {
     keys: KeyLayout,
     records: RecordLayout,
     engine: Engine,
-    /// By slot. Each pointer holds a count of its entry.
+    /// By slot. Each pointer holds a count of its entry. Null for an entry that consists of words until a reader wants
+    /// to see it.
     entries: Rows<AtomicPtr<Entry>>,
+    learned: LearnedWords,
     default: Shared<DefaultAction>,
 }
 
@@ -83,15 +87,16 @@ impl TableView {
         let fields: Vec<KeySpec> = matched.copied().collect();
         let keys = KeyLayout::new(&spec.keys);
         let records = RecordLayout::new(&spec);
-        let (engine, writer) = Engine::new(domain, &fields, &keys, &records);
+        let (engine, writer) = Engine::new(domain, &fields, &keys, &records, spec.learns);
         let default = default_action(&spec, &records, spec.default_action.clone());
         let view = TableView {
             domain: Arc::clone(domain),
             group,
+            entries: Rows::new(1),
+            learned: LearnedWords::new(keys.words()),
             keys,
             records,
             engine,
-            entries: Rows::new(1),
             default: Shared::new(default),
             spec,
         };
@@ -136,8 +141,13 @@ impl TableView {
     /// Unless there is one value per field of [`TableSpec::keys`], selectors included, and the pin belongs to the
     /// table's [domain](TableView::domain).
     pub fn lookup<'a>(&'a self, key: &[Bits], pin: &'a Pin<'_>) -> LookupResult<'a> {
+        self.lookup_words(&self.checked_words(key), pin)
+    }
+
+    /// The words of a key with a value per field.
+    pub(crate) fn checked_words(&self, key: &[Bits]) -> Key {
         assert_eq!(key.len(), self.spec.keys.len(), "one value per key field");
-        self.lookup_words(&self.keys.pack(key), pin)
+        self.keys.pack(key)
     }
 
     /// The entry and the action for a key given as words: see [`TableView::find`].
@@ -148,7 +158,8 @@ impl TableView {
     pub fn lookup_words<'a>(&'a self, key: &[u64], pin: &'a Pin<'_>) -> LookupResult<'a> {
         match self.find(key, self.engine.hint(key), pin) {
             Some(record) => {
-                let entry = self.entry(record.slot(), pin);
+                // SAFETY: the record was found under the pin, before the end of which its slot is not emptied.
+                let entry = unsafe { self.entry_found(key, record) };
                 LookupResult {
                     hit: Some(entry),
                     action: entry.action().as_ref(),
@@ -159,14 +170,6 @@ impl TableView {
                 action: ActionRef::Call(&self.default.load(pin).call),
             },
         }
-    }
-
-    /// The slot of the entry that wins.
-    pub(crate) fn find_slot(&self, key: &[Bits], pin: &Pin<'_>) -> Option<u32> {
-        assert_eq!(key.len(), self.spec.keys.len(), "one value per key field");
-        let words = self.keys.pack(key);
-        let record = self.find(&words, self.engine.hint(&words), pin)?;
-        Some(record.slot())
     }
 
     /// Prefetches the memory that a look-up of this key reads first, without waiting for it. The result must be passed
@@ -250,15 +253,62 @@ impl TableView {
         self.engine.location(self.default_record(pin).as_ptr(), pin)
     }
 
-    /// The entry of a slot that a lookup under the same pin found.
-    #[inline]
-    pub fn entry<'a>(&'a self, slot: u32, pin: &'a Pin<'_>) -> &'a Entry {
-        pin.assert_guards(&self.domain);
-        let entry = self.entries.row(slot)[0].load(Ordering::Acquire);
-        assert!(!entry.is_null(), "a slot that a lookup found");
-        // SAFETY: the pointer is that of an `Arc` of which this slot holds a count. The table releases the count when
-        // no pin can have found the slot.
+    /// The entry of a record that a look-up of this key found. If it consists of words, it is made now, and then stays
+    /// as long as its slot.
+    ///
+    /// # Safety
+    ///
+    /// The slot is not emptied during `'a`.
+    pub(crate) unsafe fn entry_found<'a>(&'a self, key: &[u64], record: Record<'_>) -> &'a Entry {
+        let place = &self.entries.row(record.slot())[0];
+        let mut entry = place.load(Ordering::Acquire);
+        if entry.is_null() {
+            let made = Arc::into_raw(Arc::new(self.entry_of_words(key, record))).cast_mut();
+            entry = match place.compare_exchange(entry, made, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => made,
+                Err(other) => {
+                    // SAFETY: the pointer came from `Arc::into_raw`, and is nowhere else.
+                    drop(unsafe { Arc::from_raw(made) });
+                    other
+                }
+            };
+        }
+        // SAFETY: the pointer is that of an `Arc` of which this slot holds a count, until it is emptied.
         unsafe { &*entry }
+    }
+
+    /// The entry that consists of these words, in a table whose fields are all exact.
+    pub(crate) fn entry_of_words(&self, key: &[u64], record: Record<'_>) -> Entry {
+        let (values, call) = self.values_of(key, &self.words_of(record));
+        let slot = record.slot();
+        let id = self.learned.id(slot);
+        let action = Arc::new(EntryAction::Call(call));
+        Entry::new(
+            (id, slot),
+            (pack_exact(&values), 0),
+            action,
+            self.learned.timeout_ns(slot),
+        )
+    }
+
+    /// An entry with the key and the action that these words stand for.
+    pub(crate) fn new_entry_of(&self, key: &[u64], record: &[u64]) -> NewEntry {
+        let (values, call) = self.values_of(key, record);
+        let key = values.into_iter().map(KeyMatch::Exact).collect();
+        NewEntry::new(key, 0, EntryAction::Call(call))
+    }
+
+    fn values_of(&self, key: &[u64], record: &[u64]) -> (Vec<Bits>, ActionCall) {
+        let values = self.keys.matched().map(|place| place.get(key)).collect();
+        let place = self.records.action();
+        let action = place.limbs(|index| record[index]).next().unwrap_or(0) as usize;
+        let args = self.records.data(action).iter().map(|place| place.get(record));
+        (values, ActionCall::new(self.spec.actions[action].id, args.collect()))
+    }
+
+    /// The words of a record.
+    pub(crate) fn words_of(&self, record: Record<'_>) -> RecordWords {
+        (0..self.records.words()).map(|index| record.word(index)).collect()
     }
 
     /// The bytes over which a selector's hash is computed: the values of the selector fields, one after another, in
@@ -274,6 +324,17 @@ impl TableView {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The entries that packets have added.
+    pub(crate) fn learned(&self) -> &LearnedWords {
+        &self.learned
+    }
+
+    /// Lets readers make an entry of its words. Its slot must be empty.
+    pub(crate) fn set_words(&self, slot: u32, words: Words<'_>) {
+        self.entries.make(slot);
+        self.learned.set(slot, words);
     }
 
     /// Lets readers find an entry by its slot. Returns the previous entry of the slot.

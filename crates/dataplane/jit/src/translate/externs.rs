@@ -213,9 +213,10 @@ impl Translator<'_, '_, '_> {
 
     fn digest(&mut self, digest: DigestId, fields: &[Expr], data: Option<&ActionData>) {
         let values: Vec<Value> = fields.iter().map(|field| self.value(field, data)).collect();
-        let widths = values.iter().map(|value| value.width).collect();
+        let widths: Vec<u32> = values.iter().map(|value| value.width).collect();
         let shape = self.environment.pool.keep(DigestShape {
             digest,
+            words: widths.iter().map(|width| runtime::words(*width)).sum(),
             widths,
             ends_burst: self.program.is_for_table(digest),
         });

@@ -404,7 +404,7 @@ fn header_bytes(program: &Program, state: &State) -> usize {
 }
 
 /// The fast path's results for packets in bursts of at most `burst`.
-fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
+fn compiled(program: &Program, code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
     if burst > 1 {
         memory.fetch_few_flows();
@@ -440,7 +440,11 @@ fn compiled(code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Record
             .collect();
         // SAFETY: each frame is a vector of its own, with this much headroom.
         let ran = unsafe { path.run(described(&mut places), arguments) };
-        digests.extend(path.digests());
+        path.take_digests(|digest, words| {
+            let fields = &program.digests[digest.index()].fields;
+            let widths = fields.iter().map(|(_, width)| *width);
+            digests.push(DigestRequest::of_words(digest, widths, words));
+        });
         let mut noted = NotedClones::default();
         path.take_clones(&mut noted);
         clones.extend(
@@ -579,7 +583,7 @@ fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn(
     };
     let strict = code(&[]);
     let all = code(strict.left_out());
-    let [with_few, with_all] = [&strict, &all].map(|code| compiled(code, packets, 5, objects()));
+    let [with_few, with_all] = [&strict, &all].map(|code| compiled(program, code, packets, 5, objects()));
     for seen in [&with_few, &with_all] {
         let bailed_out: Vec<bool> = seen.fates.iter().map(Option::is_none).collect();
         let expected = interpreted_with(errors, program, packets, &bailed_out, objects());
@@ -633,7 +637,7 @@ fn the_fast_path_does_the_same() {
         let mut reader = tables.domain.reader();
         let pin = reader.pin();
         let objects = || Recorder::new(&program, &tables, &pin);
-        let one_by_one = compiled(&straight, &packets, 1, objects());
+        let one_by_one = compiled(&program, &straight, &packets, 1, objects());
         let bailed_out: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
         let expected = interpreted(&program, &packets, &bailed_out, objects());
         let agrees = |expected: &Seen, seen: &Seen| {
@@ -645,13 +649,13 @@ fn the_fast_path_does_the_same() {
             );
         };
         agrees(&expected, &one_by_one);
-        agrees(&expected, &compiled(&straight, &packets, 5, objects()));
+        agrees(&expected, &compiled(&program, &straight, &packets, 5, objects()));
         // The second time, all flows are known.
         let (twice, bailed_out_twice) = ([packets.clone(), packets.clone()].concat(), bailed_out.repeat(2));
         let expected_twice = interpreted(&program, &twice, &bailed_out_twice, objects());
         let cached = form(Order::Cached);
         caching += usize::from(cached.caches_flows());
-        let seen_twice = compiled(&cached, &twice, 5, objects());
+        let seen_twice = compiled(&program, &cached, &twice, 5, objects());
         assert!(
             expected_twice == seen_twice,
             "seed {seed}, with a flow cache, packets {twice:02x?}: {expected_twice:?}, {seen_twice:?}\n{}",
@@ -659,7 +663,7 @@ fn the_fast_path_does_the_same() {
         );
         rejected += rejected_go_on(&program, &packets, &objects);
         if let Some(staged) = staged {
-            let mut staged = compiled(&staged, &packets, 5, objects());
+            let mut staged = compiled(&program, &staged, &packets, 5, objects());
             // In the staged variant, packets with digests take the slow path.
             let bailed_out: Vec<bool> = staged.fates.iter().map(Option::is_none).collect();
             let mut expected = interpreted(&program, &packets, &bailed_out, objects());

@@ -181,8 +181,7 @@ impl Batch<'_> {
 
     /// Whether an entry still exists.
     pub(super) fn holds(&self, entry: EntryKey) -> bool {
-        let present = self.table(entry.table).in_slot(entry.slot);
-        present.is_some_and(|present| present.id() == entry.id)
+        self.table(entry.table).id_in_slot(entry.slot) == Some(entry.id)
     }
 
     /// The entry that ends together with this one.
@@ -312,6 +311,18 @@ impl Batch<'_> {
         self.pipeline.readers.synchronize();
     }
 
+    /// Resets what belongs to slots whose former entries packets may still hit.
+    fn reset_reused(&self, slots: &[(TableId, usize, u64)]) {
+        if slots.is_empty() {
+            return;
+        }
+        let pipeline = self.pipeline;
+        let _guest = pipeline.stateful.sections.guest(&pipeline.readers);
+        for (table, slot, from_ns) in slots {
+            pipeline.reset_direct_objects(*table, *slot, *from_ns);
+        }
+    }
+
     fn commit(mut self) {
         let Some(mut draft) = self.draft.take() else { return };
         let snapshot = Arc::make_mut(&mut draft.snapshot);
@@ -322,9 +333,7 @@ impl Batch<'_> {
             snapshot.tables[index] = Arc::clone(table.view());
             replaced.push(std::mem::replace(&mut self.control.tables[index], table));
         }
-        for (table, slot, from_ns) in draft.reused_slots {
-            self.pipeline.reset_direct_objects(table, slot, from_ns);
-        }
+        self.reset_reused(&draft.reused_slots);
         self.control.snapshot = draft.snapshot;
         self.control.state_bytes = draft.state_bytes;
         self.publish();

@@ -1,7 +1,7 @@
 //! Direct counters and meters: an element for each entry of a table.
 
 use crate::control::MeterRates;
-use crate::control::objects::{meter_error, rates_from_tables, rates_to_tables};
+use crate::control::objects::{meter_error, rates_from_tables};
 use crate::error::ControlError;
 use crate::load::Pipeline;
 use forebay_ir::{CounterId, EntryMatch, MeterId, TableId};
@@ -42,7 +42,7 @@ impl Pipeline {
     ) -> Result<(), ControlError> {
         let (meter, slot) = self.direct_meter(table, matches, priority)?;
         let name = &self.program.meters[meter.index()].name;
-        let configured = self.stateful.meters[meter.index()].configure(slot, rates.map(rates_to_tables));
+        let configured = self.write_rates(meter.index(), slot, rates);
         configured.map_err(|error| meter_error(name, slot, error))
     }
 
@@ -57,7 +57,8 @@ impl Pipeline {
         Ok(self.stateful.meters[meter.index()].config(slot).map(rates_from_tables))
     }
 
-    /// Resets what belongs only to the entry of this slot. `from_ns` is the initial time of its last hit.
+    /// Resets what belongs only to the entry of this slot. `from_ns` is the initial time of its last hit. No packet may
+    /// be hitting the slot, unless the caller is a guest of the workers.
     pub(super) fn reset_direct_objects(&self, table: TableId, slot: usize, from_ns: u64) {
         self.stateful.begin_time(table, slot, from_ns);
         let slot = slot as u64;

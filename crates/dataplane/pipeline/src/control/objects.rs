@@ -8,7 +8,7 @@ use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_ir::{Counter, Register};
 use forebay_tables::crc::Crc;
-use forebay_tables::{ColorCounts, CounterValue, MeterConfig, MeterError, RegisterArray};
+use forebay_tables::{ColorCounts, CounterValue, MeterArray, MeterConfig, MeterError, RegisterArray};
 use std::sync::Arc;
 
 impl Pipeline {
@@ -91,7 +91,7 @@ impl Pipeline {
     /// Sets a meter's rates; without rates it always returns green.
     pub fn configure_meter(&self, meter: &str, index: u64, rates: Option<MeterRates>) -> Result<(), ControlError> {
         let id = self.meter_index(meter, index)?;
-        let configured = self.stateful.meters[id].configure(index, rates.map(rates_to_tables));
+        let configured = self.write_rates(id, index, rates);
         configured.map_err(|error| meter_error(&self.program.meters[id].name, index, error))
     }
 
@@ -110,8 +110,19 @@ impl Pipeline {
     /// Changes what an element of a meter array has counted.
     pub fn write_meter_counts(&self, meter: &str, index: u64, counts: ColorCounts) -> Result<(), ControlError> {
         let id = self.meter_index(meter, index)?;
-        self.stateful.meters[id].set_counts(index, counts);
+        self.write_counts(id, index, counts);
         Ok(())
+    }
+
+    pub(super) fn write_rates(&self, meter: usize, index: u64, rates: Option<MeterRates>) -> Result<(), MeterError> {
+        let rates = rates.map(rates_to_tables);
+        let write = |meters: &MeterArray| meters.configure(index, rates);
+        self.stateful.write_meter(&self.readers, meter, write)
+    }
+
+    pub(super) fn write_counts(&self, meter: usize, index: u64, counts: ColorCounts) {
+        let write = |meters: &MeterArray| meters.set_counts(index, counts);
+        self.stateful.write_meter(&self.readers, meter, write);
     }
 
     /// Sets the parameters of a hash with `crc16_custom` or `crc32_custom` ([`forebay_ir::Program::calculations`]).

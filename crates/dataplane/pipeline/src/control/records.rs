@@ -41,7 +41,7 @@ impl Pipeline {
     pub fn records(&self, table: TableId) -> Vec<Record> {
         let control = self.control();
         let entries = control.tables[table.index()].entries();
-        entries.map(|entry| self.record_of(table, entry)).collect()
+        entries.map(|entry| self.record_of(table, &entry)).collect()
     }
 
     /// The entry with this match and priority.
@@ -62,20 +62,20 @@ impl Pipeline {
     pub fn record_by_id(&self, table: TableId, id: u64) -> Option<Record> {
         let control = self.control();
         let entry = control.tables[table.index()].get(EntryId(id))?;
-        Some(self.record_of(table, entry))
+        Some(self.record_of(table, &entry))
     }
 
     /// The idle time of an entry, by its [`Record::id`].
     pub fn idle_time(&self, table: TableId, id: u64) -> Option<IdleTime> {
         let control = self.control();
-        Some(self.idle_time_of(table, control.tables[table.index()].get(EntryId(id))?))
+        Some(self.idle_time_of(table, &*control.tables[table.index()].get(EntryId(id))?))
     }
 
     /// The idle time of each entry that may become idle, by [`Record::id`].
     pub fn idle_times(&self, table: TableId) -> Vec<(u64, IdleTime)> {
         let control = self.control();
         let entries = control.tables[table.index()].entries();
-        let times = entries.map(|entry| (entry.id().0, self.idle_time_of(table, entry)));
+        let times = entries.map(|entry| (entry.id().0, self.idle_time_of(table, &entry)));
         times.filter(|(_, idle)| idle.timeout_ns > 0).collect()
     }
 
@@ -117,8 +117,7 @@ impl Pipeline {
         let Some(direct) = self.program.tables[table.index()].direct_meter else {
             return Ok(());
         };
-        let rates = rates.map(super::objects::rates_to_tables);
-        let configured = self.stateful.meters[direct.meter.index()].configure(slot, rates);
+        let configured = self.write_rates(direct.meter.index(), slot, rates);
         let name = &self.program.meters[direct.meter.index()].name;
         configured.map_err(|error| super::objects::meter_error(name, slot, error))
     }
@@ -132,7 +131,7 @@ impl Pipeline {
     /// Changes what the direct meter of an entry has counted. Does nothing when the table has no meter.
     pub fn set_direct_meter_counts_at(&self, table: TableId, slot: u64, counts: ColorCounts) {
         if let Some(direct) = self.program.tables[table.index()].direct_meter {
-            self.stateful.meters[direct.meter.index()].set_counts(slot, counts);
+            self.write_counts(direct.meter.index(), slot, counts);
         }
     }
 

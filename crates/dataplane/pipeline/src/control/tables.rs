@@ -49,7 +49,7 @@ impl Pipeline {
         let control = self.control();
         let entries = control.tables[id.index()].entries();
         Ok(entries
-            .map(|entry| convert::entry_to_control(&self.program, declared, entry))
+            .map(|entry| convert::entry_to_control(&self.program, declared, &entry))
             .collect())
     }
 
@@ -100,7 +100,6 @@ impl Pipeline {
         let priority = convert::priority(declared, priority)?;
         table
             .find(key, priority)
-            .cloned()
             .map_err(|error| convert::table_error(&self.program, declared, error))
     }
 
@@ -203,7 +202,7 @@ impl Batch<'_> {
     fn matches_of(&self, entry: EntryKey) -> Option<Vec<KeyMatch>> {
         let declared = &self.pipeline.program.tables[entry.table.index()];
         let present = self.table(entry.table).in_slot(entry.slot)?;
-        Some(convert::key_of(declared, present))
+        Some(convert::key_of(declared, &present))
     }
 
     /// See [`Pipeline::clear_entries`].

@@ -5,7 +5,7 @@
 //! that of its beginning, because what compiled code knows about them is then invalid. Adding an entry to a table that
 //! learns does not change the state, unless the table grows: [`forebay_tables::TableSpec::learns`].
 
-use crate::control::learning::Learned;
+use crate::control::learning::LearnedList;
 use crate::load::Pipeline;
 use crate::outcome::DigestMessage;
 use forebay_exec::DigestRequest;
@@ -18,7 +18,7 @@ pub(super) struct Asking<'a> {
     pub(super) pin: &'a Pin<'a>,
     pub(super) now_ns: u64,
     /// Requests that have not been executed yet.
-    pub(super) learned: &'a mut Vec<Learned>,
+    pub(super) learned: &'a mut LearnedList,
     pub(super) digests: &'a mut Vec<DigestMessage>,
 }
 
@@ -29,19 +29,21 @@ impl Asking<'_> {
         if self.learned.is_empty() {
             return true;
         }
-        self.learned.push(Learned::PacketEnds);
+        self.learned.end_packet();
         self.pipeline.learn_beside_pin(self.learned, self.now_ns) && self.pin.is_current()
     }
 
     /// Separates messages to tables from those to controllers.
     pub(super) fn take_digests(&mut self, fast_path: &mut FastPath<'_>) {
-        for request in fast_path.digests() {
-            if self.pipeline.program.is_for_table(request.digest) {
-                self.learned.push(Learned::Request(request));
+        let program = &self.pipeline.program;
+        fast_path.take_digests(|digest, words| {
+            if program.is_for_table(digest) {
+                self.learned.request(digest, words.iter().copied());
             } else {
-                let DigestRequest { digest, values } = request;
+                let widths = program.digests[digest.index()].fields.iter().map(|(_, width)| *width);
+                let DigestRequest { digest, values } = DigestRequest::of_words(digest, widths, words);
                 self.digests.push(DigestMessage { digest, values });
             }
-        }
+        });
     }
 }

@@ -16,7 +16,7 @@ mod returns;
 mod steady;
 mod usefulness;
 
-use crate::control::learning::Learned;
+use crate::control::learning::LearnedList;
 use crate::frame_buffer::FrameBuffer;
 use crate::graph::{Continued, Outcome, Walk};
 use crate::load::Pipeline;
@@ -86,7 +86,7 @@ pub(crate) struct WorkerScratch {
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
     /// Requests of the burst's packets to tables.
-    pub(crate) learned: Vec<Learned>,
+    pub(crate) learned: LearnedList,
     /// The time of the last packet of a session.
     now_ns: u64,
 }
@@ -200,7 +200,7 @@ impl Worker {
                 shard,
                 pool: Pool::default(),
                 scratch: Scratch::default(),
-                learned: Vec::new(),
+                learned: LearnedList::default(),
                 now_ns: 0,
             },
             copies: Copies::default(),
@@ -295,7 +295,7 @@ impl Worker {
     fn learn(&mut self, now_ns: u64) {
         if !self.bench.learned.is_empty() {
             self.rest();
-            self.pipeline.learn(self.bench.learned.drain(..), now_ns);
+            self.pipeline.learn(&mut self.bench.learned, now_ns);
         }
     }
 
@@ -508,22 +508,23 @@ impl WorkerScratch {
             matches!(to, Recipient::Number { .. } | Recipient::Share { .. })
         };
         let held = self.scratch.requests.digests.drain(..).filter(is_hold);
-        self.learned.extend(held.map(Learned::Request));
-        self.learned.push(Learned::PacketEnds);
+        held.for_each(|request| self.learned.request_values(&request));
+        self.learned.end_packet();
     }
 
     /// Takes the digests of a packet. Those for tables are kept until no table is pinned; `send` gets the others.
     pub(crate) fn take_digests(&mut self, burst: Burst<'_>, mut send: impl FnMut(DigestMessage)) {
         let before = self.learned.len();
         for request in self.scratch.requests.digests.drain(..) {
-            let DigestRequest { digest, values } = request;
-            match burst.pipeline.program.digests[digest.index()].to {
-                Recipient::Controller => send(DigestMessage { digest, values }),
-                _ => self.learned.push(Learned::Request(DigestRequest { digest, values })),
+            if burst.pipeline.program.is_for_table(request.digest) {
+                self.learned.request_values(&request);
+            } else {
+                let DigestRequest { digest, values } = request;
+                send(DigestMessage { digest, values });
             }
         }
         if self.learned.len() > before {
-            self.learned.push(Learned::PacketEnds);
+            self.learned.end_packet();
         }
         for _ in 0..std::mem::take(&mut self.scratch.requests.digests_lost) {
             self.count_drop(burst, DropReason::DigestLimit);

@@ -8,6 +8,7 @@ mod direct;
 mod flow_cache;
 mod memory;
 mod memos;
+mod meters;
 mod parser_paths;
 mod readiness;
 mod sections;

@@ -2,8 +2,8 @@
 //!
 //! Each entry that may expire has one *date*, in the bucket of a tick of about 17 ms. A packet's hit does not move the
 //! date. When the date comes, the time of the entry's last hit decides whether the entry expires or gets another date.
-//! So packets cost nothing here, and an examination costs as much as there are dates. If a date is replaced by an
-//! earlier one, the old one stays in its bucket and is skipped.
+//! So packets cost nothing here, and an examination costs as much as there are dates. A pair needs one date, because
+//! its entries end together. If a date is replaced by an earlier one, the old one stays in its bucket and is skipped.
 
 use crate::control::Record;
 use crate::objects::Stateful;
@@ -64,27 +64,33 @@ pub(super) struct Tie {
     pub(super) held: Vec<Hold>,
 }
 
-/// What is known about the entry of a slot.
-#[derive(Debug)]
+/// What is known about the entry of a slot. There is one for each of millions of entries.
+#[derive(Clone, Copy, Debug)]
 struct Known {
-    /// `None` when nothing is known.
-    entry: Option<EntryId>,
-    /// Whether a packet has added it.
-    is_learned: bool,
+    /// The id of the entry; [`NOTHING`] when nothing is known.
+    entry: u64,
     /// The tick of its date; [`NEVER`] without one.
     tick: u64,
-    tie: Tie,
+    /// The table and the slot of its partner, of which something is known, too; [`NO_PARTNER`] without one.
+    partner: (u32, u32),
+    /// What it holds: see [`Holds`].
+    holds: u32,
+    /// Whether a packet has added it.
+    is_learned: bool,
 }
 
+const NOTHING: u64 = u64::MAX;
 const NEVER: u64 = u64::MAX;
+const NO_PARTNER: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl Known {
-    fn of(entry: Option<EntryId>) -> Known {
+    fn of(entry: u64) -> Known {
         Known {
             entry,
-            is_learned: false,
             tick: NEVER,
-            tie: Tie::default(),
+            partner: NO_PARTNER,
+            holds: Holds::NONE,
+            is_learned: false,
         }
     }
 }
@@ -94,6 +100,7 @@ impl Known {
 pub(crate) struct Book {
     /// By table and slot.
     known: Vec<Vec<Known>>,
+    holds: Holds,
     buckets: BTreeMap<u64, Vec<EntryKey>>,
     /// Tables whose expired entries are reported to controllers.
     pub(super) told: BTreeSet<TableId>,
@@ -160,36 +167,35 @@ impl Book {
 
     /// Whether a packet has added this entry.
     pub(super) fn is_learned(&self, entry: EntryKey) -> bool {
-        let slots = self.known.get(entry.table.index());
-        let known = slots.and_then(|slots| slots.get(entry.slot as usize));
-        known.is_some_and(|known| known.is_learned && known.entry == Some(entry.id))
+        self.known_of(entry).is_some_and(|known| known.is_learned)
     }
 
     /// The entries of a table that packets have added.
     pub(super) fn learned(&self, table: TableId) -> impl Iterator<Item = EntryKey> + '_ {
         let slots = self.known.get(table.index()).map_or(&[][..], Vec::as_slice);
-        let learned = (0..).zip(slots).filter(|(_, known)| known.is_learned);
-        learned.filter_map(move |(slot, known)| {
-            Some(EntryKey {
-                table,
-                slot,
-                id: known.entry?,
-            })
+        let learned = (0..)
+            .zip(slots)
+            .filter(|(_, known)| known.is_learned && known.entry != NOTHING);
+        learned.map(move |(slot, known)| EntryKey {
+            table,
+            slot,
+            id: EntryId(known.entry),
         })
     }
 
     /// What an entry holds.
-    pub(super) fn held(&self, entry: EntryKey) -> &[Hold] {
-        let slots = self.known.get(entry.table.index());
-        let known = slots.and_then(|slots| slots.get(entry.slot as usize));
-        known.map_or(&[], |known| &known.tie.held)
+    pub(super) fn held(&self, entry: EntryKey) -> impl Iterator<Item = Hold> + '_ {
+        let first = self.known_of(entry).map_or(Holds::NONE, |known| known.holds);
+        self.holds.of(first)
     }
 
     pub(super) fn tie(&mut self, entry: EntryKey, tie: Tie) {
         if let Some(partner) = tie.partner {
-            self.of(partner).tie.partner = Some(entry);
+            self.of(partner).partner = (entry.table.0, entry.slot);
+            self.of(entry).partner = (partner.table.0, partner.slot);
         }
-        self.of(entry).tie = tie;
+        let holds = self.holds.add(&tie.held);
+        self.of(entry).holds = holds;
     }
 
     /// What is known about an entry, possibly nothing yet.
@@ -200,23 +206,28 @@ impl Book {
         }
         let slots = &mut self.known[table];
         if slots.len() <= slot {
-            slots.resize_with(slot + 1, || Known::of(None));
+            slots.resize(slot + 1, Known::of(NOTHING));
         }
         let known = &mut slots[slot];
-        if known.entry != Some(entry.id) {
-            *known = Known::of(Some(entry.id));
+        if known.entry != entry.id.0 {
+            *known = Known::of(entry.id.0);
         }
         known
     }
 
+    fn known_of(&self, entry: EntryKey) -> Option<&Known> {
+        let known = self.known.get(entry.table.index())?.get(entry.slot as usize)?;
+        (known.entry == entry.id.0).then_some(known)
+    }
+
     fn get(&mut self, entry: EntryKey) -> Option<&mut Known> {
         let known = self.known.get_mut(entry.table.index())?.get_mut(entry.slot as usize)?;
-        (known.entry == Some(entry.id)).then_some(known)
+        (known.entry == entry.id.0).then_some(known)
     }
 
     fn take(&mut self, entry: EntryKey) -> Option<Known> {
         let known = self.get(entry)?;
-        Some(std::mem::replace(known, Known::of(None)))
+        Some(std::mem::replace(known, Known::of(NOTHING)))
     }
 
     /// Keeps expired entries, as far as there is room.
@@ -227,16 +238,66 @@ impl Book {
 
     /// The other entry of a pair.
     pub(crate) fn partner(&self, entry: EntryKey) -> Option<EntryKey> {
-        let known = self.known.get(entry.table.index())?.get(entry.slot as usize)?;
-        known.tie.partner.filter(|_| known.entry == Some(entry.id))
+        self.partner_of(entry, self.known_of(entry)?)
+    }
+
+    /// The partner of an entry about which this is known.
+    fn partner_of(&self, entry: EntryKey, known: &Known) -> Option<EntryKey> {
+        let (table, slot) = known.partner;
+        let partner = self.known.get(table as usize)?.get(slot as usize)?;
+        let is_it = partner.entry != NOTHING && partner.partner == (entry.table.0, entry.slot);
+        is_it.then_some(EntryKey {
+            table: TableId(table),
+            slot,
+            id: EntryId(partner.entry),
+        })
     }
 
     /// Forgets an entry and its partner. Appends to `held` what they held.
     pub(crate) fn forget(&mut self, entry: EntryKey, held: &mut Vec<Hold>) {
         let Some(known) = self.take(entry) else { return };
-        held.extend(known.tie.held);
-        if let Some(partner) = known.tie.partner.and_then(|partner| self.take(partner)) {
-            held.extend(partner.tie.held);
+        let partner = self.partner_of(entry, &known).and_then(|partner| self.take(partner));
+        for known in [Some(known), partner].into_iter().flatten() {
+            self.holds.take(known.holds, held);
+        }
+    }
+}
+
+/// What entries hold: lists in one array, each by the place of its first element.
+#[derive(Debug, Default)]
+struct Holds {
+    /// Elements with the place of the next one of the list.
+    places: Vec<(Hold, u32)>,
+    free: Vec<u32>,
+}
+
+impl Holds {
+    /// The empty list.
+    const NONE: u32 = u32::MAX;
+
+    fn add(&mut self, held: &[Hold]) -> u32 {
+        held.iter().rev().fold(Holds::NONE, |next, hold| {
+            let place = self.free.pop().unwrap_or(self.places.len() as u32);
+            match self.places.get_mut(place as usize) {
+                Some(free) => *free = (*hold, next),
+                None => self.places.push((*hold, next)),
+            }
+            place
+        })
+    }
+
+    fn of(&self, first: u32) -> impl Iterator<Item = Hold> + '_ {
+        let at = |place: u32| self.places.get(place as usize);
+        let next = move |(_, next): &&(Hold, u32)| at(*next);
+        std::iter::successors(at(first), next).map(|(hold, _)| *hold)
+    }
+
+    /// Moves a list to `held`.
+    fn take(&mut self, mut place: u32, held: &mut Vec<Hold>) {
+        while let Some((hold, next)) = self.places.get(place as usize) {
+            held.push(*hold);
+            self.free.push(place);
+            place = *next;
         }
     }
 }

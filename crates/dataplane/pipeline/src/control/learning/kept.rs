@@ -1,11 +1,11 @@
 //! Learned entries outside of their tables: to be kept over a restart, or carried to another program.
 
-use super::{Asked, EntryKey, Hold, Tie};
+use super::{EntryKey, Hold, Tie};
 use crate::control::{Batch, convert};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_ir::{ActionId, Recipient, RegisterId, TableId};
-use forebay_tables::{ActionCall, EntryAction, KeyMatch};
+use forebay_tables::{ActionCall, EntryAction, KeyMatch, Table};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// An entry that a packet has added, or two that end together, with what they hold.
@@ -92,7 +92,7 @@ impl Batch<'_> {
                 let mut learned = LearnedEntries::default();
                 for entry in [Some(entry), partner].into_iter().flatten() {
                     let held = self.control_mut().book.held(entry);
-                    learned.held.extend(held.iter().copied().map(held_of));
+                    learned.held.extend(held.map(held_of));
                     let slot = entry.slot as usize;
                     latest_ns = latest_ns.max(self.pipeline.stateful.last_hit_ns(entry.table, slot));
                     learned.entries.extend(self.learned_entry(entry));
@@ -121,10 +121,12 @@ impl Batch<'_> {
             return None;
         }
         let declared = &self.pipeline.program.tables[table.index()];
-        let key = convert::key_of(declared, present).into_iter().map(|value| match value {
-            KeyMatch::Exact(value) => Some(value),
-            _ => None,
-        });
+        let key = convert::key_of(declared, &present)
+            .into_iter()
+            .map(|value| match value {
+                KeyMatch::Exact(value) => Some(value),
+                _ => None,
+            });
         let EntryAction::Call(call) = present.action() else {
             return None;
         };
@@ -145,14 +147,16 @@ impl Batch<'_> {
         };
         let mut added = Vec::new();
         for entry in &learned.entries {
-            let asked = Asked {
-                table: entry.table,
-                key: &entry.key,
-                call: ActionCall::new(forebay_tables::ActionId(entry.action.0), entry.args.clone()),
-                timeout_ns: entry.timeout_ns,
+            let call = ActionCall::new(forebay_tables::ActionId(entry.action.0), entry.args.clone());
+            let insert = |table: &mut Table, prepare: &mut dyn FnMut(usize)| {
+                table.insert_exact(&entry.key, call, entry.timeout_ns, prepare)
             };
-            match self.add_asked(asked, now_ns.saturating_sub(entry.idle_ns)) {
-                Ok(entry) => added.push(entry),
+            let hit_ns = now_ns.saturating_sub(entry.idle_ns);
+            match self.add_by(entry.table, insert, hit_ns) {
+                Ok(added_now) => {
+                    self.watch(added_now, entry.timeout_ns, hit_ns);
+                    added.push(added_now);
+                }
                 Err(_) => {
                     for entry in added {
                         self.remove_alone((entry.table, entry.id))

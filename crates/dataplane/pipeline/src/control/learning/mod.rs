@@ -13,16 +13,17 @@
 
 mod book;
 mod kept;
+mod requests;
 
 use crate::control::{Batch, Record};
 use crate::load::{Options, Pipeline};
 use book::Tie;
 pub(crate) use book::{Book, EntryKey, Hold};
-use forebay_bits::Bits;
-use forebay_exec::DigestRequest;
-use forebay_ir::{Program, Recipient, TableId};
-use forebay_tables::{ActionCall, ActionId, KeyMatch, TableError};
+use forebay_ir::{DigestId, Program, Recipient, TableId};
+use forebay_tables::{EntryId, Key, Table, TableError};
 pub use kept::{Held, LearnedEntries, LearnedEntry};
+pub(crate) use requests::LearnedList;
+use requests::{EntryPlan, Learned, Plan};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seconds of the expiry profiles by number, for tables that do not specify them.
@@ -32,17 +33,6 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The most entries that are examined at once; the others wait for the next poll.
 const LOOKS_MAX: usize = 256;
-
-/// What the packets of a session request from tables, in order.
-#[derive(Debug)]
-pub(crate) enum Learned {
-    /// A message to a table, a pool or a quota.
-    Request(DigestRequest),
-    /// Something that a packet has taken and that belongs to no entry.
-    Taken(Hold),
-    /// The following requests belong to another packet.
-    PacketEnds,
-}
 
 /// Counts of learning since the program was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +52,8 @@ pub struct LearningCounters {
 pub(crate) struct Learning {
     /// By table: the times of its expiry profiles in nanoseconds; `None` when idle entries stay.
     profiles: Vec<Option<Box<[u64]>>>,
+    /// By digest: how it becomes an entry.
+    plans: Vec<Option<Plan>>,
     /// Before this time no entry expires.
     next_ns: AtomicU64,
     added: AtomicU64,
@@ -71,7 +63,7 @@ pub(crate) struct Learning {
 }
 
 impl Learning {
-    pub(crate) fn new(program: &Program, options: &Options) -> Learning {
+    pub(crate) fn new(program: &Program, tables: &[Table], options: &Options) -> Learning {
         let profiles = program.tables.iter().map(|table| {
             let declared = match &table.expire_seconds[..] {
                 [] => &PROFILE_SECONDS[..],
@@ -88,8 +80,10 @@ impl Learning {
             }
             table.deletes_idle.then(|| times.into_boxed_slice())
         });
+        let digests = (0..program.digests.len() as u32).map(DigestId);
         Learning {
             profiles: profiles.collect(),
+            plans: digests.map(|digest| Plan::of(program, tables, digest)).collect(),
             next_ns: AtomicU64::new(u64::MAX),
             added: AtomicU64::new(0),
             known: AtomicU64::new(0),
@@ -109,9 +103,9 @@ impl Learning {
     }
 
     /// The time of an expiry profile in a table; 0 for never.
-    fn timeout_ns(&self, table: TableId, profile: &Bits) -> u64 {
+    fn timeout_ns(&self, table: TableId, profile: u64) -> u64 {
         let times = self.profiles[table.index()].as_deref().unwrap_or_default();
-        times.get(profile.to_u64() as usize).copied().unwrap_or(0)
+        times.get(profile as usize).copied().unwrap_or(0)
     }
 
     /// Whether an entry may expire now.
@@ -137,8 +131,9 @@ impl Learning {
     }
 }
 
+/// Counts. Only the holder of the control plane's lock does.
 fn count(counter: &AtomicU64, more: u64) {
-    counter.fetch_add(more, Ordering::Relaxed);
+    counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
 impl Pipeline {
@@ -163,23 +158,23 @@ impl Pipeline {
         }
     }
 
-    /// Does what packets requested from tables. If an entry exists already, or the table has no room, the request is
-    /// counted and has no effect.
-    pub(crate) fn learn(&self, learned: impl Iterator<Item = Learned>, now_ns: u64) {
+    /// Does what packets requested from tables, and empties the list. If an entry exists already, or the table has no
+    /// room, the request is counted and has no effect.
+    pub(crate) fn learn(&self, learned: &mut LearnedList, now_ns: u64) {
         self.batch(|batch| batch.learn_all(learned, now_ns));
     }
 
     /// Does the same for a worker that has pinned the tables, as far as that needs no waiting. Returns whether
     /// everything is done. The worker must do the rest after it has unpinned.
-    pub(crate) fn learn_beside_pin(&self, learned: &mut Vec<Learned>, now_ns: u64) -> bool {
+    pub(crate) fn learn_beside_pin(&self, learned: &mut LearnedList, now_ns: u64) -> bool {
         let done = self.batch_beside_pin(|batch| {
             let entries = 2 * learned.len();
-            if !learned.iter().any(|learned| batch.would_wait(learned, entries)) {
-                batch.learn_all(learned.drain(..), now_ns);
+            if !learned.items().iter().any(|item| batch.would_wait(item, entries)) {
+                batch.learn_all(learned, now_ns);
             }
         });
         if let Some(((), released)) = done {
-            learned.extend(released.into_iter().map(Learned::Taken));
+            learned.taken(released);
         }
         learned.is_empty()
     }
@@ -221,10 +216,10 @@ impl Pipeline {
 }
 
 /// An entry that a packet requests.
-struct Asked<'v> {
+struct Asked {
     table: TableId,
-    key: &'v [Bits],
-    call: ActionCall,
+    key: Key,
+    record: Key,
     timeout_ns: u64,
 }
 
@@ -235,24 +230,25 @@ enum Refusal {
 }
 
 impl Batch<'_> {
-    fn learn_all(&mut self, learned: impl Iterator<Item = Learned>, now_ns: u64) {
+    fn learn_all(&mut self, learned: &mut LearnedList, now_ns: u64) {
         let mut held = Vec::new();
-        for learned in learned {
-            match learned {
-                Learned::Request(request) => self.learn(&request, now_ns, &mut held),
-                Learned::Taken(hold) => self.released.push(hold),
+        for item in learned.items() {
+            match item {
+                Learned::Request(digest, place) => self.learn(*digest, learned.words(place), now_ns, &mut held),
+                Learned::Taken(hold) => self.released.push(*hold),
                 Learned::PacketEnds => self.give_back(&mut held),
             }
         }
+        learned.clear();
         self.give_back(&mut held);
     }
 
     /// Whether a request, among `entries` entries, may have to wait until readers have unpinned.
     fn would_wait(&self, learned: &Learned, entries: usize) -> bool {
-        let Learned::Request(request) = learned else {
+        let Learned::Request(digest, _) = learned else {
             return false;
         };
-        match self.pipeline.program.digests[request.digest.index()].to {
+        match self.pipeline.program.digests[digest.index()].to {
             Recipient::NewEntry { table, .. } => self.table(table).waits_for_readers(entries),
             Recipient::NewPair { table, reverse, .. } => [table, reverse]
                 .iter()
@@ -264,91 +260,101 @@ impl Batch<'_> {
         }
     }
 
-    fn learn(&mut self, request: &DigestRequest, now_ns: u64, held: &mut Vec<Hold>) {
-        let program = &self.pipeline.program;
-        let values = &request.values[..];
-        match program.digests[request.digest.index()].to {
+    fn learn(&mut self, digest: DigestId, words: &[u64], now_ns: u64, held: &mut Vec<Hold>) {
+        let pipeline = self.pipeline;
+        let plan = pipeline.learning.plans[digest.index()].as_ref();
+        match pipeline.program.digests[digest.index()].to {
             Recipient::Controller => {}
             Recipient::Number { ring, counts } => {
-                if let Some(number) = taken(values) {
-                    held.push(Hold::Number { ring, counts, number });
-                }
+                held.extend(taken(words).map(|number| Hold::Number { ring, counts, number }));
             }
             Recipient::Share { taken: shares } => {
-                if let Some(index) = taken(values) {
-                    held.push(Hold::Share { taken: shares, index });
+                held.extend(taken(words).map(|index| Hold::Share { taken: shares, index }));
+            }
+            Recipient::NewTimeout { .. } => {
+                if let Some(plan) = plan {
+                    self.change_timeout(plan, words, now_ns);
                 }
             }
-            Recipient::NewTimeout { table } => self.change_timeout(table, values, now_ns),
-            Recipient::NewEntry { table, action } => {
-                if let Some((asked, _)) = self.asked((table, action), values, None) {
-                    let added = self.add_asked(asked, now_ns).map(|entry| (entry, None));
-                    self.conclude(added, held);
-                }
-            }
-            Recipient::NewPair {
-                table,
-                action,
-                reverse,
-                reverse_action,
-            } => {
-                let Some((asked, rest)) = self.asked((table, action), values, values.last()) else {
-                    return;
+            Recipient::NewEntry { .. } | Recipient::NewPair { .. } => {
+                let added = match plan {
+                    Some(plan) => self.add_planned(plan, words, now_ns),
+                    None => Err(Refusal::NoRoom),
                 };
-                let Some((other, _)) = self.asked((reverse, reverse_action), rest, values.last()) else {
-                    return;
-                };
-                self.table(reverse).ask_for_insertion(other.key);
-                let added = self.add_pair(asked, other, now_ns);
                 self.conclude(added, held);
             }
         }
     }
 
-    /// An entry from the values of a message, and the remaining values. The profile is the last value unless it is
-    /// given.
-    fn asked<'v>(
-        &self,
-        (table, action): (TableId, u32),
-        values: &'v [Bits],
-        profile: Option<&Bits>,
-    ) -> Option<(Asked<'v>, &'v [Bits])> {
-        let program = &self.pipeline.program;
-        let declared = &program.tables[table.index()];
-        let listed = declared.actions[action as usize].action;
-        let (key, rest) = values.split_at_checked(declared.keys.len())?;
-        let (args, rest) = rest.split_at_checked(program.actions[listed.index()].params.len())?;
-        let profile = profile.or(rest.first())?;
-        let asked = Asked {
-            table,
-            key,
-            call: ActionCall::new(ActionId(listed.0), args.to_vec()),
-            timeout_ns: self.pipeline.learning.timeout_ns(table, profile),
+    /// Adds the entry, or the two entries, that a message requests.
+    fn add_planned(
+        &mut self,
+        plan: &Plan,
+        words: &[u64],
+        now_ns: u64,
+    ) -> Result<(EntryKey, Option<EntryKey>), Refusal> {
+        let learning = &self.pipeline.learning;
+        let asked = |entry: &EntryPlan| Asked {
+            table: entry.table,
+            key: entry.key(words),
+            record: entry.record(words),
+            timeout_ns: learning.timeout_ns(entry.table, plan.profile(words)),
         };
-        Some((asked, rest))
+        let other = plan.reverse.as_ref().map(asked);
+        if let Some(other) = &other {
+            self.table(other.table).ask_for_insertion(&other.key);
+        }
+        self.add_all(asked(&plan.entry), other, now_ns)
     }
 
-    fn add_asked(&mut self, asked: Asked<'_>, now_ns: u64) -> Result<EntryKey, Refusal> {
-        let Asked {
-            table,
-            key,
-            call,
-            timeout_ns,
-        } = asked;
+    /// Adds an entry, or two that end together; or none.
+    fn add_all(
+        &mut self,
+        one: Asked,
+        other: Option<Asked>,
+        now_ns: u64,
+    ) -> Result<(EntryKey, Option<EntryKey>), Refusal> {
+        let timeout_ns = one.timeout_ns;
+        let entry = self.add_asked(one, now_ns)?;
+        let partner = match other.map(|other| self.add_asked(other, now_ns)).transpose() {
+            Ok(partner) => partner,
+            Err(refusal) => {
+                self.remove_alone((entry.table, entry.id))
+                    .expect("it was just added, and is not const");
+                return Err(refusal);
+            }
+        };
+        self.watch(entry, timeout_ns, now_ns);
+        Ok((entry, partner))
+    }
+
+    fn add_asked(&mut self, mut asked: Asked, now_ns: u64) -> Result<EntryKey, Refusal> {
+        let table = asked.table;
+        let insert = |table: &mut Table, prepare: &mut dyn FnMut(usize)| {
+            table.learn(&asked.key, &mut asked.record, asked.timeout_ns, prepare)
+        };
+        self.add_by(table, insert, now_ns)
+    }
+
+    /// Adds an entry that `insert` puts into the table, without a date.
+    fn add_by(
+        &mut self,
+        table: TableId,
+        insert: impl FnOnce(&mut Table, &mut dyn FnMut(usize)) -> Result<EntryId, TableError>,
+        now_ns: u64,
+    ) -> Result<EntryKey, Refusal> {
         self.claim_entry(table).map_err(|_| Refusal::NoRoom)?;
         let pipeline = self.pipeline;
         let mut taken = 0;
-        let prepare = |slot| {
+        let mut prepare = |slot| {
             taken = slot;
             pipeline.reset_direct_objects(table, slot, now_ns);
         };
-        let added = self.table_mut(table).insert_exact(key, call, timeout_ns, prepare);
-        match added {
+        match insert(self.table_mut(table), &mut prepare) {
             Ok(id) => {
                 let slot = taken as u32;
                 let entry = EntryKey { table, slot, id };
                 self.control_mut().book.note_learned(entry);
-                self.watch(entry, timeout_ns, now_ns);
                 Ok(entry)
             }
             Err(error) => {
@@ -357,24 +363,6 @@ impl Batch<'_> {
                     TableError::Duplicate(_) => Refusal::Exists,
                     _ => Refusal::NoRoom,
                 })
-            }
-        }
-    }
-
-    /// Adds two entries, or none.
-    fn add_pair(
-        &mut self,
-        one: Asked<'_>,
-        other: Asked<'_>,
-        now_ns: u64,
-    ) -> Result<(EntryKey, Option<EntryKey>), Refusal> {
-        let entry = self.add_asked(one, now_ns)?;
-        match self.add_asked(other, now_ns) {
-            Ok(other) => Ok((entry, Some(other))),
-            Err(refusal) => {
-                self.remove_alone((entry.table, entry.id))
-                    .expect("it was just added, and is not const");
-                Err(refusal)
             }
         }
     }
@@ -401,19 +389,12 @@ impl Batch<'_> {
     }
 
     /// Gives the entry with this key, and its partner, another time-out, which starts now.
-    fn change_timeout(&mut self, table: TableId, values: &[Bits], now_ns: u64) {
-        let Some((profile, key)) = values.split_last() else {
+    fn change_timeout(&mut self, plan: &Plan, words: &[u64], now_ns: u64) {
+        let table = plan.entry.table;
+        let timeout_ns = self.pipeline.learning.timeout_ns(table, plan.profile(words));
+        let found = self.table(table).exact_slot(&plan.entry.key(words));
+        let Some(entry) = found.and_then(|slot| self.entry_in(table, slot)) else {
             return;
-        };
-        let timeout_ns = self.pipeline.learning.timeout_ns(table, profile);
-        let key = key.iter().cloned().map(KeyMatch::Exact).collect();
-        let Ok(found) = self.table(table).find(key, 0) else {
-            return;
-        };
-        let entry = EntryKey {
-            table,
-            slot: found.slot() as u32,
-            id: found.id(),
         };
         let partner = self.control_mut().book.partner(entry);
         self.set_timeout(entry, timeout_ns, now_ns);
@@ -422,12 +403,17 @@ impl Batch<'_> {
         }
     }
 
+    fn entry_in(&self, table: TableId, slot: u32) -> Option<EntryKey> {
+        let id = self.table(table).id_in_slot(slot)?;
+        Some(EntryKey { table, slot, id })
+    }
+
     fn set_timeout(&mut self, entry: EntryKey, timeout_ns: u64, now_ns: u64) {
         if !self.holds(entry) {
             return;
         }
-        let found = self.table(entry.table).in_slot(entry.slot);
-        if found.is_some_and(|found| found.idle_timeout_ns() != timeout_ns) {
+        let present = self.table(entry.table).timeout_in_slot(entry.slot);
+        if present.is_some_and(|present| present != timeout_ns) {
             // A constant entry keeps its time-out.
             let _ = self.table_mut(entry.table).set_timeout(entry.id, timeout_ns);
             self.note_date(entry, timeout_ns, now_ns);
@@ -476,17 +462,17 @@ impl Batch<'_> {
             return None;
         }
         let entry = self.table(table).in_slot(entry.slot)?;
-        Some((table, self.pipeline.record_of(table, entry)))
+        Some((table, self.pipeline.record_of(table, &entry)))
     }
 
     /// The time at which an entry expires, together with its partner; `None` when it does not expire, or is gone.
     fn end_of(&mut self, entry: EntryKey) -> Option<u64> {
         let partner = self.control_mut().book.partner(entry);
         let end = |entry: EntryKey| {
-            let EntryKey { table, slot, id } = entry;
-            let entry = self.table(table).in_slot(slot).filter(|entry| entry.id() == id)?;
-            let last_hit_ns = self.pipeline.stateful.last_hit_ns(table, entry.slot());
-            (entry.idle_timeout_ns() > 0).then(|| last_hit_ns.saturating_add(entry.idle_timeout_ns()))
+            let timeout_ns = self.table(entry.table).timeout_in_slot(entry.slot);
+            let timeout_ns = timeout_ns.filter(|timeout_ns| *timeout_ns > 0 && self.holds(entry))?;
+            let last_hit_ns = self.pipeline.stateful.last_hit_ns(entry.table, entry.slot as usize);
+            Some(last_hit_ns.saturating_add(timeout_ns))
         };
         let own = end(entry)?;
         match partner {
@@ -501,9 +487,9 @@ impl Batch<'_> {
 }
 
 /// The first value of a message about something taken, if it was taken.
-fn taken(values: &[Bits]) -> Option<u32> {
-    match values {
-        [value, is_taken] => (!is_taken.is_zero()).then(|| value.to_u64() as u32),
+fn taken(words: &[u64]) -> Option<u32> {
+    match words {
+        [value, is_taken] => (*is_taken != 0).then_some(*value as u32),
         _ => None,
     }
 }
