@@ -27,11 +27,14 @@ const NEAR_BYTES: usize = 2 * HUGE_PAGE;
 const SLOTS_BYTES: usize = 128 * HUGE_PAGE;
 const SLOTS_MAX: usize = 1 << 20;
 
-/// Bits of an entry's number: initially, at most while slots are near, and at most. For far slots the index grows to its maximum in one step, since
-/// each growth enters all slots again.
+/// Bits of an entry's number: initially, at most while slots are near, and at most.
 const INDEX_BITS_MIN: u32 = 10;
 const INDEX_BITS_NEAR: u32 = 18;
 const INDEX_BITS_MAX: u32 = 22;
+
+/// For far slots an index grows by this many bits at a time: each growth enters all slots again, and packets wait while the system clears the memory
+/// of the new index.
+const INDEX_BITS_STEP: u32 = 2;
 
 /// Bytes of an index entry, and the most bytes of the index.
 pub(crate) const ENTRY_BYTES: usize = size_of::<u32>();
@@ -111,7 +114,7 @@ impl FlowPages {
         let flows = self.next - self.no_flow();
         let wanted = match (ENTRIES_PER_FLOW * flows).next_power_of_two().ilog2() {
             bits if bits <= INDEX_BITS_NEAR => bits,
-            _ if self.goes_far => INDEX_BITS_MAX,
+            bits if self.goes_far => bits.next_multiple_of(INDEX_BITS_STEP).min(INDEX_BITS_MAX),
             _ => INDEX_BITS_NEAR,
         };
         if wanted > self.index_bits {
@@ -221,7 +224,7 @@ impl FlowPages {
     fn index_anew(&mut self, bits: u32) {
         self.index_bits = bits;
         let none = self.no_flow();
-        assert!(bits <= INDEX_BITS_MAX, "the index has no so many entries");
+        assert!(bits <= INDEX_BITS_MAX, "the index has fewer entries");
         // SAFETY: the entries lie in the index.
         unsafe { std::slice::from_raw_parts_mut(self.place(0), 1 << bits).fill(none as u32) };
         // SAFETY: it is a slot.

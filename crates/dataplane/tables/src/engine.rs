@@ -141,14 +141,13 @@ impl Engine {
         fields: &[KeySpec],
         layout: &KeyLayout,
         record_layout: &RecordLayout,
-        learns: bool,
     ) -> (Engine, EngineWriter) {
         let record_words = record_layout.words();
         let records = || Records::new(record_words);
         match Kind::of(fields) {
             Kind::Keyless => (Engine::Keyless, EngineWriter::Keyless),
             Kind::Exact => {
-                let (map, writer) = ExactMap::new(domain, (layout.words(), record_words), learns);
+                let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
                 let shape = dense_shape(layout, record_layout);
                 let (dense, dense_writer) = shape.map(|shape| DenseIndex::new(domain, shape)).unzip();
                 (Engine::Exact { map, dense }, EngineWriter::Exact(writer, dense_writer))

@@ -48,10 +48,6 @@ const PLACES_MIN: usize = 3;
 /// Load limits, in entries per 10 places: above the first a table grows; after growing it has the second.
 const LOAD_MAX: usize = 7;
 const LOAD_GROWN: usize = 6;
-/// What a new array is for, in times the present entries: of a control plane, and of packets, which add entries by the
-/// million and wait while the array grows.
-const GROWTH: f64 = 1.5;
-const GROWTH_OF_LEARNING: f64 = 2.5;
 const BUCKETS_MIN: usize = 2;
 
 /// The hash of the words of a key, which gives the home and the tag of its entry.
@@ -356,16 +352,11 @@ pub(crate) struct ExactMap {
 
 impl ExactMap {
     /// An empty map and its writer. Keys and values have at least one word.
-    pub(crate) fn new(
-        domain: &Arc<Domain>,
-        (key_words, value_words): (usize, usize),
-        learns: bool,
-    ) -> (ExactMap, ExactWriter) {
+    pub(crate) fn new(domain: &Arc<Domain>, key_words: usize, value_words: usize) -> (ExactMap, ExactWriter) {
         let shape = Shape::new(key_words, value_words);
         let buckets = Shared::new(Buckets::new(shape, BUCKETS_MIN, domain.next_version()));
         let writer = ExactWriter {
             domain: Arc::clone(domain),
-            growth: if learns { GROWTH_OF_LEARNING } else { GROWTH },
             live: 0,
             places: Limbo::default(),
             arrays: Limbo::default(),
@@ -414,7 +405,6 @@ impl ExactMap {
 #[derive(Debug)]
 pub(crate) struct ExactWriter {
     domain: Arc<Domain>,
-    growth: f64,
     live: usize,
     /// Places in the current array.
     places: Limbo<Place>,
@@ -510,9 +500,7 @@ impl ExactWriter {
 
     fn rebuild(&mut self, map: &ExactMap) {
         let old = self.present(map);
-        let grown = old
-            .shape
-            .buckets_for(((self.live as f64 * self.growth) as usize).max(1));
+        let grown = old.shape.buckets_for((self.live + self.live / 2).max(1));
         let new = Buckets::new(old.shape, grown, self.domain.next_version());
         let mut entry = Vec::with_capacity(old.shape.entry_words);
         for at in old.places() {
@@ -569,7 +557,7 @@ mod tests {
     fn behaves_as_a_hash_map() {
         for (key_words, value_words) in [(1, 1), (2, 2), (3, 1)] {
             let domain = Domain::new();
-            let (map, mut writer) = ExactMap::new(&domain, (key_words, value_words), false);
+            let (map, mut writer) = ExactMap::new(&domain, key_words, value_words);
             let mut expected = HashMap::new();
             for step in 0u64..20_000 {
                 let key = vec![hash_words(&[step]) % 500; key_words];
@@ -598,7 +586,7 @@ mod tests {
     #[test]
     fn memory_comes_back() {
         let domain = Domain::new();
-        let (map, mut writer) = ExactMap::new(&domain, (1, 1), false);
+        let (map, mut writer) = ExactMap::new(&domain, 1, 1);
         let bytes = || map.memory_bytes(&domain.reader().pin());
         let empty = bytes();
         (0..10_000).for_each(|key| writer.insert(&map, &[key], &[key]));
@@ -636,7 +624,7 @@ mod publication {
     fn check(write: fn(&ExactMap, &mut ExactWriter), legal: fn(Option<u64>) -> bool) {
         loom::model(move || {
             let domain = Domain::new();
-            let (map, mut writer) = ExactMap::new(&domain, (1, 2), false);
+            let (map, mut writer) = ExactMap::new(&domain, 1, 2);
             writer.insert(&map, &[1], &[10, 10]);
             let map = Arc::new(map);
             let (its_map, its_domain) = (Arc::clone(&map), Arc::clone(&domain));

@@ -347,7 +347,7 @@ impl RuleWriter {
     fn promote(&mut self, set: &RuleSet, shape: &Shape) {
         let Some(mask) = self.masks.get_mut(shape) else { return };
         let bound_words = if shape.is_ranged { set.vectors.bound_words() } else { 0 };
-        let (rules, mut writer) = ExactMap::new(&self.domain, (shape.mask.len(), 1 + bound_words), false);
+        let (rules, mut writer) = ExactMap::new(&self.domain, shape.mask.len(), 1 + bound_words);
         for (value, same) in &mask.rules {
             writer.insert(&rules, value, &same[0].record());
         }

@@ -62,7 +62,8 @@ impl SwitchMetrics {
     fn ask(&self, mut connection: TcpStream) -> std::io::Result<String> {
         connection.set_read_timeout(Some(WAIT))?;
         connection.set_write_timeout(Some(WAIT))?;
-        write!(connection, "GET /metrics HTTP/1.0\r\nHost: {}\r\n\r\n", self.address)?;
+        let request = format!("GET /metrics HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
+        connection.write_all(request.as_bytes())?;
         let mut page = String::new();
         connection.take(ANSWER_MAX).read_to_string(&mut page)?;
         Ok(page)
