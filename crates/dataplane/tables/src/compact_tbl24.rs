@@ -12,6 +12,7 @@
 //!
 //! It works as for the cells of the trie, which are written first. Records of contents are written before a cell
 //! refers to them, and reused only when no reader can access them any more.
+//! While a prefix changes, readers use the trie alone ([`crate::second_index`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::arena::{Records, Rows};
 use crate::epoch::{Domain, Limbo};
 use crate::layout::SLOT_BITS;
 use crate::memory::Array;
+use crate::second_index::{Changing, SecondIndex};
 use crate::sync::{AtomicU64, Ordering, prefetch};
 use smallvec::SmallVec;
 
@@ -64,6 +66,7 @@ pub(crate) struct ShortCells {
     first: Array<AtomicU64>,
     deeper: Rows<AtomicU64>,
     complete: AtomicBool,
+    second: SecondIndex,
 }
 
 impl ShortCells {
@@ -75,13 +78,19 @@ impl ShortCells {
             first: Array::defaults((1 << first_bits) / CELLS_OF_WORD),
             deeper: Rows::new((1 << step) / CELLS_OF_WORD),
             complete: AtomicBool::new(true),
+            second: SecondIndex::default(),
         }
     }
 
-    /// Whether everything that was put into a cell did fit.
+    /// Whether everything that was put into a cell did fit, and no cell is being changed.
     #[inline]
     pub(crate) fn are_complete(&self) -> bool {
-        self.complete.load(Ordering::Acquire)
+        self.second.is_current() && self.complete.load(Ordering::Acquire)
+    }
+
+    /// Begins a change, of the trie's cells too.
+    pub(crate) fn begin_change(&self) -> Changing<'_> {
+        self.second.begin_change()
     }
 
     /// Prefetches the first cell of a key, which is left-aligned.

@@ -28,6 +28,7 @@ use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::lpm::Prefix;
 use crate::memory::Array;
 use crate::search::Location;
+use crate::second_index::Changing;
 use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
 use crate::view::FIND_MAX;
 
@@ -302,6 +303,7 @@ impl DirectWriter {
         if self.prefixes.len() > MANY_PREFIXES && self.present(trie).first_bits == FEW {
             self.rebuild(trie, MANY, contents);
         } else {
+            let _change = self.begin_change(trie);
             self.add(self.present(trie), prefix, record);
         }
     }
@@ -316,9 +318,16 @@ impl DirectWriter {
     ) -> u32 {
         let old = self.note(prefix, record).expect("a prefix to be replaced is there");
         self.find_content(trie, record, contents);
+        let change = self.begin_change(trie);
         self.paint(self.present(trie), prefix, self.value_of(record));
+        drop(change);
         self.forget_content(old, contents);
         old
+    }
+
+    /// Begins a change of the cells, whether there are short ones or not.
+    fn begin_change<'a>(&self, trie: &'a DirectTrie) -> Option<Changing<'a>> {
+        self.present(trie).short.as_ref().map(ShortCells::begin_change)
     }
 
     /// Determines the content of a record, if there are short cells.
@@ -352,8 +361,10 @@ impl DirectWriter {
         let next = shorter.filter_map(|shorter| self.prefixes.get(&shorter)).next();
         let replacement = next.map_or(Value::EMPTY, |record| self.value_of(*record));
         let present = self.present(trie);
+        let change = self.begin_change(trie);
         self.paint(present, prefix, replacement);
         self.leave_arrays(present, prefix, replacement);
+        drop(change);
         self.forget_content(record, contents);
         if self.inside.len() * 8 + ARRAYS_KEPT < self.next_array as usize {
             self.rebuild(trie, present.first_bits, contents);

@@ -290,8 +290,10 @@ impl Engine {
     #[inline]
     pub(crate) fn one_place<'a>(&'a self, needs_slots: bool, pin: &'a Pin<'_>) -> Option<OnePlace<'a>> {
         let place = match self {
-            Engine::Exact { dense: Some(dense), .. } if !needs_slots => Place::Dense(dense.cells(pin)),
-            Engine::Exact { map, .. } => Place::Bucket(map.buckets(pin)),
+            Engine::Exact { map, dense } => match dense {
+                Some(dense) if !needs_slots && dense.is_current() => Place::Dense(dense.cells(pin)),
+                _ => Place::Bucket(map.buckets(pin)),
+            },
             Engine::Direct(direct) if !needs_slots => Place::Short {
                 cells: direct.trie.short_cells(pin)?,
                 width: direct.width,
@@ -415,6 +417,7 @@ impl EngineWriter {
         match (self, engine) {
             (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
                 let key = exact_key(layout, entry.key);
+                let _change = dense.as_ref().map(DenseIndex::begin_change);
                 writer.replace(map, &key, entry.record);
                 if let Some((writer, index)) = dense_writer.as_mut().zip(dense.as_ref()) {
                     writer.set(index, key[0], entry.record[0]);
@@ -449,6 +452,7 @@ impl EngineWriter {
         match (self, engine) {
             (EngineWriter::Exact(writer, dense_writer), Engine::Exact { map, dense }) => {
                 let key = exact_key(layout, entry.key);
+                let _change = dense.as_ref().map(DenseIndex::begin_change);
                 writer.remove(map, &key);
                 if let Some((writer, index)) = dense_writer.as_mut().zip(dense.as_ref()) {
                     writer.remove(index, key[0]);
@@ -497,6 +501,7 @@ fn insert_exactly(
     key: &[u64],
     record: &[u64],
 ) {
+    let _change = dense.map(DenseIndex::begin_change);
     writer.insert(map, key, record);
     if let Some((writer, index)) = dense_writer.zip(dense) {
         writer.set(index, key[0], record[0]);

@@ -100,6 +100,7 @@ mod profile;
 pub mod register;
 mod rules;
 pub mod search;
+mod second_index;
 mod simd;
 mod storage;
 mod sync;

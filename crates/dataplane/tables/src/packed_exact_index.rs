@@ -24,6 +24,7 @@ use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::exact::hash_words;
 use crate::layout::SLOT_BITS;
 use crate::memory::Array;
+use crate::second_index::{Changing, SecondIndex};
 use crate::simd::Instructions;
 use crate::sync::{AtomicU64, LINE_WORDS, Line, Ordering, prefetch, words_of, zeroed_lines};
 
@@ -221,6 +222,7 @@ fn load(word: &AtomicU64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct DenseIndex {
     cells: Shared<Cells>,
+    second: SecondIndex,
 }
 
 impl DenseIndex {
@@ -233,8 +235,22 @@ impl DenseIndex {
             passed: vec![0; cells.count()],
             arrays: Limbo::default(),
         };
-        let cells = Shared::new(cells);
-        (DenseIndex { cells }, writer)
+        let index = DenseIndex {
+            cells: Shared::new(cells),
+            second: SecondIndex::default(),
+        };
+        (index, writer)
+    }
+
+    /// Whether it may be used: see [`crate::second_index`].
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        self.second.is_current()
+    }
+
+    /// Begins a change, of the map with all records too.
+    pub(crate) fn begin_change(&self) -> Changing<'_> {
+        self.second.begin_change()
     }
 
     /// The current array.
