@@ -20,7 +20,7 @@ pub(crate) const CHUNKS: usize = 27;
 
 /// An element of rows, whose default is all zeros.
 pub(crate) trait Element: Default {
-    /// So many defaults. A page takes memory when a row in it is first written.
+    /// An array of `count` defaults. A page takes memory when a row in it is first written.
     fn chunk(count: usize) -> Array<Self>;
 }
 

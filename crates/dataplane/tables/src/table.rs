@@ -14,8 +14,8 @@
 //! An entry is identified by its key and, where priorities count, by its priority. Inserting a second entry with the
 //! same identity is a [`TableError::Duplicate`].
 //!
-//! An entry that a packet has added ([`Table::learn`]) is nothing but words: its key, id and time-out beside the words
-//! that look-ups read. An [`Entry`] is made of them for whoever wants to see it.
+//! An entry that a packet has added ([`Table::learn`]) is stored as words: key, id and time-out, and the record that
+//! look-ups read. An [`Entry`] is made of them on request.
 
 use std::fmt;
 use std::hash::BuildHasher;

@@ -1,4 +1,4 @@
-//! Entries that packets have added, which consist of words until somebody wants to see them.
+//! Entries that packets have added: they are stored as words, and objects are made of them on request.
 
 use forebay_bits::Bits;
 use forebay_tables::{

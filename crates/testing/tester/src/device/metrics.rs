@@ -15,7 +15,7 @@ const ANSWER_MAX: u64 = 64 << 20;
 /// Packets that a port did not take, or that the switch dropped, by reason.
 const DROPPED: &str = "forebay_port_dropped_packets_total{";
 
-/// What every switch of ours says.
+/// A counter that every Forebay switch serves.
 const OURS: &str = "forebay_received_packets_total";
 
 /// The reason that stands for all others when the switch does not answer any more.
@@ -31,7 +31,7 @@ impl SwitchMetrics {
     /// The switch with metrics at `HOST:PORT`; `PORT` is on this machine.
     ///
     /// # Errors
-    /// When nobody answers there, or not a switch of ours, in words.
+    /// When nothing answers there, or what answers is not Forebay; in words.
     pub(super) fn open(address: &str) -> Result<SwitchMetrics, String> {
         let metrics = SwitchMetrics {
             address: match address.parse::<u16>() {
