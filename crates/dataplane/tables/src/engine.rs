@@ -135,12 +135,14 @@ pub(crate) struct EngineEntry<'a> {
 }
 
 impl Engine {
-    /// The engine for these fields, which do not contain selectors, with its writer.
+    /// The engine for these fields, which do not contain selectors, with its writer. `learns` says whether packets add
+    /// entries.
     pub(crate) fn new(
         domain: &Arc<Domain>,
         fields: &[KeySpec],
         layout: &KeyLayout,
         record_layout: &RecordLayout,
+        learns: bool,
     ) -> (Engine, EngineWriter) {
         let record_words = record_layout.words();
         let records = || Records::new(record_words);
@@ -148,7 +150,8 @@ impl Engine {
             Kind::Keyless => (Engine::Keyless, EngineWriter::Keyless),
             Kind::Exact => {
                 let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
-                let shape = dense_shape(layout, record_layout);
+                // Look-ups in a table that learns nearly always need slots, which the dense index has not.
+                let shape = dense_shape(layout, record_layout).filter(|_| !learns);
                 let (dense, dense_writer) = shape.map(|shape| DenseIndex::new(domain, shape)).unzip();
                 (Engine::Exact { map, dense }, EngineWriter::Exact(writer, dense_writer))
             }
@@ -364,10 +367,10 @@ impl EngineWriter {
         matches!(self, EngineWriter::Exact(..))
     }
 
-    /// Whether another entry may move others, or go into a second index.
+    /// Whether another entry may move all entries, or go into a second index.
     pub(crate) fn insertion_moves(&self, engine: &Engine) -> bool {
         match (self, engine) {
-            (EngineWriter::Exact(writer, None), Engine::Exact { map, .. }) => writer.is_crowded(map),
+            (EngineWriter::Exact(writer, None), Engine::Exact { map, .. }) => writer.insertion_moves(map),
             _ => true,
         }
     }

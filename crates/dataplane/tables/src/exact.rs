@@ -21,10 +21,19 @@
 //!   store of the header changes both tags. When the bucket is full, the new entry is first published in a later
 //!   bucket of the search, so that a reader that misses the old entry finds the new one.
 //!
-//! So a reader finds the old entry or the new one, whole, without waiting or retrying. When the table grows or
-//! shrinks, the writer fills a new array and publishes it.
+//! So a reader finds the old entry or the new one, whole, without waiting or retrying.
+//!
+//! # Growth
+//!
+//! When the table grows or shrinks, the writer copies the entries to a new array, some buckets with each entry that is
+//! added or removed, and publishes the array when it is complete. So no single entry waits for all others. Until then
+//! readers use the old array. The writer changes both: the new one has exactly the entries of those buckets of the old
+//! one that have been copied. Both arrays are in the order of hashes, so copying is sequential in both.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::memory::Array;
@@ -49,6 +58,9 @@ const PLACES_MIN: usize = 3;
 const LOAD_MAX: usize = 7;
 const LOAD_GROWN: usize = 6;
 const BUCKETS_MIN: usize = 2;
+/// The buckets that are copied to a new array with each entry that is added or removed. A table has at least 3 places in
+/// a bucket, so an array that is filled to 70 % is at most 75 % full when it has been copied.
+const COPIED_AT_ONCE: usize = 8;
 
 /// The hash of the words of a key, which gives the home and the tag of its entry.
 ///
@@ -321,17 +333,33 @@ impl Buckets {
         self.publish(at.bucket, self.header(at.bucket).with_tag(at.place, tag));
     }
 
-    /// Adds an entry. There must be a free place.
-    fn insert(&self, key: &[u64], value: &[u64], hash: u64) {
+    /// Adds an entry, and returns its place. There must be a free one.
+    fn insert(&self, key: &[u64], value: &[u64], hash: u64) -> Place {
         let home = self.home(hash);
         let at = self.free_place(home).expect("the load is bounded");
         self.count_passing(home, at.bucket, |passed| passed + 1);
         self.put(at, key, value, hash);
+        at
     }
 
-    fn places(&self) -> impl Iterator<Item = Place> {
-        let all = (0..self.count).flat_map(|bucket| (0..self.shape.places).map(move |place| Place { bucket, place }));
+    /// Takes an existing key out of the search; its place gets this tag. Returns the place.
+    fn remove(&self, key: &[u64], tag: u8) -> Place {
+        let hash = hash_words(key);
+        let at = self.find(key, hash).expect("a key to be removed is there");
+        self.set_tag(at, tag);
+        self.count_passing(self.home(hash), at.bucket, |passed| passed - 1);
+        at
+    }
+
+    /// The places of the entries in some buckets.
+    fn places(&self, buckets: Range<usize>) -> impl Iterator<Item = Place> {
+        let all = buckets.flat_map(|bucket| (0..self.shape.places).map(move |place| Place { bucket, place }));
         all.filter(|at| self.header(at.bucket).tag(at.place) >= FIRST_TAG)
+    }
+
+    /// The places of all buckets.
+    fn capacity(&self) -> usize {
+        self.count * self.shape.places
     }
 
     fn memory_bytes(&self) -> usize {
@@ -360,6 +388,7 @@ impl ExactMap {
             live: 0,
             places: Limbo::default(),
             arrays: Limbo::default(),
+            next: None,
         };
         (ExactMap { buckets }, writer)
     }
@@ -409,13 +438,49 @@ pub(crate) struct ExactWriter {
     /// Places in the current array.
     places: Limbo<Place>,
     arrays: Limbo<Box<Buckets>>,
+    next: Option<Next>,
+}
+
+/// An array that will replace the current one, with the entries of the first `copied` buckets of that.
+#[derive(Debug)]
+struct Next {
+    buckets: Buckets,
+    copied: usize,
+}
+
+impl Next {
+    fn has(&self, at: Place) -> bool {
+        at.bucket < self.copied
+    }
+
+    /// Copies the entries of at most so many further buckets of the current array.
+    fn copy(&mut self, current: &Buckets, buckets: usize) {
+        let end = current.count.min(self.copied.saturating_add(buckets));
+        let mut entry = SmallVec::<[u64; 16]>::new();
+        for at in current.places(self.copied..end) {
+            entry.clear();
+            entry.extend(current.entry(at).iter().map(load));
+            let (key, value) = entry.split_at(current.shape.key_words);
+            self.buckets.insert(key, value, hash_words(key));
+        }
+        self.copied = end;
+    }
+
+    fn store(&self, key: &[u64], value: &[u64]) {
+        let at = self.buckets.find(key, hash_words(key)).expect("it has been copied");
+        self.buckets.fill(at, key, value);
+    }
 }
 
 impl ExactWriter {
     /// Adds a new key.
     pub(crate) fn insert(&mut self, map: &ExactMap, key: &[u64], value: &[u64]) {
         self.make_room(map);
-        self.present(map).insert(key, value, hash_words(key));
+        let hash = hash_words(key);
+        let at = self.present(map).insert(key, value, hash);
+        if let Some(next) = self.next.as_ref().filter(|next| next.has(at)) {
+            next.buckets.insert(key, value, hash);
+        }
         self.live += 1;
     }
 
@@ -423,29 +488,38 @@ impl ExactWriter {
     pub(crate) fn replace(&mut self, map: &ExactMap, key: &[u64], value: &[u64]) {
         if let ([word], Some(at)) = (value, self.present(map).find(key, hash_words(key))) {
             self.present(map).value(at)[0].store(*word, Ordering::Release);
+            if let Some(next) = self.next.as_ref().filter(|next| next.has(at)) {
+                next.store(key, value);
+            }
             return;
         }
         self.make_room(map);
         let hash = hash_words(key);
         let buckets = self.present(map);
         let old = buckets.find(key, hash).expect("a key to be replaced is there");
+        // A search from there could wrap around to before the home. A rebuilt table has room.
+        let free = buckets.free_place_in(old.bucket);
+        let Some(new) = free.or_else(|| later_place(buckets, old.bucket, buckets.home(hash))) else {
+            self.rebuild(map);
+            return self.replace(map, key, value);
+        };
         buckets.version.store(NEVER, Ordering::Relaxed);
-        match buckets.free_place_in(old.bucket) {
-            Some(new) => {
-                buckets.fill(new, key, value);
-                let header = buckets.header(old.bucket);
-                let changed = header.with_tag(new.place, tag_of(hash)).with_tag(old.place, RETIRED);
-                buckets.publish(old.bucket, changed);
-            }
-            None => {
-                // A search from there could wrap around to before the home. A rebuilt table has room.
-                let Some(new) = later_place(buckets, old.bucket, buckets.home(hash)) else {
-                    self.rebuild(map);
-                    return self.replace(map, key, value);
-                };
-                buckets.count_passing(old.bucket, new.bucket, |passed| passed + 1);
-                buckets.put(new, key, value, hash);
-                buckets.set_tag(old, RETIRED);
+        if new.bucket == old.bucket {
+            buckets.fill(new, key, value);
+            let header = buckets.header(old.bucket);
+            let changed = header.with_tag(new.place, tag_of(hash)).with_tag(old.place, RETIRED);
+            buckets.publish(old.bucket, changed);
+        } else {
+            buckets.count_passing(old.bucket, new.bucket, |passed| passed + 1);
+            buckets.put(new, key, value, hash);
+            buckets.set_tag(old, RETIRED);
+        }
+        if let Some(next) = &self.next {
+            match (next.has(old), next.has(new)) {
+                (true, true) => next.store(key, value),
+                (true, false) => drop(next.buckets.remove(key, FREE)),
+                (false, true) => drop(next.buckets.insert(key, value, hash)),
+                (false, false) => {}
             }
         }
         self.retire(buckets, old);
@@ -459,57 +533,82 @@ impl ExactWriter {
 
     /// Removes an existing key.
     pub(crate) fn remove(&mut self, map: &ExactMap, key: &[u64]) {
-        let hash = hash_words(key);
         let buckets = self.present(map);
-        let at = buckets.find(key, hash).expect("a key to be removed is there");
         buckets.version.store(NEVER, Ordering::Relaxed);
-        buckets.set_tag(at, RETIRED);
-        buckets.count_passing(buckets.home(hash), at.bucket, |passed| passed - 1);
+        let at = buckets.remove(key, RETIRED);
+        if let Some(next) = self.next.as_ref().filter(|next| next.has(at)) {
+            next.buckets.remove(key, FREE);
+        }
         self.retire(buckets, at);
         self.live -= 1;
         let spacious = buckets.count > 4 * buckets.shape.buckets_for(self.live).max(BUCKETS_MIN);
-        if spacious {
-            self.rebuild(map);
-        } else {
-            self.collect(map);
+        if spacious || self.next.is_some() {
+            self.go_on(map);
         }
+        self.collect(map);
     }
 
     fn present<'a>(&self, map: &'a ExactMap) -> &'a Buckets {
-        // SAFETY: this is the map's writer, and `rebuild` does not use the old array after replacing it.
+        // SAFETY: this is the map's writer, and `finish` does not use the old array after replacing it.
         unsafe { map.buckets.load_as_writer() }
     }
 
     /// Makes sure that one more entry fits.
     fn make_room(&mut self, map: &ExactMap) {
         self.collect(map);
-        if self.is_crowded(map) {
+        if self.is_littered(map) {
             self.rebuild(map);
+        } else if self.is_crowded(map) || self.next.is_some() {
+            self.go_on(map);
         }
     }
 
-    /// Whether another entry would need a new array, unless readers release retired places first.
-    pub(crate) fn is_crowded(&self, map: &ExactMap) -> bool {
-        let buckets = self.present(map);
-        let capacity = buckets.count * buckets.shape.places;
-        // Retired places may take some of the free ones, but not all.
-        let crowded = self.live * 10 >= capacity * LOAD_MAX;
-        let littered = (self.live + self.places.len()) * 20 >= capacity * 17;
-        crowded || littered
+    /// Whether there should be a larger array.
+    fn is_crowded(&self, map: &ExactMap) -> bool {
+        self.live * 10 >= self.present(map).capacity() * LOAD_MAX
     }
 
+    /// Whether an entry cannot be sure to find a place, since there are entries and retired places nearly everywhere.
+    fn is_littered(&self, map: &ExactMap) -> bool {
+        (self.live + self.places.len()) * 20 >= self.present(map).capacity() * 17
+    }
+
+    /// Whether another entry would publish a new array, unless readers release retired places first.
+    pub(crate) fn insertion_moves(&self, map: &ExactMap) -> bool {
+        let rest = self.present(map).count - self.next.as_ref().map_or(0, |next| next.copied);
+        let copies = self.next.is_some() || self.is_crowded(map);
+        self.is_littered(map) || copies && rest <= COPIED_AT_ONCE
+    }
+
+    /// Copies some more entries to the next array, and publishes it when it has all.
+    fn go_on(&mut self, map: &ExactMap) {
+        self.copy(map, COPIED_AT_ONCE);
+    }
+
+    /// Moves all entries to a new array at once.
     fn rebuild(&mut self, map: &ExactMap) {
-        let old = self.present(map);
-        let grown = old.shape.buckets_for((self.live + self.live / 2).max(1));
-        let new = Buckets::new(old.shape, grown, self.domain.next_version());
-        let mut entry = Vec::with_capacity(old.shape.entry_words);
-        for at in old.places() {
-            entry.clear();
-            entry.extend(old.entry(at).iter().map(load));
-            let (key, value) = entry.split_at(old.shape.key_words);
-            new.insert(key, value, hash_words(key));
+        self.copy(map, usize::MAX);
+    }
+
+    /// Copies the entries of so many buckets to the next array, and publishes it when it has all.
+    fn copy(&mut self, map: &ExactMap, buckets: usize) {
+        let current = self.present(map);
+        let mut next = self.next.take().unwrap_or_else(|| {
+            let count = current.shape.buckets_for((self.live + self.live / 2).max(1));
+            Next {
+                buckets: Buckets::new(current.shape, count, NEVER),
+                copied: 0,
+            }
+        });
+        next.copy(current, buckets);
+        if next.copied < current.count {
+            self.next = Some(next);
+            return;
         }
-        let retired = map.buckets.replace(new);
+        next.buckets
+            .version
+            .store(self.domain.next_version(), Ordering::Relaxed);
+        let retired = map.buckets.replace(next.buckets);
         self.places.clear();
         self.arrays.retire(&self.domain, retired);
         self.collect(map);
@@ -594,6 +693,69 @@ mod tests {
         assert!((28..64).contains(&per_entry), "{per_entry} bytes per entry");
         (0..10_000).for_each(|key| writer.remove(&map, &[key]));
         assert!(bytes() <= 8 * empty, "{} bytes", bytes());
+    }
+
+    #[test]
+    fn growing_and_shrinking_copy_a_few_buckets_with_each_entry() {
+        let domain = Domain::new();
+        let (map, mut writer) = ExactMap::new(&domain, 1, 2);
+        let mut copied_before = 0;
+        let mut advance = |writer: &ExactWriter, publishes: bool| {
+            let copied = writer.next.as_ref().map_or(0, |next| next.copied);
+            assert!(publishes || copied == 0 || copied <= copied_before + COPIED_AT_ONCE);
+            copied_before = copied;
+        };
+        for key in 0..20_000 {
+            let (array, publishes) = (writer.present(&map).lines.as_ptr(), writer.insertion_moves(&map));
+            writer.insert(&map, &[key], &[key, key]);
+            assert_eq!(writer.present(&map).lines.as_ptr() != array, publishes);
+            assert!(!writer.is_littered(&map));
+            advance(&writer, publishes);
+        }
+        for key in 0..20_000 {
+            let array = writer.present(&map).lines.as_ptr();
+            writer.remove(&map, &[key]);
+            let publishes = writer.present(&map).lines.as_ptr() != array;
+            advance(&writer, publishes);
+        }
+    }
+
+    #[test]
+    fn changes_while_an_array_is_copied_are_in_the_next_one() {
+        let domain = Domain::new();
+        let (map, mut writer) = ExactMap::new(&domain, 1, 2);
+        let mut expected = HashMap::new();
+        let mut changes = 0;
+        for key in 0..30_000u64 {
+            writer.insert(&map, &[key], &[key, 0]);
+            expected.insert(key, vec![key, 0]);
+            if writer.next.is_none() {
+                continue;
+            }
+            changes += 1;
+            let old = hash_words(&[key]) % key;
+            match expected.remove(&old) {
+                Some(_) if key % 2 == 0 => writer.remove(&map, &[old]),
+                Some(_) => {
+                    writer.replace(&map, &[old], &[old, key]);
+                    expected.insert(old, vec![old, key]);
+                }
+                None => {
+                    writer.insert(&map, &[old], &[old, 1]);
+                    expected.insert(old, vec![old, 1]);
+                }
+            }
+        }
+        assert!(changes > 500, "{changes}");
+        writer.rebuild(&map);
+        assert_eq!(writer.live, expected.len());
+        assert_eq!(
+            writer.present(&map).places(0..writer.present(&map).count).count(),
+            expected.len()
+        );
+        for (key, value) in expected {
+            assert_eq!(get(&map, &domain, &[key]), Some(value));
+        }
     }
 
     #[test]

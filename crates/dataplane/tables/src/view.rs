@@ -87,7 +87,7 @@ impl TableView {
         let fields: Vec<KeySpec> = matched.copied().collect();
         let keys = KeyLayout::new(&spec.keys);
         let records = RecordLayout::new(&spec);
-        let (engine, writer) = Engine::new(domain, &fields, &keys, &records);
+        let (engine, writer) = Engine::new(domain, &fields, &keys, &records, spec.learns);
         let default = default_action(&spec, &records, spec.default_action.clone());
         let view = TableView {
             domain: Arc::clone(domain),
