@@ -87,7 +87,7 @@ doc: system
 check: system
 	$(CARGO) run --quiet --package xtask -- check $(if $(BASE),--base $(BASE))
 
-test: lint
+test: lint doc
 	$(CARGO) test --workspace --quiet
 	$(TARGET)/debug/forebay test --quiet --engine both --all programs functions tests/stf docs/tutorial
 	$(LOOM) --quiet -p forebay-tables --lib publication

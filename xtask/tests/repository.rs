@@ -50,6 +50,7 @@ const PURE: &[&str] = &[
     "stages",
     "tables",
     "exec",
+    "arch",
     "interp",
     "jit",
     "pipeline",

@@ -89,7 +89,15 @@ pub fn paths_text(paths: &PathCounters) -> String {
         .slow()
         .map(|(reason, packets)| (reason.words(), packets))
         .collect());
-    format!("packets on the fast path: {fast}; on the slow path: {slow}\n")
+    let further = paths.further_passes;
+    let again = match further.total() {
+        0 => String::new(),
+        _ => format!(
+            "; further passes, on the slow path: {} of resubmitted and {} of recirculated packets",
+            further.resubmitted, further.recirculated
+        ),
+    };
+    format!("packets on the fast path: {fast}; on the slow path: {slow}{again}\n")
 }
 
 /// The same as an object. Reasons without packets are left out.
@@ -107,5 +115,9 @@ pub fn paths_json(paths: &PathCounters) -> Value {
         "fast_packets": fast,
         "slow_packets": slow,
         "flow_cache_misses": paths.flow_misses,
+        "further_passes": {
+            "resubmitted": paths.further_passes.resubmitted,
+            "recirculated": paths.further_passes.recirculated,
+        },
     })
 }

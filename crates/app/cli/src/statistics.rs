@@ -203,6 +203,7 @@ pub fn counters_text(counters: &Value) -> String {
         ("entries from packets", &counters["totals"]["learning"]),
         ("fast path", &counters["paths"]["fast_packets"]),
         ("slow path", &counters["paths"]["slow_packets"]),
+        ("further passes", &counters["paths"]["further_passes"]),
         ("inside the switch", &counters["inside"]),
         ("delay of sampled packets", &counters["delay"]),
     ];

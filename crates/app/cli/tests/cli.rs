@@ -479,6 +479,23 @@ fn entries_may_be_the_text_of_a_write_request() {
 }
 
 #[test]
+fn passes_after_the_first_one_are_counted() {
+    let folder = folder();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/stf/psa/recirculate.p4");
+    let packets: Vec<&[u8]> = vec![&[0, 1, 0x77], &[1, 1, 0x77], &[3, 1, 0x77]];
+    let input = format!("1@pcap:{},", capture(folder.path(), "in.pcap", &packets));
+    let arguments = ["run", program, "-i", &input, "-i", "2@mem:", "-i", "3@mem:"];
+    let ran = forebay(&arguments);
+    let expected = "; further passes, on the slow path: 0 of resubmitted and 4 of recirculated packets\n";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    let ran = forebay(&[&arguments[..], &["--json", "--stats-interval", "0"]].concat());
+    let last = ran.stdout.lines().last().expect("a line");
+    let report: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let expected = serde_json::json!({ "resubmitted": 0, "recirculated": 4 });
+    assert_eq!(report["paths"]["further_passes"], expected);
+}
+
+#[test]
 fn the_fast_path_is_counted_and_so_is_what_leaves_it() {
     let folder = folder();
     let program = concat!(

@@ -132,7 +132,13 @@ fn paths(report: &Report) -> Vec<Family> {
         "forebay_flow_cache_misses_total",
         "Look-ups whose key was not that of the flow cache.",
     );
-    vec![fast, slow, misses.of(report.paths.flow_misses)]
+    let mut further = Family::counter(
+        "forebay_further_passes_total",
+        "Passes through ingress after a packet's first one, on the slow path.",
+    );
+    further.add(&[("kind", &"resubmitted")], report.paths.further_passes.resubmitted);
+    further.add(&[("kind", &"recirculated")], report.paths.further_passes.recirculated);
+    vec![fast, slow, misses.of(report.paths.flow_misses), further]
 }
 
 fn times(report: &Report) -> Vec<Family> {

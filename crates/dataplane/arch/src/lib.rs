@@ -4,8 +4,8 @@
 //! which arguments they get, and when a packet is cloned, queued, resubmitted, recirculated, dropped or transmitted.
 //! Executors follow the graph and do not depend on the architecture.
 //!
-//! | file | architecture | with the meaning of |
 //! | file | architecture | as specified by |
+//! |---|---|---|
 //! | `v1model.rs` | `v1model.p4` | BMv2's simple_switch |
 //! | `psa.rs` | `psa.p4` | the specification of the Portable Switch Architecture |
 //! | `pna.rs` | `pna.p4` | the specification of the Portable NIC Architecture |
@@ -13,6 +13,7 @@
 //! A builder leaves out what no body uses: a program without `clone` has no clone entry.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod build;
 pub mod pna;

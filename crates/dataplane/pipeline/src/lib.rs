@@ -57,7 +57,7 @@ pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecisi
 pub use packet::{
     EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, LeavingPacket, Passes, QueuedPacket,
 };
-pub use paths::{FastForm, PathCounters, SlowReason};
+pub use paths::{FastForm, FurtherPasses, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
 pub use worker::{
     Arrival, Cloned, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Return, Session, Worker,

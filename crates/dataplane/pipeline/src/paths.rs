@@ -1,8 +1,10 @@
 //! Counts packets of the fast path by variant, and packets of the slow path by reason.
 //!
 //! Packets of the fast path are counted once per burst, those of the slow path one by one, which is cheap compared to
-//! the path itself. Only arriving packets are counted, each once; copies and packets that come round again are not.
+//! the path itself. Only arriving packets are counted there, each once. Their further passes are counted by themselves;
+//! copies are not counted.
 
+use crate::packet::InstanceType;
 use forebay_jit::route::{BailOut, Order};
 use std::ops::AddAssign;
 
@@ -119,6 +121,32 @@ impl SlowReason {
     }
 }
 
+/// Passes through ingress after a packet's first one. All of them take the slow path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FurtherPasses {
+    /// Passes of resubmitted packets.
+    pub resubmitted: u64,
+    /// Passes of recirculated packets.
+    pub recirculated: u64,
+}
+
+impl FurtherPasses {
+    /// Counts a pass of a packet of this type, if it is not the first one.
+    #[inline]
+    pub(crate) fn count(&mut self, instance_type: InstanceType) {
+        match instance_type {
+            InstanceType::Resubmitted => self.resubmitted += 1,
+            InstanceType::Recirculated => self.recirculated += 1,
+            _ => {}
+        }
+    }
+
+    /// Both kinds.
+    pub fn total(self) -> u64 {
+        self.resubmitted + self.recirculated
+    }
+}
+
 /// Numbers of packets by the path that they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounters {
@@ -126,6 +154,8 @@ pub struct PathCounters {
     slow: [u64; SlowReason::COUNT],
     /// Look-ups that did not find their key in the flow cache.
     pub flow_misses: u64,
+    /// Passes after the first one.
+    pub further_passes: FurtherPasses,
 }
 
 impl PathCounters {
@@ -157,6 +187,8 @@ impl PathCounters {
         subtract(&mut self.fast, &earlier.fast);
         subtract(&mut self.slow, &earlier.slow);
         self.flow_misses -= earlier.flow_misses;
+        self.further_passes.resubmitted -= earlier.further_passes.resubmitted;
+        self.further_passes.recirculated -= earlier.further_passes.recirculated;
         self
     }
 
@@ -179,6 +211,8 @@ impl AddAssign for PathCounters {
         sum(&mut self.fast, &other.fast);
         sum(&mut self.slow, &other.slow);
         self.flow_misses += other.flow_misses;
+        self.further_passes.resubmitted += other.further_passes.resubmitted;
+        self.further_passes.recirculated += other.further_passes.recirculated;
     }
 }
 
@@ -198,8 +232,14 @@ mod tests {
         let mut counters = PathCounters::default();
         counters.count_fast(FastForm::Staged, 3);
         counters.count_slow(SlowReason::BailedOut(BailOut::Digest), 2);
+        counters.further_passes.count(InstanceType::Recirculated);
+        counters.further_passes.count(InstanceType::Normal);
         counters += counters;
         assert_eq!(counters.fast().map(|(_, packets)| packets).sum::<u64>(), 6);
+        assert_eq!(
+            (counters.further_passes.recirculated, counters.further_passes.total()),
+            (2, 2)
+        );
         assert!(
             counters
                 .slow()

@@ -6,7 +6,7 @@
 //! # Scheduling
 //! Queues with [`Service::Strict`] come first, the most urgent first, as in BMv2's simple_switch. When they are empty,
 //! queues with a weight share the port by bytes in proportion to their weights: deficit weighted round robin
-//! (Shreedhar and Varghese, 1995). In its turn, a queue gets `weight * QUANTUM_BYTES` more credit, and sends as many
+//! (Shreedhar and Varghese, 1996). In its turn, a queue gets `weight * QUANTUM_BYTES` more credit, and sends as many
 //! packets as its credit pays for. It keeps the rest for its next turn, unless it is then empty.
 //!
 //! A queue with a rate sends its packets at least a minimum time apart, and lets other queues of its port send in

@@ -70,6 +70,7 @@ fn line(measured: &Measured, figure: &Figure) -> String {
     if figure.contender == Contender::Program(Engine::Jit) {
         line += &slow_line(&figure.paths);
         line += &general_line(&figure.paths);
+        line += &further_line(figure);
     }
     line
 }
@@ -85,6 +86,17 @@ fn slow_line(paths: &PathCounters) -> String {
         "  slow path: {:.1} % of the packets, most of them {why}\n",
         100.0 * (1.0 - fast)
     )
+}
+
+/// Says how often packets passed once more, if they did.
+fn further_line(figure: &Figure) -> String {
+    match figure.paths.further_passes.total() {
+        0 => String::new(),
+        passes => format!(
+            "  further passes, on the slow path: {:.2} for a packet\n",
+            passes as f64 / (figure.paths.fast_total() + figure.paths.slow_total()).max(1) as f64
+        ),
+    }
 }
 
 /// Says what share of the packets general code took, if more than one in a thousand. `forebay build` says why.
@@ -224,6 +236,10 @@ pub fn measured_json(measured: &Measured) -> Value {
             "fast_path_share": fast_share(&figure.paths),
             "general_code_share": general_share(&figure.paths),
             "slow_packets": slow_packets(&figure.paths),
+            "further_passes": {
+                "resubmitted": figure.paths.further_passes.resubmitted,
+                "recirculated": figure.paths.further_passes.recirculated,
+            },
             "rounds": figure.turns.iter().map(|turn| turn.received_per_s).collect::<Vec<_>>(),
         })
     });

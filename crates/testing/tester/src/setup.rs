@@ -351,6 +351,11 @@ fn devices(file: &TestFile, overrides: &Overrides, reader: &mut Reader<'_>) {
         let message = "metrics are those of a switch between interfaces, and [device] has none";
         reader.wrong_key(near.clone(), "metrics", message);
     }
+    if overrides.metrics.is_some() && entry.interfaces.is_empty() && overrides.interfaces.is_empty() {
+        let message =
+            "--metrics are those of a switch between interfaces, and neither [device] nor --interface names any";
+        reader.wrong(near.clone(), message);
+    }
     if !entry.wire || is_overridden {
         return;
     }

@@ -108,6 +108,18 @@ fn frames() {
 }
 
 #[test]
+fn metrics_without_a_switch_between_interfaces() {
+    let overrides = Overrides {
+        metrics: Some("127.0.0.1:9100".to_string()),
+        ..Overrides::default()
+    };
+    let found = Test::read(GOOD, &Repository, &overrides).err().unwrap_or_default();
+    let expected =
+        "3: --metrics are those of a switch between interfaces, and neither [device] nor --interface names any";
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
 fn devices() {
     wrong(
         "program = \"programs/l3fwd/l3fwd.p4\"",

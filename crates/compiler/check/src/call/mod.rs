@@ -59,9 +59,7 @@ impl Checker {
     fn check_named_call(&mut self, name: &ast::Name, site: CallSite) -> Expr {
         let CallSite { type_args, args, span } = site;
         let Some(entity) = self.lookup(name) else {
-            self.unknown_name(&name.ident, "function or action", |entity| {
-                matches!(entity, Entity::Functions(_) | Entity::Action(_))
-            });
+            self.unknown_callee(&name.ident);
             self.check_arguments_only(args);
             return self.invalid(span);
         };
@@ -96,6 +94,21 @@ impl Checker {
                 });
                 self.invalid(span)
             }
+        }
+    }
+
+    /// Reports a name that is not declared and is called: outside of bodies it constructs an argument of a package.
+    fn unknown_callee(&mut self, name: &ast::Ident) {
+        use Entity::{Action, Control, Extern, Functions, Package, Parser};
+        let context = &self.context;
+        let in_block = context.parser.is_some() || context.control.is_some();
+        match in_block || context.in_action || context.result.is_some() {
+            true => self.unknown_name(name, "function or action", |entity| {
+                matches!(entity, Functions(_) | Action(_))
+            }),
+            false => self.unknown_name(name, "parser, control, package, extern object or function", |entity| {
+                matches!(entity, Parser(_) | Control(_) | Package(_) | Extern(_) | Functions(_))
+            }),
         }
     }
 

@@ -26,7 +26,7 @@ use crate::outcome::{Decided, DigestMessage, DropReason, EgressDecision, Ingress
 use crate::packet::{
     EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, LeavingPacket, Passes, QueuedPacket,
 };
-use crate::paths::{PathCounters, SlowReason};
+use crate::paths::{FurtherPasses, PathCounters, SlowReason};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 pub use clones::Cloned;
@@ -87,6 +87,7 @@ pub(crate) struct WorkerScratch {
     pub(crate) scratch: Scratch,
     /// Requests of the burst's packets to tables.
     pub(crate) learned: LearnedList,
+    further_passes: FurtherPasses,
     /// The time of the last packet of a session.
     now_ns: u64,
 }
@@ -201,6 +202,7 @@ impl Worker {
                 pool: Pool::default(),
                 scratch: Scratch::default(),
                 learned: LearnedList::default(),
+                further_passes: FurtherPasses::default(),
                 now_ns: 0,
             },
             copies: Copies::default(),
@@ -377,6 +379,7 @@ impl Worker {
     pub fn paths(&self) -> PathCounters {
         let mut paths = self.paths;
         paths.flow_misses = self.bench.scratch.memory.flow_misses();
+        paths.further_passes = self.bench.further_passes;
         paths
     }
 
@@ -447,6 +450,7 @@ impl WorkerScratch {
         decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
+        self.further_passes.count(packet.instance_type());
         let mut sink = |outcome: Outcome| decide(outcome.before_queue());
         self.walk(burst, &mut sink, tracer).arrive(packet);
     }
