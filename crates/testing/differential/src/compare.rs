@@ -1,11 +1,12 @@
 //! A random program in all executors.
 
+use crate::given::Configuration;
 use crate::workers::{Frames, run};
 use crate::{entries, generate, packets};
 use forebay_chip::ChipSpec;
 use forebay_driver::{Options as FrontEnd, compile};
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
-use forebay_ir::{Op, Program, SlotId};
+use forebay_ir::{Op, Program, Recipient, SlotId};
 use forebay_pipeline::{Engine, Options, Pipeline, Stops};
 use forebay_stf::{FailureKind, Outcome, run_both, run_switch_and_chip};
 use forebay_switch::Spread;
@@ -40,39 +41,64 @@ pub fn compare(seed: u64, workers: usize) -> Result<Compared, String> {
 fn compare_program(seed: u64, text: &str, workers: usize) -> Result<Compared, String> {
     let case = Case {
         program: compiled(text)?,
-        goes_again: generate::goes_again(text),
         seed,
+        configuration: Configuration::default(),
+        single: packets::packets(seed, SINGLE_PACKETS),
+        burst: packets::packets(seed ^ 1, BURST_PACKETS),
     };
-    let single = case.one_by_one();
-    let outcome = run_both(&single, case.load(Engine::Interpreter), case.load(Engine::Jit));
-    agrees(&outcome)?;
-    // Which of a packet's copies, or of packets that come round again, goes first is not laid down either.
-    if !case.goes_again && (is_without_memory(&case.program) || !makes_copies(&case.program)) {
-        let chip = ChipSpec::known("v1model-ideal").expect("a chip that is built in");
-        let (switch, chip_pipeline) = (case.load(Engine::Interpreter), case.load(Engine::Jit));
-        agrees(&run_switch_and_chip(&single, switch, chip_pipeline, chip))?;
+    let compared = case.compare(workers)?;
+    // Which of a packet's copies, or of packets that come round again, goes first is not laid down.
+    let is_ordered = is_without_memory(&case.program) || !makes_copies(&case.program);
+    if !generate::goes_again(text) && is_ordered {
+        case.agrees_with_the_chip()?;
     }
-    let mut compared = case.in_bursts(workers)?;
-    compared.packets_out = outcome.packets_out;
     Ok(compared)
 }
 
 /// A program and what it is tried with.
-struct Case {
-    program: Program,
-    /// Whether a packet may come round again or be cloned.
-    goes_again: bool,
-    seed: u64,
+pub(crate) struct Case {
+    pub(crate) program: Program,
+    /// Of entries, groups and sessions.
+    pub(crate) seed: u64,
+    /// What is configured beside these.
+    pub(crate) configuration: Configuration,
+    /// Packets that go one by one.
+    pub(crate) single: Packets,
+    /// Packets that go all at once.
+    pub(crate) burst: Packets,
 }
 
+/// Frames with the ports by which they come.
+pub type Packets = Vec<(u32, Vec<u8>)>;
+
 impl Case {
-    fn load(&self, engine: Engine) -> Arc<Pipeline> {
+    /// Compares the engines with packets one by one, and all at once with one worker and several.
+    pub(crate) fn compare(&self, workers: usize) -> Result<Compared, String> {
+        let outcome = run_both(
+            &self.one_by_one(),
+            self.load(Engine::Interpreter),
+            self.load(Engine::Jit),
+        );
+        agrees(&outcome)?;
+        let mut compared = self.in_bursts(workers)?;
+        compared.packets_out = outcome.packets_out;
+        Ok(compared)
+    }
+
+    fn agrees_with_the_chip(&self) -> Result<(), String> {
+        let chip = ChipSpec::known("v1model-ideal").expect("a chip that is built in");
+        let (switch, chip_pipeline) = (self.load(Engine::Interpreter), self.load(Engine::Jit));
+        agrees(&run_switch_and_chip(&self.one_by_one(), switch, chip_pipeline, chip))
+    }
+
+    pub(crate) fn load(&self, engine: Engine) -> Arc<Pipeline> {
         let options = Options {
             engine,
             ..Options::default()
         };
         let pipeline = Pipeline::load_with(self.program.clone(), options).expect("a program that can be loaded");
         entries::fill(&pipeline, self.seed);
+        self.configuration.write(&pipeline);
         Arc::new(pipeline)
     }
 
@@ -103,12 +129,13 @@ impl Case {
     }
 
     fn one_by_one(&self) -> Test {
-        let packets = packets::packets(self.seed, SINGLE_PACKETS);
-        let commands = (1..).zip(packets).map(|(line, (port, data))| Located {
-            line,
-            column: 1,
-            value: Command::Packet { port, data },
-        });
+        let commands = (1..)
+            .zip(self.single.iter().cloned())
+            .map(|(line, (port, data))| Located {
+                line,
+                column: 1,
+                value: Command::Packet { port, data },
+            });
         Test {
             commands: commands.collect(),
             unnamed_ports: UnnamedPorts::Noted,
@@ -117,8 +144,8 @@ impl Case {
 
     fn all_at_once(&self) -> Frames {
         let mut frames = Frames::new();
-        for (port, data) in packets::packets(self.seed ^ 1, BURST_PACKETS) {
-            frames.entry(port).or_default().push(data);
+        for (port, data) in &self.burst {
+            frames.entry(*port).or_default().push(data.clone());
         }
         frames
     }
@@ -182,9 +209,18 @@ fn makes_copies(program: &Program) -> bool {
     })
 }
 
-/// Whether packets cannot meet state that others have changed.
+/// Whether what becomes of a packet does not depend on those before it.
 fn is_without_memory(program: &Program) -> bool {
-    !any_op(program, |op| matches!(op, Op::RegisterWrite { .. }))
+    // Random numbers are those of the packet's number, which each worker counts by itself.
+    let remembers = |op: &Op| {
+        matches!(
+            op,
+            Op::RegisterWrite { .. } | Op::ExecuteMeter { .. } | Op::Random { .. }
+        )
+    };
+    let is_metered = program.tables.iter().any(|table| table.direct_meter.is_some());
+    let learns = program.digests.iter().any(|digest| digest.to != Recipient::Controller);
+    !any_op(program, remembers) && !is_metered && !learns
 }
 
 fn any_op(program: &Program, is_meant: impl Fn(&Op) -> bool) -> bool {

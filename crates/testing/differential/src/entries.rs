@@ -48,7 +48,7 @@ fn entry(program: &Program, table: &Table, random: &mut Random) -> Entry {
     }
 }
 
-fn call(program: &Program, table: &Table, random: &mut Random) -> (String, Vec<Bits>) {
+pub(crate) fn call(program: &Program, table: &Table, random: &mut Random) -> (String, Vec<Bits>) {
     let listed = &table.actions[(random.next_u64() % table.actions.len() as u64) as usize];
     let action = &program.actions[listed.action.index()];
     let args = action.params.iter().map(|param| value(param.width, random)).collect();

@@ -1,12 +1,13 @@
 //! See the crate's first page.
 
 use clap::Parser;
-use forebay_differential::{Compared, compare, generate};
+use forebay_differential::{Compared, compare, generate, given};
 use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Runs random P4 programs in all executors until something differs
+/// Runs random P4 programs in all executors until something differs, or the programs of folders in both engines
 #[derive(Parser)]
 struct Arguments {
     /// For so many minutes
@@ -18,6 +19,18 @@ struct Arguments {
     /// Workers that are compared with one
     #[arg(long, default_value_t = 3)]
     workers: usize,
+    /// In place of random programs, those of these files and folders; the seed decides on entries and packets
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    programs: Vec<PathBuf>,
+    /// With --programs: how often each of them is tried, with other entries and packets
+    #[arg(long, default_value_t = 3)]
+    rounds: u64,
+    /// With --programs: where `#include` looks, beside the folder of the program
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<String>,
+    /// With --programs: a macro, as NAME or NAME=VALUE
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    define: Vec<String>,
     /// Print the program of the seed and do nothing else
     #[arg(long)]
     print: bool,
@@ -28,6 +41,9 @@ fn main() -> ExitCode {
     if arguments.print {
         print!("{}", generate::program(arguments.seed));
         return ExitCode::SUCCESS;
+    }
+    if !arguments.programs.is_empty() {
+        return compare_given(&arguments);
     }
     let until = Instant::now() + Duration::from_secs(60 * arguments.minutes);
     let (mut seen, mut said) = (Totals::default(), Instant::now());
@@ -51,6 +67,64 @@ fn main() -> ExitCode {
     }
     println!("no difference: {}", seen.words());
     ExitCode::SUCCESS
+}
+
+/// Compares the programs of people. All that differ are told.
+fn compare_given(arguments: &Arguments) -> ExitCode {
+    let mut paths = Vec::new();
+    for path in &arguments.programs {
+        if let Err(error) = collect(path, &mut paths) {
+            eprintln!("cannot read {}: {error}", path.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    paths.sort();
+    let (mut seen, mut without, mut different, mut said) = (Totals::default(), 0, 0, Instant::now());
+    for path in &paths {
+        let Some(program) = given::read(path, &arguments.include, &arguments.define) else {
+            without += 1;
+            continue;
+        };
+        for seed in arguments.seed..arguments.seed + arguments.rounds {
+            let compared = catch_unwind(|| given::compare(&program, seed, arguments.workers));
+            match compared.unwrap_or_else(|_| Err("an executor panics".to_string())) {
+                Ok(compared) => seen.add(compared),
+                Err(difference) => {
+                    println!("{}, seed {seed}: {difference}", path.display());
+                    different += 1;
+                    break;
+                }
+            }
+        }
+        if said.elapsed() > Duration::from_secs(10) {
+            eprintln!("{}", seen.words());
+            said = Instant::now();
+        }
+    }
+    let files = paths.len();
+    println!(
+        "{different} programs differ; {}; {without} of {files} files are no programs, or have errors",
+        seen.words()
+    );
+    match different {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// The P4 files of a folder and those in it, or the file itself.
+fn collect(path: &Path, paths: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if !path.metadata()?.is_dir() {
+        paths.push(path.to_path_buf());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_dir() || path.extension().is_some_and(|extension| extension == "p4") {
+            collect(&path, paths)?;
+        }
+    }
+    Ok(())
 }
 
 /// What was compared so far.

@@ -1,14 +1,16 @@
 //! Traffic from the program's own headers: frames for each way through its parser.
 //!
 //! The parser's graph is walked from its start. Every `select` and every comparison with a constant fixes bits of the frame; bits that
-//! stay free are random. A way counts when the reference executor extracts the same headers from the frame, so what the walk does
-//! not understand (value sets, arithmetic on fields) costs ways, but never gives a wrong frame.
+//! stay free are random. What does not come from the frame has a value, as positions in header stacks and counters of rounds have, so loops
+//! end. A way counts when the reference executor extracts the same headers from the frame, so what the walk does not understand (value
+//! sets, arithmetic on fields) costs ways, but never gives a wrong frame.
 
 use crate::entries::correct_checksums;
 use crate::tag::TAG_BYTES;
 use forebay_bits::{Bits, write_bits};
 use forebay_ir::{
-    BinaryOp, BlockId, Body, Expr, HeaderId, KeySet, Op, Program, Role, SelectCase, SlotId, Terminator, UnaryOp,
+    BinaryOp, BlockId, Body, Expr, HeaderId, KeySet, Op, Program, Role, SelectCase, SlotId, SlotKind, Terminator,
+    UnaryOp,
 };
 use forebay_packet::{MemoryPort, SplitMix64};
 use forebay_pipeline::{Event, Pipeline, Tracer};
@@ -16,9 +18,10 @@ use forebay_switch::{Config, Switch};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Ways that are followed at most, and blocks of a way.
+/// Ways that are followed at most, blocks of a way, and blocks of all ways.
 const WAYS_MAX: usize = 1 << 10;
 const BLOCKS_MAX: usize = 1 << 8;
+const STEPS_MAX: usize = 1 << 14;
 
 /// Random values that are tried: for a default case, and for a whole frame.
 const TRIES: usize = 32;
@@ -45,8 +48,10 @@ pub fn frames(
     let mut search = Search {
         program,
         parser,
+        bits_max: 8 * bytes,
         random: SplitMix64::new(seed),
         ways: Vec::new(),
+        steps: 0,
     };
     search.follow(Way::default(), BlockId(0), 0);
     let Search { ways, mut random, .. } = search;
@@ -74,19 +79,26 @@ struct Way {
     cursor: usize,
     /// The bits of the frame that slots hold, the highest first.
     slots: HashMap<SlotId, Vec<usize>>,
+    /// What slots hold that is known without the frame. Those of the program are zero at first.
+    values: HashMap<SlotId, Bits>,
     headers: Vec<HeaderId>,
 }
 
 struct Search<'a> {
     program: &'a Program,
     parser: &'a Body,
+    /// The length of frames.
+    bits_max: usize,
     random: SplitMix64,
     ways: Vec<Way>,
+    steps: usize,
 }
 
 impl Search<'_> {
     fn follow(&mut self, mut way: Way, block: BlockId, depth: usize) {
-        if depth > BLOCKS_MAX || self.ways.len() >= WAYS_MAX {
+        self.steps += 1;
+        let is_too_long = depth > BLOCKS_MAX || way.cursor > self.bits_max;
+        if is_too_long || self.ways.len() >= WAYS_MAX || self.steps > STEPS_MAX {
             return;
         }
         let parser = self.parser;
@@ -106,9 +118,14 @@ impl Search<'_> {
                 then_block,
                 else_block,
             } => {
+                let known = way.value(condition, self.program).map(|value| !value.is_zero());
                 for (taken, next) in [(true, then_block), (false, else_block)] {
                     let mut way = way.clone();
-                    if way.assume(condition, taken, &mut self.random) {
+                    let is_possible = match known {
+                        Some(outcome) => outcome == taken,
+                        None => way.assume(condition, taken, self.program, &mut self.random),
+                    };
+                    if is_possible {
                         self.follow(way, *next, depth + 1);
                     }
                 }
@@ -119,27 +136,32 @@ impl Search<'_> {
     }
 
     fn select(&mut self, way: &Way, keys: &[Expr], cases: &[SelectCase], default: BlockId, depth: usize) {
-        let keys: Vec<Option<Vec<usize>>> = keys.iter().map(|key| way.bits_of(key)).collect();
+        let key = |key| match way.value(key, self.program) {
+            Some(value) => Key::Value(value),
+            None => way.bits_of(key).map_or(Key::Unknown, Key::Frame),
+        };
+        let keys: Vec<Key> = keys.iter().map(key).collect();
         for case in cases {
             let mut way = way.clone();
             let fits = case
                 .keysets
                 .iter()
                 .zip(&keys)
-                .all(|(keyset, key)| way.fix_keyset(key.as_deref(), keyset));
+                .all(|(keyset, key)| way.fix_keyset(key, keyset));
             if fits {
                 self.follow(way, case.target, depth + 1);
             }
         }
         for _ in 0..TRIES {
             let mut way = way.clone();
-            keys.iter()
-                .flatten()
-                .flatten()
-                .for_each(|bit| way.fill(*bit, &mut self.random));
+            for key in &keys {
+                if let Key::Frame(bits) = key {
+                    bits.iter().for_each(|bit| way.fill(*bit, &mut self.random));
+                }
+            }
             let matches = |case: &SelectCase| {
                 let mut keysets = case.keysets.iter().zip(&keys);
-                keysets.all(|(keyset, key)| way.clone().fix_keyset(key.as_deref(), keyset))
+                keysets.all(|(keyset, key)| way.clone().fix_keyset(key, keyset))
             };
             if !cases.iter().any(matches) {
                 return self.follow(way, default, depth + 1);
@@ -148,18 +170,29 @@ impl Search<'_> {
     }
 }
 
+/// The key of a `select`.
+enum Key {
+    Value(Bits),
+    /// These bits of the frame, the highest first.
+    Frame(Vec<usize>),
+    Unknown,
+}
+
 impl Way {
     /// Executes an operation of a parser; whether the way goes on.
     fn execute(&mut self, op: &Op, program: &Program) -> bool {
         match op {
             Op::Extract { header, .. } => {
-                for field in &program.headers[header.index()].fields {
+                let declared = &program.headers[header.index()];
+                self.values.insert(declared.valid, Bits::from_bool(true));
+                for field in &declared.fields {
                     // A field of varying length is left empty.
                     let width = if field.length.is_some() {
                         0
                     } else {
                         program.slot(field.slot).width as usize
                     };
+                    self.values.remove(&field.slot);
                     self.slots
                         .insert(field.slot, (self.cursor..self.cursor + width).collect());
                     self.cursor += width;
@@ -168,25 +201,62 @@ impl Way {
             }
             Op::Lookahead { slot } => {
                 let width = program.slot(*slot).width as usize;
+                self.values.remove(slot);
                 self.slots.insert(*slot, (self.cursor..self.cursor + width).collect());
             }
-            Op::Advance {
-                bits: Expr::Const(bits),
-            } => self.cursor += bits.to_u64_saturating().min(1 << 20) as usize,
-            Op::Advance { .. } => return false,
-            Op::Assign { slot, value } => match self.bits_of(value) {
-                Some(bits) => drop(self.slots.insert(*slot, bits)),
-                None => drop(self.slots.remove(slot)),
+            Op::Advance { bits } => match self.value(bits, program) {
+                Some(bits) => self.cursor += bits.to_u64_saturating().min(1 << 20) as usize,
+                None => return false,
             },
+            Op::Assign { slot, value } => {
+                let (known, bits) = (self.value(value, program), self.bits_of(value));
+                self.slots.remove(slot);
+                self.values.remove(slot);
+                match (known, bits) {
+                    (Some(known), _) => drop(self.values.insert(*slot, known)),
+                    // No bits of the frame: nothing is known of it.
+                    (None, bits) => drop(self.slots.insert(*slot, bits.unwrap_or_default())),
+                }
+            }
             _ => {}
         }
         true
     }
 
+    /// The value of an expression that does not depend on the frame, nor on what the architecture tells of the packet.
+    fn value(&self, expr: &Expr, program: &Program) -> Option<Bits> {
+        let value = |operand: &Expr| self.value(operand, program);
+        Some(match expr {
+            Expr::Const(value) => value.clone(),
+            Expr::Slot(slot) if self.slots.contains_key(slot) => return None,
+            Expr::Slot(slot) => match (self.values.get(slot), program.slot(*slot)) {
+                (Some(value), _) => value.clone(),
+                (None, slot) if matches!(slot.kind, SlotKind::Intrinsic | SlotKind::Request) => return None,
+                (None, slot) => Bits::zero(slot.width),
+            },
+            Expr::Param { .. } => return None,
+            Expr::Unary(op, operand) => op.apply(&value(operand)?),
+            Expr::Binary(op, left, right) => op.apply(&value(left)?, &value(right)?),
+            Expr::Slice { operand, hi, lo } => value(operand)?.slice(*hi, *lo),
+            Expr::Concat(high, low) => Bits::concat(&value(high)?, &value(low)?),
+            Expr::ZeroExtend(width, operand) => value(operand)?.zext(*width),
+            Expr::SignExtend(width, operand) => value(operand)?.sext(*width),
+            Expr::Truncate(width, operand) => value(operand)?.truncate(*width),
+            Expr::Mux {
+                condition,
+                then_value,
+                else_value,
+            } => match value(condition)?.is_zero() {
+                true => value(else_value)?,
+                false => value(then_value)?,
+            },
+        })
+    }
+
     /// The bits of the frame that an expression consists of, the highest first.
     fn bits_of(&self, expr: &Expr) -> Option<Vec<usize>> {
         match expr {
-            Expr::Slot(slot) => self.slots.get(slot).cloned(),
+            Expr::Slot(slot) => self.slots.get(slot).filter(|bits| !bits.is_empty()).cloned(),
             Expr::Slice { operand, hi, lo } => {
                 let bits = self.bits_of(operand)?;
                 let width = bits.len();
@@ -202,13 +272,19 @@ impl Way {
     }
 
     /// Fixes bits as a keyset wants them; whether that is possible. Keysets that are not constant are not followed.
-    fn fix_keyset(&mut self, key: Option<&[usize]>, keyset: &KeySet) -> bool {
+    fn fix_keyset(&mut self, key: &Key, keyset: &KeySet) -> bool {
         match (keyset, key) {
             (KeySet::Any, _) => true,
-            (KeySet::Exact(value) | KeySet::Range { low: value, .. }, Some(bits)) => {
+            (KeySet::Exact(value), Key::Value(key)) => key == value,
+            (KeySet::Mask { value, mask }, Key::Value(key)) => key.and(mask) == value.and(mask),
+            (KeySet::Range { low, high }, Key::Value(key)) => {
+                let key = key.to_biguint();
+                low.to_biguint() <= key && key <= high.to_biguint()
+            }
+            (KeySet::Exact(value) | KeySet::Range { low: value, .. }, Key::Frame(bits)) => {
                 self.fix(bits, value, &Bits::ones(value.width()))
             }
-            (KeySet::Mask { value, mask }, Some(bits)) => self.fix(bits, value, mask),
+            (KeySet::Mask { value, mask }, Key::Frame(bits)) => self.fix(bits, value, mask),
             _ => false,
         }
     }
@@ -226,24 +302,28 @@ impl Way {
     }
 
     /// Fixes bits so that a comparison with a constant has this outcome; other conditions fix nothing.
-    fn assume(&mut self, condition: &Expr, outcome: bool, random: &mut SplitMix64) -> bool {
+    fn assume(&mut self, condition: &Expr, outcome: bool, program: &Program, random: &mut SplitMix64) -> bool {
         let (equal, field, constant) = match condition {
-            Expr::Unary(UnaryOp::Not, operand) => return self.assume(operand, !outcome, random),
-            Expr::Binary(operator @ (BinaryOp::Eq | BinaryOp::Ne), left, right) => match (&**left, &**right) {
-                (field, Expr::Const(value)) | (Expr::Const(value), field) => (*operator == BinaryOp::Eq, field, value),
-                _ => return true,
-            },
+            Expr::Unary(UnaryOp::Not, operand) => return self.assume(operand, !outcome, program, random),
+            Expr::Binary(operator @ (BinaryOp::Eq | BinaryOp::Ne), left, right) => {
+                let (field, value) = match (self.value(left, program), self.value(right, program)) {
+                    (None, Some(value)) => (left, value),
+                    (Some(value), None) => (right, value),
+                    _ => return true,
+                };
+                (*operator == BinaryOp::Eq, field, value)
+            }
             _ => return true,
         };
         let Some(bits) = self.bits_of(field) else { return true };
         let all = Bits::ones(constant.width());
         if equal == outcome {
-            return self.fix(&bits, constant, &all);
+            return self.fix(&bits, &constant, &all);
         }
         for _ in 0..TRIES {
             let mut other = self.clone();
             bits.iter().for_each(|bit| other.fill(*bit, random));
-            if !other.clone().fix(&bits, constant, &all) {
+            if !other.clone().fix(&bits, &constant, &all) {
                 *self = other;
                 return true;
             }

@@ -2,8 +2,11 @@
 
 mod support;
 
-use forebay_tester::{Progress, Session, Silent};
-use support::{read, run, simulate};
+use forebay_pipeline::Pipeline;
+use forebay_sim::Library;
+use forebay_tester::{Progress, Session, Silent, parser_paths};
+use std::sync::Arc;
+use support::{Repository, read, run, simulate};
 
 fn l3fwd(device: &str, flows: &str) -> String {
     format!(
@@ -287,6 +290,15 @@ fn frames_for_each_way_through_the_parser() {
         (check.different, check.unexpected, check.same + check.expected_drops),
         (0, 0, 1000)
     );
+}
+
+/// Loops of a parser end where its stacks are full: two stacks with three elements each are filled in 69 orders.
+#[test]
+fn frames_for_each_way_through_a_parser_with_loops() {
+    let program = Repository.program("tests/stf/stacks/next_across_states.p4", &[]);
+    let pipeline = Arc::new(Pipeline::load(program.expect("it compiles")).expect("it loads"));
+    let frames = parser_paths::frames(&pipeline, 1, 60, 1, 7).expect("frames");
+    assert_eq!(frames.len(), 69);
 }
 
 /// Goes on while frames are sent.
