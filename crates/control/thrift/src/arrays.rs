@@ -1,8 +1,8 @@
 //! Counters, meters, registers, and value sets of parsers.
 
 use crate::codes::{
-    BAD_RATES_LIST, COUNTERS_DISABLED, Failure, Family, INVALID_COUNTER_NAME, INVALID_METER_NAME,
-    INVALID_PARSE_VSET_NAME, INVALID_REGISTER_NAME, METERS_DISABLED,
+    BAD_RATES_LIST, COUNTERS_DISABLED, Failure, Family, INVALID_COUNTER_NAME, INVALID_INFO_RATE_VALUE,
+    INVALID_METER_NAME, INVALID_PARSE_VSET_NAME, INVALID_REGISTER_NAME, METERS_DISABLED,
 };
 use crate::handles::key_of;
 use crate::key::long;
@@ -60,6 +60,9 @@ fn config_of(rates: &[Rate]) -> Result<MeterConfig, Failure> {
     let is_rate = |rate: &Rate| rate.per_microsecond.is_finite() && rate.per_microsecond >= 0.0;
     if !rates.iter().all(is_rate) {
         return Err(BAD_RATES_LIST.because("a rate is a number from 0 on"));
+    }
+    if committed.per_microsecond > peak.per_microsecond {
+        return Err(INVALID_INFO_RATE_VALUE.because("the second rate is at least as high as the first one"));
     }
     let per_second = |rate: &Rate| (rate.per_microsecond * 1e6).round() as i64;
     Ok(MeterConfig {

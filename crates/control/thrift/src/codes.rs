@@ -106,6 +106,7 @@ declared! {
     INVALID_COUNTER_NAME: Counter 1,
     INVALID_METER_NAME: Meter 1,
     BAD_RATES_LIST: Meter 3,
+    INVALID_INFO_RATE_VALUE: Meter 4,
     INVALID_REGISTER_NAME: Register 1,
     INVALID_PARSE_VSET_NAME: ValueSet 1,
     INVALID_LIST_NAME: Learning 2,

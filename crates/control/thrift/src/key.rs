@@ -197,11 +197,11 @@ pub fn to_action(info: &ActionInfo, id: u32, data: &[Vec<u8>]) -> Result<Action,
     })
 }
 
-/// The data of an action, in the order of its parameters.
+/// The data of an action, in the order of its parameters; as BMv2 gives them, without zeros in front.
 pub fn from_action(info: &ActionInfo, action: &Action) -> Vec<Vec<u8>> {
     let data = info.params.iter().map(|parameter| {
         let given = action.params.iter().find(|given| given.param_id == parameter.id);
-        long(given.map_or(&[][..], |given| &given.value), parameter.bitwidth)
+        given.map_or(vec![0], |given| given.value.clone())
     });
     data.collect()
 }

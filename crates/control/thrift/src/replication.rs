@@ -1,11 +1,15 @@
 //! Multicast nodes and groups, and clone sessions.
 //!
-//! A group of BMv2 is a list of nodes, each a replication id with ports, and a clone session may name a group. P4Runtime has
-//! finished lists of replicas, so whatever depends on a change is written again.
+//! A group of BMv2 is a list of nodes, each a replication id with ports and link aggregation groups, and a clone session may name a
+//! multicast group. P4Runtime has finished lists of replicas, so whatever depends on a change is written again.
+//!
+//! A node sends one copy to each link aggregation group. BMv2 takes the same member for every packet, the one that a hash of 255
+//! picks (`simple_pre_lag.cpp`), and so it is here.
 
 use crate::codes::{Failure, Family, INVALID_L1_HANDLE, INVALID_MGID, SESSION_NOT_FOUND};
 use crate::runtime::{Runtime, update};
 use crate::switch::Switch;
+use forebay_p4runtime::{Code, Error};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Entry;
 use forebay_protocol::p4::v1::replica::PortKind;
@@ -41,10 +45,16 @@ impl Target {
     }
 }
 
+/// The largest number of a link aggregation group.
+const LAG_MAX: u32 = 256;
+/// What BMv2 has in place of a packet's hash.
+const LAG_HASH: usize = 255;
+
 #[derive(Clone, Debug)]
 struct Node {
     rid: u32,
     ports: BTreeSet<u32>,
+    lags: BTreeSet<u32>,
 }
 
 /// A node as it is shown.
@@ -52,6 +62,7 @@ pub(crate) struct NodeAbout {
     pub(crate) handle: u32,
     pub(crate) rid: u32,
     pub(crate) ports: Vec<u32>,
+    pub(crate) lags: Vec<u32>,
 }
 
 /// What has been configured through this interface.
@@ -60,6 +71,8 @@ pub(crate) struct Replication {
     nodes: BTreeMap<u32, Node>,
     /// Nodes of a group in the order of their association.
     groups: BTreeMap<u32, Vec<u32>>,
+    /// Ports of link aggregation groups.
+    lags: BTreeMap<u32, BTreeSet<u32>>,
     sessions: BTreeMap<u32, Target>,
 }
 
@@ -77,9 +90,19 @@ impl Replication {
     fn replicas(&self, group: u32) -> Vec<Replica> {
         let nodes = self.groups.get(&group).into_iter().flatten();
         let nodes = nodes.filter_map(|handle| self.nodes.get(handle));
+        let ports = |node: &Node| {
+            let of_lags = node.lags.iter().filter_map(|lag| self.port_of_lag(*lag));
+            node.ports.iter().copied().chain(of_lags).collect::<Vec<_>>()
+        };
         nodes
-            .flat_map(|node| node.ports.iter().map(|port| replica(*port, node.rid)))
+            .flat_map(|node| ports(node).into_iter().map(|port| replica(port, node.rid)))
             .collect()
+    }
+
+    /// The member of a link aggregation group that gets packets.
+    fn port_of_lag(&self, lag: u32) -> Option<u32> {
+        let members = self.lags.get(&lag).filter(|members| !members.is_empty())?;
+        members.iter().nth(LAG_HASH % members.len()).copied()
     }
 
     fn session_replicas(&self, target: Target) -> Vec<Replica> {
@@ -98,6 +121,12 @@ impl Replication {
         let of_sessions =
             sessions.map(|(id, target)| update(Type::Modify, session_entry(*id, self.session_replicas(*target))));
         of_groups.chain(of_sessions).collect()
+    }
+
+    fn groups_with_lag(&self, lag: u32) -> Vec<u32> {
+        let has_lag = |node: &u32| self.nodes.get(node).is_some_and(|node| node.lags.contains(&lag));
+        let groups = self.groups.iter().filter(|(_, nodes)| nodes.iter().any(has_lag));
+        groups.map(|(group, _)| *group).collect()
     }
 
     fn groups_with(&self, node: i32) -> Vec<u32> {
@@ -161,8 +190,8 @@ impl<S: Switch> Runtime<S> {
         self.write(Family::Replication, &updates[1..])
     }
 
-    /// Makes a node; gives its handle.
-    pub fn create_node(&mut self, rid: i32, ports: &[u32]) -> i32 {
+    /// Makes a node of ports and link aggregation groups; gives its handle.
+    pub fn create_node(&mut self, rid: i32, ports: &[u32], lags: &[u32]) -> i32 {
         let taken = (0..)
             .zip(self.replication.nodes.keys())
             .find(|(free, taken)| free != *taken);
@@ -170,19 +199,38 @@ impl<S: Switch> Runtime<S> {
         let node = Node {
             rid: rid as u32 & 0xffff,
             ports: ports.iter().copied().collect(),
+            lags: lags.iter().copied().collect(),
         };
         self.replication.nodes.insert(handle, node);
         handle as i32
     }
 
-    /// Changes the ports of a node.
+    /// Changes the ports and link aggregation groups of a node.
     ///
     /// # Errors
     /// When there is none, or a port cannot be.
-    pub fn update_node(&mut self, handle: i32, ports: &[u32]) -> Result<(), Failure> {
+    pub fn update_node(&mut self, handle: i32, ports: &[u32], lags: &[u32]) -> Result<(), Failure> {
         let mut changed = self.replication.clone();
-        changed.node(handle)?.ports = ports.iter().copied().collect();
+        let node = changed.node(handle)?;
+        node.ports = ports.iter().copied().collect();
+        node.lags = lags.iter().copied().collect();
         let groups = changed.groups_with(handle);
+        self.take_over(changed, &groups)
+    }
+
+    /// Sets the ports of a link aggregation group.
+    ///
+    /// # Errors
+    /// When there is none of this number, or a port cannot be.
+    pub fn set_lag(&mut self, lag: u32, ports: &[u32]) -> Result<(), Failure> {
+        if lag > LAG_MAX {
+            let message = format!("link aggregation groups have the numbers 0 to {LAG_MAX}, not {lag}");
+            let code = Code::OutOfRange;
+            return Err(Failure::refused(Family::Replication, &Error { code, message }));
+        }
+        let mut changed = self.replication.clone();
+        changed.lags.insert(lag, ports.iter().copied().collect());
+        let groups = changed.groups_with_lag(lag);
         self.take_over(changed, &groups)
     }
 
@@ -310,6 +358,7 @@ impl<S: Switch> Runtime<S> {
                 handle: *handle,
                 rid: node.rid,
                 ports: node.ports.iter().copied().collect(),
+                lags: node.lags.iter().copied().collect(),
             })
         };
         let groups = self.replication.groups.iter();
@@ -318,21 +367,29 @@ impl<S: Switch> Runtime<S> {
             .collect()
     }
 
+    /// Link aggregation groups with their ports.
+    pub(crate) fn lags(&self) -> impl Iterator<Item = (u32, &BTreeSet<u32>)> {
+        self.replication.lags.iter().map(|(lag, ports)| (*lag, ports))
+    }
+
     /// Nodes and groups, as BMv2 writes them down.
     pub fn replication_as_json(&self) -> Value {
-        let Replication { nodes, groups, .. } = &self.replication;
+        let Replication {
+            nodes, groups, lags, ..
+        } = &self.replication;
         let groups = groups.iter().map(|(id, nodes)| json!({"id": id, "l1_handles": nodes}));
         let heads = nodes
             .iter()
             .map(|(handle, node)| json!({"handle": handle, "rid": node.rid, "l2_handle": handle}));
         let ports = nodes
             .iter()
-            .map(|(handle, node)| json!({"handle": handle, "ports": node.ports, "lags": []}));
+            .map(|(handle, node)| json!({"handle": handle, "ports": node.ports, "lags": node.lags}));
+        let lags = lags.iter().map(|(id, ports)| json!({"id": id, "ports": ports}));
         json!({
             "mgrps": groups.collect::<Vec<_>>(),
             "l1_handles": heads.collect::<Vec<_>>(),
             "l2_handles": ports.collect::<Vec<_>>(),
-            "lags": [],
+            "lags": lags.collect::<Vec<_>>(),
         })
     }
 }
@@ -341,5 +398,34 @@ fn port_of(replica: &Replica) -> u32 {
     match &replica.port_kind {
         Some(PortKind::Port(bytes)) => bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_aggregation_group_gets_one_copy() {
+        let mut replication = Replication::default();
+        let node = |rid, ports: &[u32], lags: &[u32]| Node {
+            rid,
+            ports: ports.iter().copied().collect(),
+            lags: lags.iter().copied().collect(),
+        };
+        replication.nodes.insert(0, node(2, &[1, 5], &[1, 3]));
+        replication.nodes.insert(1, node(4, &[8], &[1]));
+        replication.groups.insert(7, vec![0, 1]);
+        replication.lags.insert(1, BTreeSet::from([6, 9, 12, 20]));
+        replication.lags.insert(2, BTreeSet::new());
+        let replicas: Vec<(u32, u32)> = (replication.replicas(7).iter())
+            .map(|replica| (port_of(replica), replica.instance))
+            .collect();
+        // 255 mod 4 is 3.
+        assert_eq!(replicas, [(1, 2), (5, 2), (20, 2), (8, 4), (20, 4)]);
+        assert_eq!(
+            (replication.groups_with_lag(1), replication.groups_with_lag(2)),
+            (vec![7], vec![])
+        );
     }
 }

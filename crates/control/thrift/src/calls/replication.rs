@@ -2,12 +2,11 @@
 
 use super::Answer;
 use super::arguments::{Arguments, i32_in};
-use crate::codes::{Failure, Family};
+use crate::codes::Failure;
 use crate::replication::Target;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::wire::{Fields, Value};
-use forebay_p4runtime::{Code, Error};
 
 pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
     let nothing = |done: Result<(), Failure>| done.map(|()| None);
@@ -22,7 +21,7 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         "bm_mc_node_dissociate" => {
             nothing(two(arguments).and_then(|(group, node)| runtime.dissociate_node(group, node)))
         }
-        "bm_mc_set_lag_membership" => Err(no_lags()),
+        "bm_mc_set_lag_membership" => nothing(set_lag(runtime, arguments)),
         "bm_mc_get_entries" => Ok(Some(Value::text(runtime.replication_as_json().to_string()))),
         "mirroring_session_add" => nothing(add_session(runtime, arguments)),
         "mirroring_session_delete" => nothing(arguments.i32(1).and_then(|session| runtime.delete_session(session))),
@@ -47,30 +46,19 @@ fn create_group<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> A
     Ok(Some(Value::I32(group)))
 }
 
-/// An error that the methods declare, so that BMv2's command line goes on with its next line.
-fn no_lags() -> Failure {
-    let message = "there are no link aggregation groups here".to_string();
-    let code = Code::Unimplemented;
-    Failure::refused(Family::Replication, &Error { code, message })
-}
-
-/// Link aggregation groups, in argument 4, do not exist here.
-fn check_lags(arguments: &Arguments, number: i16) -> Result<(), Failure> {
-    match arguments.ports(number) {
-        Ok(lags) if !lags.is_empty() => Err(no_lags()),
-        _ => Ok(()),
-    }
-}
-
 fn create_node<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Answer {
-    check_lags(arguments, 4)?;
-    let handle = runtime.create_node(arguments.i32(2)?, &arguments.ports(3)?);
-    Ok(Some(Value::I32(handle)))
+    let (ports, lags) = (arguments.ports(3)?, arguments.ports(4).unwrap_or_default());
+    Ok(Some(Value::I32(runtime.create_node(arguments.i32(2)?, &ports, &lags))))
 }
 
 fn update_node<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
-    check_lags(arguments, 4)?;
-    runtime.update_node(arguments.i32(2)?, &arguments.ports(3)?)
+    let (ports, lags) = (arguments.ports(3)?, arguments.ports(4).unwrap_or_default());
+    runtime.update_node(arguments.i32(2)?, &ports, &lags)
+}
+
+fn set_lag<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
+    // A 16-bit number without a sign.
+    runtime.set_lag(arguments.i32(2)? as u32 & 0xffff, &arguments.ports(3)?)
 }
 
 fn add_session<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {

@@ -83,7 +83,6 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ),
     ("serialize_state", "the state is kept with --save-state DIR"),
     ("set_toeplitz_hash_key", "the key of Toeplitz hashes is fixed"),
-    ("mc_set_lag_membership", "there are no link aggregation groups here"),
     (
         "write_config_to_file",
         "the program is what `forebay ctl pipeline get FILE` writes",

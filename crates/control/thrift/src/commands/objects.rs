@@ -47,10 +47,19 @@ pub(super) const FORMS: &[Form] = &[
     ("mc_mgrp_destroy", "GROUP", "deletes it"),
     (
         "mc_node_create",
-        "RID PORT...",
-        "makes a node: copies for these ports; prints its handle",
+        "RID PORT... [| LAG...]",
+        "makes a node: copies for these ports, and one for each link aggregation group; prints its handle",
     ),
-    ("mc_node_update", "NODE PORT...", "changes its ports"),
+    (
+        "mc_node_update",
+        "NODE PORT... [| LAG...]",
+        "changes its ports and link aggregation groups",
+    ),
+    (
+        "mc_set_lag_membership",
+        "LAG PORT...",
+        "sets the ports of a link aggregation group, one of which gets copies",
+    ),
     ("mc_node_destroy", "NODE", "deletes it"),
     ("mc_node_associate", "GROUP NODE", "adds a node to a group"),
     ("mc_node_dissociate", "GROUP NODE", "takes it out"),
@@ -191,6 +200,7 @@ fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
         }
         "mc_node_create" => create_node(runtime, words),
         "mc_node_update" => update_node(runtime, words),
+        "mc_set_lag_membership" => set_lag(runtime, words),
         "mc_node_destroy" => {
             let node = one(words, "node")?;
             runtime.destroy_node(node)?;
@@ -385,22 +395,27 @@ fn values<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
     Ok(runtime.values(name)?.into_iter().map(hex).collect())
 }
 
-fn port_numbers(words: &[&str]) -> Result<Vec<u32>, Failure> {
-    let ports = words.split(|word| *word == "|").collect::<Vec<_>>();
-    if ports.get(1).is_some_and(|lags| !lags.is_empty()) {
-        return Err(Failure::undeclared("there are no link aggregation groups here"));
-    }
-    ports[0].iter().map(|word| number::<u32>(word, "port")).collect()
+/// Ports, and behind `|` link aggregation groups.
+fn ports_and_lags(words: &[&str]) -> Result<(Vec<u32>, Vec<u32>), Failure> {
+    let mut parts = words.splitn(2, |word| *word == "|");
+    let mut numbers = |what| {
+        let words = parts.next().unwrap_or_default().iter();
+        words
+            .map(|word| number::<u32>(word, what))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    Ok((numbers("port")?, numbers("link aggregation group")?))
 }
 
 fn create_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let ([rid], rest) = words.first()?;
     let rid = i32::from(number::<u16>(rid, "replication id")?);
-    let ports = port_numbers(&rest)?;
-    let handle = runtime.create_node(rid, &ports);
+    let (ports, lags) = ports_and_lags(&rest)?;
+    let handle = runtime.create_node(rid, &ports, &lags);
     Ok(format!(
-        "Creating node with rid {rid} , port map {} and lag map \nnode was created with handle {handle}\n",
-        port_map(&ports)
+        "Creating node with rid {rid} , port map {} and lag map {}\nnode was created with handle {handle}\n",
+        port_map(&ports),
+        port_map(&lags)
     ))
 }
 
@@ -415,12 +430,22 @@ fn port_map(ports: &[u32]) -> String {
 
 fn update_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let ([node], rest) = words.first()?;
-    let (node, ports) = (whole(node, "node")?, port_numbers(&rest)?);
-    runtime.update_node(node, &ports)?;
+    let (node, (ports, lags)) = (whole(node, "node")?, ports_and_lags(&rest)?);
+    runtime.update_node(node, &ports, &lags)?;
     Ok(format!(
-        "Updating node {node} with port map {} and lag map \n",
-        port_map(&ports)
+        "Updating node {node} with port map {} and lag map {}\n",
+        port_map(&ports),
+        port_map(&lags)
     ))
+}
+
+fn set_lag<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
+    let ([lag], rest) = words.first()?;
+    let lag = number::<u32>(lag, "link aggregation group")?;
+    let ports = rest.iter().map(|word| number::<u32>(word, "port"));
+    let ports = ports.collect::<Result<Vec<_>, _>>()?;
+    runtime.set_lag(lag, &ports)?;
+    Ok(format!("Setting lag membership: {lag} <- {}\n", port_map(&ports)))
 }
 
 fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
@@ -428,12 +453,24 @@ fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
     for (group, nodes) in runtime.groups_and_nodes() {
         let _ = writeln!(text, "**********\nmgrp({group})");
         for node in nodes {
-            let ports: Vec<String> = node.ports.iter().map(ToString::to_string).collect();
-            let (handle, rid, ports) = (node.handle, node.rid, ports.join(", "));
-            let _ = writeln!(text, "  -> (L1h={handle}, rid={rid}) -> (ports=[{ports}], lags=[])");
+            let (handle, rid) = (node.handle, node.rid);
+            let (ports, lags) = (listed(&node.ports), listed(&node.lags));
+            let _ = writeln!(
+                text,
+                "  -> (L1h={handle}, rid={rid}) -> (ports=[{ports}], lags=[{lags}])"
+            );
         }
     }
-    text + "==========\nLAGS\n==========\n"
+    text.push_str("==========\nLAGS\n");
+    for (lag, ports) in runtime.lags() {
+        let _ = writeln!(text, "lag({lag}) -> ports=[{}]", listed(ports));
+    }
+    text + "==========\n"
+}
+
+fn listed<'a>(numbers: impl IntoIterator<Item = &'a u32>) -> String {
+    let numbers: Vec<String> = numbers.into_iter().map(ToString::to_string).collect();
+    numbers.join(", ")
 }
 
 fn ports<S: Switch>(runtime: &Runtime<S>) -> String {
