@@ -61,7 +61,7 @@ def tables(client, wires):
     wires[1].send(ethernet(3, 9))
     expect(wires[2].receive(timeout=10), "what it does is changed by it")
     entry = next(entry for entry in client.bm_mt_get_entries(0, FORWARDING) if entry.entry_handle == handle)
-    expect(entry.match_key[0].exact.key == b"\0\0\0\0\0\3" and entry.action_entry.action_data == [b"\0\2"], "it is read")
+    expect(entry.match_key[0].exact.key == b"\0\0\0\0\0\3" and entry.action_entry.action_data == [b"\2"], "it is read")
     try:
         client.bm_mt_add_entry(0, FORWARDING, [exact(0, 0, 0, 0, 0, 3)], "EntityIngress.drop", [], bmv2.Options())
         expect(False, "a second one with the key is refused")
