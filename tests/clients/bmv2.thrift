@@ -99,6 +99,7 @@ service Standard {
 service Replication {
   i32 bm_mc_mgrp_create(1: i32 cxt_id, 2: i16 mgrp) throws (1: Refused ouch),
   i32 bm_mc_node_create(1: i32 cxt_id, 2: i16 rid, 3: string port_map, 4: string lag_map) throws (1: Refused ouch),
+  void bm_mc_node_destroy(1: i32 cxt_id, 2: i32 l1_hdl) throws (1: Refused ouch),
   void bm_mc_set_lag_membership(1: i32 cxt_id, 2: i16 lag_index, 3: string port_map) throws (1: Refused ouch),
   void bm_mc_node_associate(1: i32 cxt_id, 2: i32 mgrp_handle, 3: i32 l1_handle) throws (1: Refused ouch),
   string bm_mc_get_entries(1: i32 cxt_id) throws (1: Refused ouch)
