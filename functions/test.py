@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Runs the end-to-end tests of the functions, as root, and those of their control programs, and looks that packets take specialised code.
 
-    functions/test.py [FUNCTION...]
-
 Python packages come from PyPI into target/functions. Without PyPI the tests run with what is installed, and leave out what
 they cannot do.
 """
 
+import argparse
 import os
 import pathlib
 import subprocess
@@ -33,7 +32,9 @@ def python():
 
 
 def main():
-    names = sys.argv[1:] or sorted({path.parent.name for path in HERE.glob("*/test_*.py")})
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("functions", nargs="*", metavar="FUNCTION", help="all without one")
+    names = parser.parse_args().functions or sorted({path.parent.name for path in HERE.glob("*/test_*.py")})
     interpreter = python()
     failed = []
     for name in names:

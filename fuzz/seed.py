@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fills fuzz/corpus with the repository's own programs and tests: what the fuzz targets begin from."""
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,7 @@ def seed_ir(forebay: Path) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     copy("source_text", files("*.p4", "programs", "tests/stf", "tests/errors"))
     copy("stf_text", files("*.stf", "programs", "tests/stf"))
     copy("ir_text", files("*.ir", "crates"))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Draws a record of measure.py, which comes by standard input: chart.py FILE.svg
+"""Draws a record of measure.py, which comes by standard input.
 
 Above, goodput over arrivals of all contenders; below, the controllers alone, as Figure 12 of the paper has them.
 """
 
+import argparse
 import json
 import sys
 
@@ -73,6 +74,9 @@ def draw_controllers(chart, record, stages):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figure", metavar="FILE.svg")
+    options = parser.parse_args()
     record = json.load(sys.stdin)
     stages = list(dict.fromkeys(row["stages"] for row in record["points"]))
     controllers = any(row["contender"] == "controllers" for row in record["points"])
@@ -92,7 +96,7 @@ def main():
     for row in charts:
         row[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     figure.suptitle("Goodput of aggregation and disaggregation in software")
-    figure.savefig(sys.argv[1], metadata={"Date": None})
+    figure.savefig(options.figure, metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """An OpenFlow controller (os-ken) that aggregates or disaggregates every IoT packet of its switch.
 
-    controller.py ROLE N PORT
-
-ROLE is `aggregate` (OFC1) or `disaggregate` (OFC2), PORT the TCP port of 127.0.0.1 on which the switch connects. The switch sends
+The switch connects to a TCP port of 127.0.0.1. It sends
 each frame of its port 1 to the controller, which sends what becomes of it out of port 2.
 """
 
-import sys
+import argparse
 
 import messages
 from os_ken import cfg
@@ -26,9 +24,9 @@ class Controller(OSKenApp):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        role, n, _ = sys.argv[1:]
-        self.batches = messages.Batches(int(n))
-        self.frames = {"aggregate": self.aggregate, "disaggregate": self.disaggregate}[role]
+        wanted = arguments_of_command()
+        self.batches = messages.Batches(wanted.n)
+        self.frames = {"aggregate": self.aggregate, "disaggregate": self.disaggregate}[wanted.role]
 
     @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
     def connected(self, event):
@@ -70,8 +68,17 @@ class Controller(OSKenApp):
         return [messages.with_body(frame, message) for message in messages.split(body)]
 
 
+def arguments_of_command():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("role", choices=("aggregate", "disaggregate"), help="as OFC1, as OFC2")
+    parser.add_argument("n", type=int, metavar="N")
+    parser.add_argument("port", metavar="PORT", help="the TCP port")
+    return parser.parse_args()
+
+
 def main():
-    cfg.CONF(args=["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", sys.argv[3]], project="os_ken")
+    port = arguments_of_command().port
+    cfg.CONF(args=["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", port], project="os_ken")
     AppManager.run_apps(["controller"])
 
 

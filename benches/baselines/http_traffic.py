@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """IoT messages by HTTP: sensors that put each message to a server, and the server, which checks it.
 
-    http_traffic.py put SERVER RUN FLOWS MESSAGES_PER_FLOW RATE
-    http_traffic.py receive ADDRESS RUN FLOWS MESSAGES_PER_FLOW IDLE_SECONDS
-
 `put` has a connection for each flow, which stays open; a message goes when the one before it was answered, so a flow has a message in a
 round trip at most. A message's delay counts from when it was due. Payloads are those of iot_traffic.c, as hexadecimal digits in JSON; the server
 is that of the platform (../iot_platform/web.py). `receive` prints what `iot_traffic receive` prints.
 """
 
+import argparse
 import asyncio
 import json
 import sys
@@ -75,9 +73,17 @@ async def receive(address, run, flows, count, idle):
 
 
 def main():
-    role, address, *words = sys.argv[1:]
-    run, flows, count = map(int, words[:3])
-    asyncio.run((put if role == "put" else receive)(address, run, flows, count, float(words[3])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = parser.add_subparsers(dest="part", required=True)
+    for part, address, last in (("put", "server", "rate"), ("receive", "address", "idle_seconds")):
+        of_part = parts.add_parser(part)
+        of_part.add_argument("address", metavar=address.upper())
+        for name in ("run", "flows", "messages_per_flow"):
+            of_part.add_argument(name, type=int, metavar=name.upper())
+        of_part.add_argument("last", type=float, metavar=last.upper())
+    options = parser.parse_args()
+    part = put if options.part == "put" else receive
+    asyncio.run(part(options.address, options.run, options.flows, options.messages_per_flow, options.last))
 
 
 if __name__ == "__main__":

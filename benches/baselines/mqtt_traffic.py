@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
 """IoT messages by MQTT with QoS 1: sensors, a bridge that splits N-packets, a subscriber that checks.
 
-    mqtt_traffic.py publish BROKER RUN FLOWS MESSAGES_PER_FLOW RATE
-    mqtt_traffic.py bridge ADDRESS PORT BROKER
-    mqtt_traffic.py subscribe BROKER RUN FLOWS MESSAGES_PER_FLOW IDLE_SECONDS
-
 `publish` has a connection for each flow. `bridge` receives messages and N-packets by UDP and publishes each message; it works
 with any broker. `subscribe` prints what `iot_traffic receive` prints. Payloads are those of iot_traffic.c.
 """
 
+import argparse
 import json
 import resource
 import select
 import socket
 import struct
-import sys
 import time
 
 import messages
@@ -169,13 +165,24 @@ def subscribe(broker, run, flows, count, idle):
 
 
 def main():
-    role, *words = sys.argv[1:]
-    if role == "bridge":
-        bridge(words[0], int(words[1]), words[2])
-    elif role == "publish":
-        publish(words[0], *map(int, words[1:4]), float(words[4]))
-    else:
-        subscribe(words[0], *map(int, words[1:4]), float(words[4]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = parser.add_subparsers(dest="part", required=True)
+    for part, last in (("publish", "rate"), ("subscribe", "idle_seconds")):
+        of_part = parts.add_parser(part)
+        of_part.add_argument("broker", metavar="BROKER")
+        for name in ("run", "flows", "messages_per_flow"):
+            of_part.add_argument(name, type=int, metavar=name.upper())
+        of_part.add_argument("last", type=float, metavar=last.upper())
+    of_bridge = parts.add_parser("bridge")
+    of_bridge.add_argument("address", metavar="ADDRESS")
+    of_bridge.add_argument("port", type=int, metavar="PORT")
+    of_bridge.add_argument("broker", metavar="BROKER")
+    options = parser.parse_args()
+    if options.part == "bridge":
+        bridge(options.address, options.port, options.broker)
+        return
+    part = publish if options.part == "publish" else subscribe
+    part(options.broker, options.run, options.flows, options.messages_per_flow, options.last)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Aggregation or disaggregation as a server writes it first: a UDP socket, a message a call, in plain Python.
 
-    plain_server.py ROLE N FROM_ADDRESS FROM_PORT TO_ADDRESS TO_PORT
-
-ROLE is `aggregate` or `disaggregate`. Unlike a switch it is an end of both connections: what it sends has its own address.
+Unlike a switch it is an end of both connections: what it sends has its own address.
 """
 
+import argparse
 import socket
-import sys
 
 import messages
 
@@ -15,14 +13,20 @@ RECEIVE_BUFFER_BYTES = 4 << 20
 
 
 def main():
-    role, n, address, port, to_address, to_port = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("role", choices=("aggregate", "disaggregate"))
+    parser.add_argument("n", type=int, metavar="N")
+    for end in ("from", "to"):
+        parser.add_argument(f"{end}_address", metavar=f"{end.upper()}_ADDRESS")
+        parser.add_argument(f"{end}_port", type=int, metavar=f"{end.upper()}_PORT")
+    options = parser.parse_args()
     incoming = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     incoming.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-    incoming.bind((address, int(port)))
+    incoming.bind((options.from_address, options.from_port))
     outgoing = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    outgoing.connect((to_address, int(to_port)))
-    if role == "aggregate":
-        aggregate(incoming, outgoing, int(n))
+    outgoing.connect((options.to_address, options.to_port))
+    if options.role == "aggregate":
+        aggregate(incoming, outgoing, options.n)
     else:
         disaggregate(incoming, outgoing)
 

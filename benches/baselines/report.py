@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/baselines.md, and docs/baselines/controllers.csv and forebay.csv, from the records: report.py [--check]
+"""Writes the tables of docs/baselines.md, and docs/baselines/controllers.csv and forebay.csv, from the records.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
 """
 
+import argparse
 import json
 import re
 import sys
@@ -321,9 +322,12 @@ def written(page, texts):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a table is not that of the records")
+    options = parser.parse_args()
     page = PAGE.read_text()
     new = written(page, tables())
-    if "--check" in sys.argv[1:]:
+    if options.check:
         return int(new != page)
     PAGE.write_text(new)
     record = json.loads((RECORDS / "record.json").read_text())

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Flow scalability and rule updates of every switch of the machine, between the same two veth pairs.
 
-sudo benches/devices/measure.py [--quick] [--forebay BINARY] [--only forebay,ovs,linux,nftables,bridge] [--out FILE.json]
+Rules are updated by a process over the switch's own protocol, of `forebay run` and of Open vSwitch; of Forebay in memory too.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import shlex
@@ -24,22 +25,30 @@ from switches import (
     rules,
 )
 
+sys.path.insert(0, str(ROOT / "benches"))
+from precedence import precedence
+
 HERE = pathlib.Path(__file__).resolve().parent
 KIND = "lpm"
+ALL = ("memory", "forebay", "ovs", "linux", "nftables", "bridge")
+TAKE_UPDATES = ("memory", "forebay", "ovs")
 SIZES = {False: 10_000, True: 1_000}
 
 
-def evaluate(options, what, name, count, control=""):
-    """The result of `forebay tester evaluate` for the switch that runs now."""
-    words = [options.forebay, "tester", "evaluate", HERE / what, "--name", name, "--rules", count, "--json"]
-    for port, interface in enumerate(NEAR, 1):
-        words += ["--interface", f"{port}@{interface}"]
-    words += ["--control", control] if control else []
+def evaluate(options, what, *words):
+    """The result of `forebay tester evaluate`."""
+    words = [options.forebay, "tester", "evaluate", HERE / what, "--json", *words]
     words += ["--quick"] if options.quick else []
     ran = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True)
     if ran.returncode != 0:
         return {"error": f"code {ran.returncode}"}
     return json.loads(ran.stdout)
+
+
+def between(name, count):
+    """The words for the switch that runs now."""
+    interfaces = [word for port, name in enumerate(NEAR, 1) for word in ("--interface", f"{port}@{name}")]
+    return ["--name", name, "--rules", count, *interfaces]
 
 
 def switches(options):
@@ -62,7 +71,7 @@ def flows(options, make):
             try:
                 switch.start(KIND, rules(options.forebay, KIND, count))
                 print(f"{switch.name}, {count} rules", file=sys.stderr)
-                part = evaluate(options, "flows", switch.name, count)
+                part = evaluate(options, "flows", *between(switch.name, count))
                 if found is None or "error" in found:
                     found = part
                 else:
@@ -73,35 +82,72 @@ def flows(options, make):
 
 
 def updates(options, make):
-    """Open vSwitch alone takes updates from a process here: for Forebay they are measured in memory, by its own client."""
+    """The results for one rule, which a process updates."""
     with Wires():
         switch = make()
         try:
             [rule] = rules(options.forebay, KIND, 1)
             switch.start(KIND, [rule])
-            rule["of_priority"] = 1 + rule["mask"].bit_count()
-            control = ["ip", "netns", "exec", NAMESPACE, HERE / "openflow.py", switch.bridge, json.dumps(rule)]
+            print(f"{switch.name}, updates", file=sys.stderr)
+            control = ["ip", "netns", "exec", NAMESPACE, *switch.control(rule)]
             control = " ".join(shlex.quote(str(word)) for word in control)
-            return evaluate(options, "updates", switch.name, 1, control)
+            return evaluate(options, "updates", *between(switch.name, 1), "--control", control)
         finally:
             switch.stop()
 
 
+def measured(options):
+    """What is measured now, by switch and part."""
+    made = switches(options)
+    found = {name: {} for name in ALL if name in options.only}
+    if "flows" in options.parts:
+        for name, make in made.items():
+            found[name]["flows"] = flows(options, make)
+    if "updates" in options.parts:
+        for name, make in made.items():
+            if name in TAKE_UPDATES:
+                found[name]["updates"] = updates(options, make)
+        if "memory" in options.only:
+            found["memory"]["updates"] = evaluate(options, "updates_in_memory")
+    return found
+
+
+def recorded(options, found):
+    """The record with what was measured now in place of what it had."""
+    record = json.loads(options.out.read_text()) if options.out.exists() else {}
+    for name, parts in found.items():
+        record.setdefault(name, {}).update(parts)
+    return record
+
+
+def some_of(allowed):
+    """A type of options: some of these words, with commas between."""
+
+    def parse(text):
+        chosen = text.split(",")
+        if unknown := set(chosen) - set(allowed):
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: not one of {', '.join(allowed)}")
+        return chosen
+
+    return parse
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--forebay", default=str(ROOT / "target/release/forebay"))
+    parser.add_argument("--quick", action="store_true", help="in two minutes")
+    parser.add_argument("--forebay", default=str(ROOT / "target/release/forebay"), metavar="BINARY")
+    parser.add_argument("--only", type=some_of(ALL), default=list(ALL), metavar="SWITCH,...", help=", ".join(ALL))
+    parts = ("flows", "updates")
+    parser.add_argument("--parts", type=some_of(parts), default=list(parts), metavar="PART,...", help=", ".join(parts))
     parser.add_argument(
-        "--only", type=lambda text: text.split(","), default=["forebay", "ovs", "linux", "nftables", "bridge"]
+        "--out", type=pathlib.Path, metavar="FILE.json", help="a record, which keeps what is not measured now"
     )
-    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--nice", action="store_true", help="other programs on this machine wait meanwhile")
     options = parser.parse_args()
-    found = {name: {"flows": flows(options, make)} for name, make in switches(options).items()}
-    if "ovs" in found:
-        found["ovs"]["updates"] = updates(options, OpenVSwitch)
-    text = json.dumps(found)
+    with precedence() if options.nice else contextlib.nullcontext():
+        found = measured(options)
     if options.out:
-        options.out.write_text(f"{text}\n")
+        options.out.write_text(f"{json.dumps(recorded(options, found))}\n")
     print(table(found))
     print("\nAt least: the tester could not send more. Not confirmed: the rate did not hold when it was offered again.")
 
@@ -113,7 +159,7 @@ def table(found):
         "|---|---|---|---|---|---|---|",
     ]
     for of_switch in found.values():
-        result = of_switch["flows"]
+        result = of_switch.get("flows", {})
         rows += [row(result["device"], flow) for flow in result.get("flows", [])]
     for of_switch in found.values():
         for update in of_switch.get("updates", {}).get("updates", []):

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Gives a rule of Open vSwitch the version that it reads, a line each, and answers `done` after the barrier (OpenFlow 1.3)."""
 
+import argparse
+import json
 import socket
 import struct
 import sys
@@ -83,11 +85,13 @@ def flow_mod(rule, version):
 
 
 def main():
-    import json
-
-    switch, rule = Switch(sys.argv[1]), json.loads(sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("socket", help="of the bridge (BRIDGE.mgmt)")
+    parser.add_argument("rule", type=json.loads, help="as JSON: value, mask, of_priority")
+    options = parser.parse_args()
+    switch = Switch(options.socket)
     for line in sys.stdin:
-        switch.set(rule, int(line))
+        switch.set(options.rule, int(line))
         print("done", flush=True)
 
 

@@ -3,11 +3,13 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 ROUTER = ROOT / "crates/testing/evaluations/src/router.p4"
 NAMESPACE = f"devices{os.getpid()}"
 NEAR, FAR = ["tester1", "tester2"], ["switch1", "switch2"]
@@ -95,9 +97,19 @@ class Forebay(Switch):
             for rule in rules:
                 file.write(f"add routes {self.priority(kind, rule)}{self.key(kind, rule)} {self.action()}\n")
         ports = [word for port, name in enumerate(FAR, 1) for word in ("-i", f"{port}@{name}")]
-        defines = ["-D", f"MATCH={kind}", "-D", f"SIZE={max(len(rules), 1)}"]
-        self.spawn(self.binary, "run", ROUTER, *defines, "--entries", entries, *ports, "--stats-interval", "0")
+        self.defines = ["-D", f"MATCH={kind}", "-D", f"SIZE={max(len(rules), 1)}"]
+        self.socket = self.path("p4runtime.sock")
+        words = [ROUTER, *self.defines, "--entries", entries, *ports, "--grpc", f"unix:{self.socket}"]
+        self.spawn(self.binary, "run", *words, "--stats-interval", "0")
         time.sleep(2 + len(rules) / 50_000)
+
+    def control(self, rule):
+        """The command that updates a rule."""
+        command(self.binary, "build", ROUTER, *self.defines, "-o", self.folder.name, stdout=subprocess.DEVNULL)
+        info = self.path("p4info.txtpb").read_text()
+        number = {name: int(found) for found, name in re.findall(r'id: (\d+)\s+name: "(?:\w+\.)*(\w+)"', info)}
+        rule = {**rule, "port": 2, "table_id": number["routes"], "action_id": number["forward"]}
+        return [HERE / "p4runtime.py", self.socket, json.dumps(rule)]
 
     @staticmethod
     def priority(kind, rule):
@@ -163,6 +175,11 @@ class OpenVSwitch(Switch):
             if time.monotonic() > until:
                 raise SystemExit(f"{path} does not appear")
             time.sleep(0.05)
+
+    def control(self, rule):
+        """The command that updates a rule."""
+        rule = {**rule, "of_priority": 1 + rule["mask"].bit_count()}
+        return [HERE / "openflow.py", self.bridge, json.dumps(rule)]
 
 
 def flow(rule, version):

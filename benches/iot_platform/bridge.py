@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""From UDP to a broker: takes messages and N-packets, and publishes each reading with QoS 1: bridge.py HOST:PORT BROKER:PORT [LOG]
+"""From UDP to a broker: takes messages and N-packets, and publishes each reading with QoS 1.
 
 Works with any broker of MQTT 3.1.1. While the broker is gone, readings wait here. With SIGTERM the counters are printed as JSON; LOG then has the
 device and the sequence number of each reading that the broker has acknowledged, 8 bytes each.
 """
 
+import argparse
 import asyncio
 import collections
+import contextlib
 import json
 import signal
 import socket
@@ -19,6 +21,7 @@ sys.path.insert(0, str(HERE.parent / "baselines"))
 
 import broker  # noqa: E402
 import readings  # noqa: E402
+from address import host_and_port  # noqa: E402
 from server import socket_drops  # noqa: E402
 
 BUFFER_BYTES = 1 << 20
@@ -72,11 +75,9 @@ class Bridge:
 async def run(address, at, log):
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
-    host, _, port = address.rpartition(":")
-    udp.bind((host, int(port)))
+    udp.bind(address)
     udp.setblocking(False)
-    host, _, port = at.rpartition(":")
-    connection = broker.Connection(host, int(port), "bridge")
+    connection = broker.Connection(*at, "bridge")
     bridge = Bridge(udp, connection, log)
     loop = asyncio.get_running_loop()
     loop.add_reader(udp, bridge.take_datagrams)
@@ -92,12 +93,13 @@ async def run(address, at, log):
 
 
 def main():
-    address, at, *log = sys.argv[1:]
-    if not log:
-        asyncio.run(run(address, at, None))
-        return
-    with open(log[0], "wb") as file:
-        asyncio.run(run(address, at, file))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("udp", type=host_and_port, metavar="HOST:PORT", help="where to take datagrams; port 0: any")
+    parser.add_argument("broker", type=host_and_port, metavar="BROKER:PORT")
+    parser.add_argument("log", type=Path, nargs="?", metavar="LOG", help="of what the broker has acknowledged")
+    options = parser.parse_args()
+    with options.log.open("wb") if options.log else contextlib.nullcontext() as log:
+        asyncio.run(run(options.udp, options.broker, log))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of the platform in a real browser: browser_test.py [--browser FILE] [--picture FILE.png]
+"""The page of the platform in a real browser.
 
 Starts a server and a device application, opens the page in Chromium by Playwright (pip install playwright), and looks for what a user sees: values
 that change, a join made and removed with the form, what the server refuses, and a server that is gone.
@@ -14,8 +14,6 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from playwright.sync_api import expect, sync_playwright
-
 HERE = Path(__file__).resolve().parent
 TIMEOUT_MS = 15_000
 
@@ -26,7 +24,7 @@ def started(*words):
     return process, json.loads(process.stdout.readline())
 
 
-def use(page, http):
+def use(page, http, expect):
     """What a user does."""
     page.goto(f"http://127.0.0.1:{http}/")
     expect(page.locator("#status")).to_contain_text("1 devices")
@@ -58,6 +56,8 @@ def main():
     parser.add_argument("--browser", default=shutil.which("chromium"), help="the executable of Chromium")
     parser.add_argument("--picture", type=Path, help="write a picture of the page")
     options = parser.parse_args()
+    from playwright.sync_api import expect, sync_playwright
+
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server, ports = started(HERE / "server.py", "--folder", folder, "--http", 0, "--udp", 0)
         words = ("--server", f"127.0.0.1:{ports['http']}", "--seconds", 120, "--rate", 5)
@@ -71,7 +71,7 @@ def main():
             page.on("pageerror", lambda error: errors.append(str(error)))
             while not json.load(urllib.request.urlopen(f"http://127.0.0.1:{ports['http']}/state"))["actuators"]:
                 pass
-            use(page, ports["http"])
+            use(page, ports["http"], expect)
             if options.picture:
                 page.screenshot(path=options.picture, full_page=True)
             server.kill()

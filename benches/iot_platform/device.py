@@ -24,6 +24,7 @@ sys.path.insert(0, str(HERE.parent / "baselines"))
 import broker  # noqa: E402
 import messages  # noqa: E402
 import readings  # noqa: E402
+from address import host_and_port  # noqa: E402
 
 THRESHOLD = 25.0
 RETRY_SECONDS = 0.2
@@ -75,8 +76,7 @@ class Device:
             self.connection.publish(f"sensors/{name}/temperature", repr(value).encode())
         else:
             reading = readings.Reading(self.number, 0, int(time.time() * 1000), sequence, value)
-            host, _, port = self.options.udp.rpartition(":")
-            self.udp.sendto(messages.MESSAGE + readings.encoded(reading), (host, int(port)))
+            self.udp.sendto(messages.MESSAGE + readings.encoded(reading), self.options.udp)
 
     async def reach(self, *request):
         """The answer to a request, asked again while the server is gone."""
@@ -111,10 +111,9 @@ class Device:
         elif self.options.way == "udp":
             asyncio.get_running_loop().add_reader(self.udp, self.receive)
         else:
-            host, _, port = self.options.broker.rpartition(":")
             topic = f"actuators/{self.options.name}/fan"
             received = lambda _, payload: self.actuate(float(payload))  # noqa: E731
-            self.connection = broker.Connection(host, int(port), self.options.name, (topic,), received)
+            self.connection = broker.Connection(*self.options.broker, self.options.name, (topic,), received)
             tasks.append(asyncio.create_task(self.connection.run()))
         begin = time.monotonic()
         while (now := time.monotonic() - begin) < self.options.seconds:
@@ -129,8 +128,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", default="127.0.0.1:8080", metavar="HOST:PORT")
     parser.add_argument("--way", choices=("http", "mqtt", "udp"), default="http")
-    parser.add_argument("--udp", default="127.0.0.1:9000", metavar="HOST:PORT", help="where the server takes datagrams")
-    parser.add_argument("--broker", default="127.0.0.1:1883", metavar="HOST:PORT")
+    udp = "where the server takes datagrams"
+    parser.add_argument("--udp", type=host_and_port, default="127.0.0.1:9000", metavar="HOST:PORT", help=udp)
+    parser.add_argument("--broker", type=host_and_port, default="127.0.0.1:1883", metavar="HOST:PORT")
     parser.add_argument("--address", default="127.0.0.1", help="where this device is reached by UDP")
     parser.add_argument("--name", default="room")
     parser.add_argument("--seconds", type=float, default=60)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Thousands of sensors behind a few gateways: sensors.py HOST:PORT FIRST COUNT RATE SECONDS GATEWAYS
+"""Thousands of sensors behind a few gateways.
 
 Sensor i has the device number FIRST + i; all send in turn, RATE readings a second together, by UDP through the sockets of GATEWAYS. At the end
 each gateway sends fillers, which complete the last batch that a switch has open for it. Prints how many readings each sensor has sent: `rounds`, one
 more for the first `more` sensors; and what went by each gateway.
 """
 
+import argparse
 import json
 import math
 import socket
@@ -18,24 +19,28 @@ sys.path.insert(0, str(HERE.parent / "baselines"))
 
 import messages  # noqa: E402
 import readings  # noqa: E402
+from address import host_and_port  # noqa: E402
 
 FILLERS = 7
 TICK_SECONDS = 0.004
 
 
 def main():
-    address, *words = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("address", type=host_and_port, metavar="HOST:PORT")
+    for name, kind in (("first", int), ("count", int), ("rate", float), ("seconds", float), ("gateways", int)):
+        parser.add_argument(name, type=kind, metavar=name.upper())
+    options = parser.parse_args()
     first, count, rate, seconds, gateways = (
-        int(words[0]),
-        int(words[1]),
-        float(words[2]),
-        float(words[3]),
-        int(words[4]),
+        options.first,
+        options.count,
+        options.rate,
+        options.seconds,
+        options.gateways,
     )
-    host, _, port = address.rpartition(":")
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(gateways)]
     for gateway in sockets:
-        gateway.connect((host, int(port)))
+        gateway.connect(options.address)
     total, sent, by_gateway = int(rate * seconds), 0, [0] * gateways
     begin = time.monotonic()
     while sent < total:

@@ -37,6 +37,7 @@ import readings  # noqa: E402
 import receipts  # noqa: E402
 import registry  # noqa: E402
 import web  # noqa: E402
+from address import host_and_port  # noqa: E402
 
 POLL_SECONDS = 10
 UDP_BURST = 64
@@ -267,8 +268,7 @@ async def run(options):
     server = Server(options.folder, udp_socket(options))
     tasks = []
     if options.broker:
-        host, _, port = options.broker.rpartition(":")
-        server.mqtt = broker.Connection(host, int(port), "platform", ("readings", "sensors/+/+"), server.take_message)
+        server.mqtt = broker.Connection(*options.broker, "platform", ("readings", "sensors/+/+"), server.take_message)
         tasks.append(asyncio.create_task(server.mqtt.run()))
     loop = asyncio.get_running_loop()
     if server.udp is not None:
@@ -291,7 +291,7 @@ def main():
     parser.add_argument("--http", type=int, default=8080, metavar="PORT", help="0 for any free one")
     parser.add_argument("--udp", type=int, metavar="PORT", help="0 for any free one")
     parser.add_argument("--udp-descriptor", type=int, metavar="FD", help="a bound socket that this process inherits")
-    parser.add_argument("--broker", metavar="HOST:PORT", help="an MQTT broker")
+    parser.add_argument("--broker", type=host_and_port, metavar="HOST:PORT", help="an MQTT broker")
     asyncio.run(run(parser.parse_args()))
 
 

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """Opens the ports named on the command line in the filter, and prints every two seconds how much each has let in.
 
-    control.py PORT...
-
 Needs finsy (docs/tutorial.md says how to install it), and out/p4info.txtpb, which `forebay build docs/tutorial/filter.p4 -o out` writes.
 """
 
+import argparse
 import asyncio
 import pathlib
-import sys
 
 import finsy as fy
 
@@ -33,4 +31,6 @@ async def main(ports):
 
 
 if __name__ == "__main__":
-    fy.run(main([int(word) for word in sys.argv[1:]]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ports", type=int, nargs="+", metavar="PORT")
+    fy.run(main(parser.parse_args().ports))

@@ -11,6 +11,7 @@
 Everything that was made is removed at the end: namespaces with their interfaces, and processes by their ids.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -53,8 +54,16 @@ def missing(*commands):
     return [command for command in commands if shutil.which(command) is None]
 
 
-def main(test, *commands):
-    """Runs a test: 0 it passed or cannot be run here, 1 it failed."""
+def arguments():
+    """A parser of command lines that says what the script that runs says of itself."""
+    about = sys.modules["__main__"].__doc__
+    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def main(test, *commands, options=None):
+    """Runs a test: 0 it passed or cannot be run here, 1 it failed. A script has no arguments but --help when there are no `options`."""
+    if options is None:
+        arguments().parse_args()
     name = pathlib.Path(sys.argv[0]).resolve().parent.name
     if os.geteuid() != 0:
         print(f"{name}: skipped: needs root")
@@ -66,7 +75,7 @@ def main(test, *commands):
     bed = Bed()
     try:
         with bed:
-            test(bed)
+            test(*([bed] if options is None else [bed, options]))
     except (Failed, subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         print(f"  FAILED: {error}\n  output and captures: {bed.folder}", flush=True)
         return 1

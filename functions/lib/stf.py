@@ -9,6 +9,7 @@
 scapy computes lengths and checksums from nothing, whatever the program does.
 """
 
+import argparse
 import pathlib
 import sys
 
@@ -50,7 +51,9 @@ class Test:
 
 def write(tests, arguments=None):
     """Writes the tests, or with --check says which of them are not as they would be written."""
-    check = "--check" in (sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a test is not as it would be written")
+    check = parser.parse_args(arguments).check
     stale = [test.path for test in tests if not test.path.exists() or test.path.read_text() != test.text()]
     if check:
         for path in stale:

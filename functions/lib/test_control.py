@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the control programs say of wrong files, of a switch that is not there, of a command that is not: one line each. Needs finsy."""
 
+import argparse
 import importlib.util
 import os
 import pathlib
@@ -43,6 +44,7 @@ def said(function, file, **environment):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     if importlib.util.find_spec("finsy") is None:
         print("lib: skipped: finsy is not installed")
         return 0

@@ -2,9 +2,6 @@
 """Monitoring and in-band telemetry at work, in network namespaces. Needs root, iperf3, ping, curl; InfluxDB 1 (Debian: influxdb) where it is
 installed.
 
-    demo.py            traffic until ctrl-C, and where to look
-    demo.py --once     some traffic, faults, and what queries must answer
-
     client -- nat44 -- s1 (INT source) -- s2 (transit) -- s3 (sink) -- server
                  |          |                |                |
                  +----------+------ management network -------+---- collector, InfluxDB
@@ -273,7 +270,10 @@ Traffic goes on until ctrl-C. Where to look, in other terminals:
         demo.traffic()
 
 
-def main():
+def main(arguments=None):
+    parser = beds.arguments()
+    parser.add_argument("--once", action="store_true", help="some traffic, faults, and what queries must answer")
+    options = parser.parse_args(arguments)
     if os.geteuid() != 0:
         print("telemetry: skipped: needs root")
         return 0
@@ -286,7 +286,7 @@ def main():
         with bed:
             demo = Demo(bed)
             demo.start()
-            if "--once" in sys.argv:
+            if options.once:
                 once(demo)
             else:
                 stay(demo)

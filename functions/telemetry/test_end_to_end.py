@@ -6,5 +6,5 @@ import sys
 import demo
 
 if __name__ == "__main__":
-    sys.argv.append("--once")
-    sys.exit(demo.main())
+    demo.beds.arguments().parse_args()
+    sys.exit(demo.main(["--once"]))

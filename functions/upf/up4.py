@@ -106,8 +106,7 @@ class Ue:
         self.gnb.run(sys.executable, "-c", program)
 
 
-def test(bed):
-    options = arguments()
+def test(bed, options):
     switch, gnb, server = hosts(bed)
     bed.switch(switch, options.program, {1: "n3", 2: "n6"}, HERE / "up4.txtpb", "--cpu-port", "255", "--grpc")
     agent = switch.start(options.agent, "-config", HERE / "up4.jsonc", name="pfcp-agent")
@@ -209,4 +208,4 @@ def check_tunnels(capture):
 
 
 if __name__ == "__main__":
-    sys.exit(main(test, "tshark", "dumpcap", "iperf3"))
+    sys.exit(main(test, "tshark", "dumpcap", "iperf3", options=arguments()))

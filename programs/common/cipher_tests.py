@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the STF tests of aes and ascon: known answers, and packets that are dropped.
+"""Writes the STF tests of aes and ascon: known answers, and packets that are dropped."""
 
-    programs/common/cipher_tests.py
-"""
-
+import argparse
 import pathlib
 
 from ciphers import aes, ascon, key_schedule, words
@@ -102,6 +100,7 @@ def write_aes(key_bytes):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for plaintext_words in 1, 2, 3, 4:
         write_ascon(plaintext_words, 1, 1)
     for rounds in (1, 0), (2, 0), (2, 1), (2, 2):

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the STF tests of iot_aggregate_timed and iot_disaggregate_mixed, with what this model of the formats expects.
+"""Writes the STF tests of iot_aggregate_timed and iot_disaggregate_mixed, with what this model of the formats expects."""
 
-    python3 programs/common/iot_mixed_tests.py
-"""
-
+import argparse
 import random
 import struct
 from pathlib import Path
@@ -168,6 +166,7 @@ def split(count):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for count in (2, 4, 8):
         full_batches(count)
         last_round(count)

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the STF tests of p4qrs, recirculate and payloadpark, with what this model of the computation expects.
+"""Writes the STF tests of p4qrs, recirculate and payloadpark, with what this model of the computation expects."""
 
-    python3 programs/common/rendezvous_tests.py
-"""
-
+import argparse
 import random
 import struct
 from pathlib import Path
@@ -113,6 +111,7 @@ def write_lost_header():
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     check_block()
     for program in SETUP:
         for passes in (2, 8):

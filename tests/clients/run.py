@@ -45,6 +45,7 @@ CLIENTS = {
     "thrift": ["thriftpy2==0.7.1", "pynng==0.9.0"],
     "snappi": ["snappi==1.62.0"],
     "baselines": ["os-ken==4.2.2"],
+    "devices": [],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "state_soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "siege": ["p4runtime==1.4.1", "protobuf==3.20.3"],
@@ -58,6 +59,7 @@ ALONE = {"ptf_packets": ["ptf==0.12.0"]}
 COMMANDS = {
     "p4net": {"ping": "iputils-ping"},
     "baselines": {"cc": "gcc libc6-dev", "ethtool": "ethtool", "ovs-vswitchd": "openvswitch-switch"},
+    "devices": {"ethtool": "ethtool", "ip": "iproute2"},
 }
 
 

@@ -2,8 +2,6 @@
 """The Debian package in a fresh Debian 12: it is installed, a function runs as its unit says and passes traffic, an upgrade keeps its
 state, and purging leaves nothing. Needs root, mmdebstrap, lintian.
 
-    tests/packages/test_deb.py PACKAGE.deb
-
     h1 10.0.0.1 -- 1 [portfwd, in the fresh system] 2 -- h2 10.0.0.2
 """
 
@@ -14,7 +12,7 @@ import subprocess
 import sys
 
 import tree as system
-from bed import Failed, check, main, stop, wait_until
+from bed import Failed, arguments, check, main, stop, wait_until
 
 NAME = "portfwd"
 SOCKET = f"unix:/run/forebay-{NAME}/grpc"
@@ -75,8 +73,8 @@ def ctl(tree, *words):
     return tree.run("forebay", "ctl", "--grpc", SOCKET, *words)
 
 
-def test(bed):
-    package = pathlib.Path(sys.argv[1]).resolve()
+def test(bed, options):
+    package = options.file.resolve()
     check_lintian(package)
     switch = bed.namespace("switch")
     one = bed.host("h1", "eth0", switch, "p1", "10.0.0.1/24")
@@ -146,6 +144,7 @@ def check_nothing_stays(before, after):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    sys.exit(main(test, "mmdebstrap", "lintian", "setpriv"))
+    parser = arguments()
+    parser.add_argument("file", type=pathlib.Path, metavar="PACKAGE.deb")
+    options = parser.parse_args()
+    sys.exit(main(test, "mmdebstrap", "lintian", "setpriv", options=options))

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """The documents that are installed: every link in them leads to an installed file, and every page that `--help` names is there. Needs no rights.
-
-    tests/packages/test_documents.py FOREBAY
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -41,7 +40,9 @@ def help_of_all(forebay):
 
 
 def main():
-    forebay = pathlib.Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("forebay", type=pathlib.Path, metavar="FOREBAY")
+    forebay = parser.parse_args().forebay.resolve()
     with tempfile.TemporaryDirectory() as folder:
         top = tree.install(forebay, folder, "/usr")
         dead = list(dead_links(top))
@@ -52,6 +53,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
     main()

@@ -2,11 +2,10 @@
 """What describes Forebay to others: Kubernetes manifests against the schemas of Kubernetes, the containerlab topology, the descriptor, the
 bill of materials against the schema of CycloneDX, and every configuration of `forebay run` in them, which is started.
 
-    tests/packages/test_manifests.py [BILL.cdx.json]
-
 Packages from PyPI go into target/packages/python. Needs no rights.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -139,14 +138,17 @@ def bill_of_materials(path):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bills", type=pathlib.Path, nargs="*", metavar="BILL.cdx.json")
+    options = parser.parse_args()
     in_environment()
     for path in sorted((ROOT / "packaging/examples").glob("*.toml")):
         starts(path.read_text(), path.name)
     kubernetes()
     containerlab()
     etsi()
-    for path in sys.argv[1:]:
-        bill_of_materials(pathlib.Path(path))
+    for path in options.bills:
+        bill_of_materials(path)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 """The container image: unpacked by umoci, run by runc as Docker and Kubernetes run images whose user is not root, between two hosts.
 Needs root, umoci, runc.
 
-    tests/packages/test_oci.py IMAGE.tar
-
     h1 10.0.0.1 -- 1 [portfwd, in a container] 2 -- h2 10.0.0.2
 """
 
@@ -14,7 +12,7 @@ import sys
 import tarfile
 
 import tree  # noqa: F401
-from bed import Failed, check, main, stop, wait_until
+from bed import Failed, arguments, check, main, stop, wait_until
 
 CAPABILITIES = ["CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"]
 LARGEST = 50_000_000
@@ -58,8 +56,8 @@ def container(bed, bundle, name, *words, capabilities=CAPABILITIES, namespace):
     return process
 
 
-def test(bed):
-    image = pathlib.Path(sys.argv[1]).resolve()
+def test(bed, options):
+    image = options.file.resolve()
     size = image.stat().st_size
     check(size < LARGEST, f"the image has {size / 1e6:.1f} MB, less than {LARGEST / 1e6:.0f}")
     switch = bed.namespace("switch")
@@ -97,6 +95,7 @@ def test(bed):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    sys.exit(main(test, "umoci", "runc"))
+    parser = arguments()
+    parser.add_argument("file", type=pathlib.Path, metavar="IMAGE.tar")
+    options = parser.parse_args()
+    sys.exit(main(test, "umoci", "runc", options=options))

@@ -2,8 +2,6 @@
 """The virtual machine, booted by QEMU without KVM: configured by cloud-init alone, it forwards between its uplink and its downlink.
 Needs root, qemu-system-x86_64, genisoimage, iperf3, ssh.
 
-    tests/packages/test_vm.py DISK.qcow2 [--vhost]
-
     h1 10.0.0.1 -- bridge -- TAP -- uplink [forebay@portfwd in the guest] downlink -- TAP -- bridge -- h2 10.0.0.2
                                     management: user-mode network, ssh from the namespace of QEMU
 
@@ -17,7 +15,7 @@ import subprocess
 import sys
 
 import tree
-from bed import FOREBAY, check, main, wait_until
+from bed import FOREBAY, arguments, check, main, wait_until
 
 BOOT_SECONDS = 900
 SSH_PORT = 2222
@@ -216,11 +214,11 @@ def check_inside(machine):
     print("  " + machine.run("; ".join(tools)).strip().replace("\n", "\n  "))
 
 
-def test(bed):
+def test(bed, options):
     vm = bed.namespace("vm")
-    vhost = "--vhost" in sys.argv
+    vhost = options.vhost
     one, two = (wire_by_vhost if vhost else wire_by_tap)(bed, vm)
-    machine = Machine(bed, vm, pathlib.Path(sys.argv[1]).resolve(), vhost)
+    machine = Machine(bed, vm, options.file.resolve(), vhost)
     check_traffic(machine, one, two, LEAST_MBPS["vhost" if vhost else "tap"])
     check_inside(machine)
     machine.run("sudo systemctl restart forebay@portfwd")
@@ -229,7 +227,9 @@ def test(bed):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        raise SystemExit(__doc__)
-    switch = [FOREBAY] if "--vhost" in sys.argv else []
-    sys.exit(main(test, "qemu-system-x86_64", "qemu-img", "genisoimage", "iperf3", "ssh", "ssh-keygen", *switch))
+    parser = arguments()
+    parser.add_argument("file", type=pathlib.Path, metavar="DISK.qcow2")
+    parser.add_argument("--vhost", action="store_true", help="a switch is the guest's network card")
+    options = parser.parse_args()
+    commands = ["qemu-system-x86_64", "qemu-img", "genisoimage", "iperf3", "ssh", "ssh-keygen"]
+    sys.exit(main(test, *commands, *([FOREBAY] if options.vhost else []), options=options))

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Writes the dashboards of this folder: switch.json, int.json.
 
-    make.py [--check]
-
 `cargo test -p forebay-collect --test dashboards` holds their expressions against the metrics that exist.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -267,11 +266,14 @@ def telemetry():
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when a file is not what would be written")
+    options = parser.parse_args()
     differs = False
     for name, made in (("switch", switch()), ("int", telemetry())):
         path = HERE / f"{name}.json"
         text = json.dumps(made, indent=2) + "\n"
-        if "--check" in sys.argv:
+        if options.check:
             if not path.exists() or path.read_text() != text:
                 print(f"{path.name} is not what make.py writes")
                 differs = True

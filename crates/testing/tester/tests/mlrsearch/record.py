@@ -7,6 +7,7 @@
 `tests/mlrsearch.rs` runs our search with the same devices and compares trial by trial.
 """
 
+import argparse
 import json
 import sys
 
@@ -86,6 +87,7 @@ def record(device, names):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
     searches = [record(device, names) for device in DEVICES for names in GOAL_SETS]
     json.dump(searches, sys.stdout, separators=(",", ":"))
 
