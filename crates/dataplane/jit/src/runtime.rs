@@ -85,7 +85,8 @@ functions! {
     NOTE_DIGEST = note_digest(4);
     NOTE_CLONE = note_clone(7);
     NOTE_SENT_BACK = note_sent_back(4) -> u64;
-    NOTE_GOING_ON = note_going_on(7);
+    NOTE_GOING_ON = note_going_on(3);
+    NOTE_CLONE_OF_LEAVING = note_clone_of_leaving(5);
     CLONE = clone(4);
     RESUBMIT = resubmit(2);
     RECIRCULATE = recirculate(2);
@@ -904,12 +905,23 @@ unsafe extern "C" fn note_clone(
     }
 }
 
-/// Fast path: notes a packet that goes on after ingress with the `bytes` bytes at `slots`. `truncate_to` is `u32::MAX` if it is not
-/// truncated.
-unsafe extern "C" fn note_going_on(
+/// Fast path: notes a packet that goes on after ingress with the `bytes` bytes at `slots`.
+unsafe extern "C" fn note_going_on(context: *mut Context<'_>, slots: *const u8, bytes: usize) {
+    // SAFETY: see the module.
+    unsafe {
+        let context = &*context;
+        let noted = &mut (*context.memory).going_on;
+        noted.slots.clear();
+        noted.slots.extend_from_slice(slice::from_raw_parts(slots, bytes));
+        noted.cursor = context.cursor as usize;
+        noted.random = context.random.state();
+    }
+}
+
+/// Fast path: notes the clone of a packet that goes on. `truncate_to` is `u32::MAX` if the packet is not truncated; the headers that
+/// were valid before ingress have `header_bits` bits.
+unsafe extern "C" fn note_clone_of_leaving(
     context: *mut Context<'_>,
-    slots: *const u8,
-    bytes: usize,
     session: u64,
     field_list: u64,
     truncate_to: u64,
@@ -917,18 +929,14 @@ unsafe extern "C" fn note_going_on(
 ) {
     // SAFETY: see the module.
     unsafe {
-        let context = &*context;
-        let noted = &mut (*context.memory).going_on;
+        let noted = &mut (*(*context).memory).going_on;
         noted.clone = Some(CloneRequest {
             kind: CloneKind::IngressToEgress,
             session: session as u32,
             preserve: preserve(field_list),
         });
         noted.truncate_to = Some(truncate_to as u32).filter(|limit| *limit != u32::MAX);
-        noted.slots.clear();
-        noted.slots.extend_from_slice(slice::from_raw_parts(slots, bytes));
         noted.header_bytes = header_bits / 8;
-        noted.cursor = context.cursor as usize;
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         egress_spec: slot(program, port),
         ingress_drop: dropped,
         egress_drop: dropped,
-        copying: Vec::new(),
+        requests: Vec::new(),
         sends_back: None,
         misses: None,
         counted_length: None,
@@ -38,6 +38,7 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
     }
 }
 

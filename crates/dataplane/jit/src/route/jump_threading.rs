@@ -131,10 +131,10 @@ impl Threading<'_> {
             Joint::Decide { .. } => {
                 route.before_egress.iter().for_each(|(slot, _)| _ = slots.remove(slot));
                 slots.extend([route.egress_spec, route.ingress_drop.slot]);
-                slots.extend(route.copying.iter().copied().chain(route.misses));
+                slots.extend(route.requested().chain(route.misses));
                 slots.extend(route.sends_back.as_ref().map(|back| back.resubmit));
                 slots.extend(route.group());
-                slots.extend(route.cloned.filter(|_| route.leaving.is_some()));
+                slots.extend(route.cloned.filter(|_| route.clones_leave));
             }
             Joint::Replicate => {
                 route.before_copy().iter().for_each(|(slot, _)| _ = slots.remove(slot));

@@ -179,9 +179,7 @@ impl<'a> FlowLiveness<'a> {
                 }
                 self.sent_back(route.resubmits(&block.facts), live);
                 let decide = route
-                    .copying
-                    .iter()
-                    .copied()
+                    .requested()
                     .chain(route.misses)
                     .chain([route.egress_spec, route.ingress_drop.slot]);
                 decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));

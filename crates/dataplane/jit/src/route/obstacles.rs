@@ -380,11 +380,15 @@ impl<'p> Finder<'p> {
                 self.add(ObstacleKind::Leaves, Stops::Some, place.location, text.to_owned());
                 continue;
             }
-            let by_architecture = || {
-                let slot = route.copying.iter().find(|slot| place.may_set(self.program, **slot))?;
-                Some(format!("sets `{}`", self.program.slot(*slot).name))
-            };
-            let Some(request) = place.request(self.program).map(str::to_owned).or_else(by_architecture) else {
+            let mut requests = route.requests.iter();
+            let by_architecture = requests.find(|request| place.may_set(self.program, request.slot));
+            let by_architecture = by_architecture.map(|request| request.kind.words());
+            if let (Some(request), Some(_)) = (by_architecture, &route.leaving) {
+                let text = format!("{request}, which then takes the slow path");
+                self.add(ObstacleKind::Leaves, Stops::Some, place.location, text);
+                continue;
+            }
+            let Some(request) = place.request(self.program).or(by_architecture).map(str::to_owned) else {
                 continue;
             };
             let before = changes.before(place.operation).map(|change| ("after", change));

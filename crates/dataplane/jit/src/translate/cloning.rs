@@ -27,7 +27,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After the parser: no clone is requested.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
         self.clone_wanted = None;
-        let may_clone = route.leaving.is_some() || route.clones(&leaf.program) != [false; 2];
+        let may_clone = route.clones_leave || route.clones(&leaf.program) != [false; 2];
         if !leaf.notes.clones || !may_clone {
             return;
         }
@@ -83,25 +83,55 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After ingress: ends the packet if a clone is requested that must be executed before egress. The burst ends with it,
     /// because it goes on before the next packet.
     pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
-        let (Some(clone), Some(slots), true) = (self.clone_wanted, &route.leaving, route.may_leave(facts)) else {
+        let Some(clone) = self
+            .clone_wanted
+            .filter(|_| route.clones_leave && route.may_leave(facts))
+        else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
         let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(wanted, leaves, &[], next, &[]);
         self.enter(leaves);
-        self.builder.set_cold_block(leaves);
-        let (head, end) = self.store_slots(slots, 0);
-        let bytes = self.builder.ins().isub(end, head);
         let [session, field_list] = [clone.session, clone.field_list].map(|variable| self.builder.use_var(variable));
-        let truncate_to = self.truncate_limit();
         let parsed = self.parsed_bits.expect("it was noted behind the parser");
         let header_bits = self.builder.use_var(parsed);
+        self.note_clone_of_leaving(session, field_list, header_bits);
+        self.go_on(route, BailOut::Clone);
+        self.enter(next);
+    }
+
+    /// Notes the clone of a packet that goes on, and the bits of the headers that were valid before ingress.
+    fn note_clone_of_leaving(&mut self, session: ir::Value, field_list: ir::Value, header_bits: ir::Value) {
+        let truncate_to = self.truncate_limit();
+        let arguments = [self.context, session, field_list, truncate_to, header_bits];
+        self.call(runtime::NOTE_CLONE_OF_LEAVING, &arguments);
+    }
+
+    /// After ingress: ends the packet, which goes on before the next packet, and with it the burst.
+    fn go_on(&mut self, route: &Route, reason: BailOut) {
+        let present = self.builder.current_block().expect("it is being filled");
+        self.builder.set_cold_block(present);
+        let slots = route.leaving.as_deref().expect("packets leave");
+        let (head, end) = self.store_slots(slots, 0);
+        let bytes = self.builder.ins().isub(end, head);
         self.tell_packet();
-        let arguments = [self.context, head, bytes, session, field_list, truncate_to, header_bits];
-        self.call(runtime::NOTE_GOING_ON, &arguments);
-        let fate = self.number((fate::GOES_ON << 32) as i64);
+        self.call(runtime::NOTE_GOING_ON, &[self.context, head, bytes]);
+        let fate = self.number((fate::GOES_ON << 32 | reason as u64) as i64);
         self.end_burst_with(fate);
+    }
+
+    /// After ingress: ends a packet in which this slot is not 0. It goes on, or bails out if nothing is noted.
+    pub(super) fn end_if_requested(&mut self, route: &Route, slot: SlotId, reason: BailOut) {
+        if !self.leaf.is_some_and(|leaf| leaf.notes.requests) {
+            return self.bail_out_if_set(slot, reason);
+        }
+        let is_set = self.read_slot(slot);
+        let is_set = self.low_word(is_set);
+        let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(is_set, leaves, &[], next, &[]);
+        self.enter(leaves);
+        self.go_on(route, reason);
         self.enter(next);
     }
 

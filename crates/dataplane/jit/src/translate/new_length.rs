@@ -14,10 +14,7 @@ impl Translator<'_, '_, '_> {
     /// After the parser: stores the length of the headers that are valid now, if it is needed.
     pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
         self.parsed_bits = None;
-        if route.reads_new_length(&leaf.program)
-            || self.notes_clones_from_egress(route, leaf)
-            || route.leaving.is_some()
-        {
+        if route.reads_new_length(&leaf.program) || self.notes_clones_from_egress(route, leaf) || route.clones_leave {
             let bits = self.valid_header_bits(&Facts::default());
             let variable = self.builder.declare_var(types::I64);
             self.builder.def_var(variable, bits);

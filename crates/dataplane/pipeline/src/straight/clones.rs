@@ -166,6 +166,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
         ..route.clone()
     };
     Some(Straight { program: made, route })

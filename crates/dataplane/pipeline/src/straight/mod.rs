@@ -13,7 +13,8 @@
 //!
 //! The resulting program has all of the original's tables, actions and objects with the same numbers, and further
 //! bodies and slots. It does to a packet what the architecture's graph does to a packet that arrives at a port, finds
-//! its queue empty, and is neither cloned nor sent back. Other packets bail out to general code.
+//! its queue empty, and is neither cloned nor sent back. A packet that is leaves after ingress, before its first deparser, and continues
+//! in the graph ([`side_exit`]).
 
 pub(crate) mod clone_head;
 pub(crate) mod clones;

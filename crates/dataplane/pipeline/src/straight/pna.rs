@@ -1,16 +1,18 @@
 //! The straight path of a PNA program. Its single deparser comes after the decision where the packet goes.
 
 use super::deparsed::Deparsed;
+use super::side_exit;
 use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
 use forebay_arch::pna;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, BlockId, Body, BodyKind, Expr, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement, Terminator,
-    build,
+    BinaryOp, BlockId, Body, BodyKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement,
+    Terminator, build,
 };
-use forebay_jit::route::{Argument, DropWhen, Route, Source};
+use forebay_jit::route::{Argument, DropWhen, Request, RequestKind, Route, Source};
 
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
+    let leaving = side_exit::taken_along(program);
     let mut made = program.clone();
     made.graph = None;
     let program = &mut made;
@@ -28,13 +30,21 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         .chain([(time, Source::Argument(Argument::Timestamp))])
         .collect();
     let fate = intrinsic(program, "pna.fate")?;
-    let recirculates = may_recirculate(program, fate).then(|| new_slot(program, "the recirculation of the packet", 1));
-    let mut copying: Vec<SlotId> = recirculates.into_iter().collect();
-    copying.extend((0..pna::MIRROR_SLOTS).filter_map(|index| mirror(program, index)));
+    let recirculation = place_of_recirculation(program, fate);
+    let recirculates = recirculation.map(|place| (new_slot(program, "the recirculation of the packet", 1), place));
+    let mirrors: Vec<SlotId> = (0..pna::MIRROR_SLOTS)
+        .filter_map(|index| mirror(program, index))
+        .collect();
+    let request = |kind| move |slot| Request { slot, kind };
+    let round = recirculates
+        .map(|(slot, _)| slot)
+        .map(request(RequestKind::Recirculate));
+    let of_mirrors = mirrors.iter().copied().map(request(RequestKind::Mirror));
+    let requests = round.into_iter().chain(of_mirrors).collect();
     let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
     let controls = controls(program, &[pre, main]);
     let controls = new_body(program, "controls", BodyKind::Control, controls);
-    let hand_over = hand_over(program, fate, recirculates, deparsed.blocks);
+    let hand_over = hand_over(program, fate, recirculates, &mirrors, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let nothing = new_body(
         program,
@@ -63,7 +73,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_spec: intrinsic(program, "pna.port")?,
         ingress_drop: dropped,
         egress_drop: dropped,
-        copying,
+        requests,
         sends_back: None,
         misses: None,
         counted_length: None,
@@ -75,7 +85,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
-        leaving: None,
+        leaving,
+        clones_leave: false,
     };
     Ok(Straight { program: made, route })
 }
@@ -130,38 +141,46 @@ fn direction(program: &Program, told: Told) -> Option<Statement> {
     Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
-/// The deparser without its emits, and the decision whether the packet goes round again.
+/// The deparser without its emits, for packets that neither go round again nor are mirrored. Others leave before it.
 fn hand_over(
     program: &Program,
     fate: SlotId,
-    recirculates: Option<SlotId>,
+    recirculates: Option<(SlotId, Location)>,
+    mirrors: &[SlotId],
     deparser: Vec<forebay_ir::Block>,
 ) -> Vec<forebay_ir::Block> {
-    let [decided, round] = [1, 2].map(BlockId);
+    let [leaves, end, round] = [0, 1, 2].map(|place| BlockId(mirrors.len() as u32 + 1 + place));
+    let deparse = BlockId(round.0 + 1);
     let width = program.slot(fate).width;
     let is_round = build::equal(Expr::Slot(fate), build::constant(width, pna::FATE_RECIRCULATE.into()));
     let is_round = recirculates.map_or(build::boolean(false), |_| is_round);
-    let goes_round = recirculates.map(|slot| assign(slot, build::boolean(true)));
-    let end = BlockId(3);
-    let mut blocks = vec![
-        block(Vec::new(), Terminator::Jump(BlockId(4))),
-        block(
-            Vec::new(),
-            Terminator::Branch {
-                condition: is_round,
-                then_block: round,
-                else_block: end,
-            },
-        ),
-        block(goes_round.into_iter().collect(), Terminator::Return),
-        block(Vec::new(), Terminator::Return),
-    ];
-    append(&mut blocks, deparser, decided);
+    let goes_round = recirculates.map(|(slot, location)| Statement {
+        location,
+        ..assign(slot, build::boolean(true))
+    });
+    let branch = |condition, then_block, else_block| {
+        let terminator = Terminator::Branch {
+            condition,
+            then_block,
+            else_block,
+        };
+        block(Vec::new(), terminator)
+    };
+    let next = (1..).map(BlockId);
+    let is_mirrored = mirrors.iter().zip(next);
+    let mut blocks: Vec<forebay_ir::Block> = is_mirrored
+        .map(|(slot, next)| branch(Expr::Slot(*slot), leaves, next))
+        .collect();
+    blocks.push(branch(is_round, round, deparse));
+    blocks.push(block(Vec::new(), Terminator::Return));
+    blocks.push(block(Vec::new(), Terminator::Return));
+    blocks.push(block(goes_round.into_iter().collect(), Terminator::Return));
+    append(&mut blocks, deparser, end);
     blocks
 }
 
-/// Whether a packet's fate may be to go round again.
-fn may_recirculate(program: &Program, fate: SlotId) -> bool {
+/// The line on which a packet's fate may become to go round again, if there is one.
+fn place_of_recirculation(program: &Program, fate: SlotId) -> Option<Location> {
     let round = Bits::new(program.slot(fate).width, pna::FATE_RECIRCULATE.into());
     let asks = |op: &Op| match op {
         Op::Assign {
@@ -175,7 +194,8 @@ fn may_recirculate(program: &Program, fate: SlotId) -> bool {
         .iter()
         .flat_map(|body| &body.blocks)
         .flat_map(|block| &block.statements);
-    statements.any(|statement| asks(&statement.op))
+    let statement = statements.find(|statement| asks(&statement.op));
+    statement.map(|statement| statement.location)
 }
 
 /// The direction would have to be known in the parser, before anything can be computed.

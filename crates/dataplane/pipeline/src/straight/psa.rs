@@ -2,6 +2,7 @@
 
 use super::deparsed::Deparsed;
 use super::reparse::Reparse;
+use super::side_exit;
 use super::sides::Sides;
 use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot};
 use forebay_arch::psa;
@@ -10,7 +11,7 @@ use forebay_ir::{
     BinaryOp, Block, BlockId, Body, BodyId, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement,
     Terminator, build,
 };
-use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
+use forebay_jit::route::{Argument, DropWhen, Replication, Request, RequestKind, Route, Source};
 
 /// Members of `PSA_PacketPath_t`.
 const NORMAL_UNICAST: u64 = 1;
@@ -30,6 +31,7 @@ pub(super) struct Fields {
 }
 
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
+    let leaving = side_exit::taken_along(program);
     let mut made = program.clone();
     made.graph = None;
     let program = &mut made;
@@ -97,10 +99,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_spec: fields.egress_port,
         ingress_drop: is_set(fields.drop),
         egress_drop: is_set(fields.egress_drop),
-        copying: [fields.clone, fields.resubmit]
-            .into_iter()
-            .chain(recirculates)
-            .collect(),
+        requests: requests(&fields, recirculates),
         sends_back: None,
         misses: Some(misses),
         counted_length: lengths.map(|lengths| lengths.frame),
@@ -115,7 +114,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         clones_from_egress: false,
         cloned: None,
         clones_are_apart: false,
-        leaving: None,
+        leaving,
+        clones_leave: false,
     };
     Ok(Straight { program: made, route })
 }
@@ -134,6 +134,37 @@ pub(super) fn loop_port(program: &Program) -> Option<u32> {
 fn keeps_metadata(program: &Program) -> bool {
     let kept = program.field_lists.get(&psa::RECIRCULATE);
     kept.is_some_and(|slots| !slots.is_empty())
+}
+
+/// What makes a packet leave after ingress.
+fn requests(fields: &Fields, recirculates: Option<SlotId>) -> Vec<Request> {
+    let request = |kind| move |slot| Request { slot, kind };
+    let own = [
+        request(RequestKind::Clone)(fields.clone),
+        request(RequestKind::Resubmit)(fields.resubmit),
+    ];
+    let round = recirculates.map(request(RequestKind::Recirculate));
+    own.into_iter().chain(round).collect()
+}
+
+/// The line on which a packet gets the port for recirculation: by its number if there is such a line, otherwise any.
+fn place_of_recirculation(program: &Program, egress_port: SlotId) -> Location {
+    let statements = || {
+        let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+        blocks.flat_map(|block| &block.statements)
+    };
+    let sets = |is_number: &dyn Fn(&Expr) -> bool| {
+        let mut all = statements();
+        all.find(
+            |statement| matches!(&statement.op, Op::Assign { slot, value } if *slot == egress_port && is_number(value)),
+        )
+    };
+    let number = Bits::new(program.slot(egress_port).width, psa::PORT_RECIRCULATE.into());
+    let constant = sets(&|value| matches!(value, Expr::Const(value) if *value == number));
+    let any = || sets(&|value| !matches!(value, Expr::Const(_)));
+    constant
+        .or_else(any)
+        .map_or(Location::default(), |statement| statement.location)
 }
 
 pub(super) fn stage(program: &Program, role: Role) -> &Body {
@@ -190,8 +221,8 @@ fn egress(program: &mut Program, deparser: Vec<Block>) -> (BodyId, BodyId) {
     (egress, new_body(program, "end", BodyKind::Control, vec![nothing()]))
 }
 
-/// What follows ingress. A dropped packet is not cloned or copied, and deparsed only for the deparser's effects. For other packets
-/// the frame is emitted and parsed.
+/// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's effects. For other
+/// packets the frame is emitted and parsed.
 fn hand_over(
     program: &Program,
     fields: &Fields,
@@ -200,8 +231,18 @@ fn hand_over(
     parser: Vec<Block>,
     zeroed: Vec<Statement>,
 ) -> Vec<Block> {
-    let [dropped, checked, loops, crossing, parsed, deparsed] = [1, 2, 3, 4, 5, 6].map(BlockId);
-    let first = 7;
+    let [
+        not_cloned,
+        leaves,
+        dropped,
+        kept,
+        stays,
+        loops,
+        crossing,
+        parsed,
+        deparsed,
+    ] = std::array::from_fn(|id| BlockId(id as u32 + 1));
+    let first = 10;
     let deparse = BlockId(first);
     let parse = BlockId(first + deparser.len() as u32);
     let width = |slot| program.slot(slot).width;
@@ -216,31 +257,34 @@ fn hand_over(
     // The constant has as many bits as the program's type of ports, as in the graph.
     let port = build::constant(width(fields.egress_port), psa::PORT_RECIRCULATE.into());
     let is_port = recirculates.map(|_| build::equal(Expr::Slot(fields.egress_port), port));
-    let loops_now = recirculates.map(|slot| assign(slot, build::boolean(true)));
-    let branch_on_drop = |else_block| Terminator::Branch {
-        condition: Expr::Slot(fields.drop),
-        then_block: dropped,
-        else_block,
+    let loops_now = recirculates.map(|slot| Statement {
+        location: place_of_recirculation(program, fields.egress_port),
+        ..assign(slot, build::boolean(true))
+    });
+    let branch = |condition, then_block, else_block| {
+        let terminator = Terminator::Branch {
+            condition,
+            then_block,
+            else_block,
+        };
+        block(Vec::new(), terminator)
     };
-    let [begin, end] = match psa::has_effects(program, Role::IngressDeparser) {
-        true => [Terminator::Jump(deparse), branch_on_drop(checked)],
-        false => [branch_on_drop(deparse), Terminator::Jump(checked)],
-    };
+    let is_set = |slot| Expr::Slot(slot);
+    let has_effects = psa::has_effects(program, Role::IngressDeparser);
     let mut blocks = vec![
-        block(Vec::new(), begin),
+        branch(is_set(fields.clone), leaves, not_cloned),
+        branch(is_set(fields.drop), if has_effects { deparse } else { dropped }, kept),
+        block(Vec::new(), Terminator::Return),
         block(vec![zero(fields.group), zero(fields.resubmit)], Terminator::Return),
-        block(
-            Vec::new(),
-            Terminator::Branch {
-                condition: is_port.unwrap_or(build::boolean(false)),
-                then_block: loops,
-                else_block: crossing,
-            },
-        ),
+        branch(is_set(fields.resubmit), leaves, stays),
+        branch(is_port.unwrap_or(build::boolean(false)), loops, deparse),
         block(loops_now.into_iter().collect(), Terminator::Return),
         block(zeroed, Terminator::Jump(parse)),
         block(vec![class], Terminator::Return),
-        block(Vec::new(), end),
+        match has_effects {
+            true => branch(is_set(fields.drop), dropped, crossing),
+            false => block(Vec::new(), Terminator::Jump(crossing)),
+        },
     ];
     append(&mut blocks, deparser, deparsed);
     append(&mut blocks, parser, parsed);

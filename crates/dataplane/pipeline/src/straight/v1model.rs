@@ -23,8 +23,9 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
         let mut slots = route.slots_read_behind(&program);
         slots.extend(layout.slots.priority);
         route.leaving = Some(slots.into_iter().collect());
+        route.clones_leave = true;
     }
-    if route.clones_from_egress || route.leaving.is_some() {
+    if route.clones_from_egress || route.clones_leave {
         tell_clones(program.to_mut(), &mut route);
     }
     (program, route)
@@ -149,7 +150,7 @@ fn route(program: &Program, layout: &Layout) -> Route {
         egress_spec: slots.egress_spec,
         ingress_drop: dropped,
         egress_drop: dropped,
-        copying: Vec::new(),
+        requests: Vec::new(),
         sends_back: None,
         misses: None,
         counted_length: None,
@@ -165,6 +166,7 @@ fn route(program: &Program, layout: &Layout) -> Route {
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
     };
     route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, layout, &route);
     route.clones_are_apart = route.clones(program) != [false; 2] && clones::are_apart(program, layout, &route);
