@@ -249,8 +249,8 @@ impl NotedClones {
         self.noted.iter()
     }
 
-    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. For a clone from ingress, the frame that
-    /// entered ingress follows. For a clone from egress follow: the packet's length and the length of the frame that entered ingress, in bytes, each
+    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Then the frame. In place of
+    /// [`crate::route::ClonedFrame::Headers`] follow: the packet's length and the length of the frame that entered ingress, in bytes, each
     /// a 32-bit number; a validity bit for each of the program's headers, padded to whole bytes; the valid headers; and what the parser has left.
     pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
         &self.bytes[clone.bytes.clone()]

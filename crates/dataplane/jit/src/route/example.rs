@@ -1,6 +1,6 @@
 //! Routes of small programs, for tests.
 
-use super::{DropWhen, Route};
+use super::{ClonedFrame, DropWhen, Route};
 use forebay_ir::{BodyId, Program, SlotId};
 
 /// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the port in the slot `port`.
@@ -35,6 +35,8 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         fixed: Vec::new(),
         preserved: None,
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
         cloned: None,
         clones_are_apart: false,
         leaving: None,

@@ -41,7 +41,7 @@ use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
 use forebay_ir::{
-    Body, BodyId, Expr, Header, HeaderId, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
+    Body, BodyId, Expr, Header, HeaderId, Location, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
 };
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::PathId;
@@ -108,6 +108,10 @@ pub struct Route {
     /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
     /// valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
+    /// Why clones from egress of a program that makes them are not noted: a location, and what the program does there.
+    pub cannot_note: Option<(Location, String)>,
+    /// The frames of noted clones from ingress and from egress.
+    pub cloned_frames: [ClonedFrame; 2],
     /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading looks at
     /// it: paths without clones are kept apart from those with clones, and keep nothing for these.
     pub cloned: Option<SlotId>,
@@ -119,6 +123,17 @@ pub struct Route {
     pub leaving: Option<Vec<SlotId>>,
     /// Whether packets that ingress clones leave, because egress finds other state after the clone.
     pub clones_leave: bool,
+}
+
+/// The frame of a noted clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClonedFrame {
+    /// As it entered ingress.
+    Received,
+    /// What the parser left, and before it [the headers](Route::headers_of_clones) of the packet, which ones these are, and lengths.
+    Headers,
+    /// As the deparser puts it together.
+    Deparsed,
 }
 
 /// What ingress asks of the architecture by setting a slot.
@@ -454,7 +469,7 @@ impl Route {
     /// Whether the fast path needs no other code to find out what becomes of packets that are cloned. It notes clones; a clone is
     /// executed after its packet and before the next packet. So if packets are cloned before egress, egress must change
     /// no state, or other state for clones than for other packets, unless such packets [leave](Route::clones_leave).
-    pub(crate) fn notes_clones(&self, program: &Program) -> bool {
+    pub fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
         let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.clones_from_egress);
         self.preserved.is_some() && (before || behind || self.clones_leave) && is_noted
@@ -488,6 +503,11 @@ impl Route {
         let returns = self.sends_back.iter();
         read.extend(returns.flat_map(|back| [back.resubmit, back.recirculate]));
         read
+    }
+
+    /// Whether the packet may have a noted clone from ingress where these facts are certain.
+    pub(crate) fn may_note_clone_from_ingress(&self, program: &Program, facts: &facts::Facts) -> bool {
+        self.clones(program)[0] && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
     }
 
     /// Whether the packet may have a noted clone from egress where these facts are certain.

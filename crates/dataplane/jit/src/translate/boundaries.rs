@@ -113,7 +113,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .group()
             .filter(|group| block.facts.value(*group) != Some(0) && !self.is_known_zero(*group));
         if group.is_none() || replicate.is_some() {
-            self.note_clone_from_ingress(route);
+            self.note_clone_from_ingress(route, &block.facts);
         }
         if let Some(group) = group {
             let group = self.read_slot(group);
@@ -123,7 +123,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
             if replicate.is_none() {
-                self.note_clone_from_ingress(route);
+                self.note_clone_from_ingress(route, &block.facts);
             }
         }
         let error = self.parser_error(route);

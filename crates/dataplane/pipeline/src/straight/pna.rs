@@ -1,17 +1,30 @@
 //! The straight path of a PNA program. Its single deparser comes after the decision where the packet goes.
 
 use super::deparsed::Deparsed;
-use super::side_exit;
-use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
+use super::{
+    Refusal, Straight, append, assign, block, branch, cloning, intrinsic, new_body, new_slot, side_exit, with_actions,
+};
 use forebay_arch::pna;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, BlockId, Body, BodyKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement,
-    Terminator, build,
+    BinaryOp, BlockId, Body, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId,
+    Statement, Terminator, build,
 };
-use forebay_jit::route::{Argument, DropWhen, Request, RequestKind, Route, Source};
+use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Request, RequestKind, Route, Source};
 
+/// Mirrored packets are noted if the program uses one mirror slot, and their frames have whole bytes. Otherwise they leave.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
+    let made = straightened(program, true)?;
+    let emitted = Deparsed::of(program, stage(program, Role::MainDeparser))?.emitted;
+    let is_noted = cloning::is_whole(program, &emitted, &made.route);
+    if is_noted {
+        Ok(made)
+    } else {
+        straightened(program, false)
+    }
+}
+
+fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refusal> {
     let leaving = side_exit::taken_along(program);
     let mut made = program.clone();
     made.graph = None;
@@ -32,19 +45,21 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     let fate = intrinsic(program, "pna.fate")?;
     let recirculation = place_of_recirculation(program, fate);
     let recirculates = recirculation.map(|place| (new_slot(program, "the recirculation of the packet", 1), place));
-    let mirrors: Vec<SlotId> = (0..pna::MIRROR_SLOTS)
+    let mut mirrors: Vec<Mirror> = (0..pna::MIRROR_SLOTS)
         .filter_map(|index| mirror(program, index))
         .collect();
+    let noted = (notes_mirrors && mirrors.len() == 1).then(|| mirrors.pop()).flatten();
     let request = |kind| move |slot| Request { slot, kind };
     let round = recirculates
         .map(|(slot, _)| slot)
         .map(request(RequestKind::Recirculate));
-    let of_mirrors = mirrors.iter().copied().map(request(RequestKind::Mirror));
-    let requests = round.into_iter().chain(of_mirrors).collect();
+    let of_mirrors = mirrors.iter().map(|mirror| mirror.wanted);
+    let of_mirrors = of_mirrors.map(request(RequestKind::Mirror));
+    let requests: Vec<Request> = round.into_iter().chain(of_mirrors).collect();
     let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
     let controls = controls(program, &[pre, main]);
     let controls = new_body(program, "controls", BodyKind::Control, controls);
-    let hand_over = hand_over(program, fate, recirculates, &mirrors, deparsed.blocks);
+    let hand_over = hand_over(program, (fate, recirculates), &mirrors, noted, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let nothing = new_body(
         program,
@@ -61,7 +76,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         vec![block(emit, Terminator::Return)],
     );
     let dropped = DropWhen { slot: fate, value: 0 };
-    let route = Route {
+    let mut route = Route {
         parser: program.stages[&Role::MainParser],
         verify_checksum: controls,
         ingress: hand_over,
@@ -73,6 +88,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_spec: intrinsic(program, "pna.port")?,
         ingress_drop: dropped,
         egress_drop: dropped,
+        leaving: leaving.filter(|_| !requests.is_empty()),
         requests,
         sends_back: None,
         misses: None,
@@ -83,11 +99,13 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         fixed: Vec::new(),
         preserved: None,
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Deparsed; 2],
         cloned: None,
         clones_are_apart: false,
-        leaving,
         clones_leave: false,
     };
+    cloning::note(program, &mut route, Vec::new());
     Ok(Straight { program: made, route })
 }
 
@@ -113,8 +131,23 @@ fn told(program: &Program, block: &str) -> Told {
     }
 }
 
-fn mirror(program: &Program, index: u32) -> Option<SlotId> {
-    program.intrinsic.get(&format!("pna.mirror_{index}")).copied()
+/// A mirror slot that the program uses.
+#[derive(Clone, Copy)]
+struct Mirror {
+    wanted: SlotId,
+    session: SlotId,
+    /// The first line that asks for it.
+    place: Location,
+}
+
+fn mirror(program: &Program, index: u32) -> Option<Mirror> {
+    let slot = |name: &str| program.intrinsic.get(&format!("pna.{name}_{index}")).copied();
+    let wanted = slot("mirror")?;
+    Some(Mirror {
+        wanted,
+        session: slot("session")?,
+        place: cloning::place_of_request(program, wanted)?,
+    })
 }
 
 /// The controls in one body. Before each one, its direction is set.
@@ -141,16 +174,16 @@ fn direction(program: &Program, told: Told) -> Option<Statement> {
     Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
-/// The deparser without its emits, for packets that neither go round again nor are mirrored. Others leave before it.
+/// The deparser without its emits, for packets that do not go round again and are not mirrored in one of these slots. Those leave before it.
 fn hand_over(
     program: &Program,
-    fate: SlotId,
-    recirculates: Option<(SlotId, Location)>,
-    mirrors: &[SlotId],
+    (fate, recirculates): (SlotId, Option<(SlotId, Location)>),
+    mirrors: &[Mirror],
+    noted: Option<Mirror>,
     deparser: Vec<forebay_ir::Block>,
 ) -> Vec<forebay_ir::Block> {
-    let [leaves, end, round] = [0, 1, 2].map(|place| BlockId(mirrors.len() as u32 + 1 + place));
-    let deparse = BlockId(round.0 + 1);
+    let [leaves, round, deparsed, clone, end] = [1, 2, 3, 4, 5].map(|place| BlockId(mirrors.len() as u32 + place));
+    let deparse = BlockId(end.0 + 1);
     let width = program.slot(fate).width;
     let is_round = build::equal(Expr::Slot(fate), build::constant(width, pna::FATE_RECIRCULATE.into()));
     let is_round = recirculates.map_or(build::boolean(false), |_| is_round);
@@ -158,24 +191,23 @@ fn hand_over(
         location,
         ..assign(slot, build::boolean(true))
     });
-    let branch = |condition, then_block, else_block| {
-        let terminator = Terminator::Branch {
-            condition,
-            then_block,
-            else_block,
-        };
-        block(Vec::new(), terminator)
-    };
+    let mirrored = noted.map(|mirror| Statement {
+        op: cloning::clone(program, CloneKind::IngressToEgress, mirror.session, None),
+        location: mirror.place,
+    });
+    let is_mirrored = noted.map_or(build::boolean(false), |mirror| Expr::Slot(mirror.wanted));
     let next = (1..).map(BlockId);
-    let is_mirrored = mirrors.iter().zip(next);
-    let mut blocks: Vec<forebay_ir::Block> = is_mirrored
-        .map(|(slot, next)| branch(Expr::Slot(*slot), leaves, next))
+    let leave = mirrors.iter().zip(next);
+    let mut blocks: Vec<forebay_ir::Block> = leave
+        .map(|(mirror, next)| branch(Expr::Slot(mirror.wanted), leaves, next))
         .collect();
     blocks.push(branch(is_round, round, deparse));
     blocks.push(block(Vec::new(), Terminator::Return));
-    blocks.push(block(Vec::new(), Terminator::Return));
     blocks.push(block(goes_round.into_iter().collect(), Terminator::Return));
-    append(&mut blocks, deparser, end);
+    blocks.push(branch(is_mirrored, clone, end));
+    blocks.push(block(mirrored.into_iter().collect(), Terminator::Return));
+    blocks.push(block(Vec::new(), Terminator::Return));
+    append(&mut blocks, deparser, deparsed);
     blocks
 }
 
