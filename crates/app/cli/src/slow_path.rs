@@ -1,26 +1,62 @@
 //! What keeps packets of a program off the fast path, and how many took which path, in words and as JSON.
 
-use forebay_pipeline::{Obstacle, PathCounters, Pipeline, Stops};
+use forebay_pipeline::{Obstacle, ObstacleKind, PathCounters, Pipeline, Stops};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// Obstacles that a message lists.
 const LISTED_MAX: usize = 20;
 
-/// How many times as long a packet takes in general code at least: that of small programs; 16 were measured for large ones.
-const TIMES_SLOWER: u32 = 4;
+/// Where packets go that specialised code does not take to their end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Elsewhere {
+    GeneralCode,
+    SlowPath,
+}
+
+impl Elsewhere {
+    const ALL: [Elsewhere; 2] = [Elsewhere::GeneralCode, Elsewhere::SlowPath];
+
+    fn of(obstacle: &Obstacle) -> Elsewhere {
+        match obstacle.kind {
+            ObstacleKind::Leaves | ObstacleKind::Copies => Elsewhere::SlowPath,
+            _ => Elsewhere::GeneralCode,
+        }
+    }
+
+    /// How many times as long a packet takes there at least. These are numbers of small programs; in general code, 16 were measured for
+    /// large ones.
+    fn times_slower(self) -> u32 {
+        match self {
+            Elsewhere::GeneralCode => 4,
+            Elsewhere::SlowPath => 10,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Elsewhere::GeneralCode => "general code",
+            Elsewhere::SlowPath => "slow path",
+        }
+    }
+}
 
 /// The obstacles of a program as a note for people, without "note: "; nothing when specialised code takes all
 /// packets.
 pub fn note(pipeline: &Pipeline) -> Option<String> {
     let obstacles = pipeline.obstacles();
-    let sentences = |stops| -> Vec<String> {
-        let of_kind = obstacles.iter().filter(|obstacle| obstacle.stops == stops);
+    let sentences = |stops, elsewhere| -> Vec<String> {
+        let is_one = |obstacle: &&Obstacle| obstacle.stops == stops && Elsewhere::of(obstacle) == elsewhere;
+        let of_kind = obstacles.iter().filter(is_one);
         of_kind.map(|obstacle| obstacle.describe(pipeline.program())).collect()
     };
+    let kinds = [(Stops::All, ""), (Stops::Some, " for some packets")];
+    let kinds = kinds
+        .into_iter()
+        .flat_map(|kind| Elsewhere::ALL.map(|elsewhere| (kind, elsewhere)));
     let mut text = String::new();
-    for (stops, which) in [(Stops::All, ""), (Stops::Some, " for some packets")] {
-        let sentences = sentences(stops);
+    for ((stops, which), elsewhere) in kinds {
+        let sentences = sentences(stops, elsewhere);
         if sentences.is_empty() {
             continue;
         }
@@ -28,10 +64,8 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
             text.push('\n');
         }
         let listed = listed(&sentences);
-        let _ = write!(
-            text,
-            "general code{which}, {TIMES_SLOWER} times slower or more:{listed}"
-        );
+        let (words, times) = (elsewhere.words(), elsewhere.times_slower());
+        let _ = write!(text, "{words}{which}, {times} times slower or more:{listed}");
     }
     (!text.is_empty()).then_some(text)
 }
@@ -64,7 +98,8 @@ pub fn json(pipeline: &Pipeline) -> Value {
             "file": file.filter(|_| is_known),
             "line": is_known.then_some(obstacle.location.line),
             "message": obstacle.describe(program),
-            "times_slower": TIMES_SLOWER,
+            "path": Elsewhere::of(obstacle).words(),
+            "times_slower": Elsewhere::of(obstacle).times_slower(),
         })
     };
     pipeline.obstacles().iter().map(object).collect()

@@ -216,7 +216,12 @@ pub fn counters_text(counters: &Value) -> String {
     }
     for obstacle in counters["slow_path"].as_array().into_iter().flatten() {
         let message = obstacle["message"].as_str().unwrap_or_default();
-        let _ = writeln!(text, "general code, {}x slower: {message}", obstacle["times_slower"]);
+        let _ = writeln!(
+            text,
+            "{}, {}x slower: {message}",
+            obstacle["path"].as_str().unwrap_or_default(),
+            obstacle["times_slower"]
+        );
     }
     match text.is_empty() {
         true => "no packet has come yet\n".to_string(),

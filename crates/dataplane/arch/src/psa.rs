@@ -47,6 +47,12 @@ pub const PORT_CPU: u32 = 0xffff_fffd;
 /// `PSA_CLONE_SESSION_TO_CPU`
 pub const SESSION_TO_CPU: u32 = 0;
 
+/// `CLONE_I2E` of `PSA_PacketPath_t`
+pub const CLONE_I2E_PATH: u64 = path::CLONE_I2E;
+
+/// `CLONE_E2E` of `PSA_PacketPath_t`
+pub const CLONE_E2E_PATH: u64 = path::CLONE_E2E;
+
 /// Classes of service: 0 to 7.
 const CLASSES: u64 = 8;
 

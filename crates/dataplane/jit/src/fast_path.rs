@@ -249,8 +249,8 @@ impl NotedClones {
         self.noted.iter()
     }
 
-    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. For a clone from ingress, the frame that
-    /// entered ingress follows. For a clone from egress follow: the packet's length and the length of the frame that entered ingress, in bytes, each
+    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Then the frame. In place of
+    /// [`crate::route::ClonedFrame::Headers`] follow: the packet's length and the length of the frame that entered ingress, in bytes, each
     /// a 32-bit number; a validity bit for each of the program's headers, padded to whole bytes; the valid headers; and what the parser has left.
     pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
         &self.bytes[clone.bytes.clone()]
@@ -287,17 +287,19 @@ impl SentBack {
     }
 }
 
-/// A packet that has been cloned in ingress, and goes on after it in code that executes the clone first.
+/// A packet that goes on after ingress in other code.
 #[derive(Clone, Debug, Default)]
 pub struct GoingOn {
-    /// Its clone.
+    /// Its clone, if the program cloned it by an operation. The other code executes the clone first.
     pub clone: Option<CloneRequest>,
     /// The most bytes of it that leave, if that is limited.
     pub truncate_to: Option<u32>,
     /// The values of [`crate::route::Route::leaving`], each in whole bytes.
     pub slots: Vec<u8>,
-    /// The bytes of the headers that were valid before ingress.
+    /// For a packet with such a clone: the bytes of the headers that were valid before ingress.
     pub header_bytes: u64,
+    /// The state of the generator of random numbers, if ingress draws any.
+    pub random: u64,
     /// The parser's position in bits.
     pub cursor: usize,
 }
@@ -395,8 +397,8 @@ pub enum Fate {
         /// The number of copies.
         count: usize,
     },
-    /// It has passed ingress, and goes on in other code: see [`FastPath::going_on`]. Its frame is unchanged.
-    GoesOn,
+    /// It has passed ingress, and goes on in other code for this reason: see [`FastPath::going_on`]. Its frame is unchanged.
+    GoesOn(BailOut),
     /// It must take the slow path, for this reason. Nothing has been changed.
     BailedOut(BailOut),
 }
@@ -718,7 +720,7 @@ impl<'a> FastPath<'a> {
             },
             fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
             fate::ASSERT_FAILED => Fate::AssertFailed,
-            fate::GOES_ON => Fate::GoesOn,
+            fate::GOES_ON => Fate::GoesOn(BailOut::of_number(number)),
             fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate::of_bail_out(fate).0)),
             fate::REPLICATED => Fate::Replicated {
                 first: self.memory.lanes.lane(index).first_copy as usize,

@@ -217,6 +217,13 @@ fn places(graph: &Graph) -> BTreeSet<At> {
     places
 }
 
+/// The slots whose values a packet needs where it continues at a block of a graph.
+pub fn slots_needed_at(program: &Program, graph: &Graph, block: BlockId) -> Vec<SlotId> {
+    let live = LiveSlots::of(program, graph);
+    let slots = (0..program.slots.len() as u32).map(SlotId);
+    slots.filter(|slot| live.before(block).contains(slot.index())).collect()
+}
+
 /// The graph of a program, compiled; shared by all threads.
 #[derive(Debug)]
 pub struct GraphCode {

@@ -30,66 +30,69 @@ pub(crate) struct Function {
     pub(crate) has_result: bool,
 }
 
+/// Each function with its parameters. The type to which it is cast makes a wrong number of them an error of compilation.
 macro_rules! functions {
-    ($($name:ident = $function:ident($parameters:literal) $(-> $result:ident)?;)*) => {$(
+    ($($name:ident = $function:ident($($parameter:tt),*) $(-> $result:ident)?;)*) => {$(
         pub(crate) const $name: Function = Function {
-            address: $function as *const (),
-            parameters: $parameters,
+            address: $function as unsafe extern "C" fn($($parameter),*) $(-> $result)? as *const (),
+            parameters: [$(functions!(@each $parameter)),*].len(),
             has_result: functions!(@has_result $($result)?),
         };
     )*};
+    (@each $parameter:tt) => { () };
     (@has_result) => { false };
     (@has_result $result:ident) => { true };
 }
 
 functions! {
-    WIDE = wide(4);
-    COPY = copy(3);
-    SATURATE = saturate(2) -> u64;
-    READ_PACKET = read_packet(4);
-    READ_VARBIT = read_varbit(5);
-    STORE_VARBIT = store_varbit(4);
-    LOOKUP = lookup(4) -> u64;
-    FIND_RECORD = find_record(3) -> u64;
-    FIND = find(3);
-    FIND_MEMBER = find_member(3);
-    FIND_FOR_FLOW = find_for_flow(4);
-    ADMIT_FLOW = admit_flow(4);
-    ASK = ask(4);
-    FIND_ALL = find_all(5);
-    HIT = hit(3) -> u64;
-    NOTE_METER = note_meter(4);
-    MISS = miss(2) -> u64;
-    FIND_MEMBERS = find_members(2);
-    COPY_BYTES = copy_bytes(3);
-    OUTPUT_BEGIN = output_begin(2);
-    OUTPUT_END = output_end(2);
-    VALUE_SET_CONTAINS = value_set_contains(3) -> u64;
-    COUNT = count(3);
-    TAKE_BACK_COUNT = take_back_count(3);
-    ENTER_ATOMIC = enter_atomic(3);
-    EXECUTE_METER = execute_meter(4) -> u64;
-    HASH_BYTES = hash_bytes(4) -> u64;
-    HASH_BEGIN = hash_begin(1);
-    HASH_END = hash_end(3) -> u64;
-    HASH_IN_RANGE = hash_in_range(4);
-    EXTEND_OUTPUT = extend_output(2) -> u64;
-    GROW_OUTPUT = grow_output(2) -> u64;
-    APPEND_BITS = append_bits(4);
-    APPEND_VALUE = append_value(5);
-    CHECKSUM_ERROR = checksum_error(1);
-    REQUESTED = requested(2) -> u64;
-    CLEAR = clear(2);
-    RANDOM = random(4) -> u64;
-    DIGEST = digest(3);
-    NOTE_DIGEST = note_digest(4);
-    NOTE_CLONE = note_clone(7);
-    NOTE_SENT_BACK = note_sent_back(4) -> u64;
-    NOTE_GOING_ON = note_going_on(7);
-    CLONE = clone(4);
-    RESUBMIT = resubmit(2);
-    RECIRCULATE = recirculate(2);
-    TRUNCATE = truncate(2);
+    WIDE = wide(_, _, _, _);
+    COPY = copy(_, _, _);
+    SATURATE = saturate(_, _) -> u64;
+    READ_PACKET = read_packet(_, _, _, _);
+    READ_VARBIT = read_varbit(_, _, _, _, _);
+    STORE_VARBIT = store_varbit(_, _, _, _);
+    LOOKUP = lookup(_, _, _, _) -> u64;
+    FIND_RECORD = find_record(_, _, _) -> u64;
+    FIND = find(_, _, _);
+    FIND_MEMBER = find_member(_, _, _);
+    FIND_FOR_FLOW = find_for_flow(_, _, _, _);
+    ADMIT_FLOW = admit_flow(_, _, _, _);
+    ASK = ask(_, _, _, _);
+    FIND_ALL = find_all(_, _, _, _, _);
+    HIT = hit(_, _, _) -> u64;
+    NOTE_METER = note_meter(_, _, _, _);
+    MISS = miss(_, _) -> u64;
+    FIND_MEMBERS = find_members(_, _);
+    COPY_BYTES = copy_bytes(_, _, _);
+    OUTPUT_BEGIN = output_begin(_, _);
+    OUTPUT_END = output_end(_, _);
+    VALUE_SET_CONTAINS = value_set_contains(_, _, _) -> u64;
+    COUNT = count(_, _, _);
+    TAKE_BACK_COUNT = take_back_count(_, _, _);
+    ENTER_ATOMIC = enter_atomic(_, _, _);
+    EXECUTE_METER = execute_meter(_, _, _, _) -> u64;
+    HASH_BYTES = hash_bytes(_, _, _, _) -> u64;
+    HASH_BEGIN = hash_begin(_);
+    HASH_END = hash_end(_, _, _) -> u64;
+    HASH_IN_RANGE = hash_in_range(_, _, _, _);
+    EXTEND_OUTPUT = extend_output(_, _) -> u64;
+    GROW_OUTPUT = grow_output(_, _) -> u64;
+    APPEND_BITS = append_bits(_, _, _, _);
+    APPEND_VALUE = append_value(_, _, _, _, _);
+    CHECKSUM_ERROR = checksum_error(_);
+    REQUESTED = requested(_, _) -> u64;
+    CLEAR = clear(_, _);
+    RANDOM = random(_, _, _, _) -> u64;
+    DIGEST = digest(_, _, _);
+    NOTE_DIGEST = note_digest(_, _, _, _);
+    NOTE_CLONE = note_clone(_, _, _, _, _, _, _);
+    NOTE_SENT_BACK = note_sent_back(_, _, _, _) -> u64;
+    NOTE_GOING_ON = note_going_on(_, _, _);
+    NOTE_CLONE_OF_LEAVING = note_clone_of_leaving(_, _, _, _, _);
+    CLONE = clone(_, _, _, _);
+    RESUBMIT = resubmit(_, _);
+    RECIRCULATE = recirculate(_, _);
+    TRUNCATE = truncate(_, _);
 }
 
 /// The number of words that a value of this width takes.
@@ -862,8 +865,9 @@ unsafe extern "C" fn note_digest(
 /// What all clones noted at one point of the program have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloneShape {
-    /// Whether the clones get what the parser left of the frame; otherwise they get the whole frame.
     pub(crate) from_egress: bool,
+    /// Whether the clones get the whole frame; otherwise they get what the parser left of it.
+    pub(crate) whole_frame: bool,
     /// Whether the burst ends after the packet.
     pub(crate) ends_burst: bool,
 }
@@ -885,10 +889,9 @@ unsafe extern "C" fn note_clone(
         let clones = &mut (*context.memory).clones;
         let first = clones.bytes.len();
         clones.bytes.extend_from_slice(slice::from_raw_parts(head, head_bytes));
-        let left = if shape.from_egress {
-            context.cursor as usize / 8
-        } else {
-            0
+        let left = match shape.whole_frame {
+            true => 0,
+            false => context.cursor as usize / 8,
         };
         clones.bytes.extend_from_slice(&packet(context)[left..]);
         clones.noted.push(NotedClone {
@@ -904,12 +907,23 @@ unsafe extern "C" fn note_clone(
     }
 }
 
-/// Fast path: notes a packet that goes on after ingress with the `bytes` bytes at `slots`. `truncate_to` is `u32::MAX` if it is not
-/// truncated.
-unsafe extern "C" fn note_going_on(
+/// Fast path: notes a packet that goes on after ingress with the `bytes` bytes at `slots`.
+unsafe extern "C" fn note_going_on(context: *mut Context<'_>, slots: *const u8, bytes: usize) {
+    // SAFETY: see the module.
+    unsafe {
+        let context = &*context;
+        let noted = &mut (*context.memory).going_on;
+        noted.slots.clear();
+        noted.slots.extend_from_slice(slice::from_raw_parts(slots, bytes));
+        noted.cursor = context.cursor as usize;
+        noted.random = context.random.state();
+    }
+}
+
+/// Fast path: notes the clone of a packet that goes on. `truncate_to` is `u32::MAX` if the packet is not truncated; the headers that
+/// were valid before ingress have `header_bits` bits.
+unsafe extern "C" fn note_clone_of_leaving(
     context: *mut Context<'_>,
-    slots: *const u8,
-    bytes: usize,
     session: u64,
     field_list: u64,
     truncate_to: u64,
@@ -917,18 +931,14 @@ unsafe extern "C" fn note_going_on(
 ) {
     // SAFETY: see the module.
     unsafe {
-        let context = &*context;
-        let noted = &mut (*context.memory).going_on;
+        let noted = &mut (*(*context).memory).going_on;
         noted.clone = Some(CloneRequest {
             kind: CloneKind::IngressToEgress,
             session: session as u32,
             preserve: preserve(field_list),
         });
         noted.truncate_to = Some(truncate_to as u32).filter(|limit| *limit != u32::MAX);
-        noted.slots.clear();
-        noted.slots.extend_from_slice(slice::from_raw_parts(slots, bytes));
         noted.header_bytes = header_bits / 8;
-        noted.cursor = context.cursor as usize;
     }
 }
 

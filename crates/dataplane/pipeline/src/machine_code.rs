@@ -20,8 +20,8 @@ use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
 use crate::straight::side_exit::SideExit;
-use crate::straight::{self, Straight, clones, straight};
-use forebay_ir::{Location, Program, SlotId};
+use crate::straight::{self, Straight, clones, psa_clones, straight};
+use forebay_ir::{Architecture, Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
 use forebay_jit::{CompileError, Forms, ShortCode, compile_graph};
@@ -42,6 +42,7 @@ pub(crate) struct MachineCode {
     clones: Option<Arc<Generations>>,
     /// The header before the frames of noted clones.
     head: Head,
+    frames_of_clones: FramesOfClones,
     /// See [`MachineCode::kept_by_returns`].
     kept_by_returns: Vec<(SlotId, u32)>,
     /// How packets go on that leave the fast path after ingress.
@@ -51,6 +52,27 @@ pub(crate) struct MachineCode {
     beside_packets: bool,
     /// Threads that compile.
     threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What becomes of the frames of noted clones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FramesOfClones {
+    /// The deparser truncates them.
+    OfV1model,
+    /// They are truncated before they enter egress.
+    EnterEgress,
+    /// They are truncated and leave.
+    Leave,
+}
+
+impl FramesOfClones {
+    fn of(architecture: Architecture) -> FramesOfClones {
+        match architecture {
+            Architecture::V1Model => FramesOfClones::OfV1model,
+            Architecture::Psa => FramesOfClones::EnterEgress,
+            Architecture::Pna => FramesOfClones::Leave,
+        }
+    }
 }
 
 impl MachineCode {
@@ -92,8 +114,12 @@ impl MachineCode {
         let side_exit = SideExit::of(program, unrolled, &route);
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
-        let of_clones = layout.filter(|_| is_wanted);
-        let of_clones = of_clones.and_then(|layout| clones::straight(unrolled, layout, &route));
+        let of_clones = || match (layout, program.architecture) {
+            (Some(layout), _) => clones::straight(unrolled, layout, &route),
+            (None, Architecture::Psa) => psa_clones::straight(unrolled, &route),
+            (None, _) => None,
+        };
+        let of_clones = is_wanted.then(of_clones).flatten();
         let of_clones = of_clones.filter(|path| !path.route.is_blocked(&path.program, options.step_limit));
         let fast_path = is_wanted.then(|| Arc::new(Generations::new(unrolled, route, options.step_limit)));
         let compiling = fast_path.as_ref().map(|generations| {
@@ -111,6 +137,7 @@ impl MachineCode {
             fast_path,
             clones: of_clones.map(|path| Arc::new(Generations::new(&path.program, path.route, options.step_limit))),
             head,
+            frames_of_clones: FramesOfClones::of(program.architecture),
             kept_by_returns,
             side_exit,
             obstacles,
@@ -131,6 +158,7 @@ impl MachineCode {
             fast_path: None,
             clones: None,
             head: Head::default(),
+            frames_of_clones: FramesOfClones::of(program.architecture),
             kept_by_returns: Vec::new(),
             side_exit: None,
             obstacles: vec![obstacle],
@@ -169,6 +197,11 @@ impl MachineCode {
         let clones = self.clones.as_ref()?;
         self.want_of(clones, Order::Cached);
         clones.forms()
+    }
+
+    /// What becomes of the frames of noted clones.
+    pub(crate) fn frames_of_clones(&self) -> FramesOfClones {
+        self.frames_of_clones
     }
 
     /// The header before the frames of clones.

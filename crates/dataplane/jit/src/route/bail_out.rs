@@ -43,6 +43,8 @@ reasons! {
     EgressParser = "egress_parser", "parsed otherwise behind the queue";
     /// The packet is cloned.
     Clone = "clone", "cloned";
+    /// The packet is resubmitted or recirculated.
+    SentBack = "sent_back", "resubmitted or recirculated";
     /// The packet sends a digest.
     Digest = "digest", "with a digest";
 }

@@ -1,7 +1,7 @@
 //! Changes that packets may have made before they leave the fast path: to registers and meters. They cannot be taken
 //! back.
 //!
-//! Most operations that make a packet leave the fast path do so at once. Those that set a slot of [`Route::copying`]
+//! Most operations that make a packet leave the fast path do so at once. Those that set a slot of [`Route::requests`]
 //! only request it: the packet leaves at the decision after ingress, so changes between the two count as well.
 
 use super::Route;
@@ -22,10 +22,10 @@ pub(super) struct Change {
 pub(super) struct Changes<'p> {
     program: &'p Program,
     /// Slots that the decision after ingress reads: a packet in which one is set leaves there.
-    copying: BTreeSet<SlotId>,
+    requested: BTreeSet<SlotId>,
     /// By what makes packets leave: the first change found before it.
     before: BTreeMap<Key, Change>,
-    /// By what sets one of `copying`: the first change between it and the decision.
+    /// By what sets one of `requested`: the first change between it and the decision.
     behind: BTreeMap<Key, Change>,
 }
 
@@ -66,7 +66,7 @@ impl<'p> Changes<'p> {
     pub(super) fn of(program: &'p Program, route: &Route) -> Changes<'p> {
         let mut changes = Changes {
             program,
-            copying: route.copying.iter().copied().collect(),
+            requested: route.requested().collect(),
             before: BTreeMap::new(),
             behind: BTreeMap::new(),
         };
@@ -143,7 +143,7 @@ impl<'p> Changes<'p> {
             }
             past.change.get_or_insert(change);
         }
-        if self.copying.iter().any(|slot| place.may_set(self.program, *slot)) {
+        if self.requested.iter().any(|slot| place.may_set(self.program, *slot)) {
             past.asked.insert(key(operation));
         }
     }

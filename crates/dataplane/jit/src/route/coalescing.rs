@@ -24,10 +24,6 @@ pub(super) fn coalesce(
     extracted: &[HeaderId],
     live: Vec<IndexSet>,
 ) -> Vec<IndexSet> {
-    // A packet that leaves takes all of its slots along.
-    if route.leaving.is_some() {
-        return live;
-    }
     let liveness = FlowLiveness::with(program, route, live);
     let pairs = pairs(&liveness, flow, extracted);
     let live = liveness.into_sets();
@@ -107,6 +103,8 @@ fn pairs(liveness: &FlowLiveness<'_>, flow: &Flow, extracted: &[HeaderId]) -> BT
 fn candidates(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<(SlotId, SlotId)> {
     let is_field =
         |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Field(_)) && !route.kept().any(|kept| *kept == slot);
+    // A packet that leaves takes these slots along.
+    let is_taken_along = |slot: SlotId| route.leaving.iter().flatten().any(|taken| *taken == slot);
     let has_varbit = |slot: SlotId| match program.slot(slot).kind {
         SlotKind::Field(header) => {
             let fields = &program.headers[header.index()].fields;
@@ -119,6 +117,7 @@ fn candidates(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<(SlotId
     copies
         .filter(|(copy, origin)| copy != origin && is_field(*copy) && is_field(*origin))
         .filter(|(copy, origin)| !has_varbit(*copy) && !has_varbit(*origin))
+        .filter(|(copy, _)| !is_taken_along(*copy))
         .collect()
 }
 

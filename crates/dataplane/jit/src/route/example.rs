@@ -1,6 +1,6 @@
 //! Routes of small programs, for tests.
 
-use super::{DropWhen, Route};
+use super::{ClonedFrame, DropWhen, Route};
 use forebay_ir::{BodyId, Program, SlotId};
 
 /// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the port in the slot `port`.
@@ -25,7 +25,7 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         egress_spec: slot(program, port),
         ingress_drop: dropped,
         egress_drop: dropped,
-        copying: Vec::new(),
+        requests: Vec::new(),
         sends_back: None,
         misses: None,
         counted_length: None,
@@ -35,9 +35,12 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         fixed: Vec::new(),
         preserved: None,
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
     }
 }
 

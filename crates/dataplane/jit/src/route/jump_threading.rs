@@ -15,7 +15,7 @@
 
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
-use super::{DropWhen, Route, Source};
+use super::{ClonedFrame, DropWhen, Route, Source};
 use crate::analysis::action_body;
 use forebay_bits::Bits;
 use forebay_ir::{
@@ -131,10 +131,11 @@ impl Threading<'_> {
             Joint::Decide { .. } => {
                 route.before_egress.iter().for_each(|(slot, _)| _ = slots.remove(slot));
                 slots.extend([route.egress_spec, route.ingress_drop.slot]);
-                slots.extend(route.copying.iter().copied().chain(route.misses));
+                slots.extend(route.requested().chain(route.misses));
                 slots.extend(route.sends_back.as_ref().map(|back| back.resubmit));
                 slots.extend(route.group());
-                slots.extend(route.cloned.filter(|_| route.leaving.is_some()));
+                let matters = route.clones_leave || route.cloned_frames[0] == ClonedFrame::Deparsed;
+                slots.extend(route.cloned.filter(|_| matters));
             }
             Joint::Replicate => {
                 route.before_copy().iter().for_each(|(slot, _)| _ = slots.remove(slot));

@@ -4,9 +4,9 @@
 //! [`crate::translate`]. Registers then have to be stored, but only those of slots that are read later and whose value
 //! is no longer in the packet.
 
-use super::Route;
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
+use super::{ClonedFrame, Route};
 use crate::analysis::action_body;
 use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;
@@ -169,9 +169,12 @@ impl<'a> FlowLiveness<'a> {
                 replicate
                     .iter()
                     .for_each(|block| live.extend(&self.at_start[block.index()]));
-                if route.clones(self.program)[0] {
+                if route.may_note_clone_from_ingress(self.program, &block.facts) {
                     let kept = route.kept_by_clones().iter();
                     kept.for_each(|slot| live.insert(slot.index()));
+                    if route.cloned_frames[0] == ClonedFrame::Deparsed {
+                        self.before_deparser(block, live);
+                    }
                 }
                 if route.may_leave(&block.facts) {
                     let taken_along = route.leaving.iter().flatten();
@@ -179,9 +182,7 @@ impl<'a> FlowLiveness<'a> {
                 }
                 self.sent_back(route.resubmits(&block.facts), live);
                 let decide = route
-                    .copying
-                    .iter()
-                    .copied()
+                    .requested()
                     .chain(route.misses)
                     .chain([route.egress_spec, route.ingress_drop.slot]);
                 decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));

@@ -41,7 +41,7 @@ use flow::{FlowBlock, Joint};
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
 use forebay_ir::{
-    Body, BodyId, Expr, Header, HeaderId, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
+    Body, BodyId, Expr, Header, HeaderId, Location, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
 };
 pub use obstacles::{Obstacle, ObstacleKind, Stops};
 pub use plan::PathId;
@@ -85,8 +85,8 @@ pub struct Route {
     pub ingress_drop: DropWhen,
     /// The condition on which it is dropped after egress.
     pub egress_drop: DropWhen,
-    /// A packet in which one of these slots is not 0 after ingress bails out.
-    pub copying: Vec<SlotId>,
+    /// A packet in which the slot of one of these is not 0 after ingress [leaves](Route::leaving) there, or bails out.
+    pub requests: Vec<Request>,
     /// How packets are sent back to ingress, if the program may do so.
     pub sends_back: Option<SendsBack>,
     /// A slot that ingress sets if this route does not know how the packet continues; such packets bail out. A path
@@ -108,16 +108,74 @@ pub struct Route {
     /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
     /// valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
+    /// Why clones from egress of a program that makes them are not noted: a location, and what the program does there.
+    pub cannot_note: Option<(Location, String)>,
+    /// The frames of noted clones from ingress and from egress.
+    pub cloned_frames: [ClonedFrame; 2],
     /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading looks at
     /// it: paths without clones are kept apart from those with clones, and keep nothing for these.
     pub cloned: Option<SlotId>,
     /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
     /// executed before or after packets that are no clones.
     pub clones_are_apart: bool,
-    /// Where a packet that ingress clones leaves: the slots that it takes along. Ingress has changed state, and egress finds
-    /// other state after the clone. So the packet [goes on](crate::Fate::GoesOn) after ingress, in code that executes the
-    /// clone first.
+    /// The slots that a packet takes along that leaves after ingress: it [goes on](crate::Fate::GoesOn) in other code, so nothing
+    /// that ingress has done is done again. Without them, packets with a [request](Route::requests) bail out.
     pub leaving: Option<Vec<SlotId>>,
+    /// Whether packets that ingress clones leave, because egress finds other state after the clone.
+    pub clones_leave: bool,
+}
+
+/// The frame of a noted clone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClonedFrame {
+    /// As it entered ingress.
+    Received,
+    /// What the parser left, and before it [the headers](Route::headers_of_clones) of the packet, which ones these are, and lengths.
+    Headers,
+    /// As the deparser puts it together.
+    Deparsed,
+}
+
+/// What ingress asks of the architecture by setting a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// 0 if it is not asked for.
+    pub slot: SlotId,
+    /// What is asked for.
+    pub kind: RequestKind,
+}
+
+/// The kinds of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// A clone.
+    Clone,
+    /// A clone in a mirror slot of PNA.
+    Mirror,
+    /// The packet begins again as it was received.
+    Resubmit,
+    /// The packet begins again as it would leave.
+    Recirculate,
+}
+
+impl RequestKind {
+    /// What a program does that makes such a request, as the end of a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            RequestKind::Clone => "clones the packet",
+            RequestKind::Mirror => "mirrors the packet",
+            RequestKind::Resubmit => "resubmits the packet",
+            RequestKind::Recirculate => "recirculates the packet",
+        }
+    }
+
+    /// Why a packet with such a request leaves specialised code.
+    pub(crate) fn reason(self) -> BailOut {
+        match self {
+            RequestKind::Clone | RequestKind::Mirror => BailOut::Clone,
+            RequestKind::Resubmit | RequestKind::Recirculate => BailOut::SentBack,
+        }
+    }
 }
 
 /// A packet is dropped when a slot has this value.
@@ -283,9 +341,7 @@ impl Route {
         let all: Vec<BodyId> = [self.parser].into_iter().chain(self.bodies()).collect();
         let mut read = Use::of(program, &all).read;
         read.extend(
-            self.copying
-                .iter()
-                .copied()
+            self.requested()
                 .chain(self.misses)
                 .chain(self.counted_length)
                 .chain([self.egress_spec, self.ingress_drop.slot, self.egress_drop.slot])
@@ -388,9 +444,15 @@ impl Route {
     pub(crate) fn notes(&self, program: &Program, order: Order) -> Notes {
         let waits = order == Order::Staged;
         Notes {
+            requests: !waits && self.leaving.is_some(),
             digests: !waits && self.notes_digests(program),
             clones: !waits && self.notes_clones(program),
         }
+    }
+
+    /// The slots of [`Route::requests`].
+    pub(crate) fn requested(&self) -> impl Iterator<Item = SlotId> {
+        self.requests.iter().map(|request| request.slot)
     }
 
     /// The slots whose values clones may keep.
@@ -406,11 +468,11 @@ impl Route {
 
     /// Whether the fast path needs no other code to find out what becomes of packets that are cloned. It notes clones; a clone is
     /// executed after its packet and before the next packet. So if packets are cloned before egress, egress must change
-    /// no state, or other state for clones than for other packets, unless such packets [leave](Route::leaving).
-    pub(crate) fn notes_clones(&self, program: &Program) -> bool {
+    /// no state, or other state for clones than for other packets, unless such packets [leave](Route::clones_leave).
+    pub fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
         let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.clones_from_egress);
-        self.preserved.is_some() && (before || behind || self.leaving.is_some()) && is_noted
+        self.preserved.is_some() && (before || behind || self.clones_leave) && is_noted
     }
 
     /// Whether egress changes state for a clone that it may find for another packet.
@@ -418,7 +480,7 @@ impl Route {
         !self.clones_are_apart && self.changes_state_in_egress(program)
     }
 
-    /// Whether packets that ingress clones have to [leave](Route::leaving), and can.
+    /// Whether packets that ingress clones have to [leave](Route::clones_leave), and can.
     pub fn leaves_with_clones(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
         let is_only_cloned = !all.asserts && !all.random && all.digests == 0;
@@ -441,6 +503,11 @@ impl Route {
         let returns = self.sends_back.iter();
         read.extend(returns.flat_map(|back| [back.resubmit, back.recirculate]));
         read
+    }
+
+    /// Whether the packet may have a noted clone from ingress where these facts are certain.
+    pub(crate) fn may_note_clone_from_ingress(&self, program: &Program, facts: &facts::Facts) -> bool {
+        self.clones(program)[0] && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
     }
 
     /// Whether the packet may have a noted clone from egress where these facts are certain.
@@ -485,10 +552,10 @@ impl Route {
         self.clones_commute(program) || in_turn()
     }
 
-    /// Whether packets may be cloned before egress without [leaving](Route::leaving), and from egress on.
+    /// Whether packets may be cloned before egress without [leaving](Route::clones_leave), and from egress on.
     pub fn clones(&self, program: &Program) -> [bool; 2] {
         let [before, behind] = self.asks_for_clones(program);
-        [before && self.leaving.is_none(), behind]
+        [before && !self.clones_leave, behind]
     }
 
     /// Whether the program may clone packets before egress, and from egress on.
@@ -500,7 +567,9 @@ impl Route {
 
     /// Whether a packet may leave after ingress where these facts are certain.
     pub(crate) fn may_leave(&self, facts: &facts::Facts) -> bool {
-        self.leaving.is_some() && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
+        let may_be_set = |slot| facts.value(slot) != Some(0);
+        let is_cloned = self.clones_leave && self.cloned.is_none_or(may_be_set);
+        self.leaving.is_some() && (is_cloned || self.requested().any(may_be_set))
     }
 
     /// Whether the fast path itself notes digests. In orders in which packets do not wait for each other, the digests
@@ -519,7 +588,7 @@ impl Route {
     /// Whether a packet may bail out after the parser for a reason other than replication.
     pub(crate) fn may_bail_out(&self, program: &Program, notes: Notes) -> bool {
         let all = Use::of(program, &self.bodies());
-        all.bails_out(notes) || self.copying.iter().any(|slot| all.may_be_set.contains(slot))
+        all.bails_out(notes) || (!notes.requests && self.requested().any(|slot| all.may_be_set.contains(&slot)))
     }
 
     /// Whether a packet may bail out in a block of a flow, or at its end.
@@ -537,8 +606,9 @@ impl Route {
         let at_end = match (block.joint, &block.block.terminator) {
             (Some(Joint::Decide { replicate }), _) => {
                 let has_group = |group| block.facts.value(group) != Some(0) && self.may_replicate(program);
-                let may_be_set = |slot: &SlotId| block.facts.value(*slot) != Some(0);
-                self.copying.iter().chain(&self.misses).any(may_be_set)
+                let may_be_set = |slot: SlotId| block.facts.value(slot) != Some(0);
+                let requested = self.requested().filter(|_| !notes.requests);
+                requested.chain(self.misses).any(may_be_set)
                     || (replicate.is_none() && self.group().is_some_and(has_group))
             }
             (_, Terminator::Apply { table, .. }) => in_actions(*table),
@@ -610,6 +680,8 @@ pub(crate) struct Notes {
     pub(crate) digests: bool,
     /// Clones.
     pub(crate) clones: bool,
+    /// What a packet takes along that [leaves](Route::leaving) after ingress.
+    pub(crate) requests: bool,
 }
 
 /// What the bodies of a route do.

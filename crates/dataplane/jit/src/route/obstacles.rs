@@ -380,27 +380,46 @@ impl<'p> Finder<'p> {
                 self.add(ObstacleKind::Leaves, Stops::Some, place.location, text.to_owned());
                 continue;
             }
-            let by_architecture = || {
-                let slot = route.copying.iter().find(|slot| place.may_set(self.program, **slot))?;
-                Some(format!("sets `{}`", self.program.slot(*slot).name))
-            };
-            let Some(request) = place.request(self.program).map(str::to_owned).or_else(by_architecture) else {
+            let mut requests = route.requests.iter();
+            let by_architecture = requests.find(|request| place.may_set(self.program, request.slot));
+            let by_architecture = by_architecture.map(|request| request.kind.words());
+            if let (Some(request), Some(_)) = (by_architecture, &route.leaving) {
+                let text = format!("{request}, which then takes the slow path");
+                self.add(ObstacleKind::Leaves, Stops::Some, place.location, text);
                 continue;
+            }
+            let Some(request) = place.request(self.program).or(by_architecture) else {
+                continue;
+            };
+            let request = match &route.cannot_note {
+                Some(reason) if self.is_clone_behind(place) => format!("{request}, and {}", self.sentence(reason)),
+                _ => request.to_owned(),
             };
             let before = changes.before(place.operation).map(|change| ("after", change));
             let behind = || changes.behind(place.operation).map(|change| ("before", change));
             match before.or_else(behind) {
                 None => self.add(ObstacleKind::Leaves, Stops::Some, place.location, request),
                 Some((when, Change { location, words })) => {
-                    let change = match place_words(self.program, *location) {
-                        Some(place) => format!("{place} {words}"),
-                        None => format!("the program {words}"),
-                    };
+                    let change = self.sentence(&(*location, words.clone()));
                     let text = format!("{request}, {when} {change}, which cannot be taken back");
                     self.add(ObstacleKind::StateAndCopies, Stops::All, place.location, text);
                 }
             }
         }
+    }
+
+    /// What the program does at a location.
+    fn sentence(&self, (location, words): &(Location, String)) -> String {
+        match place_words(self.program, *location) {
+            Some(place) => format!("{place} {words}"),
+            None => format!("the program {words}"),
+        }
+    }
+
+    /// Whether a packet is cloned here from egress.
+    fn is_clone_behind(&self, place: Place<'p>) -> bool {
+        let is_clone = matches!(place.operation, Operation::Op(Op::Clone { .. }));
+        is_clone && self.behind.iter().any(|other| other.is_same(place))
     }
 
     /// What becomes of a packet that is cloned here, or of its clone, if that takes the slow path, in words.
@@ -409,8 +428,8 @@ impl<'p> Finder<'p> {
             let is_it = |other: &Place<'p>| other.is_same(place);
             self.before.iter().any(is_it)
         };
-        match route.leaving {
-            Some(_) if is_before() => Some("clones the packet, which takes the slow path from egress on"),
+        match route.clones_leave {
+            true if is_before() => Some("clones the packet, which takes the slow path from egress on"),
             _ if route.executes_clones(self.program) => None,
             _ => Some("clones the packet; only the clone takes the slow path"),
         }

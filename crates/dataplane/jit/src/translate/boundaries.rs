@@ -97,15 +97,15 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After ingress: decides whether and how the packet continues.
     fn decide(&mut self, route: &Route, block: &FlowBlock, replicate: Option<ir::Block>) {
         self.go_on_if_cloned(route, &block.facts);
-        for &slot in route.copying.iter().chain(&route.misses) {
-            if self.is_known_zero(slot) || block.facts.value(slot) == Some(0) {
-                continue;
+        let may_be_set =
+            |slot, translator: &Self| !translator.is_known_zero(slot) && block.facts.value(slot) != Some(0);
+        for request in &route.requests {
+            if may_be_set(request.slot, self) {
+                self.end_if_requested(route, request.slot, request.kind.reason());
             }
-            let copies = self.read_slot(slot);
-            let copies = self.low_word(copies);
-            let (next, end) = (self.builder.create_block(), self.bail_out_block(BailOut::Copies));
-            self.builder.ins().brif(copies, end, &[], next, &[]);
-            self.enter(next);
+        }
+        if let Some(misses) = route.misses.filter(|slot| may_be_set(*slot, self)) {
+            self.bail_out_if_set(misses, BailOut::EgressParser);
         }
         self.resubmit_if_asked(route, &block.facts);
         // A group, at a point at which copies cannot be made.
@@ -113,7 +113,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .group()
             .filter(|group| block.facts.value(*group) != Some(0) && !self.is_known_zero(*group));
         if group.is_none() || replicate.is_some() {
-            self.note_clone_from_ingress(route);
+            self.note_clone_from_ingress(route, &block.facts);
         }
         if let Some(group) = group {
             let group = self.read_slot(group);
@@ -123,7 +123,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
             if replicate.is_none() {
-                self.note_clone_from_ingress(route);
+                self.note_clone_from_ingress(route, &block.facts);
             }
         }
         let error = self.parser_error(route);
@@ -143,6 +143,15 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_random_numbers_of_egress(route, port, instance);
         let chosen = self.egress_port.expect("every path through the parser has one");
         self.builder.def_var(chosen, port);
+    }
+
+    /// Bails out if a slot is not 0.
+    pub(super) fn bail_out_if_set(&mut self, slot: SlotId, reason: BailOut) {
+        let is_set = self.read_slot(slot);
+        let is_set = self.low_word(is_set);
+        let (next, end) = (self.builder.create_block(), self.bail_out_block(reason));
+        self.builder.ins().brif(is_set, end, &[], next, &[]);
+        self.enter(next);
     }
 
     /// After egress: decides whether the packet leaves.

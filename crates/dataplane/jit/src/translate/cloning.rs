@@ -8,7 +8,7 @@ use crate::analysis::header_bits;
 use crate::packet_context::fate;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
-use crate::route::{BailOut, Route, varbit_length};
+use crate::route::{BailOut, ClonedFrame, Route, varbit_length};
 use crate::runtime::{self, CloneShape};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -27,7 +27,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After the parser: no clone is requested.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
         self.clone_wanted = None;
-        let may_clone = route.leaving.is_some() || route.clones(&leaf.program) != [false; 2];
+        let may_clone = route.clones_leave || route.clones(&leaf.program) != [false; 2];
         if !leaf.notes.clones || !may_clone {
             return;
         }
@@ -67,14 +67,18 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// After ingress, where the packet can no longer bail out before egress: notes the clone, if one is requested.
-    pub(super) fn note_clone_from_ingress(&mut self, route: &Route) {
-        let Some(clone) = self.clone_wanted.filter(|_| route.clones(self.program)[0]) else {
+    pub(super) fn note_clone_from_ingress(&mut self, route: &Route, facts: &Facts) {
+        let may_note = route.may_note_clone_from_ingress(self.program, facts);
+        let Some(clone) = self.clone_wanted.filter(|_| may_note) else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
-        self.when_rarely(wanted, |translator| {
-            let (head, end) = translator.store_slots(route.kept_by_clones(), 0);
-            translator.note_clone(route, clone, false, (head, end));
+        self.when_rarely(wanted, |translator| match route.cloned_frames[0] {
+            ClonedFrame::Received => {
+                let (head, end) = translator.store_slots(route.kept_by_clones(), 0);
+                translator.note_clone(route, clone, false, (head, end));
+            }
+            _ => translator.note_deparsed(route, facts, clone, false),
         });
         let zero = self.number(0);
         self.builder.def_var(clone.wanted, zero);
@@ -83,25 +87,55 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After ingress: ends the packet if a clone is requested that must be executed before egress. The burst ends with it,
     /// because it goes on before the next packet.
     pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
-        let (Some(clone), Some(slots), true) = (self.clone_wanted, &route.leaving, route.may_leave(facts)) else {
+        let Some(clone) = self
+            .clone_wanted
+            .filter(|_| route.clones_leave && route.may_leave(facts))
+        else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
         let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(wanted, leaves, &[], next, &[]);
         self.enter(leaves);
-        self.builder.set_cold_block(leaves);
-        let (head, end) = self.store_slots(slots, 0);
-        let bytes = self.builder.ins().isub(end, head);
         let [session, field_list] = [clone.session, clone.field_list].map(|variable| self.builder.use_var(variable));
-        let truncate_to = self.truncate_limit();
         let parsed = self.parsed_bits.expect("it was noted behind the parser");
         let header_bits = self.builder.use_var(parsed);
+        self.note_clone_of_leaving(session, field_list, header_bits);
+        self.go_on(route, BailOut::Clone);
+        self.enter(next);
+    }
+
+    /// Notes the clone of a packet that goes on, and the bits of the headers that were valid before ingress.
+    fn note_clone_of_leaving(&mut self, session: ir::Value, field_list: ir::Value, header_bits: ir::Value) {
+        let truncate_to = self.truncate_limit();
+        let arguments = [self.context, session, field_list, truncate_to, header_bits];
+        self.call(runtime::NOTE_CLONE_OF_LEAVING, &arguments);
+    }
+
+    /// After ingress: ends the packet, which goes on before the next packet, and with it the burst.
+    fn go_on(&mut self, route: &Route, reason: BailOut) {
+        let present = self.builder.current_block().expect("it is being filled");
+        self.builder.set_cold_block(present);
+        let slots = route.leaving.as_deref().expect("packets leave");
+        let (head, end) = self.store_slots(slots, 0);
+        let bytes = self.builder.ins().isub(end, head);
         self.tell_packet();
-        let arguments = [self.context, head, bytes, session, field_list, truncate_to, header_bits];
-        self.call(runtime::NOTE_GOING_ON, &arguments);
-        let fate = self.number((fate::GOES_ON << 32) as i64);
+        self.call(runtime::NOTE_GOING_ON, &[self.context, head, bytes]);
+        let fate = self.number((fate::GOES_ON << 32 | reason as u64) as i64);
         self.end_burst_with(fate);
+    }
+
+    /// After ingress: ends a packet in which this slot is not 0. It goes on, or bails out if nothing is noted.
+    pub(super) fn end_if_requested(&mut self, route: &Route, slot: SlotId, reason: BailOut) {
+        if !self.leaf.is_some_and(|leaf| leaf.notes.requests) {
+            return self.bail_out_if_set(slot, reason);
+        }
+        let is_set = self.read_slot(slot);
+        let is_set = self.low_word(is_set);
+        let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(is_set, leaves, &[], next, &[]);
+        self.enter(leaves);
+        self.go_on(route, reason);
         self.enter(next);
     }
 
@@ -113,9 +147,49 @@ impl<'a> Translator<'_, 'a, '_> {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
-        self.when_rarely(wanted, |translator| {
-            translator.note_from_egress(route, leaf, facts, clone)
+        self.when_rarely(wanted, |translator| match route.cloned_frames[1] {
+            ClonedFrame::Deparsed => translator.note_deparsed(route, facts, clone, true),
+            _ => translator.note_from_egress(route, leaf, facts, clone),
         });
+    }
+
+    /// Notes a clone with the headers that the deparser emits.
+    fn note_deparsed(&mut self, route: &Route, facts: &Facts, clone: CloneWanted, from_egress: bool) {
+        let leaf = self.leaf.expect("a path through the parser is being translated");
+        let emitted = leaf.emitted.as_deref().expect("the deparser has no conditions");
+        let headers: Vec<&Header> = emitted.iter().map(|id| &leaf.program.headers[id.index()]).collect();
+        let bytes = self.bytes_max(&headers, facts);
+        let (head, end) = self.store_slots(route.kept_by_clones(), bytes);
+        let place = self.builder.declare_var(types::I64);
+        self.builder.def_var(place, end);
+        for header in headers {
+            self.store_header_if_valid(place, header, facts);
+        }
+        let end = self.builder.use_var(place);
+        self.note_clone(route, clone, from_egress, (head, end));
+    }
+
+    /// The most bytes of headers.
+    fn bytes_max(&self, headers: &[&Header], facts: &Facts) -> usize {
+        let leaf = self.leaf.expect("a path through the parser is being translated");
+        let is_possible = |header: &&&Header| self.known_validity(header, facts) != Some(false);
+        let bits = |header: &&Header| {
+            let (fixed, varbit_max) = header_bits(&leaf.program, header);
+            (fixed + varbit_max) as usize
+        };
+        headers.iter().filter(is_possible).map(|header| bits(header) / 8).sum()
+    }
+
+    fn store_header_if_valid(&mut self, place: Variable, header: &Header, facts: &Facts) {
+        match self.known_validity(header, facts) {
+            Some(false) => {}
+            Some(true) => self.store_header(place, header),
+            None => {
+                let valid = self.read_slot(header.valid);
+                let valid = self.low_word(valid);
+                self.when(valid, |translator| translator.store_header(place, header));
+            }
+        }
     }
 
     /// Notes a clone: the packet's lengths, which headers are valid, the lengths of their varbit fields, and the headers.
@@ -124,17 +198,9 @@ impl<'a> Translator<'_, 'a, '_> {
         let varbits: Vec<(&Header, SlotId)> = (headers.iter())
             .filter_map(|header| Some((header, varbit_length(header)?)))
             .collect();
-        let is_possible = |header: &&Header| self.known_validity(header, facts) != Some(false);
-        let bytes: u64 = headers
-            .iter()
-            .filter(is_possible)
-            .map(|header| {
-                let (fixed, varbit_max) = header_bits(&leaf.program, header);
-                (fixed + varbit_max) / 8
-            })
-            .sum();
+        let bytes = self.bytes_max(&headers.iter().collect::<Vec<_>>(), facts);
         let before = 8 + headers.len().div_ceil(8) + 4 * varbits.len();
-        let (head, end) = self.store_slots(route.kept_by_clones(), before + bytes as usize);
+        let (head, end) = self.store_slots(route.kept_by_clones(), before + bytes);
         let length = self.new_length(facts);
         let frame = self.packet_bits();
         let frame = self.shifted_right(frame, 3);
@@ -150,16 +216,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let next = self.address(end, before as i32);
         self.builder.def_var(place, next);
         for id in Route::headers_of_clones(&leaf.program) {
-            let header = &headers[id.index()];
-            match self.known_validity(header, facts) {
-                Some(false) => {}
-                Some(true) => self.store_header(place, header),
-                None => {
-                    let valid = self.read_slot(header.valid);
-                    let valid = self.low_word(valid);
-                    self.when(valid, |translator| translator.store_header(place, header));
-                }
-            }
+            self.store_header_if_valid(place, &headers[id.index()], facts);
         }
         let end = self.builder.use_var(place);
         self.note_clone(route, clone, true, (head, end));
@@ -260,6 +317,7 @@ impl<'a> Translator<'_, 'a, '_> {
     ) {
         let shape = CloneShape {
             from_egress,
+            whole_frame: route.cloned_frames[usize::from(from_egress)] == ClonedFrame::Received,
             ends_burst: !route.clones_commute(self.environment.program),
         };
         let shape = self.environment.pool.keep(shape);

@@ -4,9 +4,9 @@ use super::Translator;
 use super::route::Position;
 use super::value_locations::Home;
 use crate::analysis::header_bits;
-use crate::route::Route;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
+use crate::route::{ClonedFrame, Route};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{Header, SlotId};
 
@@ -14,10 +14,9 @@ impl Translator<'_, '_, '_> {
     /// After the parser: stores the length of the headers that are valid now, if it is needed.
     pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
         self.parsed_bits = None;
-        if route.reads_new_length(&leaf.program)
-            || self.notes_clones_from_egress(route, leaf)
-            || route.leaving.is_some()
-        {
+        let shows_headers =
+            route.cloned_frames[1] == ClonedFrame::Headers && self.notes_clones_from_egress(route, leaf);
+        if route.reads_new_length(&leaf.program) || shows_headers || route.clones_leave {
             let bits = self.valid_header_bits(&Facts::default());
             let variable = self.builder.declare_var(types::I64);
             self.builder.def_var(variable, bits);

@@ -20,7 +20,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(asked, again, &[], next, &[]);
         self.enter(again);
         self.builder.set_cold_block(again);
-        self.note_clone_from_ingress(route);
+        self.note_clone_from_ingress(route, facts);
         let note = self.note_sent_back(route, asked);
         let fate = self.fate_with(fate::RESUBMITTED, note);
         self.end_burst_with(fate);

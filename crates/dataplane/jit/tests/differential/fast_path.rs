@@ -11,7 +11,9 @@ use forebay_interp::Execution;
 use forebay_ir::{
     BinaryOp, BodyId, Expr, Header, HeaderField, Op, Program, Slot, SlotId, SlotKind, build, text, verify,
 };
-use forebay_jit::route::{Argument, Arguments, DropWhen, Order, PathId, Replication, Route, SendsBack, Source};
+use forebay_jit::route::{
+    Argument, Arguments, ClonedFrame, DropWhen, Order, PathId, Replication, Route, SendsBack, Source,
+};
 use forebay_jit::{
     CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack, ShortCode,
     TableObjects,
@@ -106,7 +108,7 @@ fn route(program: &Program) -> Route {
         egress_spec: generate::EGRESS_SPEC,
         ingress_drop: DROPPED,
         egress_drop: DROPPED,
-        copying: Vec::new(),
+        requests: Vec::new(),
         sends_back: sends_back(program),
         misses: None,
         counted_length: None,
@@ -119,9 +121,12 @@ fn route(program: &Program) -> Route {
         fixed: Vec::new(),
         preserved: Some(vec![generate::INSTANCE]),
         clones_from_egress: has_plain_headers(program),
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
     }
 }
 
@@ -552,7 +557,7 @@ fn left(
         Fate::DroppedInIngress { .. } => dropped("ingress"),
         Fate::DroppedInEgress => dropped("egress"),
         Fate::AssertFailed => dropped("assertion"),
-        Fate::GoesOn => unreachable!("the route of these tests has no such packets"),
+        Fate::GoesOn(_) => unreachable!("the route of these tests has no such packets"),
         Fate::BailedOut(_) => {
             assert_eq!(
                 frame[headroom..],

@@ -65,7 +65,7 @@ impl Continued {
             stop: Stopped::BehindIngress(exit.at(), requests),
             egress: None,
             parser_error: 0,
-            random: Random::new(facts.arguments.random_seed),
+            random: exit.random(noted, facts.arguments.random_seed),
         }
     }
 
@@ -399,9 +399,12 @@ impl WorkerScratch {
             Stopped::BehindIngress(at, requests) => {
                 walk.scratch.scratch.requests = requests;
                 walk.scratch.scratch.buffers.output.clear();
-                // Machine code has no entrance there. No body runs up to the clone.
                 let mut from = Start::Place(at);
-                let stop = walk.advance_interpreted(&mut packet, &mut info, &mut from);
+                let stop = match at.op {
+                    // Machine code has no entrance there. No body runs up to the clone.
+                    0 => walk.advance_interpreted(&mut packet, &mut info, &mut from),
+                    _ => walk.advance(&mut packet, &mut info, &mut from),
+                };
                 walk.go_on_from(packet, &mut info, stop, from);
             }
         }

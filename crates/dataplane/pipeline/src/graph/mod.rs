@@ -112,13 +112,14 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     /// Processes a clone that the fast path has noted, for one of the ports of its session. `preserved` are the values
-    /// that it keeps. The frame is as received; for a clone that begins in egress with headers, it is what the parser
-    /// left.
+    /// that it keeps. The frame is that with which the clone begins; for a clone that begins in egress with headers, it is what the
+    /// parser left.
     pub(crate) fn clone_noted(
         mut self,
         frame: IngressPacket,
         (number, replica): (u32, usize),
         preserved: Preserved,
+        entry: Entry,
         from_egress: Option<FromEgress<'_>>,
     ) {
         let mut clone = frame.0;
@@ -138,16 +139,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         };
         clone.payload_bit = 0;
         clone.ingress_length = clone.frame().len() as u32;
-        let entry = match from_egress {
-            None => {
-                self.give_state(&mut clone);
-                Entry::CloneIngress
-            }
-            Some(from) => {
-                self.give_headers(&mut clone, from);
-                Entry::CloneEgress
-            }
-        };
+        match from_egress {
+            None => self.give_state(&mut clone),
+            Some(from) => self.give_headers(&mut clone, from),
+        }
         clone.preserved = preserved;
         self.follow_mirrored(clone, entry, (number, session, replicas), &info);
     }

@@ -23,32 +23,56 @@ use crate::layout::Layout;
 use crate::packet::InstanceType;
 use forebay_bits::Bits;
 use forebay_ir::{
-    Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Op, Program, SelectCase, Slot,
-    SlotId, SlotKind, Statement, Terminator, build,
+    Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Location, Op, Program, SelectCase,
+    Slot, SlotId, SlotKind, Statement, Terminator, build,
 };
-use forebay_jit::route::{DropWhen, Route, Source, varbit_length};
+use forebay_jit::route::{ClonedFrame, DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
 
-/// Whether a clone from egress shows, besides what it keeps, only the headers that are valid there and the bytes after
-/// those that the parser has extracted, in whole bytes.
-pub(crate) fn may_begin_in_egress(program: &Program, layout: &Layout, route: &Route) -> bool {
-    // A varbit field has whole bytes.
-    let is_whole = |header: &Header| {
-        let mut parts = header.fields.split(|field| field.length.is_some());
-        let bits = |fields: &[HeaderField]| -> u32 { fields.iter().map(|field| program.slot(field.slot).width).sum() };
-        parts.all(|fields| bits(fields).is_multiple_of(8))
-            && header.fields.iter().filter(|field| field.length.is_some()).count() <= 1
-    };
+/// Why clones from egress cannot be noted, if so: a location, and what the program does there. Such a clone must show, besides what it keeps,
+/// only the headers that are valid there and the bytes after those that the parser has extracted, in whole bytes.
+pub(crate) fn obstacle_in_egress(program: &Program, layout: &Layout, route: &Route) -> Option<(Location, String)> {
     let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
     let parser = &program.bodies[route.parser.index()];
     let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
-    let only_extracts = parsing.all(|statement| match &statement.op {
-        Op::Advance { .. } => false,
-        op => !op.target().is_some_and(is_validity),
+    let more_than_extracts = parsing.find(|statement| match &statement.op {
+        Op::Advance { .. } => true,
+        op => op.target().is_some_and(is_validity),
     });
-    only_extracts
-        && program.headers.iter().all(is_whole)
-        && validities_behind_egress(program, layout, route).is_some_and(|validities| !validities.reads_stale)
+    if let Some(statement) = more_than_extracts {
+        let words = "skips bits in the parser, or makes a header valid there";
+        return Some((statement.location, words.to_owned()));
+    }
+    let nowhere = Location::default();
+    if let Some(header) = program.headers.iter().find(|header| !is_whole(program, header)) {
+        let words = format!(
+            "has no whole bytes in header `{}`, or several fields of variable length",
+            header.name
+        );
+        return Some((nowhere, words));
+    }
+    match validities_behind_egress(program, layout, route) {
+        Some(Validities {
+            reads_stale: Some((location, slot)),
+            ..
+        }) => {
+            let name = &program.slot(slot).name;
+            Some((location, format!("reads `{name}`, whose header may be invalid")))
+        }
+        Some(_) => None,
+        None => Some((
+            nowhere,
+            "has too many sets of headers that may be valid together".to_owned(),
+        )),
+    }
+}
+
+/// Whether a header has whole bytes, before and behind its one field of variable length. That field has whole bytes, too.
+pub(super) fn is_whole(program: &Program, header: &Header) -> bool {
+    let mut parts = header.fields.split(|field| field.length.is_some());
+    let bits = |fields: &[HeaderField]| -> u32 { fields.iter().map(|field| program.slot(field.slot).width).sum() };
+    parts.all(|fields| bits(fields).is_multiple_of(8))
+        && header.fields.iter().filter(|field| field.length.is_some()).count() <= 1
 }
 
 fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -> Option<Validities> {
@@ -163,9 +187,12 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         replication: None,
         preserved: None,
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
         ..route.clone()
     };
     Some(Straight { program: made, route })
@@ -280,7 +307,7 @@ fn new_header(program: &mut Program, name: &str, fields: &[(String, u32)]) -> (H
 }
 
 /// The first header, and its fields in order.
-fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
+pub(super) fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
     let mut fields: Vec<(String, u32)> = FIELDS.iter().map(|(name, width)| (name.to_string(), *width)).collect();
     let kept = route.preserved.iter().flatten().zip(0..);
     fields.extend(kept.map(|(slot, place)| (format!("kept_{place}"), program.slot(*slot).width.next_multiple_of(8))));
@@ -406,7 +433,7 @@ impl ParserOfClones<'_> {
     }
 }
 
-fn extract(header: HeaderId) -> Statement {
+pub(super) fn extract(header: HeaderId) -> Statement {
     Statement::new(Op::Extract {
         header,
         varbit_bits: None,

@@ -13,14 +13,17 @@
 //!
 //! The resulting program has all of the original's tables, actions and objects with the same numbers, and further
 //! bodies and slots. It does to a packet what the architecture's graph does to a packet that arrives at a port, finds
-//! its queue empty, and is neither cloned nor sent back. Other packets bail out to general code.
+//! its queue empty. What clones a packet becomes an operation, as v1model has it ([`cloning`]), where such a clone can be noted. A packet
+//! whose clone cannot, or that is sent back, leaves after ingress, before its first deparser, and continues in the graph ([`side_exit`]).
 
 pub(crate) mod clone_head;
 pub(crate) mod clones;
+mod cloning;
 mod deparsed;
 
 mod pna;
 mod psa;
+pub(crate) mod psa_clones;
 mod reparse;
 pub(crate) mod side_exit;
 mod sides;
@@ -122,6 +125,15 @@ fn block(statements: Vec<Statement>, terminator: Terminator) -> Block {
         terminator,
         location: Location::default(),
     }
+}
+
+fn branch(condition: Expr, then_block: BlockId, else_block: BlockId) -> Block {
+    let terminator = Terminator::Branch {
+        condition,
+        then_block,
+        else_block,
+    };
+    block(Vec::new(), terminator)
 }
 
 fn assign(slot: SlotId, value: Expr) -> Statement {

@@ -1,16 +1,31 @@
 //! The straight path of a PNA program. Its single deparser comes after the decision where the packet goes.
 
 use super::deparsed::Deparsed;
-use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot, with_actions};
+use super::{
+    Refusal, Straight, append, assign, block, branch, cloning, intrinsic, new_body, new_slot, side_exit, with_actions,
+};
 use forebay_arch::pna;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, BlockId, Body, BodyKind, Expr, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId, Statement, Terminator,
-    build,
+    BinaryOp, BlockId, Body, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId,
+    Statement, Terminator, build,
 };
-use forebay_jit::route::{Argument, DropWhen, Route, Source};
+use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Request, RequestKind, Route, Source};
 
+/// Mirrored packets are noted if the program uses one mirror slot, and their frames have whole bytes. Otherwise they leave.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
+    let made = straightened(program, true)?;
+    let emitted = Deparsed::of(program, stage(program, Role::MainDeparser))?.emitted;
+    let is_noted = cloning::is_whole(program, &emitted, &made.route);
+    if is_noted {
+        Ok(made)
+    } else {
+        straightened(program, false)
+    }
+}
+
+fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refusal> {
+    let leaving = side_exit::taken_along(program);
     let mut made = program.clone();
     made.graph = None;
     let program = &mut made;
@@ -28,13 +43,23 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         .chain([(time, Source::Argument(Argument::Timestamp))])
         .collect();
     let fate = intrinsic(program, "pna.fate")?;
-    let recirculates = may_recirculate(program, fate).then(|| new_slot(program, "the recirculation of the packet", 1));
-    let mut copying: Vec<SlotId> = recirculates.into_iter().collect();
-    copying.extend((0..pna::MIRROR_SLOTS).filter_map(|index| mirror(program, index)));
+    let recirculation = place_of_recirculation(program, fate);
+    let recirculates = recirculation.map(|place| (new_slot(program, "the recirculation of the packet", 1), place));
+    let mut mirrors: Vec<Mirror> = (0..pna::MIRROR_SLOTS)
+        .filter_map(|index| mirror(program, index))
+        .collect();
+    let noted = (notes_mirrors && mirrors.len() == 1).then(|| mirrors.pop()).flatten();
+    let request = |kind| move |slot| Request { slot, kind };
+    let round = recirculates
+        .map(|(slot, _)| slot)
+        .map(request(RequestKind::Recirculate));
+    let of_mirrors = mirrors.iter().map(|mirror| mirror.wanted);
+    let of_mirrors = of_mirrors.map(request(RequestKind::Mirror));
+    let requests: Vec<Request> = round.into_iter().chain(of_mirrors).collect();
     let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
     let controls = controls(program, &[pre, main]);
     let controls = new_body(program, "controls", BodyKind::Control, controls);
-    let hand_over = hand_over(program, fate, recirculates, deparsed.blocks);
+    let hand_over = hand_over(program, (fate, recirculates), &mirrors, noted, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let nothing = new_body(
         program,
@@ -51,7 +76,7 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         vec![block(emit, Terminator::Return)],
     );
     let dropped = DropWhen { slot: fate, value: 0 };
-    let route = Route {
+    let mut route = Route {
         parser: program.stages[&Role::MainParser],
         verify_checksum: controls,
         ingress: hand_over,
@@ -63,7 +88,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_spec: intrinsic(program, "pna.port")?,
         ingress_drop: dropped,
         egress_drop: dropped,
-        copying,
+        leaving: leaving.filter(|_| !requests.is_empty()),
+        requests,
         sends_back: None,
         misses: None,
         counted_length: None,
@@ -73,10 +99,13 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         fixed: Vec::new(),
         preserved: None,
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Deparsed; 2],
         cloned: None,
         clones_are_apart: false,
-        leaving: None,
+        clones_leave: false,
     };
+    cloning::note(program, &mut route, Vec::new());
     Ok(Straight { program: made, route })
 }
 
@@ -102,8 +131,23 @@ fn told(program: &Program, block: &str) -> Told {
     }
 }
 
-fn mirror(program: &Program, index: u32) -> Option<SlotId> {
-    program.intrinsic.get(&format!("pna.mirror_{index}")).copied()
+/// A mirror slot that the program uses.
+#[derive(Clone, Copy)]
+struct Mirror {
+    wanted: SlotId,
+    session: SlotId,
+    /// The first line that asks for it.
+    place: Location,
+}
+
+fn mirror(program: &Program, index: u32) -> Option<Mirror> {
+    let slot = |name: &str| program.intrinsic.get(&format!("pna.{name}_{index}")).copied();
+    let wanted = slot("mirror")?;
+    Some(Mirror {
+        wanted,
+        session: slot("session")?,
+        place: cloning::place_of_request(program, wanted)?,
+    })
 }
 
 /// The controls in one body. Before each one, its direction is set.
@@ -130,38 +174,45 @@ fn direction(program: &Program, told: Told) -> Option<Statement> {
     Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
-/// The deparser without its emits, and the decision whether the packet goes round again.
+/// The deparser without its emits, for packets that do not go round again and are not mirrored in one of these slots. Those leave before it.
 fn hand_over(
     program: &Program,
-    fate: SlotId,
-    recirculates: Option<SlotId>,
+    (fate, recirculates): (SlotId, Option<(SlotId, Location)>),
+    mirrors: &[Mirror],
+    noted: Option<Mirror>,
     deparser: Vec<forebay_ir::Block>,
 ) -> Vec<forebay_ir::Block> {
-    let [decided, round] = [1, 2].map(BlockId);
+    let [leaves, round, deparsed, clone, end] = [1, 2, 3, 4, 5].map(|place| BlockId(mirrors.len() as u32 + place));
+    let deparse = BlockId(end.0 + 1);
     let width = program.slot(fate).width;
     let is_round = build::equal(Expr::Slot(fate), build::constant(width, pna::FATE_RECIRCULATE.into()));
     let is_round = recirculates.map_or(build::boolean(false), |_| is_round);
-    let goes_round = recirculates.map(|slot| assign(slot, build::boolean(true)));
-    let end = BlockId(3);
-    let mut blocks = vec![
-        block(Vec::new(), Terminator::Jump(BlockId(4))),
-        block(
-            Vec::new(),
-            Terminator::Branch {
-                condition: is_round,
-                then_block: round,
-                else_block: end,
-            },
-        ),
-        block(goes_round.into_iter().collect(), Terminator::Return),
-        block(Vec::new(), Terminator::Return),
-    ];
-    append(&mut blocks, deparser, decided);
+    let goes_round = recirculates.map(|(slot, location)| Statement {
+        location,
+        ..assign(slot, build::boolean(true))
+    });
+    let mirrored = noted.map(|mirror| Statement {
+        op: cloning::clone(program, CloneKind::IngressToEgress, mirror.session, None),
+        location: mirror.place,
+    });
+    let is_mirrored = noted.map_or(build::boolean(false), |mirror| Expr::Slot(mirror.wanted));
+    let next = (1..).map(BlockId);
+    let leave = mirrors.iter().zip(next);
+    let mut blocks: Vec<forebay_ir::Block> = leave
+        .map(|(mirror, next)| branch(Expr::Slot(mirror.wanted), leaves, next))
+        .collect();
+    blocks.push(branch(is_round, round, deparse));
+    blocks.push(block(Vec::new(), Terminator::Return));
+    blocks.push(block(goes_round.into_iter().collect(), Terminator::Return));
+    blocks.push(branch(is_mirrored, clone, end));
+    blocks.push(block(mirrored.into_iter().collect(), Terminator::Return));
+    blocks.push(block(Vec::new(), Terminator::Return));
+    append(&mut blocks, deparser, deparsed);
     blocks
 }
 
-/// Whether a packet's fate may be to go round again.
-fn may_recirculate(program: &Program, fate: SlotId) -> bool {
+/// The line on which a packet's fate may become to go round again, if there is one.
+fn place_of_recirculation(program: &Program, fate: SlotId) -> Option<Location> {
     let round = Bits::new(program.slot(fate).width, pna::FATE_RECIRCULATE.into());
     let asks = |op: &Op| match op {
         Op::Assign {
@@ -175,7 +226,8 @@ fn may_recirculate(program: &Program, fate: SlotId) -> bool {
         .iter()
         .flat_map(|body| &body.blocks)
         .flat_map(|block| &block.statements);
-    statements.any(|statement| asks(&statement.op))
+    let statement = statements.find(|statement| asks(&statement.op));
+    statement.map(|statement| statement.location)
 }
 
 /// The direction would have to be known in the parser, before anything can be computed.

@@ -3,14 +3,15 @@
 use super::deparsed::Deparsed;
 use super::reparse::Reparse;
 use super::sides::Sides;
-use super::{Refusal, Straight, append, assign, block, intrinsic, new_body, new_slot};
+use super::{Refusal, Straight, append, assign, block, branch, cloning, intrinsic, new_body, new_slot, side_exit};
 use forebay_arch::psa;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, Block, BlockId, Body, BodyId, BodyKind, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement,
-    Terminator, build,
+    BinaryOp, Block, BlockId, Body, BodyId, BodyKind, CloneKind, Expr, HeaderId, Location, Op, Program, Role, SlotId,
+    Statement, Terminator, build,
 };
-use forebay_jit::route::{Argument, DropWhen, Replication, Route, Source};
+use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Replication, Request, RequestKind, Route, Source};
+use std::collections::BTreeSet;
 
 /// Members of `PSA_PacketPath_t`.
 const NORMAL_UNICAST: u64 = 1;
@@ -20,16 +21,30 @@ const NORMAL_MULTICAST: u64 = 2;
 pub(super) struct Fields {
     drop: SlotId,
     clone: SlotId,
+    session: SlotId,
     resubmit: SlotId,
     group: SlotId,
     egress_port: SlotId,
     class: SlotId,
     egress_drop: SlotId,
     pub(super) egress_clone: SlotId,
+    egress_session: SlotId,
     egress_class: SlotId,
 }
 
+/// Clones from ingress are noted, or else their packets leave.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
+    let made = straightened(program, true)?;
+    let is_noted = made.route.clones(&made.program) == [false; 2] || made.route.notes_clones(&made.program);
+    if is_noted {
+        Ok(made)
+    } else {
+        straightened(program, false)
+    }
+}
+
+fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refusal> {
+    let leaving = side_exit::taken_along(program);
     let mut made = program.clone();
     made.graph = None;
     let program = &mut made;
@@ -37,16 +52,18 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     let fields = Fields {
         drop: field("ingress_output_metadata.drop")?,
         clone: field("ingress_output_metadata.clone")?,
+        session: field("ingress_output_metadata.clone_session_id")?,
         resubmit: field("ingress_output_metadata.resubmit")?,
         group: field("ingress_output_metadata.multicast_group")?,
         egress_port: field("ingress_output_metadata.egress_port")?,
         class: field("ingress_output_metadata.class_of_service")?,
         egress_drop: field("egress_output_metadata.drop")?,
         egress_clone: field("egress_output_metadata.clone")?,
+        egress_session: field("egress_output_metadata.clone_session_id")?,
         egress_class: field("egress_input_metadata.class_of_service")?,
     };
     let sides = Sides::of(program);
-    sides.refuse_what_differs(program, &fields)?;
+    sides.refuse_what_differs(program)?;
     let [before_parser, mut before_egress, mut before_copy] = sources(program, &fields)?;
     let first = Deparsed::of(program, stage(program, Role::IngressDeparser))?;
     let last = Deparsed::of(program, stage(program, Role::EgressDeparser))?;
@@ -74,18 +91,31 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     };
     set_length(&mut before_egress);
     set_length(&mut before_copy);
-    let hand_over = hand_over(program, &fields, recirculates, first.blocks, parsed, zeroed);
+    let packet_path = intrinsic(program, "psa_egress_parser_input_metadata.packet_path")?;
+    let clones = [fields.clone, fields.egress_clone].map(|slot| cloning::place_of_request(program, slot));
+    let hand_over = HandOver {
+        program,
+        fields: &fields,
+        recirculates,
+        noted: clones[0].filter(|_| notes_clones),
+        path: sides.parser_reads(program, packet_path).then_some(packet_path),
+    };
+    let hand_over = hand_over.blocks(first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
-    let (egress, end) = egress(program, last.blocks);
-    let emitted = last.emitted.into_iter().chain(first.emitted);
-    let emit = emitted.map(|header| Statement::new(Op::Emit { header })).collect();
+    let (egress, end) = egress(program, &fields, clones[1], last.blocks);
+    let emitted: Vec<HeaderId> = last.emitted.into_iter().chain(first.emitted).collect();
+    let emit = emitted
+        .iter()
+        .map(|&header| Statement::new(Op::Emit { header }))
+        .collect();
     let emit = new_body(
         program,
         "emit",
         BodyKind::Deparser,
         vec![block(emit, Terminator::Return)],
     );
-    let route = Route {
+    let requests = requests(program, &fields, recirculates, notes_clones);
+    let mut route = Route {
         parser: program.stages[&Role::IngressParser],
         verify_checksum: program.stages[&Role::Ingress],
         ingress: hand_over,
@@ -97,10 +127,8 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         egress_spec: fields.egress_port,
         ingress_drop: is_set(fields.drop),
         egress_drop: is_set(fields.egress_drop),
-        copying: [fields.clone, fields.resubmit]
-            .into_iter()
-            .chain(recirculates)
-            .collect(),
+        leaving: leaving.filter(|_| !requests.is_empty()),
+        requests,
         sends_back: None,
         misses: Some(misses),
         counted_length: lengths.map(|lengths| lengths.frame),
@@ -113,11 +141,27 @@ pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
         fixed: Vec::new(),
         preserved: None,
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Received, ClonedFrame::Deparsed],
         cloned: None,
         clones_are_apart: false,
-        leaving: None,
+        clones_leave: false,
     };
+    if let Some(location) = clones[1].filter(|_| !cloning::is_whole(program, &emitted, &route)) {
+        let text = "clones the packet behind the queue, where its frame may not have whole bytes";
+        return Err(Refusal::new(location, text));
+    }
+    let kept = kept_by_clones(program);
+    cloning::note(program, &mut route, kept);
     Ok(Straight { program: made, route })
+}
+
+/// The slots that clones may keep.
+fn kept_by_clones(program: &Program) -> Vec<SlotId> {
+    let lists = [psa::CLONE_I2E, psa::CLONE_E2E];
+    let slots = lists.iter().filter_map(|list| program.field_lists.get(list)).flatten();
+    let slots: BTreeSet<SlotId> = slots.copied().collect();
+    slots.into_iter().collect()
 }
 
 /// The port by which packets that go round again leave, unless they keep values.
@@ -134,6 +178,37 @@ pub(super) fn loop_port(program: &Program) -> Option<u32> {
 fn keeps_metadata(program: &Program) -> bool {
     let kept = program.field_lists.get(&psa::RECIRCULATE);
     kept.is_some_and(|slots| !slots.is_empty())
+}
+
+/// What makes a packet leave after ingress, in a program that may ask for it.
+fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, notes_clones: bool) -> Vec<Request> {
+    let request = |(kind, slot)| Request { slot, kind };
+    let clone = (!notes_clones).then_some((RequestKind::Clone, fields.clone));
+    let round = recirculates.map(|slot| (RequestKind::Recirculate, slot));
+    let all = clone.into_iter().chain([(RequestKind::Resubmit, fields.resubmit)]);
+    let all = all.chain(round).map(request);
+    let is_made = |request: &Request| cloning::place_of_request(program, request.slot).is_some();
+    all.filter(is_made).collect()
+}
+
+/// The line on which a packet gets the port for recirculation: by its number if there is such a line, otherwise any.
+fn place_of_recirculation(program: &Program, egress_port: SlotId) -> Location {
+    let statements = || {
+        let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
+        blocks.flat_map(|block| &block.statements)
+    };
+    let sets = |is_number: &dyn Fn(&Expr) -> bool| {
+        let mut all = statements();
+        all.find(
+            |statement| matches!(&statement.op, Op::Assign { slot, value } if *slot == egress_port && is_number(value)),
+        )
+    };
+    let number = Bits::new(program.slot(egress_port).width, psa::PORT_RECIRCULATE.into());
+    let constant = sets(&|value| matches!(value, Expr::Const(value) if *value == number));
+    let any = || sets(&|value| !matches!(value, Expr::Const(_)));
+    constant
+        .or_else(any)
+        .map_or(Location::default(), |statement| statement.location)
 }
 
 pub(super) fn stage(program: &Program, role: Role) -> &Body {
@@ -171,80 +246,147 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
     Ok([before_parser, before_egress, before_copy])
 }
 
-/// Egress, and what is done for packets that leave: the deparser without its emits. A deparser with effects is a part of egress,
-/// because dropped packets have them, too.
-fn egress(program: &mut Program, deparser: Vec<Block>) -> (BodyId, BodyId) {
+/// Egress, and what is done for packets that leave: the deparser without its emits. A deparser is a part of egress where dropped packets are
+/// deparsed, too: if it has effects, or if packets are cloned on the line `cloned`.
+fn egress(program: &mut Program, fields: &Fields, cloned: Option<Location>, deparser: Vec<Block>) -> (BodyId, BodyId) {
     let egress = program.stages[&Role::Egress];
-    if !psa::has_effects(program, Role::EgressDeparser) {
+    let has_effects = psa::has_effects(program, Role::EgressDeparser);
+    if !has_effects && cloned.is_none() {
         return (egress, new_body(program, "end", BodyKind::Control, deparser));
     }
     let control = program.bodies[egress.index()].blocks.clone();
-    let first = BlockId(control.len() as u32);
-    let end = BlockId(first.0 + deparser.len() as u32);
-    let mut blocks = Vec::new();
-    append(&mut blocks, control, first);
-    append(&mut blocks, deparser, end);
+    let [is_cloned, is_dropped, first] = [0, 1, 2].map(|place| BlockId((control.len() + place) as u32));
+    let [behind, clone, end] = [0, 1, 2].map(|place| BlockId(first.0 + (deparser.len() + place) as u32));
     let nothing = || block(Vec::new(), Terminator::Return);
+    let mut blocks = Vec::new();
+    append(&mut blocks, control, is_cloned);
+    blocks.push(branch(Expr::Slot(fields.egress_clone), first, is_dropped));
+    let of_dropped = if has_effects { first } else { end };
+    blocks.push(branch(Expr::Slot(fields.egress_drop), of_dropped, first));
+    append(&mut blocks, deparser, behind);
+    let op = cloning::clone(
+        program,
+        CloneKind::EgressToEgress,
+        fields.egress_session,
+        Some(psa::CLONE_E2E),
+    );
+    let statement = cloned.map(|location| Statement { op, location });
+    let wanted = cloned.map_or(build::boolean(false), |_| Expr::Slot(fields.egress_clone));
+    blocks.push(branch(wanted, clone, end));
+    blocks.push(block(statement.into_iter().collect(), Terminator::Return));
     blocks.push(nothing());
     let egress = new_body(program, "egress with its deparser", BodyKind::Control, blocks);
     (egress, new_body(program, "end", BodyKind::Control, vec![nothing()]))
 }
 
-/// What follows ingress. A dropped packet is not cloned or copied, and deparsed only for the deparser's effects. For other packets
-/// the frame is emitted and parsed.
-fn hand_over(
-    program: &Program,
-    fields: &Fields,
+/// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's effects and for
+/// its clone. For other packets the frame is emitted and parsed.
+struct HandOver<'a> {
+    program: &'a Program,
+    fields: &'a Fields,
     recirculates: Option<SlotId>,
-    deparser: Vec<Block>,
-    parser: Vec<Block>,
-    zeroed: Vec<Statement>,
-) -> Vec<Block> {
-    let [dropped, checked, loops, crossing, parsed, deparsed] = [1, 2, 3, 4, 5, 6].map(BlockId);
-    let first = 7;
-    let deparse = BlockId(first);
-    let parse = BlockId(first + deparser.len() as u32);
-    let width = |slot| program.slot(slot).width;
-    let zero = |slot| assign(slot, build::constant(width(slot), 0));
-    let class = build::resize(
-        Expr::Slot(fields.class),
-        width(fields.class),
-        width(fields.egress_class),
-        false,
-    );
-    let class = assign(fields.egress_class, class);
-    // The constant has as many bits as the program's type of ports, as in the graph.
-    let port = build::constant(width(fields.egress_port), psa::PORT_RECIRCULATE.into());
-    let is_port = recirculates.map(|_| build::equal(Expr::Slot(fields.egress_port), port));
-    let loops_now = recirculates.map(|slot| assign(slot, build::boolean(true)));
-    let branch_on_drop = |else_block| Terminator::Branch {
-        condition: Expr::Slot(fields.drop),
-        then_block: dropped,
-        else_block,
-    };
-    let [begin, end] = match psa::has_effects(program, Role::IngressDeparser) {
-        true => [Terminator::Jump(deparse), branch_on_drop(checked)],
-        false => [branch_on_drop(deparse), Terminator::Jump(checked)],
-    };
-    let mut blocks = vec![
-        block(Vec::new(), begin),
-        block(vec![zero(fields.group), zero(fields.resubmit)], Terminator::Return),
-        block(
-            Vec::new(),
-            Terminator::Branch {
-                condition: is_port.unwrap_or(build::boolean(false)),
-                then_block: loops,
-                else_block: crossing,
+    /// The line on which packets are cloned, if clones are noted.
+    noted: Option<Location>,
+    /// The packet's path, if the egress parser reads it.
+    path: Option<SlotId>,
+}
+
+impl HandOver<'_> {
+    fn blocks(&self, deparser: Vec<Block>, parser: Vec<Block>, zeroed: Vec<Statement>) -> Vec<Block> {
+        let HandOver { program, fields, .. } = *self;
+        let [not_cloned, leaves, dropped, kept, stays, loops, deparsed] = [1, 2, 3, 4, 5, 6, 7].map(BlockId);
+        let [clone, cloned, crossing, unicast, multicast, parsed, is_cloned] = [8, 9, 10, 11, 12, 13, 14].map(BlockId);
+        let deparse = BlockId(15);
+        let parse = BlockId(deparse.0 + deparser.len() as u32);
+        let is_set = Expr::Slot;
+        let ends = |statements| block(statements, Terminator::Return);
+        let jumps = |statements, next| block(statements, Terminator::Jump(next));
+        let zero = |slot| assign(slot, build::constant(program.slot(slot).width, 0));
+        let of_dropped = match (psa::has_effects(program, Role::IngressDeparser), self.noted) {
+            (true, _) => deparse,
+            (false, Some(_)) => is_cloned,
+            (false, None) => dropped,
+        };
+        let mut blocks = vec![
+            match self.noted {
+                Some(_) => jumps(Vec::new(), not_cloned),
+                None => branch(is_set(fields.clone), leaves, not_cloned),
             },
-        ),
-        block(loops_now.into_iter().collect(), Terminator::Return),
-        block(zeroed, Terminator::Jump(parse)),
-        block(vec![class], Terminator::Return),
-        block(Vec::new(), end),
-    ];
-    append(&mut blocks, deparser, deparsed);
-    append(&mut blocks, parser, parsed);
-    blocks
+            branch(is_set(fields.drop), of_dropped, kept),
+            ends(Vec::new()),
+            ends(vec![zero(fields.group), zero(fields.resubmit)]),
+            branch(is_set(fields.resubmit), leaves, stays),
+            branch(self.is_recirculated(), loops, deparse),
+            ends(self.recirculates().into_iter().collect()),
+            match self.noted {
+                Some(_) => branch(is_set(fields.clone), clone, cloned),
+                None => jumps(Vec::new(), cloned),
+            },
+            jumps(self.clone().into_iter().collect(), cloned),
+            match of_dropped == dropped {
+                true => jumps(Vec::new(), crossing),
+                false => branch(is_set(fields.drop), dropped, crossing),
+            },
+            match self.path {
+                Some(_) => branch(self.is_copied(), multicast, unicast),
+                None => jumps(Vec::new(), parse),
+            },
+            jumps(self.on_path(NORMAL_UNICAST), parse),
+            jumps(self.on_path(NORMAL_MULTICAST), parse),
+            ends(vec![self.class()]),
+            branch(is_set(fields.clone), deparse, dropped),
+        ];
+        blocks[crossing.index()].statements = zeroed;
+        append(&mut blocks, deparser, deparsed);
+        append(&mut blocks, parser, parsed);
+        blocks
+    }
+
+    fn width(&self, slot: SlotId) -> u32 {
+        self.program.slot(slot).width
+    }
+
+    /// Whether the packet recirculates and keeps metadata.
+    fn is_recirculated(&self) -> Expr {
+        // The constant has as many bits as the program's type of ports, as in the graph.
+        let port = self.fields.egress_port;
+        let number = build::constant(self.width(port), psa::PORT_RECIRCULATE.into());
+        let is_port = build::equal(Expr::Slot(port), number);
+        self.recirculates.map_or(build::boolean(false), |_| is_port)
+    }
+
+    fn recirculates(&self) -> Option<Statement> {
+        let location = place_of_recirculation(self.program, self.fields.egress_port);
+        self.recirculates.map(|slot| Statement {
+            location,
+            ..assign(slot, build::boolean(true))
+        })
+    }
+
+    fn clone(&self) -> Option<Statement> {
+        let Fields { session, .. } = *self.fields;
+        let op = cloning::clone(self.program, CloneKind::IngressToEgress, session, Some(psa::CLONE_I2E));
+        self.noted.map(|location| Statement { op, location })
+    }
+
+    fn is_copied(&self) -> Expr {
+        let group = self.fields.group;
+        let none = build::constant(self.width(group), 0);
+        build::not(build::equal(Expr::Slot(group), none))
+    }
+
+    fn on_path(&self, path: u64) -> Vec<Statement> {
+        let set = |slot| assign(slot, build::constant(self.width(slot), path.into()));
+        self.path.map(set).into_iter().collect()
+    }
+
+    fn class(&self) -> Statement {
+        let Fields {
+            class, egress_class, ..
+        } = *self.fields;
+        let value = build::resize(Expr::Slot(class), self.width(class), self.width(egress_class), false);
+        assign(egress_class, value)
+    }
 }
 
 /// Slots with lengths in bytes: of the headers that the first deparser emitted, and of the frame that begins with

@@ -1,25 +1,26 @@
-//! Packets that leave specialised code after ingress, because their clones must be executed before they enter egress: see
-//! [`Route::leaving`].
+//! Packets that leave specialised code after ingress, because they need more than their own buffers: see [`Route::leaving`].
 
 use forebay_bits::Bits;
-use forebay_exec::{Preserve, Requests, State};
-use forebay_ir::pipeline::End;
-use forebay_ir::{BlockId, HeaderField, Program, SlotId};
+use forebay_exec::{Preserve, Random, Requests, State};
+use forebay_ir::pipeline::{End, GlueOp, Graph};
+use forebay_ir::{Architecture, BlockId, HeaderField, Program, Role, SlotId};
 use forebay_jit::GoingOn;
-use forebay_jit::graph::At;
+use forebay_jit::graph::{At, slots_needed_at};
 use forebay_jit::route::{Route, SendsBack};
 
 /// What is needed to take such packets on in the graph.
 #[derive(Debug)]
 pub(crate) struct SideExit {
-    /// The block of the graph at which they continue.
-    block: BlockId,
+    /// The position in the graph at which they continue.
+    at: At,
     /// The slots that they take along, with their widths.
     slots: Vec<(SlotId, u32)>,
     /// The fields of variable length among these, with their lengths.
     varbits: Vec<(SlotId, SlotId)>,
-    /// The slot with the bytes of the headers that were valid before ingress.
-    header_bytes: SlotId,
+    /// Of v1model: the slot with the bytes of the headers that were valid before ingress.
+    header_bytes: Option<SlotId>,
+    /// Whether ingress draws random numbers.
+    draws_random_numbers: bool,
     /// The slots that ask to send a packet back.
     sends_back: Option<[SlotId; 2]>,
     /// The number of slots of the program with the graph. Further ones are those of its specialised code.
@@ -31,17 +32,15 @@ impl SideExit {
     pub(crate) fn of(program: &Program, straight: &Program, route: &Route) -> Option<SideExit> {
         let slots = route.leaving.as_ref()?;
         let graph = program.graph.as_ref()?;
-        let block = graph.blocks.iter().find_map(|block| match block.end {
-            End::Run { body, next, .. } if body == route.ingress => Some(next),
-            _ => None,
-        })?;
+        let block = behind_ingress(program, graph)?;
         let fields = program.headers.iter().flat_map(|header| &header.fields);
         let varbit = |field: &HeaderField| Some((field.slot, field.length?));
         Some(SideExit {
-            block,
+            at: entrance(graph, block),
             slots: slots.iter().map(|slot| (*slot, straight.slot(*slot).width)).collect(),
             varbits: fields.filter_map(varbit).collect(),
-            header_bytes: forebay_arch::v1model::parsed_bytes(program)?,
+            header_bytes: forebay_arch::v1model::parsed_bytes(program),
+            draws_random_numbers: route.draws_random_numbers(straight)[0],
             sends_back: route.sends_back.as_ref().map(|back| [back.resubmit, back.recirculate]),
             slots_of_graph: program.slots.len(),
         })
@@ -49,14 +48,19 @@ impl SideExit {
 
     /// The point at which packets continue.
     pub(crate) fn at(&self) -> At {
-        At::beginning(self.block)
+        self.at
+    }
+
+    /// The generator of random numbers of a packet that arrived with this seed.
+    pub(crate) fn random(&self, noted: &GoingOn, seed: u64) -> Random {
+        Random::new(if self.draws_random_numbers { noted.random } else { seed })
     }
 
     /// Gives a packet its state, and returns what it has asked for.
     pub(crate) fn take(&self, noted: &GoingOn, state: &mut State) -> Requests {
         let mut requests = Requests {
-            clone: noted.clone,
-            truncate_to: noted.truncate_to,
+            clone: noted.clone.filter(|_| self.header_bytes.is_some()),
+            truncate_to: noted.truncate_to.filter(|_| self.header_bytes.is_some()),
             ..Requests::default()
         };
         let mut rest = &noted.slots[..];
@@ -75,9 +79,40 @@ impl SideExit {
             let (value, bits) = (state.get(field), state.get_u64(length) as u32);
             state.set(field, value.truncate(bits).zext(value.width()));
         }
-        state.set_number(self.header_bytes, noted.header_bytes.into());
+        if let Some(slot) = self.header_bytes {
+            state.set_number(slot, noted.header_bytes.into());
+        }
         requests
     }
+}
+
+/// The block of the graph that follows ingress.
+fn behind_ingress(program: &Program, graph: &Graph) -> Option<BlockId> {
+    let role = match program.architecture {
+        Architecture::V1Model | Architecture::Psa => Role::Ingress,
+        Architecture::Pna => Role::MainControl,
+    };
+    let ingress = program.stages[&role];
+    graph.blocks.iter().find_map(|block| match block.end {
+        End::Run { body, next, .. } if body == ingress => Some(next),
+        _ => None,
+    })
+}
+
+/// The position from which a block is executed. The digests of a packet that leaves are already noted, and machine code has an entrance
+/// behind the operation that would send them.
+fn entrance(graph: &Graph, block: BlockId) -> At {
+    let begins_with_commit = matches!(graph.block(block).ops.first(), Some(GlueOp::Commit));
+    At {
+        block,
+        op: usize::from(begins_with_commit),
+    }
+}
+
+/// The slots that a packet takes along which continues in the graph after ingress. `None` for a program without graph.
+pub(super) fn taken_along(program: &Program) -> Option<Vec<SlotId>> {
+    let graph = program.graph.as_ref()?;
+    Some(slots_needed_at(program, graph, behind_ingress(program, graph)?))
 }
 
 /// What a packet keeps that is sent back with this value of a slot of [`SendsBack`].

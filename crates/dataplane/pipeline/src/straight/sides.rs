@@ -1,11 +1,9 @@
 //! What the blocks of a PSA program do before its queue, and what they do after it.
 
-use super::psa::{Fields, stage};
+use super::psa::stage;
 use super::{Refusal, assign, intrinsic, with_actions};
 use forebay_arch::psa;
-use forebay_ir::{
-    Block, Body, BodyId, Expr, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build,
-};
+use forebay_ir::{Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build};
 use std::collections::BTreeSet;
 
 /// What the blocks before the queue do, and what those after it do.
@@ -62,41 +60,21 @@ impl Sides {
     }
 
     /// Refuses programs that use what only the graph does.
-    pub(super) fn refuse_what_differs(&self, program: &Program, fields: &Fields) -> Result<(), Refusal> {
-        let parser = stage(program, Role::EgressParser);
-        let mut read_by_parser = BTreeSet::new();
-        read(program, parser, &mut read_by_parser);
-        for name in ["egress_port", "packet_path"] {
-            let slot = intrinsic(program, &format!("psa_egress_parser_input_metadata.{name}"))?;
-            if read_by_parser.contains(&slot) {
-                let location = parser.blocks[0].location;
-                return Err(Refusal::new(
-                    location,
-                    format!("begins a parser that reads `{name}` behind the queue"),
-                ));
-            }
-        }
-        for id in &self.bodies_behind {
-            for block in &program.bodies[id.index()].blocks {
-                self.refuse_block(fields, block)?;
-            }
+    pub(super) fn refuse_what_differs(&self, program: &Program) -> Result<(), Refusal> {
+        let port = intrinsic(program, "psa_egress_parser_input_metadata.egress_port")?;
+        if self.parser_reads(program, port) {
+            let location = stage(program, Role::EgressParser).blocks[0].location;
+            let text = "begins a parser that reads `egress_port` behind the queue";
+            return Err(Refusal::new(location, text));
         }
         Ok(())
     }
 
-    fn refuse_block(&self, fields: &Fields, block: &Block) -> Result<(), Refusal> {
-        for statement in &block.statements {
-            let refuse = |text: &str| Err(Refusal::new(statement.location, text));
-            match &statement.op {
-                Op::Assign {
-                    slot,
-                    value: Expr::Const(value),
-                } if *slot == fields.egress_clone && value.is_zero() => {}
-                op if op.target() == Some(fields.egress_clone) => return refuse("clones the packet behind the queue"),
-                _ => {}
-            }
-        }
-        Ok(())
+    /// Whether the parser behind the queue reads a slot.
+    pub(super) fn parser_reads(&self, program: &Program, slot: SlotId) -> bool {
+        let mut read_by_parser = BTreeSet::new();
+        read(program, stage(program, Role::EgressParser), &mut read_by_parser);
+        read_by_parser.contains(&slot)
     }
 
     /// The location at which bytes are counted after the queue, if they are.

@@ -6,7 +6,7 @@ use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Preserve;
 use forebay_ir::{BinaryOp, Expr, Op, Program, SlotId, SlotKind, Statement, build};
-use forebay_jit::route::{Argument, DropWhen, Replication, Route, SendsBack, Source};
+use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Replication, Route, SendsBack, Source};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -23,8 +23,9 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
         let mut slots = route.slots_read_behind(&program);
         slots.extend(layout.slots.priority);
         route.leaving = Some(slots.into_iter().collect());
+        route.clones_leave = true;
     }
-    if route.clones_from_egress || route.leaving.is_some() {
+    if route.clones_from_egress || route.clones_leave {
         tell_clones(program.to_mut(), &mut route);
     }
     (program, route)
@@ -70,7 +71,7 @@ fn number_of_list(list: Option<Expr>) -> Expr {
 }
 
 /// Makes the program tell where it has cloned a packet.
-fn tell_clones(program: &mut Program, route: &mut Route) {
+pub(super) fn tell_clones(program: &mut Program, route: &mut Route) {
     let cloned = new_slot(program, "has_been_cloned", 1);
     for block in program.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
         let statements = std::mem::take(&mut block.statements);
@@ -149,7 +150,7 @@ fn route(program: &Program, layout: &Layout) -> Route {
         egress_spec: slots.egress_spec,
         ingress_drop: dropped,
         egress_drop: dropped,
-        copying: Vec::new(),
+        requests: Vec::new(),
         sends_back: None,
         misses: None,
         counted_length: None,
@@ -162,11 +163,17 @@ fn route(program: &Program, layout: &Layout) -> Route {
         fixed: slots.parser_error.into_iter().collect(),
         preserved: Some(preserved_by_clones(program)),
         clones_from_egress: false,
+        cannot_note: None,
+        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
         cloned: None,
         clones_are_apart: false,
         leaving: None,
+        clones_leave: false,
     };
-    route.clones_from_egress = route.clones(program)[1] && clones::may_begin_in_egress(program, layout, &route);
+    if route.clones(program)[1] {
+        route.cannot_note = clones::obstacle_in_egress(program, layout, &route);
+        route.clones_from_egress = route.cannot_note.is_none();
+    }
     route.clones_are_apart = route.clones(program) != [false; 2] && clones::are_apart(program, layout, &route);
     route
 }

@@ -5,7 +5,9 @@
 
 use forebay_bits::Bits;
 use forebay_exec::{State, eval};
-use forebay_ir::{BinaryOp, Block, BlockId, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator};
+use forebay_ir::{
+    BinaryOp, Block, BlockId, BodyId, Expr, HeaderId, Location, Op, Program, SlotId, SlotKind, Terminator,
+};
 use forebay_jit::route::{Route, Source};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -71,8 +73,8 @@ struct Known {
 pub(super) struct Validities {
     /// The headers that may be valid together behind egress.
     pub(super) sets: BTreeSet<Valid>,
-    /// Whether a clone may read, in egress or later, values of headers that are invalid.
-    pub(super) reads_stale: bool,
+    /// Where a clone may read, in egress or later, the value of a header that is invalid, and which.
+    pub(super) reads_stale: Option<(Location, SlotId)>,
 }
 
 /// Finds the validities of arriving packets; `None` when there are too many paths. `for_clones` is the program as clones from egress execute it.
@@ -91,7 +93,8 @@ fn find(program: &Program, for_clones: &Program, route: &Route, liveness: &Liven
         parser_error: route.parser_error,
         nothing: State::new(&Program::new(program.architecture)),
         visits_left: VISITS_MAX,
-        reads_stale: false,
+        reads_stale: None,
+        location: Location::default(),
     };
     // All slots are 0 before the parser, except for those that the architecture sets.
     let first = liveness.before.get(&route.parser).map(|before| &before[0].deciding);
@@ -133,7 +136,7 @@ fn find(program: &Program, for_clones: &Program, route: &Route, liveness: &Liven
         liveness: &liveness,
         is_of_clones: true,
         visits_left: VISITS_MAX,
-        reads_stale: false,
+        reads_stale: None,
         ..walk
     };
     let (mut beginnings, mut behind): (BTreeSet<Known>, _) = (cloned(&behind).collect(), BTreeSet::new());
@@ -301,7 +304,9 @@ struct Walk<'a> {
     /// No values.
     nothing: State,
     visits_left: usize,
-    reads_stale: bool,
+    reads_stale: Option<(Location, SlotId)>,
+    /// That of the current statement or block.
+    location: Location,
 }
 
 impl Walk<'_> {
@@ -329,8 +334,10 @@ impl Walk<'_> {
                 for error in statement.op.parser_errors() {
                     returned.insert(self.rejected(known.clone(), program.error(error)));
                 }
+                self.location = statement.location;
                 self.op(&statement.op, &mut known);
             }
+            self.location = block.location;
             (block.terminator.exprs().into_iter()).for_each(|expr| self.read(expr, &known));
             match &block.terminator {
                 Terminator::Return => _ = returned.insert(known),
@@ -411,7 +418,7 @@ impl Walk<'_> {
                 known.stale.remove(*header);
             }
             Op::Hash { .. } | Op::UpdateChecksum { .. } | Op::VerifyChecksum { .. } => {
-                op.for_each_slot_read(&mut |slot| self.reads_stale |= self.is_stale(slot, known));
+                op.for_each_slot_read(&mut |slot| self.read_slot(slot, known));
             }
             op => (op.exprs().into_iter()).for_each(|expr| self.read(expr, known)),
         }
@@ -503,7 +510,7 @@ impl Walk<'_> {
     /// Notes whether a value depends on what an invalid header has got.
     fn read(&mut self, expr: &Expr, known: &Known) {
         match expr {
-            Expr::Slot(slot) => self.reads_stale |= self.is_stale(*slot, known),
+            Expr::Slot(slot) => self.read_slot(*slot, known),
             Expr::Mux {
                 condition,
                 then_value,
@@ -520,7 +527,13 @@ impl Walk<'_> {
             | Expr::ZeroExtend(_, operand)
             | Expr::SignExtend(_, operand)
             | Expr::Truncate(_, operand) => self.read(operand, known),
-            _ => expr.for_each_slot(&mut |slot| self.reads_stale |= self.is_stale(slot, known)),
+            _ => expr.for_each_slot(&mut |slot| self.read_slot(slot, known)),
+        }
+    }
+
+    fn read_slot(&mut self, slot: SlotId, known: &Known) {
+        if self.is_stale(slot, known) {
+            self.reads_stale.get_or_insert((self.location, slot));
         }
     }
 

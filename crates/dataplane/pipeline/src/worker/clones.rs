@@ -8,13 +8,15 @@ use super::left_out::LeftOut;
 use super::{Session, Worker};
 use crate::graph::Outcome;
 use crate::load::Options;
-use crate::machine_code::MachineCode;
+use crate::machine_code::{FramesOfClones, MachineCode};
 use crate::objects::View;
 use crate::outcome::{DropReason, IngressDecision};
 use crate::packet::{IngressArguments, Preserved};
 use crate::scratch::Scratch;
 use crate::straight::clone_head::Head;
 use forebay_exec::Tracer;
+use forebay_ir::Architecture;
+use forebay_ir::pipeline::Entry;
 use forebay_jit::route::Arguments;
 use forebay_jit::{BURST_MAX, FastPath, Fate, NotedClones, SentBack, ShortCode};
 use forebay_packet::{Burst, Packet};
@@ -79,7 +81,7 @@ impl Clones {
         sent_back: &mut SentBack,
         count_drop: impl Fn(DropReason),
     ) {
-        self.make(code, view, options.clone_limit, &count_drop);
+        self.make(code, view, options, &count_drop);
         let Some(forms) = code.forms_of_clones() else { return };
         if self.made.is_empty() {
             return;
@@ -141,12 +143,13 @@ impl Clones {
     }
 
     /// Builds the frames of the clones, as they enter.
-    fn make(&mut self, code: &MachineCode, view: &View<'_>, clone_limit: u32, count_drop: &impl Fn(DropReason)) {
+    fn make(&mut self, code: &MachineCode, view: &View<'_>, options: &Options, count_drop: &impl Fn(DropReason)) {
         self.made.clear();
+        let frames = code.frames_of_clones();
         let head = code.head();
         let sessions = &view.snapshot.replication.clone_sessions;
         for clone in self.noted.iter() {
-            if clone.from_egress && clone_limit == 0 {
+            if clone.from_egress && options.clone_limit == 0 {
                 count_drop(DropReason::CloneLimit);
                 continue;
             }
@@ -154,21 +157,36 @@ impl Clones {
                 count_drop(DropReason::NoCloneSession);
                 continue;
             };
-            let noted = self.noted.bytes_of(clone);
-            let length = Head::FIXED_BYTES + noted.len();
+            let mut noted = self.noted.bytes_of(clone);
+            if frames != FramesOfClones::OfV1model {
+                let before = head.bytes() - Head::FIXED_BYTES;
+                if noted.len() - before > options.packet_limit as usize {
+                    // Nor does the packet leave, whose frame this is.
+                    continue;
+                }
+                let limit = session.packet_length_bytes.map_or(usize::MAX, |limit| limit as usize);
+                noted = &noted[..noted.len().min(before.saturating_add(limit))];
+            }
+            let has_head = frames != FramesOfClones::Leave;
+            let length = if has_head { Head::FIXED_BYTES } else { 0 } + noted.len();
             for (index, replica) in session.replicas.iter().enumerate() {
                 let place = self.made.len();
                 let packet = &mut self.burst.spares_mut(place + 1)[place];
                 packet.reset();
                 let target = packet.receive_room_behind(0, length);
-                let noted = (noted, clone.preserve, clone.from_egress);
-                head.write(noted, (session, *replica), target);
+                match has_head {
+                    true => head.write((noted, clone.preserve, clone.from_egress), (session, *replica), target),
+                    false => target.copy_from_slice(noted),
+                }
                 packet.set_received(length);
                 self.made.push(Cloned {
                     place: clone.place,
                     goes_behind: clone.from_egress,
                     port: replica.egress_port,
-                    passage: Passage::SlowPath,
+                    passage: match has_head {
+                        true => Passage::SlowPath,
+                        false => Passage::Transmit(replica.egress_port),
+                    },
                     session: (clone.session, index),
                 });
             }
@@ -215,7 +233,12 @@ impl Session<'_> {
     ) {
         let code = self.burst.pipeline.code.as_ref().expect("the fast path has cloned it");
         let program = &self.burst.pipeline.program;
-        let from_egress = clone.goes_behind.then(|| code.head().beginning(program, frame));
+        let has_headers = clone.goes_behind && program.architecture == Architecture::V1Model;
+        let from_egress = has_headers.then(|| code.head().beginning(program, frame));
+        let entry = match clone.goes_behind {
+            true => Entry::CloneEgress,
+            false => Entry::CloneIngress,
+        };
         let received = &frame[code.head().bytes()..];
         // With room for headers before it.
         let mut bytes = self.bench.pool.buffer();
@@ -225,6 +248,6 @@ impl Session<'_> {
         let kept = code.head().kept_by(frame);
         let mut sink = |outcome: Outcome| decide(outcome.before_queue());
         let walk = self.bench.walk(self.burst, &mut sink, tracer);
-        walk.clone_noted(packet, clone.session, Preserved(kept), from_egress);
+        walk.clone_noted(packet, clone.session, Preserved(kept), entry, from_egress);
     }
 }

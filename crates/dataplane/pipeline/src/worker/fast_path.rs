@@ -19,7 +19,7 @@ use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::BitBuffer;
-use forebay_jit::route::{Arguments, BailOut, Obstacle};
+use forebay_jit::route::{Arguments, Obstacle};
 use forebay_jit::{FastPath, Fate, Rewriting, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
@@ -487,10 +487,9 @@ impl Pass<'_, '_> {
     fn finish(&mut self, packet: &mut Packet, fate: Fate, packets: usize) {
         match fate {
             Fate::Replicated { first, count } => self.copies.made(first + count),
-            Fate::BailedOut(reason) => self.paths.count_slow(SlowReason::BailedOut(reason), packets as u64),
-            Fate::GoesOn => self
-                .paths
-                .count_slow(SlowReason::BailedOut(BailOut::Clone), packets as u64),
+            Fate::BailedOut(reason) | Fate::GoesOn(reason) => {
+                self.paths.count_slow(SlowReason::BailedOut(reason), packets as u64);
+            }
             _ => {}
         }
         let passage = finish(self.length_max, self.fast_path, self.rewritten, packet, fate);
@@ -558,7 +557,7 @@ pub(super) fn finish(
         Fate::DroppedInIngress { parser_error } => return Passage::Drop(DropReason::ParserError(parser_error)),
         Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
         Fate::AssertFailed => return Passage::Drop(DropReason::AssertFailed),
-        Fate::GoesOn => return Passage::GoesOn,
+        Fate::GoesOn(_) => return Passage::GoesOn,
         Fate::Replicated { count: 0, .. } => return Passage::Drop(DropReason::NoMulticastMember),
         Fate::Replicated { first, count } => {
             return Passage::Copies {
