@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
+.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages test-dpdk test-tester demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -25,9 +25,11 @@ help:
 	@echo "                   needs root, mmdebstrap, qemu-utils. Or one: package-archive, package-deb, package-oci, package-vm"
 	@echo "make test-packages  the packages in fresh systems; needs root, lintian, umoci, runc, qemu-system-x86, genisoimage, iperf3"
 	@echo "make release VERSION=X.Y.Z  the archive of a tagged version, with its checksum"
+	@echo "make test-dpdk     ports over DPDK's virtual devices; needs root, libdpdk-dev, dpdk"
+	@echo "make test-tester   the tester: 10 million frames with faults, known delays over a cable of the kernel's; needs root"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
-	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
-	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root"
+	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root; STRICT=1: what is left out is a failure"
+	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root; STRICT=1"
 	@echo "make demo-telemetry  monitoring and in-band telemetry in namespaces; needs root"
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; a switch"
 	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
@@ -131,6 +133,18 @@ test-packages:
 	python3 tests/packages/test_oci.py $(MADE)-oci.tar
 	python3 tests/packages/test_vm.py $(MADE)-vm.qcow2
 
+# The devices of DPDK that are interfaces of the kernel too are in a namespace of their own.
+test-dpdk:
+	$(CARGO) test -p forebay-ports --features dpdk --test link -- devices dpdk
+	unshare --net $(CARGO) test -p forebay-ports --features dpdk --test link -- devices --ignored --test-threads 1
+
+# What a test of the second command starts in a namespace without a link is no test of its own; delays to the microsecond want a quiet machine.
+test-tester:
+	$(CARGO) test --release -p forebay-tester --test known_answers -- --ignored --nocapture --skip on_the_machines_clock
+	unshare --net sh -c 'ip link add va type veth peer name vb && ip link set va up && ip link set vb up && \
+		TESTER_INTERFACES=1@va,2@vb $(CARGO) test --release -p forebay-tester --test interfaces -- --ignored --nocapture \
+		--test-threads 1 --skip a_link'
+
 release: build
 	@test -n "$(VERSION)" || { echo "say which: make release VERSION=0.1.0"; exit 2; }
 	$(CARGO) xtask release --version $(VERSION) --binary $(FOREBAY) --out $(TARGET)/dist
@@ -161,10 +175,10 @@ memcheck: system
 		$(CARGO) test --release -p forebay-jit --test differential -- --test-threads 1
 
 clients: build
-	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py
+	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py $(if $(STRICT),--strict)
 
 functions: build
-	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py
+	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py $(if $(STRICT),--strict)
 
 demo-telemetry: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 functions/telemetry/demo.py

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FUNCTIONS = HERE.parent
 sys.path.insert(0, str(FUNCTIONS / "lib"))
 import bed as beds
-from bed import FOREBAY, check, missing, wait_until
+from bed import FOREBAY, can_run, check, missing, skip, wait_until
 
 COLLECTOR = "10.99.0.254"
 INFLUX = f"http://{COLLECTOR}:8086"
@@ -134,7 +134,7 @@ class Demo:
 
     def start(self):
         if missing("influxd"):
-            print("  InfluxDB is not installed (Debian: influxdb): there is no database")
+            skip("InfluxDB is not installed (Debian: influxdb): there is no database")
         else:
             self.start_influxdb()
         self.start_collector()
@@ -274,15 +274,10 @@ Traffic goes on until ctrl-C. Where to look, in other terminals:
 
 
 def main():
-    if os.geteuid() != 0:
-        print("telemetry: skipped: needs root")
-        return 0
-    if absent := missing("ip", "iperf3", "ping", "curl"):
-        print(f"telemetry: skipped: not installed: {', '.join(absent)}")
-        return 0
-    print("telemetry:", flush=True)
     bed = beds.Bed()
     try:
+        if not can_run("telemetry", "iperf3", "ping", "curl"):
+            return 0
         with bed:
             demo = Demo(bed)
             demo.start()
