@@ -184,7 +184,10 @@ fn promtool(expressions: &[(String, String)]) {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
         }
         Err(_) => {
-            assert!(std::env::var_os("FOREBAY_STRICT").is_none(), "promtool is not installed");
+            assert!(
+                std::env::var_os("FOREBAY_STRICT").is_none(),
+                "promtool is not installed"
+            );
             eprintln!("promtool is not installed (Debian: prometheus): its check is left out");
         }
     }

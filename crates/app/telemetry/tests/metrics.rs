@@ -65,7 +65,10 @@ fn promtool(text: &str) {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut process) = started else {
-        assert!(std::env::var_os("FOREBAY_STRICT").is_none(), "promtool is not installed");
+        assert!(
+            std::env::var_os("FOREBAY_STRICT").is_none(),
+            "promtool is not installed"
+        );
         eprintln!("promtool is not installed (Debian: prometheus): its check is left out");
         return;
     };
