@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages test-dpdk test-tester demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
+.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages test-dpdk test-tester demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz mutate differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -35,6 +35,7 @@ help:
 	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
 	@echo "make siege         one controller that tries to push a switch over for all others; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
+	@echo "make mutate        changed packets of the functions' tests through both engines: the same must leave"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
 	@echo "make metamorphic  programs rewritten without a change of meaning do the same; P4C=DIR: also p4c's"
 	@echo "make memcheck      random programs as machine code under valgrind: nothing is read or written outside of what is its own"
@@ -180,6 +181,10 @@ clients: build
 functions: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py $(if $(STRICT),--strict)
 
+# Changed packets of the functions' tests through both engines.
+mutate: build
+	FOREBAY=$(abspath $(FOREBAY)) python3 functions/mutate.py --packets 10000 --seed $$(date +%s)
+
 demo-telemetry: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 functions/telemetry/demo.py
 
@@ -193,8 +198,10 @@ siege: build
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo install cargo-fuzz, and a nightly toolchain, are needed"; exit 2; }
 	python3 fuzz/seed.py
-	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets function_packets pfcp telemetry_reports vhost_user; do \
+	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp telemetry_reports vhost_user; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
+	cd fuzz && for function in 0 1 2 3 4 5 6 7 8; do FUNCTION=$$function \
+		cargo +nightly fuzz run function_packets -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 
 # The wheel for users, for CPython 3.10 and later: pip install target/wheels/forebay-*.whl
 wheel: system
