@@ -95,12 +95,13 @@ def test(bed):
     if not has_finsy():
         return
     nat, router, border, server, a, b = make(bed)
-    bed.switch(nat, None, {1: "inside", 2: "outside"}, None, "--grpc")
+    socket = f"unix:{bed.folder}/grpc"
+    bed.switch(nat, None, {1: "inside", 2: "outside"}, None, "--grpc", socket)
     log, file = bed.folder / "nat.jsonl", bed.folder / "nat.toml"
     # A short time for blocks, to see that they are given back.
     text = (HERE / "nat44.toml").read_text() + "\n[seconds]\nblock_seconds = 12\n"
     file.write_text(text)
-    controller = nat.start(sys.executable, HERE / "control.py", file, "--log", log)
+    controller = nat.start(sys.executable, HERE / "control.py", file, "--log", log, "--grpc", socket)
     wait_until(
         lambda: "new entries" in controller.output.read_text() or controller.poll() is not None, "control.py", 60
     )
