@@ -364,3 +364,21 @@ fn back_over(lines: usize) -> String {
         _ => format!("\x1b[{lines}A\x1b[J"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_by_name_is_a_line_for_each_counter() {
+        let count = |counter: &str, name: &str, packets: u64, bytes: u64| json!({ "counter": counter, "name": name, "packets": packets, "bytes": bytes });
+        let counts = json!([
+            count("I.drops", "no route", 3, 180),
+            count("I.drops", "TTL", 1, 60),
+            count("E.sizes", "long", 0, 9000),
+        ]);
+        let expected = "I.drops: no route 3, TTL 1\nE.sizes: long 9000 bytes\n";
+        assert_eq!(named_counts_text(&counts), expected);
+        assert_eq!(named_counts_text(&json!([])), "");
+    }
+}
