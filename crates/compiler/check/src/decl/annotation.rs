@@ -382,20 +382,14 @@ fn is_structured(annotation: &Annotation) -> bool {
 
 /// Strings with commas between them.
 fn listed(texts: &[(String, Span)]) -> Vec<AnnotationToken> {
-    let mut tokens = Vec::new();
-    for (text, span) in texts {
-        if !tokens.is_empty() {
-            tokens.push(AnnotationToken {
-                kind: AnnotationTokenKind::Punctuation,
-                text: ",".to_string(),
-                span: *span,
-            });
-        }
-        tokens.push(AnnotationToken {
-            kind: AnnotationTokenKind::String,
-            text: text.clone(),
-            span: *span,
-        });
-    }
-    tokens
+    let token = |kind, text: &str, span: Span| AnnotationToken {
+        kind,
+        text: text.to_string(),
+        span,
+    };
+    let tokens = texts.iter().flat_map(|(text, span)| {
+        let comma = token(AnnotationTokenKind::Punctuation, ",", *span);
+        [comma, token(AnnotationTokenKind::String, text, *span)]
+    });
+    tokens.skip(1).collect()
 }
