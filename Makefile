@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET = $(abspath $(or $(CARGO_TARGET_DIR),target))
 FOREBAY = $(TARGET)/release/forebay
 
-.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
+.PHONY: help system build install packages package-archive package-deb package-oci package-vm test-packages test-dpdk test-tester demo lint doc check test book release conformance clients functions demo-telemetry soak siege fuzz mutate differential metamorphic memcheck concurrency bench baselines python python-if-possible wheel clean
 
 help:
 	@echo "make demo          build, and run the IoT aggregation pair (with root over veth, otherwise in memory)"
@@ -25,14 +25,17 @@ help:
 	@echo "                   needs root, mmdebstrap, qemu-utils. Or one: package-archive, package-deb, package-oci, package-vm"
 	@echo "make test-packages  the packages in fresh systems; needs root, lintian, umoci, runc, qemu-system-x86, genisoimage, iperf3"
 	@echo "make release VERSION=X.Y.Z  the archive of a tagged version, with its checksum"
+	@echo "make test-dpdk     ports over DPDK's virtual devices; needs root, libdpdk-dev, dpdk"
+	@echo "make test-tester   the tester: 10 million frames with faults, known delays over a cable of the kernel's; needs root"
 	@echo "make conformance P4C=DIR   run p4c's own programs (a checkout of github.com/p4lang/p4c) against Forebay"
-	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root"
-	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root"
+	@echo "make clients       controllers that others wrote (from PyPI) against forebay run --grpc; needs root; STRICT=1: what is left out is a failure"
+	@echo "make functions     the network functions of functions/ between hosts in network namespaces; needs root; STRICT=1"
 	@echo "make demo-telemetry  monitoring and in-band telemetry in namespaces; needs root"
 	@echo "make soak          controllers that die in mid-batch, 10,000 sessions, 1,000 idle streams, 1 GB of rubbish; a switch"
 	@echo "                   that is killed 1,000 times while its disk is full half of the time; needs root"
 	@echo "make siege         one controller that tries to push a switch over for all others; needs root"
 	@echo "make fuzz          10 minutes for each fuzz target (needs a nightly toolchain and cargo-fuzz)"
+	@echo "make mutate        changed packets of the functions' tests through both engines: the same must leave"
 	@echo "make differential  half an hour of random P4 programs in interpreter, machine code, timed chip, several workers"
 	@echo "make metamorphic  programs rewritten without a change of meaning do the same; P4C=DIR: also p4c's"
 	@echo "make memcheck      random programs as machine code under valgrind: nothing is read or written outside of what is its own"
@@ -131,6 +134,18 @@ test-packages:
 	python3 tests/packages/test_oci.py $(MADE)-oci.tar
 	python3 tests/packages/test_vm.py $(MADE)-vm.qcow2
 
+# The devices of DPDK that are interfaces of the kernel too are in a namespace of their own.
+test-dpdk:
+	$(CARGO) test -p forebay-ports --features dpdk --test link -- devices dpdk
+	unshare --net $(CARGO) test -p forebay-ports --features dpdk --test link -- devices --ignored --test-threads 1
+
+# What a test of the second command starts in a namespace without a link is no test of its own; delays to the microsecond want a quiet machine.
+test-tester:
+	$(CARGO) test --release -p forebay-tester --test known_answers -- --ignored --nocapture --skip on_the_machines_clock
+	unshare --net sh -c 'ip link add va type veth peer name vb && ip link set va up && ip link set vb up && \
+		TESTER_INTERFACES=1@va,2@vb $(CARGO) test --release -p forebay-tester --test interfaces -- --ignored --nocapture \
+		--test-threads 1 --skip a_link'
+
 release: build
 	@test -n "$(VERSION)" || { echo "say which: make release VERSION=0.1.0"; exit 2; }
 	$(CARGO) xtask release --version $(VERSION) --binary $(FOREBAY) --out $(TARGET)/dist
@@ -161,10 +176,14 @@ memcheck: system
 		$(CARGO) test --release -p forebay-jit --test differential -- --test-threads 1
 
 clients: build
-	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py
+	FOREBAY=$(abspath $(FOREBAY)) python3 tests/clients/run.py $(if $(STRICT),--strict)
 
 functions: build
-	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py
+	FOREBAY=$(abspath $(FOREBAY)) python3 functions/test.py $(if $(STRICT),--strict)
+
+# Changed packets of the functions' tests through both engines.
+mutate: build
+	FOREBAY=$(abspath $(FOREBAY)) python3 functions/mutate.py --packets 10000 --seed $$(date +%s)
 
 demo-telemetry: build
 	FOREBAY=$(abspath $(FOREBAY)) python3 functions/telemetry/demo.py
@@ -179,8 +198,10 @@ siege: build
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo install cargo-fuzz, and a nightly toolchain, are needed"; exit 2; }
 	python3 fuzz/seed.py
-	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets function_packets pfcp telemetry_reports vhost_user; do \
+	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp telemetry_reports vhost_user; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
+	cd fuzz && for function in 0 1 2 3 4 5 6 7 8; do FUNCTION=$$function \
+		cargo +nightly fuzz run function_packets -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 
 # The wheel for users, for CPython 3.10 and later: pip install target/wheels/forebay-*.whl
 wheel: system

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Runs the end-to-end tests of the functions, as root, and those of their control programs, and looks that packets take specialised code.
 
+    functions/test.py [--strict] [FUNCTION...]
+
 Python packages come from PyPI into target/functions. Without PyPI the tests run with what is installed, and leave out what
-they cannot do.
+they cannot do. With --strict what is left out is a failure, for machines that have everything.
 """
 
 import argparse
@@ -32,9 +34,14 @@ def python():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("functions", nargs="*", metavar="FUNCTION", help="all without one")
-    names = parser.parse_args().functions or sorted({path.parent.name for path in HERE.glob("*/test_*.py")})
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--strict", action="store_true", help="what cannot be tested here is a failure")
+    parser.add_argument("functions", nargs="*", metavar="FUNCTION")
+    arguments = parser.parse_args()
+    if arguments.strict:
+        # Read by `skip` in lib/bed.py.
+        os.environ["FOREBAY_STRICT"] = "1"
+    names = arguments.functions or sorted({path.parent.name for path in HERE.glob("*/test_*.py")})
     interpreter = python()
     failed = []
     for name in names:

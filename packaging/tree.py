@@ -10,7 +10,7 @@ Under the prefix:
     share/man/man1, share/bash-completion, share/zsh, share/fish
     share/forebay/{functions,programs,p4include}     where `forebay function` finds them
     share/doc/forebay
-    lib/systemd/system/forebay@.service
+    lib/systemd/system/forebay@.service, forebay-upf@.service, forebay-collect@.service, forebay-control@.service
 
 Tests and what makes them stay in the repository.
 """
@@ -28,7 +28,7 @@ import documents
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = ["functions", "programs", "p4include"]
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this form.
-NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
+NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/forebay",
     "zsh": "share/zsh/site-functions/_forebay",
@@ -107,8 +107,8 @@ def install(binary, destdir, prefix, unit_prefix=None):
             put_text(ROOT / source, top / place, unit_prefix or prefix)
         else:
             put_bytes(content, top / place)
-    unit = ROOT / "packaging/systemd/forebay@.service"
-    put_text(unit, top / "lib/systemd/system/forebay@.service", unit_prefix or prefix)
+    for unit in sorted((ROOT / "packaging/systemd").glob("*.service")):
+        put_text(unit, top / "lib/systemd/system" / unit.name, unit_prefix or prefix)
     return top
 
 

@@ -84,6 +84,7 @@ def report(found):
         "The published round trips are in a figure, under full load: some milliseconds, with differences of 0.3 to 6 ms between use cases.",
         "",
         *table(lambda size: microseconds(size["loaded"])),
+        "The published delays are round trips, those here one-way: the tester has both ends. A round trip passes the function twice, and wakes both hosts.",
         "The chain's functions share a processor. The UPF's uplink is measured with 128 bytes in place of 64, since a tunnelled packet is longer.",
         "",
     ]

@@ -78,6 +78,9 @@ control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standa
     Connections() connections;
     Reject() reject;
 
+    @element_names("malformed", "not IP", "no interface", "no route", "hop limit", "too long", "to the firewall",
+                   "TCP flags", "TCP state", "no connection", "unrelated ICMP error", "spoofed", "refused",
+                   "rejected", "connection limit", "traffic limit", "fragment", "not forwardable address")
     counter(DROPS, CounterType.packets) drops;
 
     mac_address_t own_mac = 0;

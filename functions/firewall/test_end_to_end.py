@@ -6,7 +6,6 @@ root, tshark, iperf3 and finsy.
                              3 -- server 10.3.0.10
 """
 
-import importlib.util
 import json
 import pathlib
 import signal
@@ -15,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, start_again, wait_until
+from bed import check, has_finsy, main, start_again, wait_until
 
 NETS = {
     1: ("10.1.0.2/16", "2001:db8:1::2/48"),
@@ -77,8 +76,7 @@ def serve(host, port, *, ipv6=True):
 
 
 def test(bed):
-    if importlib.util.find_spec("finsy") is None:
-        print("  skipped: finsy is not installed")
+    if not has_finsy():
         return
     firewall, inside, outside, server = make(bed)
     bed.switch(firewall, None, {1: "p1", 2: "p2", 3: "p3"}, None, "--grpc")

@@ -191,7 +191,8 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         size = 1024;
     }
 
-    counter(256, CounterType.packets) drops;
+    @element_names("none", "malformed", "no forwarding entry", "denied", "untrusted INT")
+    counter(DROPS, CounterType.packets) drops;
 
     // Drops the packet; a clone reports it when its flow is watched or it has INT.
     action drop() {

@@ -33,6 +33,8 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     Change() change_packet;
     Report() report;
 
+    @element_names("source MD", "source MX", "XD", "transit MD", "transit MX", "sink MD", "sink MX",
+                   "hop count exceeded", "MTU exceeded", "not understood", "no room", "reports", "discarded")
     counter(COUNTS, CounterType.packets) int_packets;
 
     action set_mtu(bit<16> mtu) {

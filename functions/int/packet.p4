@@ -24,6 +24,7 @@ const bit<8> DROP_MALFORMED = 1;
 const bit<8> DROP_NO_FORWARDING = 2;
 const bit<8> DROP_DENIED = 3;
 const bit<8> DROP_UNTRUSTED_INT = 4;
+const bit<32> DROPS = 5;
 
 // Indices of the counter int_packets.
 const bit<32> COUNT_SOURCE_MD = 0;

@@ -4,13 +4,12 @@
 h1 -- s1 (source) -- s2 (transit) -- s3 (sink) -- h2          s1, s2 and s3 also have a link to the collector
 """
 
-import importlib.util
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
-from bed import check, main, start_again, wait_until
+from bed import check, has_finsy, main, start_again, wait_until
 
 PROGRAM = HERE / "int.p4"
 LUA = ["-X", f"lua_script:{HERE / 'int.lua'}"]
@@ -120,7 +119,7 @@ def make(bed):
     for number, (node, port, role) in enumerate(zip(nodes, ports, roles, strict=True), 1):
         file = bed.folder / f"s{number}.stf"
         file.write_text(entries(number, *role))
-        if number == 1 and importlib.util.find_spec("finsy"):
+        if number == 1 and has_finsy():
             bed.switch(node, None, port, None, "--grpc")
             controller = control_node_1(bed, node)
         else:

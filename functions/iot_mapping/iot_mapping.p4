@@ -47,6 +47,9 @@ control MapVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     Track() track;
 
+    @element_names("mapped", "no payload", "too long", "segmented", "continuation", "retransmission", "gap",
+                   "unknown flow", "unknown version", "properties", "no length", "malformed", "pipelined", "opened",
+                   "copied", "encrypted", "passes exceeded", "no target", "forwarded", "not forwarded")
     counter(20, CounterType.packets) outcomes;
 
     action to_port(bit<9> port) {

@@ -8,7 +8,6 @@ mosquitto, mosquitto-clients, libcoap3-bin, nginx, curl and tshark; finsy for th
                        1 [iot_aggregate, N = 4] 2 -- collector 10.9.0.2
 """
 
-import importlib.util
 import json
 import pathlib
 import shutil
@@ -17,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import ROOT, check, main, start_again, wait_until
+from bed import ROOT, check, has_finsy, main, start_again, wait_until
 
 PROGRAM = HERE / "iot_mapping.p4"
 AGGREGATE = ROOT / "programs/iot_aggregate/iot_aggregate.p4"
@@ -50,7 +49,7 @@ def make(bed):
 
 def start_mapping(bed, mapping):
     ports = {1: "devices", 2: "servers", 3: "messages"}
-    if importlib.util.find_spec("finsy") is None:
+    if not has_finsy():
         bed.switch(mapping, PROGRAM, ports, HERE / "entries.stf")
         return None
     bed.switch(mapping, None, ports, None, "--grpc")

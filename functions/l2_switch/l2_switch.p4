@@ -96,6 +96,8 @@ control SwitchVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 }
 
 control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    @element_names("malformed", "unknown port", "state of the port", "not a member", "same port", "filtered", "storm",
+                   "wrong source")
     counter(DROPS, CounterType.packets) drops;
 
     action drop(bit<32> reason) {

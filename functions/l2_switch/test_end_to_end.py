@@ -4,7 +4,6 @@
 a1 (VLAN 10), a2 (10), a3 (20) -- [bridge a] == trunk == [bridge b] -- b1 (10), b2 (20)
 """
 
-import importlib.util
 import pathlib
 import signal
 import sys
@@ -12,7 +11,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, start_again, statistics, stop, wait_until
+from bed import check, has_finsy, main, start_again, statistics, stop, wait_until
 
 AGE = 5
 VLAN = {"a1": 10, "a2": 10, "a3": 20, "b1": 10, "b2": 20}
@@ -54,8 +53,7 @@ def reaches(host, name, tries=1):
 
 
 def test(bed):
-    if importlib.util.find_spec("finsy") is None:
-        print("  skipped: finsy is not installed")
+    if not has_finsy():
         return
     bridges = {side: bed.namespace(f"bridge-{side}") for side in "ab"}
     hosts = {

@@ -12,6 +12,7 @@ Everything that was made is removed at the end: namespaces with their interfaces
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -60,18 +61,44 @@ def arguments():
     return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
+def skip(what):
+    """Says that something cannot be tested here; `functions/test.py --strict` makes a failure of it."""
+    if os.environ.get("FOREBAY_STRICT"):
+        raise Failed(f"skipped, though everything must be tested: {what}")
+    print(f"  skipped: {what}", flush=True)
+
+
+def has_finsy():
+    """Whether control programs can run; without, that is said."""
+    if importlib.util.find_spec("finsy"):
+        return True
+    skip("finsy is not installed")
+    return False
+
+
+def can_run(name, *commands):
+    """Whether a test can be run by this user, with what is installed; if not, that is said."""
+    print(f"{name}:", flush=True)
+    if os.geteuid() != 0:
+        skip("needs root")
+        return False
+    if absent := missing("ip", *commands):
+        skip(f"not installed: {', '.join(absent)}")
+        return False
+    return True
+
+
 def main(test, *commands, options=None):
     """Runs a test: 0 it passed or cannot be run here, 1 it failed. A script has no arguments but --help when there are no `options`."""
     if options is None:
         arguments().parse_args()
     name = pathlib.Path(sys.argv[0]).resolve().parent.name
-    if os.geteuid() != 0:
-        print(f"{name}: skipped: needs root")
-        return 0
-    if absent := missing("ip", *commands):
-        print(f"{name}: skipped: not installed: {', '.join(absent)}")
-        return 0
-    print(f"{name}:", flush=True)
+    try:
+        if not can_run(name, *commands):
+            return 0
+    except Failed as error:
+        print(f"  FAILED: {error}", flush=True)
+        return 1
     bed = Bed()
     try:
         with bed:

@@ -11,6 +11,7 @@ import typing
 
 import finsy as fy
 import forms
+import grpc
 
 
 def options(about):
@@ -65,12 +66,25 @@ def build(program, folder, *defines):
     return pathlib.Path(folder) / "p4info.txtpb", pathlib.Path(folder) / "ir.txt"
 
 
+def channels_without_paths():
+    """Lets gRPC name the host of a channel `localhost`. It would name it by the path of a unix: address, which HTTP/2 does not allow; finsy has
+    no option for it."""
+    connect = grpc.aio.insecure_channel
+
+    def insecure_channel(address, options=None, **others):
+        return connect(address, options=[*(options or []), ("grpc.default_authority", "localhost")], **others)
+
+    grpc.aio.insecure_channel = insecure_channel
+
+
 @contextlib.asynccontextmanager
 async def controlled(program, address, *defines):
     """A switch that runs this program, compiled with these macros.
 
     A switch that runs it already keeps its entries: `Entries` takes over what an earlier run has written.
     """
+    if address.startswith("unix:"):
+        channels_without_paths()
     with tempfile.TemporaryDirectory() as folder:
         p4info, blob = build(program, folder, *defines)
         settings = fy.SwitchOptions(p4info=p4info, p4blob=blob, fail_fast=True)

@@ -2,7 +2,6 @@
 """What the control programs say of wrong files, of a switch that is not there, of a command that is not: one line each. Needs finsy."""
 
 import argparse
-import importlib.util
 import os
 import pathlib
 import subprocess
@@ -11,7 +10,7 @@ import tempfile
 
 FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FUNCTIONS / "lib"))
-from bed import Failed, check
+from bed import Failed, check, has_finsy
 
 # Function, its file, a line of that, what stands there instead, what must be said.
 WRONG = [
@@ -45,12 +44,11 @@ def said(function, file, **environment):
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
-    if importlib.util.find_spec("finsy") is None:
-        print("lib: skipped: finsy is not installed")
-        return 0
     print("lib:", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         try:
+            if not has_finsy():
+                return 0
             for function, name, right, wrong, wanted in WRONG:
                 text = (FUNCTIONS / function / name).read_text()
                 if right not in text:

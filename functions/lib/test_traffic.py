@@ -4,7 +4,8 @@
 tester, uplink == veth == downlink, tester
 
 The command runs one file with three loads: the highest rate that is searched for, 200 frames a second, and nine tenths of what was found. A file that
-is wrong for one of them (a `min_pps` above 200, for example) makes the command fail after the search.
+is wrong for one of them (a `min_pps` above 200, for example) makes the command fail after the search. Frames of two hundred a second may all be
+late on a machine with other work, so there are three attempts.
 """
 
 import json
@@ -14,6 +15,9 @@ import sys
 FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FUNCTIONS / "lib"))
 from bed import FOREBAY, ROOT, Failed, check, main
+
+
+ATTEMPTS = 3
 
 
 def measured(tester, name):
@@ -30,7 +34,10 @@ def test(bed):
     bed.link(tester, "uplink", tester, "downlink")
     files = [*FUNCTIONS.glob("*/measure.toml"), *(ROOT / "programs").glob("*/measure.toml")]
     for name in sorted(path.parent.name for path in files):
-        size = measured(tester, name)
+        for _ in range(ATTEMPTS):
+            size = measured(tester, name)
+            if size["idle"]:
+                break
         # What passes is the machine's affair: where other programs run, perhaps nothing at the lowest rate.
         found = f"{size['pps']:,.0f} frames a second" if size["pps"] else f"no rate, by {size['limited_by']}"
         check(size["idle"], f"vnf measure {name}: all loads can be run ({found})")

@@ -30,6 +30,7 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
     register<bit<32>>(CONNECTIONS) second_times;
     // 1 for a back end that takes packets of its connections, whether or not it gets new ones.
     register<bit<1>>(BACKENDS) alive;
+    @element_names("new", "known", "moved", "no place", "pinned")
     counter(5, CounterType.packets) connections;
 
     ipv6_address_t client = 0;

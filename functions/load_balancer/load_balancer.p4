@@ -94,6 +94,8 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     ToBackend() to_backend;
     FromBackend() from_backend;
 
+    @element_names("malformed", "no route", "no back end", "TTL", "too long", "fragment", "not IP",
+                   "not forwardable address")
     counter(DROPS, CounterType.packets) drops;
 
     action drop(bit<32> reason) {

@@ -5,7 +5,6 @@ tshark, curl and finsy.
     client 192.0.2.7 -- 1 [load balancer] 2 -- rack (a bridge) -- b1 b2 (NAT), b3 (MAC), b4 (IPIP), b5 (GUE)
 """
 
-import importlib.util
 import itertools
 import json
 import pathlib
@@ -15,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, start_again, stop, wait_until
+from bed import check, has_finsy, main, start_again, stop, wait_until
 
 VIP = "198.51.100.10"
 MODES = {1: "nat", 2: "nat", 3: "mac", 4: "ipip", 5: "gue"}
@@ -164,8 +163,7 @@ def reload(controller, file, text):
 
 
 def test(bed):
-    if importlib.util.find_spec("finsy") is None:
-        print("  skipped: finsy is not installed")
+    if not has_finsy():
         return
     balancer, client, backends, servers = make(bed)
     demonstration = bed.switch(balancer, HERE / "load_balancer.p4", {1: "clients", 2: "servers"}, HERE / "entries.stf")

@@ -45,6 +45,9 @@ control NatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     Rewrite() rewrite;
     Report() report;
 
+    @element_names("malformed", "not IPv4", "no interface", "no route", "TTL", "too long", "protocol without ports",
+                   "no mapping", "filtered", "unrelated ICMP error", "fragment before the first", "no pool",
+                   "no block", "no port", "to the NAT", "not forwardable address")
     counter(DROPS, CounterType.packets) drops;
 
     mac_address_t own_mac = 0;

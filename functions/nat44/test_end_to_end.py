@@ -5,7 +5,6 @@ iperf3 and finsy.
     a 10.0.0.5, b 10.0.0.6 -- router 10.0.0.2 -- 1 [NAT] 2 -- border 192.0.2.2 -- server 198.18.0.10
 """
 
-import importlib.util
 import json
 import pathlib
 import re
@@ -15,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, start_again, wait_until
+from bed import check, has_finsy, main, start_again, wait_until
 
 SERVER = "198.18.0.10"
 POOL = ["203.0.113.1", "203.0.113.4", "203.0.113.5"]
@@ -93,16 +92,16 @@ def events(path, kind=None):
 
 
 def test(bed):
-    if importlib.util.find_spec("finsy") is None:
-        print("  skipped: finsy is not installed")
+    if not has_finsy():
         return
     nat, router, border, server, a, b = make(bed)
-    bed.switch(nat, None, {1: "inside", 2: "outside"}, None, "--grpc")
+    socket = f"unix:{bed.folder}/grpc"
+    bed.switch(nat, None, {1: "inside", 2: "outside"}, None, "--grpc", socket)
     log, file = bed.folder / "nat.jsonl", bed.folder / "nat.toml"
     # A short time for blocks, to see that they are given back.
     text = (HERE / "nat44.toml").read_text() + "\n[seconds]\nblock_seconds = 12\n"
     file.write_text(text)
-    controller = nat.start(sys.executable, HERE / "control.py", file, "--log", log)
+    controller = nat.start(sys.executable, HERE / "control.py", file, "--log", log, "--grpc", socket)
     wait_until(
         lambda: "new entries" in controller.output.read_text() or controller.poll() is not None, "control.py", 60
     )
@@ -112,7 +111,7 @@ def test(bed):
     a.run("ping", "-c", "3", "-i", "0.2", SERVER)
     a.run("ping", "-c", "1", "10.0.0.1")
     check(True, "pings: through the NAT, and to it")
-    names = a.run(sys.executable, "-c", TRACE, SERVER).split()
+    names = a.run(sys.executable, HERE.parent / "lib/trace.py", SERVER).split()
     check(names == ["10.0.0.2", "10.0.0.1", "192.0.2.2", SERVER], f"traceroute (UDP) sees every hop: {' '.join(names)}")
 
     echo = server.start(sys.executable, "-c", ECHO)
@@ -196,26 +195,6 @@ def test(bed):
     check(not server.checksum_errors() and not b.checksum_errors(), "no wrong checksum at the hosts")
 
 
-TRACE = """
-import socket, sys
-for ttl in range(1, 9):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.setsockopt(socket.SOL_IP, 11, 1)  # IP_RECVERR
-    s.setsockopt(socket.SOL_IP, socket.IP_TTL, ttl)
-    s.settimeout(3)
-    s.connect((sys.argv[1], 33434 + ttl))
-    s.send(b"trace")
-    try:
-        s.recv(1)
-    except OSError:
-        pass
-    _, ancillary, _, _ = s.recvmsg(100, 512, socket.MSG_ERRQUEUE)
-    data = ancillary[0][2]
-    hop = socket.inet_ntoa(data[20:24])
-    print(hop)
-    if data[5] == 3:
-        break
-"""
 REFUSED = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

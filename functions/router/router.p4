@@ -99,6 +99,8 @@ control RouterVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 }
 
 control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    @element_names("forwarded", "to the kernel", "from the kernel", "malformed", "unknown port", "other station",
+                   "martian", "dropped by route", "kernel rate", "not IP")
     counter(COUNTS, CounterType.packets_and_bytes) packets;
     // What the kernel is given at most: 0. Without rates there is no limit.
     meter(1, MeterType.packets) to_host_rate;

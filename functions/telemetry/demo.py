@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FUNCTIONS = HERE.parent
 sys.path.insert(0, str(FUNCTIONS / "lib"))
 import bed as beds
-from bed import FOREBAY, check, missing, wait_until
+from bed import FOREBAY, can_run, check, missing, skip, wait_until
 
 COLLECTOR = "10.99.0.254"
 INFLUX = f"http://{COLLECTOR}:8086"
@@ -131,7 +131,7 @@ class Demo:
 
     def start(self):
         if missing("influxd"):
-            print("  InfluxDB is not installed (Debian: influxdb): there is no database")
+            skip("InfluxDB is not installed (Debian: influxdb): there is no database")
         else:
             self.start_influxdb()
         self.start_collector()
@@ -274,15 +274,10 @@ def main(arguments=None):
     parser = beds.arguments()
     parser.add_argument("--once", action="store_true", help="some traffic, faults, and what queries must answer")
     options = parser.parse_args(arguments)
-    if os.geteuid() != 0:
-        print("telemetry: skipped: needs root")
-        return 0
-    if absent := missing("ip", "iperf3", "ping", "curl"):
-        print(f"telemetry: skipped: not installed: {', '.join(absent)}")
-        return 0
-    print("telemetry:", flush=True)
     bed = beds.Bed()
     try:
+        if not can_run("telemetry", "iperf3", "ping", "curl"):
+            return 0
         with bed:
             demo = Demo(bed)
             demo.start()

@@ -6,7 +6,6 @@ iperf3; with finsy the control program is tested, without it the entries of upf.
                           gnb2 192.168.3.3 (the same link)
 """
 
-import importlib.util
 import json
 import pathlib
 import signal
@@ -15,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, main, start_again, wait_until
+from bed import check, has_finsy, main, start_again, wait_until
 
 PROGRAM = HERE / "upf.p4"
 UE, UE_V6, SERVER, SERVER_V6 = "10.45.0.2", "2001:db8:45::2", "203.0.113.9", "2001:db8:9::9"
@@ -61,7 +60,7 @@ def make(bed):
 
 def test(bed):
     switch, gnb, server = make(bed)
-    is_controlled = importlib.util.find_spec("finsy") is not None
+    is_controlled = has_finsy()
     settings = bed.folder / "upf.toml"
     ports = {1: "n3", 2: "n6"}
     if is_controlled:

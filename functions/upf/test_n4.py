@@ -17,7 +17,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE))
-from bed import FOREBAY, Failed, check, main, stop, wait_until
+from bed import FOREBAY, Failed, check, main, skip, stop, wait_until
 from test_end_to_end import SERVER, SERVER_V6, UE, UE_V6, make, start_gnb
 
 PROGRAM = HERE / "upf.p4"
@@ -79,7 +79,7 @@ def test(bed):
     program = bed.folder / "smf"
     built = subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "smf", capture_output=True, text=True)
     if built.returncode != 0:
-        print(f"  skipped: go-pfcp cannot be had: {built.stderr.strip()[-200:]}")
+        skip(f"go-pfcp cannot be had: {built.stderr.strip()[-200:]}")
         return
     switch, gnb, server = make(bed)
     n4 = bed.namespace("n4")

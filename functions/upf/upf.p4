@@ -66,6 +66,8 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     SupportedExtensions() supported_extensions;
     Answer() answer;
 
+    @element_names("malformed", "not IP", "not GTP-U", "message type", "extension header", "no session", "spoofed",
+                   "no rule", "rule", "FAR", "gate", "rate", "TTL", "no route", "too long", "fragment of a tunnel")
     counter(DROPS, CounterType.packets_and_bytes) drops;
     // GTP-U messages that came, by type.
     counter(256, CounterType.packets) messages;

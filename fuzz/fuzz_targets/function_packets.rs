@@ -1,6 +1,9 @@
 //! Any bytes as packets, through the network functions: interpreter and machine code do the same with them, and each goes out or is dropped for
 //! a named reason. Functions remember connections, so a run keeps its programs for some inputs. A failure prints the packets of all of them as a
 //! test that `forebay test` runs.
+//!
+//! The first byte of an input chooses the function, which is compiled when it is first needed. With $FUNCTION (an index or a name of the list) all
+//! inputs are of that one: a process then compiles one function and spends its time on packets.
 
 #![no_main]
 
@@ -51,7 +54,16 @@ struct Running {
 }
 
 thread_local! {
-    static BENCHES: RefCell<Vec<Function>> = RefCell::new(FUNCTIONS.iter().map(|(name, test)| Function::new(name, test)).collect());
+    static BENCHES: RefCell<Vec<Option<Function>>> = RefCell::new(FUNCTIONS.iter().map(|_| None).collect());
+    /// The function of $FUNCTION.
+    static CHOSEN: Option<usize> = std::env::var("FUNCTION").ok().map(|wanted| index(&wanted));
+}
+
+/// The place in the list of an index, or of the first row with this name.
+fn index(wanted: &str) -> usize {
+    let named = FUNCTIONS.iter().position(|(name, _)| *name == wanted);
+    let index = named.or_else(|| wanted.parse().ok().filter(|index| *index < FUNCTIONS.len()));
+    index.unwrap_or_else(|| panic!("$FUNCTION is none of {FUNCTIONS:?}"))
 }
 
 impl Function {
@@ -131,7 +143,8 @@ fn packets(mut data: &[u8]) -> Vec<(u32, Vec<u8>)> {
 fuzz_target!(|data: &[u8]| {
     let Some((which, rest)) = data.split_first() else { return };
     BENCHES.with_borrow_mut(|functions| {
-        let index = usize::from(*which) % functions.len();
-        functions[index].run(packets(rest));
+        let index = CHOSEN.with(|chosen| chosen.unwrap_or(usize::from(*which) % functions.len()));
+        let (name, test) = FUNCTIONS[index];
+        functions[index].get_or_insert_with(|| Function::new(name, test)).run(packets(rest));
     });
 });

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from testbed import FOREBAY, ROOT, expect
+from testbed import FOREBAY, ROOT, expect, skip
 
 CONTENDERS = ("controllers", "python", "c", "forebay")
 FAULTS = ("lost", "duplicates", "corrupted", "foreign", "reordered")
@@ -58,7 +58,7 @@ def what_is_missing_was_counted():
 
 def a_broker_gets_every_message():
     if not shutil.which("mosquitto"):
-        print("  skipped: mosquitto is not installed")
+        skip("mosquitto is not installed")
         return
     for point in record("iot_path.py", "--quick", "--only", "mqtt"):
         if point["way"] == "mqtt" or not point["loss_percent"]:
@@ -68,7 +68,7 @@ def a_broker_gets_every_message():
 
 def nothing_is_lost_without_a_counter():
     if not shutil.which("mosquitto") or not shutil.which("curl"):
-        print("  skipped: mosquitto or curl is not installed")
+        skip("mosquitto or curl is not installed")
         return
     for way in ("bridge", "server"):
         script = ROOT / "benches/iot_platform/endurance.py"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from testbed import HERE, ROOT, expect
+from testbed import HERE, ROOT, expect, skip
 
 PROGRAM = ROOT / "programs" / "l3fwd" / "l3fwd.p4"
 
@@ -82,6 +82,8 @@ def main():
             expect(all(reached.values()) and len(reached) == 6, "every host reaches every other")
             if shutil.which("iperf3"):
                 iperf(network)
+            else:
+                skip("iperf3 is not installed")
 
 
 def iperf(network):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs controllers that others wrote against `forebay run --grpc`.
 
-    tests/clients/run.py [CLIENT...]            # FOREBAY=PATH: with this executable
+    tests/clients/run.py [--strict] [CLIENT...]         # FOREBAY=PATH: with this executable
 
 Each client gets a virtual environment in target/clients and runs in a network namespace of its own. What cannot be done
-here (no PyPI, no root, a command that is missing) is said and skipped. A client that fails is tried once more, since some wait for a fixed time however
+here (no PyPI, no root, a command that is missing) is said and skipped; with --strict that is a failure. A client that fails is tried once more, since some wait for a fixed time however
 busy the machine is; that is said too. One that fails twice ends with code 1.
 """
 
@@ -138,8 +138,14 @@ def run(client):
 
 wanted = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 wanted.add_argument("clients", metavar="CLIENT", nargs="*", choices=[[], *CLIENTS], help=", ".join(CLIENTS))
-clients = wanted.parse_args().clients or CLIENTS
+wanted.add_argument("--strict", action="store_true", help="what cannot be tested here is a failure")
+arguments = wanted.parse_args()
+clients = arguments.clients or CLIENTS
+if arguments.strict:
+    # Read by `skip` in testbed.py.
+    os.environ["FOREBAY_STRICT"] = "1"
 FOREBAY = forebay()
 results = [run(client) for client in clients]
 print("\n".join(results))
-sys.exit(any(result.endswith("FAILED") for result in results))
+failures = [result for result in results if result.endswith("FAILED") or (arguments.strict and ": skipped: " in result)]
+sys.exit(bool(failures))

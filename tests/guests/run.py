@@ -219,7 +219,7 @@ def main():
     missing = [name for name in ("qemu-system-x86_64", "busybox", "iperf3", "cpio") if not shutil.which(name)]
     if missing:
         print(f"SKIPPED: not installed: {', '.join(missing)}")
-        return
+        sys.exit(1 if os.environ.get("FOREBAY_STRICT") else 0)
     with tempfile.TemporaryDirectory() as folder:
         try:
             check(arguments, folder)

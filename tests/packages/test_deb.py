@@ -32,11 +32,26 @@ def check_lintian(package):
 
 
 def check_exposure(tree):
-    """How much a service may do, by systemd's own measure from 0 to 10."""
-    unit = tree.folder / "lib/systemd/system/forebay@.service"
-    done = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True)
-    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
-    check(found and float(found[1]) < 2.5, f"systemd-analyze security: {found[1] if found else done.stderr}, below 2.5")
+    """How much each service may do, by systemd's own measure from 0 to 10."""
+    units = sorted((tree.folder / "lib/systemd/system").glob("forebay*.service"))
+    check(len(units) == 4, f"there are {', '.join(unit.name for unit in units)}")
+    for unit in units:
+        done = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True)
+        found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
+        said = f"{found[1] if found else done.stderr}, below 2.5"
+        check(found and float(found[1]) < 2.5, f"systemd-analyze security {unit.name}: {said}")
+
+
+def check_collector(tree, namespace):
+    """The collector runs by the words of its unit, and its metrics are there."""
+    (tree.folder / "etc/forebay/all.collect").write_text("OPTIONS=--metrics 127.0.0.1:9101\n")
+    unit = system.Unit(tree, "all", "forebay-collect")
+    unit.make_folders()
+    process = namespace.start(*tree.words(*unit.words()), name="collect")
+    ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9101/metrics').read().decode())"
+    wait_until(lambda: "forebay_collect" in namespace.run(sys.executable, "-c", ask, check=False), "the collector's metrics")
+    check(process_status(process)["CapEff"].strip("0") == "", "the collector runs as its unit says, without capabilities")
+    stop(process)
 
 
 def newer(package, folder):
@@ -116,6 +131,7 @@ def test(bed, options):
         one.run("ping", "-c", "3", "-i", "0.2", "10.0.0.2")
         check(True, "after an upgrade the entries are there again")
         stop(process)
+        check_collector(tree, switch)
         tree.apt("purge", "forebay")
         check_nothing_stays(before, tree.files())
 

@@ -2,7 +2,9 @@
 """What describes Forebay to others: Kubernetes manifests against the schemas of Kubernetes, the containerlab topology, the descriptor, the
 bill of materials against the schema of CycloneDX, and every configuration of `forebay run` in them, which is started.
 
-Packages from PyPI go into target/packages/python. Needs no rights.
+    tests/packages/test_manifests.py [BILL.cdx.json]
+
+Packages from PyPI go into target/packages/python. As root pings pass the configuration of the Kubernetes pod, in namespaces.
 """
 
 import argparse
@@ -91,6 +93,34 @@ def kubernetes():
     volumes = {volume["name"] for volume in pod["spec"]["volumes"]}
     check({mount["name"] for mount in container["volumeMounts"]} == volumes, "Kubernetes: every volume is mounted")
     starts(configuration, "Kubernetes")
+    forwards(configuration, container["readinessProbe"]["exec"]["command"])
+
+
+def forwards(configuration, probe):
+    """As root: with two interfaces the pod's configuration lets pings pass, and the pod is ready."""
+    sys.path.insert(0, str(ROOT / "functions/lib"))
+    from bed import Bed, wait_until
+
+    if os.geteuid() != 0:
+        check(not os.environ.get("FOREBAY_STRICT"), "Kubernetes: pings are not tried, since only root makes namespaces")
+        return
+    with Bed() as bed:
+        pod = bed.namespace("pod")
+        inside = bed.host("inside", "eth0", pod, "uplink", "10.0.0.5/8", mac="02:00:00:00:00:02")
+        inside.run("ip", "route", "add", "default", "via", "10.0.0.1")
+        outside = bed.host("outside", "eth0", pod, "downlink", "192.0.2.2/24", mac="02:00:00:00:01:02")
+        outside.run("ip", "route", "add", "203.0.113.0/24", "via", "192.0.2.1")
+        text = configuration.replace(INSTALLED, str(ROOT))
+        for place in ("/run/forebay", "/var/lib/forebay"):
+            (bed.folder / place.replace("/", "-")).mkdir()
+            text = text.replace(place, f"{bed.folder}/{place.replace('/', '-')}")
+        (bed.folder / "forebay.toml").write_text(text)
+        probe = [FOREBAY, *(word.replace("/run/forebay", f"{bed.folder}/-run-forebay") for word in probe[1:])]
+        check(not pod.succeeds(*probe), "Kubernetes: without a switch the pod is not ready")
+        pod.start(FOREBAY, "run", "--config", bed.folder / "forebay.toml")
+        wait_until(lambda: pod.succeeds(*probe), "the pod is ready", 60)
+        inside.run("ping", "-c", "3", "-i", "0.2", "192.0.2.2")
+        check(True, "Kubernetes: the pod is ready, and pings pass its NAT")
 
 
 def containerlab():

@@ -96,9 +96,9 @@ class Tree:
 class Unit:
     """A systemd unit of a tree, as far as it says how a process starts: user, capabilities, folders, command line."""
 
-    def __init__(self, tree, instance):
+    def __init__(self, tree, instance, name="forebay"):
         self.tree, self.instance = tree, instance
-        text = (tree.folder / "lib/systemd/system/forebay@.service").read_text().replace("%i", instance)
+        text = (tree.folder / f"lib/systemd/system/{name}@.service").read_text().replace("%i", instance)
         lines = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
         self.values = {key: value for key, _, value in lines}
 
@@ -106,14 +106,17 @@ class Unit:
         """StateDirectory and RuntimeDirectory."""
         user = f"{self.values['User']}:{self.values['Group']}"
         for key, place in (("StateDirectory", "/var/lib"), ("RuntimeDirectory", "/run")):
+            if key not in self.values:
+                continue
             path = f"{place}/{self.values[key]}"
             self.tree.run("install", "-d", "-m", self.values[f"{key}Mode"], path)
             self.tree.run("chown", user, path)
 
     def words(self):
         """The command that starts it, inside of the tree."""
-        names = [name.removeprefix("CAP_").lower() for name in self.values["AmbientCapabilities"].split()]
-        capabilities = "-all," + ",".join(f"+{name}" for name in names)
+        given = self.values.get("AmbientCapabilities", "").split()
+        names = [name.removeprefix("CAP_").lower() for name in given]
+        capabilities = ",".join(["-all", *(f"+{name}" for name in names)])
         rights = [
             "--inh-caps",
             capabilities,
@@ -124,4 +127,13 @@ class Unit:
             "--no-new-privs",
         ]
         user = ["--reuid", self.values["User"], "--regid", self.values["Group"], "--clear-groups"]
-        return ["setpriv", *user, *rights, *self.values["ExecStart"].split()]
+        return ["setpriv", *user, *rights, *self.command()]
+
+    def command(self):
+        """ExecStart, with the variables of the file that EnvironmentFile names."""
+        command = self.values["ExecStart"]
+        if file := self.values.get("EnvironmentFile"):
+            lines = (self.tree.folder / file.lstrip("/")).read_text().splitlines()
+            for name, _, value in (line.partition("=") for line in lines):
+                command = command.replace(f"${{{name}}}", value).replace(f"${name}", value.strip('"'))
+        return command.replace("$OPTIONS", "").split()

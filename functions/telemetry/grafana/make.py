@@ -164,8 +164,8 @@ def switch():
             "Program counters",
             "pps",
             (
-                f"sum by (instance, counter, index) ({rate('forebay_p4_counted_packets_total')})",
-                "{{instance}} {{counter}}[{{index}}]",
+                f"sum by (instance, counter, index, name) ({rate('forebay_p4_counted_packets_total')})",
+                "{{instance}} {{counter}}[{{index}}] {{name}}",
             ),
         ),
         panel(

@@ -96,6 +96,8 @@ class Counter:
     size: int | None
     unit: str
     """`packets`, `bytes` or `packets and bytes`."""
+    elements: list[str]
+    """The names of its elements, where the program gives them by `@element_names`."""
 
 
 @dataclass(frozen=True)

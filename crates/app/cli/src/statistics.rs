@@ -119,6 +119,7 @@ impl Statistics {
         self.print(report, pipeline, (self.last_ns - self.start_ns) as f64 / 1e9);
         if !self.json {
             self.write(&totals(report));
+            self.write(&named_counts_text(&named_counts(pipeline).into()));
         }
     }
 
@@ -188,11 +189,53 @@ pub fn counters_json(report: &Report, pipeline: &Pipeline) -> Value {
         "inside": inside_json(&report.inside),
         "paths": slow_path::paths_json(&report.paths),
         "slow_path": slow_path::json(pipeline),
+        "counters": named_counts(pipeline),
     });
     if let Some(delays) = &report.delays {
         json["delay"] = inside_json(delays);
     }
     json
+}
+
+/// What the program has counted in elements that it gives names to, as far as there is anything.
+fn named_counts(pipeline: &Pipeline) -> Vec<Value> {
+    let mut counts = Vec::new();
+    for counter in &pipeline.program().counters {
+        for (index, name) in (0..).zip(&counter.element_names) {
+            let Ok(counted) = pipeline.read_counter(&counter.name, index) else {
+                continue;
+            };
+            if counted.packets + counted.bytes > 0 {
+                counts.push(json!({
+                    "counter": counter.name,
+                    "index": index,
+                    "name": name,
+                    "packets": counted.packets,
+                    "bytes": counted.bytes,
+                }));
+            }
+        }
+    }
+    counts
+}
+
+/// The same as text, a line for each counter.
+pub fn named_counts_text(counts: &Value) -> String {
+    let counts: Vec<&Value> = counts.as_array().into_iter().flatten().collect();
+    let mut text = String::new();
+    for of_counter in counts.chunk_by(|one, next| one["counter"] == next["counter"]) {
+        let said = of_counter.iter().map(|count| {
+            let name = count["name"].as_str().unwrap_or_default();
+            // A counter of bytes counts no packets.
+            match count["packets"].as_u64() {
+                Some(packets @ 1..) => format!("{name} {packets}"),
+                _ => format!("{name} {} bytes", count["bytes"]),
+            }
+        });
+        let counter = of_counter[0]["counter"].as_str().unwrap_or_default();
+        let _ = writeln!(text, "{counter}: {}", said.collect::<Vec<_>>().join(", "));
+    }
+    text
 }
 
 /// The same for people, a line for each number that is not zero.
@@ -214,6 +257,7 @@ pub fn counters_text(counters: &Value) -> String {
             let _ = writeln!(text, "{title:<26} {:<24} {number:>14}", name.replace('_', " "));
         }
     }
+    text += &named_counts_text(&counters["counters"]);
     for obstacle in counters["slow_path"].as_array().into_iter().flatten() {
         let message = obstacle["message"].as_str().unwrap_or_default();
         let _ = writeln!(
@@ -324,5 +368,23 @@ fn back_over(lines: usize) -> String {
     match lines {
         0 => String::new(),
         _ => format!("\x1b[{lines}A\x1b[J"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_by_name_is_a_line_for_each_counter() {
+        let count = |counter: &str, name: &str, packets: u64, bytes: u64| json!({ "counter": counter, "name": name, "packets": packets, "bytes": bytes });
+        let counts = json!([
+            count("I.drops", "no route", 3, 180),
+            count("I.drops", "TTL", 1, 60),
+            count("E.sizes", "long", 0, 9000),
+        ]);
+        let expected = "I.drops: no route 3, TTL 1\nE.sizes: long 9000 bytes\n";
+        assert_eq!(named_counts_text(&counts), expected);
+        assert_eq!(named_counts_text(&json!([])), "");
     }
 }

@@ -73,6 +73,16 @@ fn a_name_that_is_none_is_answered_with_functions_and_programs() {
 }
 
 #[test]
+fn a_function_without_traffic_of_its_own_says_how_to_give_it_some() {
+    let words = ["--uplink", "mem:", "--downlink", "mem:"];
+    let done = forebay(&[&["vnf", "measure", "iot_mapping"], &words[..]].concat());
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    for part in ["iot_mapping has no measure.toml", "--traffic TEST.toml", "${BYTES}"] {
+        assert!(done.stderr.contains(part), "{part}: {}", done.stderr);
+    }
+}
+
+#[test]
 fn without_functions_the_status_says_so() {
     let folder = folder();
     let run_dir = folder.path().to_string_lossy().into_owned();

@@ -60,7 +60,12 @@ fn match_kind(kind: MatchKind) -> &'static str {
 }
 
 fn counter(counter: &Counter) -> Value {
-    json!({ "name": counter.name, "size": counter.size, "unit": unit(counter.unit) })
+    json!({
+        "name": counter.name,
+        "size": counter.size,
+        "unit": unit(counter.unit),
+        "elements": counter.element_names,
+    })
 }
 
 fn meter(meter: &Meter) -> Value {

@@ -184,13 +184,22 @@ impl Drop for Process {
     }
 }
 
+/// Says that something is not tested, since a program is not installed: a failure where everything should be, as in continuous integration.
+fn left_out(program: &str) {
+    assert!(
+        std::env::var_os("FOREBAY_STRICT").is_none(),
+        "{program} is not installed"
+    );
+    eprintln!("{program} is not installed: what is shown with it is left out");
+}
+
 /// Starts a database; none where it is not installed.
 fn start(program: &str, arguments: &[&str], environment: &[(&str, String)], address: SocketAddr) -> Option<Process> {
     let mut command = Command::new(program);
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
     command.envs(environment.iter().map(|(name, value)| (name, value)));
     let Ok(child) = command.spawn() else {
-        eprintln!("{program} is not installed: what is shown with it is left out");
+        left_out(program);
         return None;
     };
     let process = Process(child);
@@ -311,7 +320,7 @@ fn certificate(folder: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
         .stderr(Stdio::null())
         .status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("openssl is not installed: what is shown with it is left out");
+        left_out("openssl");
         return None;
     }
     Some((std::fs::read(certificate).ok()?, std::fs::read(key).ok()?))

@@ -114,7 +114,7 @@ impl Agent {
             peers: settings.peers()?,
         });
         let store = open_store(&options, &mut node, tell)?;
-        let socket = UdpSocket::bind((n4.address, PORT)).map_err(AgentError::Socket)?;
+        let socket = UdpSocket::bind((n4.address, PORT)).map_err(|error| AgentError::Address(n4.address, error))?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(AgentError::Socket)?;
         let mut agent = Agent {
             common: settings.entries()?,

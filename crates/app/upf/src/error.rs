@@ -4,6 +4,8 @@ use forebay_client::CallError;
 use forebay_journal::StateError;
 use forebay_pfcp::SaveError;
 use std::fmt;
+use std::io;
+use std::net::IpAddr;
 
 /// Why an agent cannot start or go on.
 #[derive(Debug)]
@@ -14,8 +16,10 @@ pub enum AgentError {
     Program(String),
     /// The switch refuses, or cannot be reached.
     Switch(CallError),
+    /// N4 cannot be spoken at this address of the settings.
+    Address(IpAddr, io::Error),
     /// The socket of N4.
-    Socket(std::io::Error),
+    Socket(io::Error),
     /// The folder of the saved sessions.
     State(StateError),
     /// What is in that folder.
@@ -33,6 +37,12 @@ impl fmt::Display for AgentError {
                 )
             }
             AgentError::Switch(error) => error.fmt(formatter),
+            AgentError::Address(address, error) if error.kind() == io::ErrorKind::AddrNotAvailable => write!(
+                formatter,
+                "cannot speak PFCP at {address} (`address` of [n4]): no interface here has it; `ip address add {address}/{} dev INTERFACE` adds it",
+                if address.is_ipv4() { 24 } else { 64 }
+            ),
+            AgentError::Address(address, error) => write!(formatter, "cannot speak PFCP at {address}: {error}"),
             AgentError::Socket(error) => write!(formatter, "cannot speak PFCP: {error}"),
             AgentError::State(error) => error.fmt(formatter),
             AgentError::Saved(error) => error.fmt(formatter),
@@ -57,5 +67,25 @@ impl From<StateError> for AgentError {
 impl From<SaveError> for AgentError {
     fn from(error: SaveError) -> AgentError {
         AgentError::Saved(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_no_interface_has_is_named() {
+        let address = "192.0.2.1".parse().expect("an address");
+        let error = AgentError::Address(address, io::ErrorKind::AddrNotAvailable.into());
+        assert_eq!(
+            error.to_string(),
+            "cannot speak PFCP at 192.0.2.1 (`address` of [n4]): no interface here has it; `ip address add 192.0.2.1/24 dev INTERFACE` adds it"
+        );
+        let error = AgentError::Address(address, io::ErrorKind::AddrInUse.into());
+        assert!(
+            error.to_string().starts_with("cannot speak PFCP at 192.0.2.1: "),
+            "{error}"
+        );
     }
 }

@@ -223,6 +223,8 @@ pub struct Counter {
     pub unit: Unit,
     /// Number of elements; `None` for a direct counter.
     pub size: Option<u64>,
+    /// The name of each element; empty when they have none.
+    pub element_names: Vec<String>,
 }
 
 /// A meter array, or a direct meter.

@@ -417,6 +417,16 @@ fn direct_objects_belong_to_tables_and_arrays_do_not() {
 }
 
 #[test]
+fn a_counter_has_a_name_for_each_element_or_for_none() {
+    breaks(Rule::ElementNames, |p| {
+        p.counters[0].element_names = vec!["first".into()]
+    });
+    breaks(Rule::ElementNames, |p| {
+        p.counters[1].element_names = vec!["first".into()]
+    });
+}
+
+#[test]
 fn a_digest_has_a_value_for_each_field() {
     breaks(Rule::DigestArity, |p| {
         insert(

@@ -15,6 +15,8 @@ pub enum Body {
     Nothing,
     /// One string.
     Text,
+    /// Strings, at least one, no two alike.
+    Texts,
     /// One integer, between these bounds.
     Number(i64, i64),
     /// Integers, at least one, between these bounds.
@@ -229,6 +231,8 @@ pub const KNOWN: &[Known] = &[
     known("action_restriction", Body::Constraint, &[Place::Action]),
     // Of PNA and of forebay.p4.
     known("expire_seconds", Body::Numbers(0, MAX_EXPIRE_SECONDS), &[Place::Table]),
+    // Of Forebay: names of the elements of a counter array, in their order.
+    known("element_names", Body::Texts, &[Place::Instance]),
     // Without effect here.
     known("alias", Body::Free, &[]),
     known("command_line", Body::Free, &[]),

@@ -5,6 +5,7 @@ use forebay_protocol::{google::rpc, p4::v1};
 use prost::Message;
 use std::error::Error;
 use std::fmt;
+use std::io::ErrorKind;
 use tonic::{Code, Status};
 
 /// The most updates of a batch of which a text tells one by one what became of them.
@@ -47,7 +48,8 @@ impl CallError {
         let mut is_connection_refused = false;
         while let Some(inner) = cause {
             let kind = inner.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-            is_connection_refused |= kind == Some(std::io::ErrorKind::ConnectionRefused);
+            // A socket in the file system is there when the switch listens.
+            is_connection_refused |= matches!(kind, Some(ErrorKind::ConnectionRefused | ErrorKind::NotFound));
             causes.push(inner.to_string());
             cause = inner.source();
         }

@@ -5,6 +5,8 @@
 
 use crate::mistake::{Mistake, listed};
 use crate::value::Field;
+use forebay_protocol::p4::config::v1::expression::Value as Literal;
+use forebay_protocol::p4::config::v1::structured_annotation::Body;
 use forebay_protocol::p4::config::v1::{
     Action, ActionProfile, ControllerPacketMetadata, Counter, Digest, DirectCounter, DirectMeter, MatchField, Meter,
     P4Info, P4NamedType, P4TypeInfo, Preamble, Register, Table, ValueSet,
@@ -67,6 +69,45 @@ named! {
     ValueSet: "value set",
     Digest: "digest",
     ControllerPacketMetadata: "controller header",
+}
+
+/// The names that `@element_names` gives to the elements of a counter; none without it.
+pub fn element_names(counter: &Counter) -> Vec<String> {
+    let Some(preamble) = &counter.preamble else {
+        return Vec::new();
+    };
+    let written = preamble.annotations.iter();
+    let body = written.filter_map(|text| text.strip_prefix("@element_names(")).next();
+    if let Some(body) = body {
+        return strings(body);
+    }
+    let mut structured = preamble.structured_annotations.iter();
+    let annotation = structured.find(|annotation| annotation.name == "element_names");
+    let Some(Body::ExpressionList(list)) = annotation.and_then(|annotation| annotation.body.as_ref()) else {
+        return Vec::new();
+    };
+    let values = list.expressions.iter().map(|expression| match &expression.value {
+        Some(Literal::StringValue(name)) => name.clone(),
+        _ => String::new(),
+    });
+    values.collect()
+}
+
+/// The string literals in a text.
+fn strings(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut letters = text.chars();
+    while letters.any(|letter| letter == '"') {
+        let mut name = String::new();
+        while let Some(letter) = letters.next().filter(|letter| *letter != '"') {
+            name.extend(match letter {
+                '\\' => letters.next(),
+                _ => Some(letter),
+            });
+        }
+        found.push(name);
+    }
+    found
 }
 
 impl Catalog {
@@ -268,5 +309,22 @@ mod tests {
         assert!(select("dst_addr").unwrap_err().to_string().contains("more than one"));
         assert!(select("addr").is_err());
         assert_eq!(short_names(&names), ["ipv4.dst_addr", "ethernet.dst_addr", "next"]);
+    }
+
+    #[test]
+    fn elements_have_the_names_of_the_annotation() {
+        let named = |annotations: &[&str]| {
+            element_names(&Counter {
+                preamble: Some(Preamble {
+                    annotations: annotations.iter().map(ToString::to_string).collect(),
+                    ..Preamble::default()
+                }),
+                ..Counter::default()
+            })
+        };
+        let written = "@element_names(\"no route\" , \"odd \\\"one\\\", \\\\\")";
+        assert_eq!(named(&["@hidden", written]), ["no route", "odd \"one\", \\"]);
+        assert!(named(&["@elements(\"no route\")"]).is_empty());
+        assert!(named(&["@element_names(\"no end"]).len() < 2);
     }
 }

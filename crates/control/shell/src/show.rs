@@ -2,7 +2,7 @@
 
 use crate::action;
 use crate::arguments::time;
-use crate::catalog::{Catalog, Named, by_id};
+use crate::catalog::{Catalog, Named, by_id, element_names};
 use crate::data::Shape;
 use crate::key::Key;
 use crate::listing::{Cell, Record};
@@ -144,7 +144,15 @@ fn counter(catalog: &Catalog, entry: &CounterEntry) -> Record {
     let record = Record::of("counter", name(entry.counter_id, &catalog.info.counters));
     let counter = by_id(entry.counter_id, &catalog.info.counters);
     let counts_bytes = counts_bytes(counter.and_then(|counter| counter.spec.as_ref()));
-    with_counted(indexed(record, entry.index.as_ref()), entry.data.as_ref(), counts_bytes)
+    let record = indexed(record, entry.index.as_ref());
+    let names = counter.map(element_names).unwrap_or_default();
+    let index = entry.index.as_ref().and_then(|index| usize::try_from(index.index).ok());
+    let name = index.and_then(|index| names.into_iter().nth(index));
+    with_counted(
+        record.maybe("name", name.map(Cell::Text)),
+        entry.data.as_ref(),
+        counts_bytes,
+    )
 }
 
 fn meter(catalog: &Catalog, entry: &MeterEntry) -> Record {

@@ -4,6 +4,7 @@ use super::Status;
 use super::run::stop_on_signals;
 use crate::functions::{self, Function};
 use crate::output;
+use crate::statistics;
 use crate::tester_progress::TestProgress;
 use crate::vnf::measure::{Size, Template};
 use crate::vnf::{Instance, RunFolder, Start};
@@ -215,6 +216,9 @@ fn line(instance: &Instance, statistics: Option<&Value>) -> String {
             port["sent_packets"]
         );
     }
+    for counted in statistics::named_counts_text(&statistics["counters"]).lines() {
+        let _ = writeln!(text, "  {counted}");
+    }
     let inside = &statistics["inside"];
     if inside["packets"].as_u64().is_some_and(|packets| packets > 0) {
         let time = |key: &str| duration(inside[key].as_f64().unwrap_or(0.0));
@@ -232,13 +236,7 @@ fn line(instance: &Instance, statistics: Option<&Value>) -> String {
 fn measured(measure: &Measure) -> Result<Status> {
     let traffic = match &measure.traffic {
         Some(path) => path.clone(),
-        None => {
-            let program = measure.functions.find(&measure.function)?.program;
-            program
-                .parent()
-                .context("a program is in a folder")?
-                .join("measure.toml")
-        }
+        None => own_traffic(&measure.functions.find(&measure.function)?)?,
     };
     let interfaces = [(1, &measure.interfaces.uplink), (2, &measure.interfaces.downlink)];
     let interfaces = interfaces.map(|(port, name)| format!("{port}@{name}")).to_vec();
@@ -266,6 +264,19 @@ fn measured(measure: &Measure) -> Result<Status> {
     }
     let all_pass = sizes.iter().all(|size| size.pps.is_some());
     Ok(if all_pass { Status::Good } else { Status::Bad })
+}
+
+/// The traffic that is in a function's folder.
+fn own_traffic(function: &Function) -> Result<PathBuf> {
+    let folder = function.program.parent().context("a program is in a folder")?;
+    let traffic = folder.join("measure.toml");
+    anyhow::ensure!(
+        traffic.exists(),
+        "{} has no measure.toml: --traffic TEST.toml names a test file of `forebay tester` in which ${{BYTES}} and ${{PPS}} stand for frame size \
+         and rate; that of portfwd is an example",
+        folder.display()
+    );
+    Ok(traffic)
 }
 
 const HEADING: &str = "\
@@ -321,7 +332,16 @@ fn remarks(sizes: &[Size]) -> String {
     let occurs = |limit: LimitedBy| sizes.iter().any(|size| size.limited_by == limit);
     let occurring = meanings.iter().filter(|(limited_by, _)| occurs(*limited_by));
     let lines = occurring.map(|(limited_by, meaning)| format!("{}: {meaning}\n", limit(*limited_by)));
-    lines.collect()
+    let mut text: String = lines.collect();
+    let disturbed = |size: &&Size| size.pps.is_none() && size.limited_by == LimitedBy::Tester;
+    if let Some(size) = sizes.iter().find(disturbed) {
+        let (late, all) = size.late_trials;
+        let _ = writeln!(
+            text,
+            "none: frames were sent too late in {late} of {all} trials at rates that this machine can send; measure again when it has less to do"
+        );
+    }
+    text
 }
 
 fn duration(nanoseconds: f64) -> String {
@@ -336,6 +356,7 @@ mod tests {
         Size {
             bytes: 64,
             pps: None,
+            late_trials: (3, 4),
             limited_by,
             confirmed: Default::default(),
             idle_ns: None,
@@ -357,6 +378,6 @@ mod tests {
         let all = [Tester, Device, Tester, LeastLoad].map(size);
         let lines: Vec<String> = remarks(&all).lines().map(str::to_owned).collect();
         let words: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
-        assert_eq!(words, ["tester", "least"]);
+        assert_eq!(words, ["tester", "least", "none"]);
     }
 }

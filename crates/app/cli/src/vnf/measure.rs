@@ -29,8 +29,10 @@ const CONFIRMATIONS: u32 = 3;
 pub struct Size {
     /// Bytes of a frame, without check sequence.
     pub bytes: u32,
-    /// The rate that passes, in frames a second; none when no rate does.
+    /// The rate that passes, in frames a second; none when no rate does, or the tester was too busy to tell.
     pub pps: Option<f64>,
+    /// Trials whose sender was late though it can send as much, and trials of this kind.
+    pub late_trials: (usize, usize),
     /// What keeps it from being higher.
     pub limited_by: LimitedBy,
     /// Whether the rate held when it was offered again, and how many did not.
@@ -55,6 +57,8 @@ impl Size {
             "pps": self.pps,
             "mbps": self.mbps(),
             "limited_by": self.limited_by,
+            "late_trials": self.late_trials.0,
+            "trials": self.late_trials.1,
             "confirmed": self.confirmed,
             "idle": latency(self.idle_ns),
             "loaded": latency(self.loaded_ns),
@@ -89,13 +93,14 @@ impl<'a> Template<'a> {
             .searches
             .first()
             .ok_or_else(|| anyhow!("{}: nothing is searched", self.path.display()))?;
-        let pps = found.lower_bound_pps;
+        let pps = found.lower_bound_pps.filter(|_| !found.is_of_a_busy_machine());
         let idle_ns = latency(&self.results(bytes, IDLE_PPS, false, progress)?);
         let loaded = pps.map(|pps| self.results(bytes, LOAD * pps, false, progress));
         let loaded_ns = loaded.transpose()?.and_then(|results| latency(&results));
         Ok(Size {
             bytes,
             pps,
+            late_trials: found.late_trials(),
             limited_by: found.limited_by,
             confirmed: found.confirmed.unwrap_or_default(),
             idle_ns,
@@ -158,6 +163,7 @@ mod tests {
         let size = Size {
             bytes: 1448,
             pps: Some(70_000.0),
+            late_trials: (0, 9),
             limited_by: LimitedBy::Device,
             confirmed: Confirmed::default(),
             idle_ns: None,

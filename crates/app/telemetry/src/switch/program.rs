@@ -41,11 +41,11 @@ pub(super) fn learning(report: &Report) -> Vec<Family> {
 pub(super) fn counters(pipeline: &Pipeline) -> Vec<Family> {
     let mut packets = Family::counter(
         "forebay_p4_counted_packets_total",
-        "Packets that the program has counted, by counter and index.",
+        "Packets that the program has counted, by counter, index and name of the element.",
     );
     let mut bytes = Family::counter(
         "forebay_p4_counted_bytes_total",
-        "Bytes that the program has counted, by counter and index.",
+        "Bytes that the program has counted, by counter, index and name of the element.",
     );
     let is_short = |counter: &&Counter| counter.size.is_some_and(|size| size <= COUNTER_ELEMENTS_MAX);
     for counter in pipeline.program().counters.iter().filter(is_short) {
@@ -53,9 +53,11 @@ pub(super) fn counters(pipeline: &Pipeline) -> Vec<Family> {
             let Ok(value) = pipeline.read_counter(&counter.name, index) else {
                 continue;
             };
+            // Empty where the program gives none.
+            let name = counter.element_names.get(index as usize).map_or("", String::as_str);
             for (family, count) in [(&mut packets, value.packets), (&mut bytes, value.bytes)] {
                 if count > 0 {
-                    family.add(&[("counter", &counter.name), ("index", &index)], count);
+                    family.add(&[("counter", &counter.name), ("index", &index), ("name", &name)], count);
                 }
             }
         }

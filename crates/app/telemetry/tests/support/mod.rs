@@ -17,9 +17,10 @@ const PROGRAM: &str = r#"
     control C(inout headers h, inout metadata m) { apply { } }
     control I(inout headers h, inout metadata m, inout standard_metadata_t s) {
         counter(8, CounterType.packets) seen;
+        @element_names("odd", "even") counter(2, CounterType.packets) sorts;
         action deny() { mark_to_drop(s); }
         table filter { key = { h.byte.value: exact; } actions = { deny; NoAction; } const entries = { 1: deny(); } }
-        apply { seen.count(3); s.egress_spec = 2; filter.apply(); }
+        apply { seen.count(3); sorts.count(1); s.egress_spec = 2; filter.apply(); }
     }
     control E(inout headers h, inout metadata m, inout standard_metadata_t s) { apply { } }
     control D(packet_out p, in headers h) { apply { p.emit(h.byte); } }

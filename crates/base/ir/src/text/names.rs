@@ -34,6 +34,7 @@ pub(super) const RESERVED: &[&str] = &[
     "direct_counter",
     "direct_meter",
     "egress",
+    "elements",
     "emit",
     "enter_atomic",
     "entries",

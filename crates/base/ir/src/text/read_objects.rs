@@ -220,7 +220,19 @@ impl Reader {
     pub(super) fn counter(&mut self) -> Read<()> {
         let name = self.cursor.declared_name(self.program.counters.len())?;
         let (unit, size) = self.array()?;
-        self.program.counters.push(Counter { name, unit, size });
+        let mut element_names = Vec::new();
+        if self.cursor.accept_word("elements") {
+            element_names.push(self.cursor.string()?);
+            while self.cursor.accept(",") {
+                element_names.push(self.cursor.string()?);
+            }
+        }
+        self.program.counters.push(Counter {
+            name,
+            unit,
+            size,
+            element_names,
+        });
         Ok(())
     }
 

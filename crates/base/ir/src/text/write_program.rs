@@ -4,8 +4,8 @@ use super::names::{Keyword, plain_or_quoted, quoted};
 use super::write_body::location;
 use super::write_expr::{ExprPrinter, constant};
 use crate::{
-    ActionCall, BodyId, EntryMatch, Header, Program, Recipient, RegisterId, Slot, SlotKind, Table, TableEntry, Unit,
-    ValueSet,
+    ActionCall, BodyId, Counter, EntryMatch, Header, Program, Recipient, RegisterId, Slot, SlotKind, Table, TableEntry,
+    Unit, ValueSet,
 };
 use std::fmt::Write;
 
@@ -149,9 +149,10 @@ fn objects(text: &mut String, printer: &ExprPrinter) {
     for (index, counter) in program.counters.iter().enumerate() {
         line!(
             text,
-            "counter {} {}",
+            "counter {} {}{}",
             names.counters.symbol(index as u32),
-            array(counter.unit, counter.size)
+            array(counter.unit, counter.size),
+            element_names(counter)
         );
     }
     for (index, meter) in program.meters.iter().enumerate() {
@@ -208,6 +209,15 @@ fn recipient(to: Recipient, printer: &ExprPrinter) -> String {
 fn array(unit: Unit, size: Option<u64>) -> String {
     let extent = size.map_or("direct".to_owned(), |size| format!("size {size}"));
     format!("{} {extent}", unit.word())
+}
+
+/// ` elements "first", "second"`, or nothing.
+fn element_names(counter: &Counter) -> String {
+    let names: Vec<String> = counter.element_names.iter().map(|name| quoted(name)).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" elements {}", names.join(", ")),
+    }
 }
 
 fn value_set(text: &mut String, printer: &ExprPrinter, index: u32, set: &ValueSet) {

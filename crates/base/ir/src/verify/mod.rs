@@ -10,7 +10,7 @@
 //! | storage | [`Rule::HeaderSlot`], [`Rule::SlotOwner`], [`Rule::OneVarbit`], [`Rule::ErrorNames`], [`Rule::IntrinsicKind`] |
 //! | architecture | [`Rule::StageMissing`], [`Rule::StageKind`] |
 //! | graphs | [`Rule::EmptyBody`], [`Rule::UnreachableBlock`], [`Rule::NotAllowedHere`] |
-//! | operations | [`Rule::ExtractVarbit`], [`Rule::DirectObject`], [`Rule::DigestArity`], [`Rule::SelectArity`], [`Rule::ValueSetComponent`] |
+//! | operations | [`Rule::ExtractVarbit`], [`Rule::DirectObject`], [`Rule::ElementNames`], [`Rule::DigestArity`], [`Rule::SelectArity`], [`Rule::ValueSetComponent`] |
 //! | expressions | [`Rule::ExpressionDepth`], [`Rule::SliceRange`], [`Rule::ResizeDirection`], [`Rule::ParamOutsideAction`], [`Rule::ParamMismatch`] |
 //! | actions and tables | [`Rule::ActionBody`], [`Rule::ActionScope`], [`Rule::CallArity`], [`Rule::EntryArity`], [`Rule::EntryMatchKind`], [`Rule::PrefixLength`], [`Rule::ConstEntries`], [`Rule::EmptyGroupAction`], [`Rule::MeterUnit`] |
 //! | the architecture's graph | [`Rule::GraphEntry`], [`Rule::GraphPreserved`], [`Rule::GraphCycle`], [`Rule::GraphRun`], [`Rule::GraphFrame`], [`Rule::GraphReplica`], [`Rule::GraphArgument`], [`Rule::GraphRequest`], [`Rule::GraphCommit`] |
@@ -77,6 +77,8 @@ pub enum Rule {
     ExtractVarbit,
     /// Arrays are used by index, and direct objects by tables, each by only one table.
     DirectObject,
+    /// A counter has no names for its elements, or one for each; a direct counter has none.
+    ElementNames,
     /// A digest is sent with a value for each of its fields.
     DigestArity,
     /// A select case has a keyset for each key.

@@ -188,6 +188,10 @@ impl Verifier<'_> {
         }
         for (counter, users) in self.program.counters.iter().zip(counters) {
             self.direct_object(&counter.name, counter.size.is_none(), users);
+            let names = counter.element_names.len() as u64;
+            self.require(names == 0 || counter.size == Some(names), Rule::ElementNames, || {
+                format!("{} has names for {names} elements", counter.name)
+            });
         }
         for (meter, users) in self.program.meters.iter().zip(meters) {
             self.direct_object(&meter.name, meter.size.is_none(), users);

@@ -73,6 +73,7 @@ pub fn program(choices: &mut Choices) -> Program {
         name: name(c),
         unit: unit(c),
         size: c.maybe(Choices::bits),
+        element_names: c.many(3, name),
     });
     program.meters = c.many(2, |c| Meter {
         name: name(c),

@@ -75,6 +75,7 @@ impl Translator<'_> {
             name: name.clone(),
             unit: unit.unwrap_or(Unit::PacketsAndBytes),
             size,
+            element_names: Vec::new(),
         });
         Ok(())
     }

@@ -217,6 +217,7 @@ impl Translator<'_> {
                 name: format!("{}_counter", table.name),
                 unit: Unit::PacketsAndBytes,
                 size: None,
+                element_names: Vec::new(),
             });
             self.program.counters.len() - 1
         });

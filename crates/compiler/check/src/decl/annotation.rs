@@ -146,6 +146,7 @@ impl Checker {
         let is_good = match known.body {
             Body::Nothing => self.check_nothing(annotation),
             Body::Text => self.check_text(annotation),
+            Body::Texts => self.check_texts(annotation),
             Body::Number(low, high) => self.check_numbers(annotation, low, high, false),
             Body::Numbers(low, high) => self.check_numbers(annotation, low, high, true),
             Body::Pairs(keys) => self.check_pairs(annotation, keys),
@@ -199,6 +200,40 @@ impl Checker {
                 annotation.span,
                 format!("@{name} takes \"{}\" or \"{}\"", SIZE_SEMANTICS[0], SIZE_SEMANTICS[1]),
             )
+    }
+
+    /// Strings, no two alike and none empty. The tokens become the values, with commas between them.
+    fn check_texts(&mut self, annotation: &mut Annotation) -> bool {
+        let name = annotation.name.name.clone();
+        if self.is_malformed(annotation) {
+            return false;
+        }
+        if annotation.arguments.is_empty() {
+            return self.invalid_annotation(annotation.span, format!("@{name} takes strings"));
+        }
+        let mut texts: Vec<(String, Span)> = Vec::new();
+        for argument in &mut annotation.arguments {
+            let AnnotationArgument::Value(value) = argument else {
+                return self.invalid_annotation(annotation.span, format!("@{name} takes no keys"));
+            };
+            let text = match self.annotation_value(value) {
+                Some((_, Value::String(text))) => text,
+                Some(_) => return self.invalid_annotation(value.span, format!("@{name} takes strings")),
+                None => return false,
+            };
+            if text.is_empty() {
+                return self.invalid_annotation(value.span, format!("@{name}: a name has at least one letter"));
+            }
+            if texts.iter().any(|(other, _)| *other == text) {
+                return self.invalid_annotation(value.span, format!("@{name} has \"{text}\" twice"));
+            }
+            value.kind = ast::ExprKind::String(text.clone());
+            texts.push((text, value.span));
+        }
+        if let AnnotationBody::Unstructured(tokens) = &mut annotation.body {
+            *tokens = listed(&texts);
+        }
+        true
     }
 
     /// Whether the parser has reported the body: it stands there, and has no values.
@@ -343,4 +378,18 @@ fn is_structured(annotation: &Annotation) -> bool {
         annotation.body,
         AnnotationBody::ExpressionList(_) | AnnotationBody::KeyValueList(_)
     )
+}
+
+/// Strings with commas between them.
+fn listed(texts: &[(String, Span)]) -> Vec<AnnotationToken> {
+    let token = |kind, text: &str, span: Span| AnnotationToken {
+        kind,
+        text: text.to_string(),
+        span,
+    };
+    let tokens = texts.iter().flat_map(|(text, span)| {
+        let comma = token(AnnotationTokenKind::Punctuation, ",", *span);
+        [comma, token(AnnotationTokenKind::String, text, *span)]
+    });
+    tokens.skip(1).collect()
 }

@@ -177,8 +177,12 @@ pub fn construct(
         args,
         types,
         path,
+        annotations: declaration.annotations.clone(),
         span,
     };
+    if !matches!(name, "counter" | "Counter") {
+        state::refuse_element_names(cx, &made);
+    }
     match name {
         "counter" | "Counter" => state::counter(cx, made),
         "direct_counter" | "DirectCounter" => state::direct_counter(cx, made),

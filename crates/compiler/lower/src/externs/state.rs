@@ -13,9 +13,11 @@ use crate::types;
 use crate::value::Value;
 use crate::wire;
 use forebay_bits::Bits;
-use forebay_check::hir::Type;
+use forebay_check::annotations;
+use forebay_check::hir::{self, Type};
 use forebay_ir::{self as ir, CounterId, Expr, MeterId, Op, RegisterId, SlotId, Unit};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// An extern object's constructor call.
@@ -28,12 +30,17 @@ pub struct Made {
     pub types: Vec<Type>,
     /// Control-plane name.
     pub path: String,
+    /// Annotations.
+    pub annotations: hir::Annotations,
     /// Place.
     pub span: Span,
 }
 
 /// Bytes of a counter: packets and bytes.
 const COUNTER_BYTES: u64 = 16;
+
+/// The annotation of counters.
+const ELEMENT_NAMES: &str = "element_names";
 
 /// Bytes of a meter: two buckets, their rates and sizes, the time of the last packet.
 const METER_BYTES: u64 = 64;
@@ -77,7 +84,45 @@ impl Made {
 pub fn counter(cx: &mut Context, made: Made) -> Object {
     let size = made.array_size(cx, 0, COUNTER_BYTES);
     let unit = made.unit(cx, 1);
+    check_element_names(cx, &made, size);
     Object::Counter(add_counter(cx, made, unit, Some(size)))
+}
+
+/// The names that `@element_names` gives to the elements of an array.
+fn element_names(made: &Made) -> Vec<String> {
+    let annotation = annotations::find(&made.annotations, ELEMENT_NAMES);
+    let values = annotation.map(annotations::values).unwrap_or_default();
+    let names = values.into_iter().filter_map(|value| match value {
+        annotations::Value::String(name) => Some(name),
+        annotations::Value::Int(_) | annotations::Value::Bool(_) => None,
+    });
+    names.collect()
+}
+
+/// Reports names that are not as many as the elements.
+fn check_element_names(cx: &mut Context, made: &Made, elements: u64) {
+    let Some(annotation) = annotations::find(&made.annotations, ELEMENT_NAMES) else {
+        return;
+    };
+    let names = element_names(made).len() as u64;
+    // Without names a mistake in them has been reported.
+    if names > 0 && names != elements {
+        let message = format!("{names} names for the {elements} elements of `{}`", made.path);
+        let error = Diagnostic::error(codes::ELEMENT_NAMES, annotation.span, message);
+        let hint = "each element has one name; the first is that of element 0";
+        cx.diagnostics
+            .push(error.secondary(made.span, "the counter").hint(hint));
+    }
+}
+
+/// Reports `@element_names` on an object that is no counter array.
+pub fn refuse_element_names(cx: &mut Context, made: &Made) {
+    if let Some(annotation) = annotations::find(&made.annotations, ELEMENT_NAMES) {
+        let message = format!("`{}` has no elements that @{ELEMENT_NAMES} names", made.path);
+        let error = Diagnostic::error(codes::ELEMENT_NAMES, annotation.span, message);
+        cx.diagnostics
+            .push(error.hint("it names the elements of a counter array"));
+    }
 }
 
 /// `direct_counter(type)`
@@ -89,6 +134,7 @@ pub fn direct_counter(cx: &mut Context, made: Made) -> Object {
 fn add_counter(cx: &mut Context, made: Made, unit: Unit, size: Option<u64>) -> CounterId {
     names::declare(cx, "counters", &made.path, made.span);
     cx.program.counters.push(ir::Counter {
+        element_names: element_names(&made),
         name: made.path,
         unit,
         size,

@@ -1,5 +1,7 @@
 Policer(64) policer;
 @brief("Packets by class") counter(16, CounterType.packets) seen;
+const string ELSEWHERE = "to \"others\"";
+@element_names("here", ELSEWHERE) counter(2, CounterType.packets) ways;
 @max_group_size(8) action_selector(HashAlgorithm.crc16, 128, 10) paths;
 direct_counter(CounterType.packets_and_bytes) hits;
 register<bit<48>>(1) last;

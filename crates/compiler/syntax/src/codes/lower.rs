@@ -37,6 +37,8 @@ codes! {
         "@entry_restriction(\"...\") on a table says what its entries must satisfy, @action_restriction(\"...\") on an action what its data must. Both are written in the language of p4-constraints: keys by their names in P4Info and their parts (`hdr.ipv4.dst::value`, `::mask`, `::prefix_length`, `::low`, `::high`), `::priority`, numbers, comparisons, `!`, `&&`, `||`, `->` and `;`. The program runs, but a controller cannot write entries of the table, or use the action.";
     W0817 CONSTRAINT_VIOLATED: "entry that the constraint of its table or action forbids",
         "A table's @entry_restriction holds for the entries that stand in the program too, and an action's @action_restriction for the data that the program gives it. The entry is there all the same, but a controller could not write it.";
+    E0818 ELEMENT_NAMES: "names that do not fit the elements of a counter",
+        "@element_names(\"first\", \"second\") on a counter array names its elements in their order: one name for each. A direct counter has no elements but those of its table's entries.";
     W0801 EMPTY_FIELD_LIST: "no field is in this list",
         "A packet that is cloned, resubmitted or recirculated keeps the metadata fields that are marked with @field_list and this number. None is, so it keeps nothing; if that is meant, use a number that stands for no list everywhere.";
     W0802 WRITTEN_IN_VAIN: "metadata written where it has no effect",

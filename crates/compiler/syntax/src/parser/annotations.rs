@@ -94,7 +94,7 @@ impl ProgramParser<'_> {
         let what = "a value of the annotation";
         match body {
             Body::Nothing | Body::MatchKind | Body::Constraint | Body::Free => Ok(Vec::new()),
-            Body::Text | Body::Number(..) | Body::Numbers(..) => self.comma_list(close, what, |parser| {
+            Body::Text | Body::Texts | Body::Number(..) | Body::Numbers(..) => self.comma_list(close, what, |parser| {
                 Ok(AnnotationArgument::Value(parser.expression()?))
             }),
             Body::Pairs(_) => self.comma_list(close, what, |parser| {

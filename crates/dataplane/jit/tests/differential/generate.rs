@@ -197,6 +197,7 @@ impl Generator<'_> {
             name: "c".into(),
             unit,
             size: Some(4),
+            element_names: Vec::new(),
         });
         self.program.calculations.push(Calculation {
             name: "calc".to_string(),

@@ -4,7 +4,8 @@
 //! 2. Each goal nominates a load ([`super::selector`]); the lowest is tried. Each trial counts for all goals.
 //! 3. It ends when no goal nominates a load, or when the time is over.
 //!
-//! A load at which the sender is late was not reached. It is too high for every goal, whatever share it lets through: where the
+//! A load at which the sender is late was not reached. A trial in which it is late, but sends at least half, may have been disturbed by other
+//! work of the machine, and is repeated. A load at which it is late again is too high for every goal, whatever share it lets through: where the
 //! device keeps the tester from sending, overload loses nothing.
 //!
 //! The highest load is tried first with a *warm-up* whose result is forgotten.
@@ -19,6 +20,9 @@ use super::selector::{Nomination, Selector, keep_clear};
 use super::{Confirmed, LimitedBy, SearchResults, SearchTrial};
 use crate::results::late_ns_max;
 use forebay_sim::Backlog;
+
+/// How often a trial is repeated whose sender was late.
+const REPETITIONS: u32 = 2;
 
 /// What a trial has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -134,6 +138,15 @@ struct Search<'a> {
     tester_limit: Option<f64>,
 }
 
+/// How a trial went.
+struct Tried {
+    outcome: Outcome,
+    /// Frames that were lost or, where the sender was late, not sent.
+    loss_ratio: f64,
+    unsent_ratio: f64,
+    is_late: bool,
+}
+
 impl<'a> Search<'a> {
     fn new(goals: &[Goal], limits: Limits, measurer: &'a mut dyn Measurer) -> Search<'a> {
         let widths: Vec<f64> = goals.iter().map(|goal| goal.width).collect();
@@ -171,35 +184,53 @@ impl<'a> Search<'a> {
         Ok(holds)
     }
 
-    /// Runs a trial; its loss ratio.
+    /// Runs a trial, again where the sender was late; the loss ratio of the last one.
     fn measure(&mut self, level: i64, seconds: f64) -> Result<f64, String> {
         let pps = self.grid.load(level);
+        let mut tried = self.trial(pps, seconds)?;
+        for _ in 0..REPETITIONS {
+            if !tried.is_late || tried.unsent_ratio > 0.5 {
+                break;
+            }
+            tried = self.trial(pps, seconds)?;
+        }
+        if tried.is_late {
+            self.tester_limit = Some(self.tester_limit.map_or(pps, |limit| limit.min(pps)));
+        }
+        self.trials.add(level, tried.outcome);
+        Ok(tried.loss_ratio)
+    }
+
+    /// Runs one trial.
+    fn trial(&mut self, pps: f64, seconds: f64) -> Result<Tried, String> {
         let measured = self.measurer.measure(pps, seconds)?;
         self.seconds += seconds;
         let unsent = measured.intended.saturating_sub(measured.sent);
         // Some frames are always on their way.
         let is_late = measured.is_late || unsent as f64 > late_ns_max(seconds) as f64 / 1e9 * pps + 1.0;
-        if is_late {
-            self.tester_limit = Some(self.tester_limit.map_or(pps, |limit| limit.min(pps)));
-        }
         // A load that cannot be sent is not reached: the search goes on below. The result names the tester as its limit.
         let all = measured.intended.max(measured.sent).max(1) as f64;
         let loss_ratio = (measured.lost + if is_late { unsent } else { 0 }) as f64 / all;
-        let outcome = Outcome {
-            seconds,
-            loss_ratio: if is_late { 1.0 } else { loss_ratio },
-        };
-        self.trials.add(level, outcome);
+        let unsent_ratio = unsent as f64 / all;
         self.log.push(SearchTrial {
             pps,
             seconds,
             loss_ratio: measured.lost as f64 / measured.sent.max(1) as f64,
-            unsent_ratio: unsent as f64 / all,
+            unsent_ratio,
             is_disturbed: measured.is_disturbed,
             is_late,
             backlog: measured.backlog,
         });
-        Ok(loss_ratio)
+        let outcome = Outcome {
+            seconds,
+            loss_ratio: if is_late { 1.0 } else { loss_ratio },
+        };
+        Ok(Tried {
+            outcome,
+            loss_ratio,
+            unsent_ratio,
+            is_late,
+        })
     }
 
     /// The first interval.
@@ -474,6 +505,43 @@ mod tests {
             assert!((0.99e6..=1e6).contains(&lower), "{}: {lower}", result.goal);
             assert_eq!(result.limited_by, LimitedBy::Tester);
         }
+    }
+
+    /// A device that forwards a million frames a second, and a sender that is late in some trials, by their number.
+    struct Disturbed {
+        trials: u32,
+        is_late: fn(u32) -> bool,
+    }
+
+    impl Measurer for Disturbed {
+        fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
+            self.trials += 1;
+            Ok(Measured {
+                is_late: (self.is_late)(self.trials),
+                ..Ideal(1e6).measure(pps, seconds)?
+            })
+        }
+    }
+
+    #[test]
+    fn a_trial_that_was_disturbed_is_repeated() {
+        let is_late = |trial| trial % 3 == 0;
+        let found = search(&goals(&["ndr"]), limits(), &mut Disturbed { trials: 0, is_late }).expect("trials");
+        let lower = found[0].lower_bound_pps.expect("found");
+        assert!((0.99e6..=1e6).contains(&lower), "{lower}");
+        assert_eq!(found[0].limited_by, LimitedBy::Device);
+        let (late, all) = found[0].late_trials();
+        assert!(
+            late > 0 && late < all && !found[0].is_of_a_busy_machine(),
+            "{late} of {all}"
+        );
+    }
+
+    #[test]
+    fn a_machine_that_disturbs_most_trials_is_told() {
+        let is_late = |trial| trial % 4 != 0;
+        let found = search(&goals(&["ndr"]), limits(), &mut Disturbed { trials: 0, is_late }).expect("trials");
+        assert!(found[0].is_of_a_busy_machine(), "{:?}", found[0].late_trials());
     }
 
     /// Forwards less in longer trials.

@@ -46,6 +46,28 @@ pub struct SearchResults {
 }
 
 impl SearchResults {
+    /// The most frames a second that were sent in a trial, in time or not.
+    fn sent_pps(&self) -> f64 {
+        let sent = self.trials.iter().map(|trial| trial.pps * (1.0 - trial.unsent_ratio));
+        sent.fold(0.0, f64::max)
+    }
+
+    /// Trials whose sender was late, and all trials, at loads that the machine has sent in some trial. Late ones were disturbed: the machine
+    /// had other work.
+    pub fn late_trials(&self) -> (usize, usize) {
+        let possible = self.trials.iter().filter(|trial| trial.pps <= self.sent_pps());
+        let late = possible.clone().filter(|trial| trial.is_late).count();
+        (late, possible.count())
+    }
+
+    /// Whether the load tells more of the machine's other work than of the device: most trials that could have been sent were late, or the
+    /// tester is the limit at less than half of what it has sent.
+    pub fn is_of_a_busy_machine(&self) -> bool {
+        let (late, all) = self.late_trials();
+        let is_far_below = self.lower_bound_pps.is_none_or(|pps| 2.0 * pps < self.sent_pps());
+        2 * late > all || self.limited_by == LimitedBy::Tester && is_far_below
+    }
+
     /// The backlog of the longest trial at the load that was found, when it grew to the end of the trial.
     pub fn backlog(&self) -> Option<Backlog> {
         let found = self.lower_bound_pps?;
