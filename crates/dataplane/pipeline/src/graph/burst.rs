@@ -229,6 +229,7 @@ impl GraphBurst<'_, '_> {
         match continued {
             Some(mut continued) => {
                 continued.packet.state = Some(state);
+                self.scratch.exchange_aside();
                 Some(continued)
             }
             None => {
@@ -359,6 +360,14 @@ fn note(passed: &mut Vec<Passed>, first: usize, passage: Passage) {
 }
 
 impl WorkerScratch {
+    /// Exchanges the requests and the output of the current packet for those that are set aside. Clones of earlier packets may be executed
+    /// before a packet that has stopped continues.
+    fn exchange_aside(&mut self) {
+        let (requests, output) = &mut self.aside;
+        std::mem::swap(requests, &mut self.scratch.requests);
+        std::mem::swap(output, &mut self.scratch.buffers.output);
+    }
+
     /// Continues a packet that has stopped. Reports the decisions about it, for the side of the queue on which it is.
     pub(crate) fn continue_packet<T: Tracer>(
         &mut self,
@@ -388,6 +397,9 @@ impl WorkerScratch {
             None => before_queue(outcome.before_queue()),
             Some(_) => behind_queue(outcome.behind_queue()),
         };
+        if matches!(stop, Stopped::InGraph(_)) {
+            self.exchange_aside();
+        }
         let mut walk = self.walk(burst, &mut sink, tracer);
         match stop {
             Stopped::InGraph(stop) => {

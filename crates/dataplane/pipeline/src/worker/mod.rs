@@ -35,7 +35,7 @@ pub use copies::Copied;
 use copies::Copies;
 pub use fast_path::{Arrival, Leaving, Passage, Passed, PassedQueue};
 pub use flow::FlowKey;
-use forebay_exec::{DigestRequest, Event, Tracer};
+use forebay_exec::{BitBuffer, DigestRequest, Event, Requests, Tracer};
 use forebay_ir::Recipient;
 use forebay_jit::graph::GraphSite;
 use forebay_jit::{Arrays, Locations};
@@ -85,6 +85,8 @@ pub(crate) struct WorkerScratch {
     pub(crate) shard: usize,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
+    /// The requests and the output of a packet that has stopped, and continues after others.
+    pub(crate) aside: (Requests, BitBuffer),
     /// Requests of the burst's packets to tables.
     pub(crate) learned: LearnedList,
     further_passes: FurtherPasses,
@@ -201,6 +203,7 @@ impl Worker {
                 shard,
                 pool: Pool::default(),
                 scratch: Scratch::default(),
+                aside: Default::default(),
                 learned: LearnedList::default(),
                 further_passes: FurtherPasses::default(),
                 now_ns: 0,
