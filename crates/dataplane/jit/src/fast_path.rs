@@ -621,7 +621,7 @@ impl<'a> FastPath<'a> {
         self.code.needs.clones_first && self.has_clones()
     }
 
-    /// Whether the last packet may have sent a message to a table, a pool or a quota among its [digests](FastPath::digests), which must be applied
+    /// Whether the last packet may have sent a message to a table, a pool or a quota among its [digests](FastPath::take_digests), which must be applied
     /// before the next packet.
     #[inline]
     pub fn may_ask_table(&self) -> bool {

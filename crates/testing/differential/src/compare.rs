@@ -220,7 +220,18 @@ fn is_without_memory(program: &Program) -> bool {
     };
     let is_metered = program.tables.iter().any(|table| table.direct_meter.is_some());
     let learns = program.digests.iter().any(|digest| digest.to != Recipient::Controller);
-    !any_op(program, remembers) && !is_metered && !learns
+    !any_op(program, remembers) && !is_metered && !learns && !reads_queues(program)
+}
+
+/// Whether it reads how long packets or others waited in queues: each worker has queues of its own.
+fn reads_queues(program: &Program) -> bool {
+    let of_queue = |slot: SlotId| {
+        let name = &program.slot(slot).name;
+        ["enq_qdepth", "deq_qdepth", "deq_timedelta", "timestamp"]
+            .iter()
+            .any(|end| name.ends_with(end))
+    };
+    program.slots_read().into_iter().any(of_queue)
 }
 
 fn any_op(program: &Program, is_meant: impl Fn(&Op) -> bool) -> bool {

@@ -39,9 +39,12 @@ const POLLS: u32 = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
     members: Vec<(String, u32, String, Vec<Bits>)>,
-    groups: Vec<(String, u32, Vec<(u32, u32)>)>,
+    groups: Vec<Group>,
     entries: Vec<(String, Entry)>,
 }
+
+/// A group of a selector: its profile, its number, its members with their weights.
+type Group = (String, u32, Vec<(u32, u32)>);
 
 impl Configuration {
     pub(crate) fn write(&self, pipeline: &Pipeline) {
@@ -74,7 +77,7 @@ impl Configuration {
     }
 }
 
-fn groups(profile: &ActionProfile, random: &mut Random) -> Vec<(String, u32, Vec<(u32, u32)>)> {
+fn groups(profile: &ActionProfile, random: &mut Random) -> Vec<Group> {
     let mut members = || {
         (1..=MEMBERS)
             .filter(|_| random.next_u64().is_multiple_of(2))
