@@ -27,7 +27,7 @@ def hop(address, ttl):
             # The ICMP error, or silence.
             pass
         _, ancillary, _, _ = probe.recvmsg(100, 512, socket.MSG_ERRQUEUE)
-    # struct sock_extended_err, and behind it the address of the router.
+    # A sock_extended_err of 16 bytes; then the sockaddr_in of the router that answered.
     error = ancillary[0][2]
     return socket.inet_ntoa(error[20:24]), error[5]
 

@@ -453,7 +453,7 @@ impl Next {
         at.bucket < self.copied
     }
 
-    /// Copies the entries of at most so many further buckets of the current array.
+    /// Copies the entries of the next buckets of the current array, at most this number of buckets.
     fn copy(&mut self, current: &Buckets, buckets: usize) {
         let end = current.count.min(self.copied.saturating_add(buckets));
         let mut entry = SmallVec::<[u64; 16]>::new();
@@ -590,7 +590,7 @@ impl ExactWriter {
         self.copy(map, usize::MAX);
     }
 
-    /// Copies the entries of so many buckets to the next array, and publishes it when it has all.
+    /// Copies the entries of this number of buckets to the next array, and publishes that array when it is complete.
     fn copy(&mut self, map: &ExactMap, buckets: usize) {
         let current = self.present(map);
         let mut next = self.next.take().unwrap_or_else(|| {
