@@ -82,7 +82,6 @@ functions! {
     CHECKSUM_ERROR = checksum_error(_);
     REQUESTED = requested(_, _) -> u64;
     CLEAR = clear(_, _);
-    RANDOM = random(_, _, _, _) -> u64;
     DIGEST = digest(_, _, _);
     NOTE_DIGEST = note_digest(_, _, _, _);
     NOTE_CLONE = note_clone(_, _, _, _, _, _, _);
@@ -801,20 +800,6 @@ unsafe extern "C" fn checksum_error(context: *mut Context<'_>) {
     unsafe {
         (*context).asked |= asked(Argument::ChecksumError);
         (*(*context).requests).checksum_error = true;
-    }
-}
-
-/// Draws a number into `target`. Returns 0 without drawing one if the bounds are reversed.
-unsafe extern "C" fn random(context: *mut Context<'_>, low: u64, high: u64, target: *mut u64) -> u64 {
-    // SAFETY: see the module.
-    unsafe {
-        match (*context).random.between(low, high) {
-            Some(drawn) => {
-                target.write(drawn);
-                1
-            }
-            None => 0,
-        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::layout::Layout;
 use crate::load::{Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
 use crate::straight::side_exit::SideExit;
-use crate::straight::{self, Straight, clones, psa_clones, straight};
+use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
 use forebay_ir::{Architecture, Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
@@ -89,11 +89,7 @@ impl MachineCode {
         if options.engine == Engine::Interpreter {
             return Ok(None);
         }
-        let straight = match layout {
-            Some(layout) => Ok(straight::v1model::straight(program, layout)),
-            None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route)),
-        };
-        let (straight, route) = match straight {
+        let (straight, route) = match straight_form(program, layout) {
             Ok(straight) => straight,
             Err(refusal) => return MachineCode::of_graph(program, options, refusal.obstacle()).map(Some),
         };
@@ -319,6 +315,22 @@ impl MachineCode {
     fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The program of the fast path, and how a packet goes through it; a refusal if the program has none.
+fn straight_form<'a>(program: &'a Program, layout: Option<&Layout>) -> Result<(Cow<'a, Program>, Route), Refusal> {
+    match layout {
+        Some(layout) => Ok(straight::v1model::straight(program, layout)),
+        None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route)),
+    }
+}
+
+/// Specialised code as text; `None` if the program has none.
+pub(crate) fn specialised_text(program: &Program, step_limit: u64) -> Option<String> {
+    let layout = Layout::of(program).ok()?;
+    let (straight, route) = straight_form(program, layout.as_ref()).ok()?;
+    let unrolled = route.unrolled(&straight);
+    route.text(unrolled.as_ref().unwrap_or(&straight), step_limit)
 }
 
 fn general(program: &Program, options: &Options) -> Result<Box<GraphCode>, CompileError> {

@@ -24,6 +24,8 @@ What is written:
   *.dot           graphs of the parser and the controls: dot -Tsvg parser.dot -o parser.svg
 With --emit pipeline also:
   pipeline.txt    the program with the graph of its architecture: what happens to a packet around the blocks
+With --emit specialised also:
+  specialised.txt what is compiled for each path through the parser, when the program has a fast path
 With --chip also what the program takes of the chip's match-action stages, which is printed too:
   resources.txt   stages, tables, registers, the longest way, and what does not fit
   resources.json  the same for programs
@@ -57,6 +59,8 @@ pub struct Arguments {
 enum Emit {
     /// The program with the graph of its architecture
     Pipeline,
+    /// What is compiled for each path through the parser
+    Specialised,
 }
 
 /// Writes the files and says which.
@@ -87,12 +91,19 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         all.push(("resources.json".to_string(), serde_json::to_string_pretty(resources)?));
         all.push(("placement.svg".to_string(), resources.drawing()));
     }
+    let pipeline = Engine::Jit.load(program, FastPath::Planned);
+    if arguments.emit.contains(&Emit::Specialised)
+        && let Ok(pipeline) = &pipeline
+    {
+        let none = || "# No specialised code: the program has no fast path.\n".to_string();
+        let text = pipeline.specialised_text().unwrap_or_else(none);
+        all.push(("specialised.txt".to_string(), text));
+    }
     for (name, text) in all {
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         written.push(path.display().to_string());
     }
-    let pipeline = Engine::Jit.load(program, FastPath::Planned);
     if arguments.json {
         let fits = resources.as_ref().map(|resources| resources.fits);
         let (slow_path, not_executable) = match &pipeline {

@@ -31,7 +31,7 @@ impl ExprPrinter<'_> {
     }
 
     /// A terminator, which may take several lines.
-    pub(crate) fn terminator(&self, terminator: &Terminator, body: BodyId) -> String {
+    pub fn terminator(&self, terminator: &Terminator, body: BodyId) -> String {
         let here = Some(body);
         match terminator {
             Terminator::Jump(target) => format!("jump {}", block(*target)),
@@ -72,7 +72,7 @@ impl ExprPrinter<'_> {
     }
 
     /// An operation, on one line.
-    pub(crate) fn op(&self, op: &Op, body: BodyId) -> String {
+    pub fn op(&self, op: &Op, body: BodyId) -> String {
         let here = Some(body);
         let to = |slot: &SlotId, text: String| format!("{} = {text}", self.slot(*slot));
         match op {

@@ -34,7 +34,9 @@ pub(crate) mod loop_invariant_tables;
 mod obstacles;
 pub(crate) mod plan;
 mod specialise;
+mod text;
 mod unrolling;
+mod verify;
 
 pub use bail_out::BailOut;
 use flow::{FlowBlock, Joint};

@@ -20,7 +20,7 @@ use super::limits::Limits;
 use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, written_before};
 use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op, written};
-use super::{BailOut, Notes, Order, Route};
+use super::{BailOut, Notes, Order, Route, verify};
 use crate::analysis::{CursorFact, header_bits, varbits_up_to_length};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, DataItem, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
@@ -672,8 +672,11 @@ impl<'a> Planner<'a> {
             return Next::BailOut(BailOut::TooLarge);
         }
         let live = remove_dead_stores(program, self.route, &mut flow);
+        verify::after("removal of dead stores", &flow, true);
         let live = coalesce(&mut special.program, self.route, &mut flow, &path.extracted, live);
         let program = &special.program;
+        verify::after("coalescing", &flow, true);
+        verify::code_after("coalescing", program, &flow);
         let liveness = FlowLiveness::with(program, self.route, live);
         let written_before = written_before(program, self.route, &flow);
         self.plan.leaves.push(Leaf {
@@ -721,15 +724,23 @@ impl<'a> Planner<'a> {
         };
         let mut facts = path.facts.clone();
         facts.extend(known);
+        verify::after("sequence of bodies", &plain, false);
+        let thread = |flow: &Flow, facts| {
+            let threaded = threading.thread(flow, facts);
+            verify::after("jump threading", &threaded, true);
+            threaded
+        };
         if !replicates {
-            return Some(threading.thread(&plain, facts));
+            return Some(thread(&plain, facts));
         }
-        let copied = threading.thread(&plain.clone().with_copies(), facts.clone());
+        let with_copies = plain.clone().with_copies();
+        verify::after("addition of copies", &with_copies, false);
+        let copied = thread(&with_copies, facts.clone());
         if self.can_copy(special, path, &copied) {
             return Some(copied);
         }
         self.plan.limits.paths_without_copies += 1;
-        (!route.changes_state_in_ingress(program)).then(|| threading.thread(&plain, facts))
+        (!route.changes_state_in_ingress(program)).then(|| thread(&plain, facts))
     }
 
     /// Whether all copies can be made: their headers are known and consist of whole bytes.

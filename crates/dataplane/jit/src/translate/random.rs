@@ -1,15 +1,15 @@
 //! Random numbers: the same as those of [`forebay_exec::Random`].
 //!
 //! On the fast path, the generator is set to the packet's [seed](crate::Seed) after the parser if ingress draws
-//! numbers, and again before egress if egress does. The runtime draws the numbers.
+//! numbers, and again before egress if egress does.
 
 use super::Translator;
 use super::value::ActionData;
 use crate::context::Context;
 use crate::route::Route;
-use crate::runtime;
 use crate::seed;
-use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_exec::Random;
 use forebay_ir::{Expr, SlotId};
 use std::mem::offset_of;
@@ -53,15 +53,55 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().iadd(first, offset)
     }
 
-    /// Draws a number into a slot. Reversed bounds leave the slot unchanged.
+    /// Draws a number into a slot. Reversed bounds draw none, and leave the slot unchanged.
     pub(super) fn random(&mut self, low: &Expr, high: &Expr, slot: SlotId, data: Option<&ActionData>) {
         let (low, high) = (self.saturated_of(low, data), self.saturated_of(high, data));
-        let target = self.temporary_address(1);
-        let drawn = self.call_for_result(runtime::RANDOM, &[self.context, low, high, target]);
-        self.when(drawn, |translator| {
-            let number = translator.load(target, 0);
+        let in_order = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, low, high);
+        self.when(in_order, |translator| {
+            let number = translator.number_between(low, high);
             let value = translator.value_of_u64(translator.program.slot(slot).width, number);
             translator.write_slot(slot, value);
         });
+    }
+
+    /// [`Random::between`] of bounds that are in order.
+    fn number_between(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
+        let state = self.load(self.context, STATE as i32);
+        let increment = self.number(Random::INCREMENT as i64);
+        let first = self.builder.ins().iadd(state, increment);
+        let second = self.builder.ins().iadd(first, increment);
+        self.store(second, self.context, STATE as i32);
+        let (upper, lower) = (self.mixed(first), self.mixed(second));
+
+        let last = self.builder.ins().isub(high, low);
+        let one = self.number(1);
+        let count = self.builder.ins().iadd(last, one);
+        let below = self.builder.ins().umulhi(lower, count);
+        let product_low = self.builder.ins().imul(upper, count);
+        let product_high = self.builder.ins().umulhi(upper, count);
+        let sum = self.builder.ins().iadd(product_low, below);
+        let carries = self.builder.ins().icmp(IntCC::UnsignedLessThan, sum, below);
+        let carry = self.builder.ins().uextend(types::I64, carries);
+        let offset = self.builder.ins().iadd(product_high, carry);
+        // All 2^64 numbers, whose count is 0 in a word: the upper part as it is.
+        let zero = self.number(0);
+        let of_all = self.builder.ins().icmp(IntCC::Equal, count, zero);
+        let offset = self.builder.ins().select(of_all, upper, offset);
+        self.builder.ins().iadd(low, offset)
+    }
+
+    /// The number that a state of the generator gives.
+    fn mixed(&mut self, state: ir::Value) -> ir::Value {
+        Random::MIX.into_iter().fold(state, |mixed, (shift, factor)| {
+            let shifted = self.builder.ins().ushr_imm_u(mixed, i64::from(shift));
+            let mixed = self.builder.ins().bxor(mixed, shifted);
+            match factor {
+                Some(factor) => {
+                    let factor = self.number(factor as i64);
+                    self.builder.ins().imul(mixed, factor)
+                }
+                None => mixed,
+            }
+        })
     }
 }

@@ -13,7 +13,7 @@ use super::returns::Return;
 use super::{GoingOn, Worker, end_burst};
 use crate::graph::Continued;
 use crate::load::Pipeline;
-use crate::machine_code::MachineCode;
+use crate::machine_code::{self, MachineCode};
 use crate::objects::View;
 use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::{FastForm, PathCounters, SlowReason};
@@ -512,6 +512,11 @@ impl Pipeline {
     /// [compilation](Pipeline::is_compiling).
     pub fn obstacles(&self) -> Vec<Obstacle> {
         self.code.as_ref().map(MachineCode::obstacles).unwrap_or_default()
+    }
+
+    /// The specialised code as text: the parser's tree, and what follows each path through it. `None` when the program has none.
+    pub fn specialised_text(&self) -> Option<String> {
+        machine_code::specialised_text(&self.program, self.options.step_limit)
     }
 
     /// Whether the fast path is still being compiled. Until it is ready, packets take the slow path.
