@@ -39,7 +39,7 @@ pub enum DpdkError {
     },
     /// The device cannot be used.
     Device {
-        /// The device as DPDK knows it, with its arguments.
+        /// The device as DPDK calls it, with its arguments.
         device: String,
         /// What was tried, and what DPDK said.
         cause: String,
@@ -68,7 +68,7 @@ impl fmt::Display for DpdkError {
 
 impl std::error::Error for DpdkError {}
 
-/// Opens a device for at most so many workers: one port for each, as far as the device has queues.
+/// Opens a device for at most `workers` workers: one port for each, as far as the device has queues.
 ///
 /// # Errors
 /// When this program has no DPDK, DPDK does not start, or it has no such device.

@@ -190,7 +190,7 @@ fn environment<'a>(
 }
 
 fn entry_of(module: &JITModule, function: FuncId) -> Entry {
-    // SAFETY: all functions have this signature; who gets the entry gets the module with it.
+    // SAFETY: all functions have this signature, and the entry is kept together with the module that owns the code.
     unsafe { entry(module.get_finalized_function(function)) }
 }
 

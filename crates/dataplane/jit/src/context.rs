@@ -280,7 +280,7 @@ pub struct Memory {
     pub(crate) clones: NotedClones,
     /// Packets that are sent back, recorded on the fast path.
     pub(crate) sent_back: SentBack,
-    /// The last packet that goes on after ingress.
+    /// The last packet that left specialised code after ingress.
     pub(crate) going_on: GoingOn,
     /// What belongs to a packet while it goes through a graph.
     pub(crate) graph: GraphMemory,
@@ -320,8 +320,9 @@ impl Memory {
         }
     }
 
-    /// Sets the frames that the copies of packets use, which are at most that many per [`crate::FastPath::new`]. The start of each copy's memory is
-    /// read from its frame descriptor, and its length is written there when it leaves.
+    /// Sets the frames for the copies of packets. The packets of one [`crate::FastPath`] become at most as many copies
+    /// as there are frames. Compiled code reads the start of a copy's memory from the frame descriptor, and writes the
+    /// copy's length there when the copy leaves.
     ///
     /// # Safety
     ///

@@ -61,7 +61,7 @@ pub(crate) struct Needs {
     pub(crate) obstacles: Vec<Obstacle>,
     /// Whether packets are batched at look-ups.
     pub(crate) staged: bool,
-    /// Whether all packets of a burst have the same fate, without being looked at.
+    /// Whether all packets of a burst have the same fate, and no packet is read.
     pub(crate) uniform: bool,
     /// Whether this also holds for later packets from the same port, as long as the tables do not change.
     pub(crate) steady: bool,
@@ -287,10 +287,11 @@ impl SentBack {
     }
 }
 
-/// A packet that goes on after ingress in other code.
+/// A packet that leaves specialised code after ingress and goes on in general code: see
+/// [`crate::route::Route::leaving`].
 #[derive(Clone, Debug, Default)]
 pub struct GoingOn {
-    /// Its clone, if the program cloned it by an operation. The other code executes the clone first.
+    /// Its clone, if the program cloned it by an operation. General code executes the clone first.
     pub clone: Option<CloneRequest>,
     /// The most bytes of it that leave, if that is limited.
     pub truncate_to: Option<u32>,
@@ -354,7 +355,7 @@ impl Departures {
     }
 }
 
-/// The fate of a packet on the fast path.
+/// The fate of a packet on the fast path: the verdict that compiled code has written for it, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It leaves; its [`Frame`] now says where it starts and how long it is.
@@ -397,7 +398,8 @@ pub enum Fate {
         /// The number of copies.
         count: usize,
     },
-    /// It has passed ingress, and goes on in other code for this reason: see [`FastPath::going_on`]. Its frame is unchanged.
+    /// It has passed ingress, and goes on in general code for this reason: see [`FastPath::going_on`]. Its frame is
+    /// unchanged.
     GoesOn(BailOut),
     /// It must take the slow path, for this reason. Nothing has been changed.
     BailedOut(BailOut),
@@ -502,7 +504,8 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Whether all frames have the same fate, without being looked at or changed. [`FastPath::run_unseen`] is enough then.
+    /// Whether all frames have the same fate, and none of them is read or changed. [`FastPath::run_unseen`] is enough
+    /// then.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
@@ -514,9 +517,10 @@ impl<'a> FastPath<'a> {
         self.code.needs.steady
     }
 
-    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path, and returns how many were
-    /// processed: see [`FastPath::fate`]. If these are not all of them, the last one bailed out, or its clone must be executed before the next
-    /// frame, or it [asks a table](FastPath::may_ask_table). The frames after it have not been touched.
+    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path,
+    /// and returns how many were processed: see [`FastPath::fate`]. If these are not all of them, the last one bailed
+    /// out, or its clone must be executed before the next frame, or it has
+    /// [sent a message to a table](FastPath::may_ask_table). The frames after it have not been touched.
     ///
     /// # Safety
     ///
@@ -546,7 +550,7 @@ impl<'a> FastPath<'a> {
     pub fn run_unseen(&mut self, arguments: Arguments) -> Fate {
         assert!(self.is_uniform(), "frames are looked at");
         self.memory.lanes.set_count(1);
-        // SAFETY: the code looks at no frame.
+        // SAFETY: the code reads no frame.
         unsafe { self.execute(arguments) };
         self.fate(0)
     }
@@ -555,7 +559,7 @@ impl<'a> FastPath<'a> {
     ///
     /// # Safety
     ///
-    /// If the code looks at frames, the frames are as promised to [`FastPath::run`].
+    /// If the code reads frames, they are as promised to [`FastPath::run`].
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
         let noted = (self.memory.digests.len(), self.memory.clones.noted.len());

@@ -273,7 +273,8 @@ mod tests {
     };
     use std::sync::Arc;
 
-    /// Bursts of 64 packets each until it serves no more, or again; in each, so many look-ups miss.
+    /// The number of bursts for which [`FlowCache::serves`] returns `serves`. Each has 64 packets and `misses` missed
+    /// look-ups.
     fn bursts_while(cache: &mut FlowCache, serves: bool, misses: u64) -> u32 {
         (0..)
             .find(|_| {

@@ -3,8 +3,9 @@
 //! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`fate`] (verdict); for most packets that is all. Both are
 //! arrays that the code walks.
 //!
-//! A *lane* is the context of one packet: this structure, the words of the key that it looks up, and the values that are live across the look-up.
-//! Lanes do not move in memory; queues hold their addresses. Queue 0 is the burst, every other queue belongs to a look-up:
+//! A *lane* is the memory of one packet of a burst, which it keeps while it waits: this structure, the words of the key
+//! that it looks up, and the values that are live across the look-up. Lanes do not move in memory; queues hold their
+//! addresses. Queue 0 is the burst, every other queue belongs to a look-up:
 //!
 //! ```text
 //! queue   | end | lane | lane | lane | ...          `end` is the address behind the last lane
@@ -17,7 +18,7 @@ use std::ptr;
 /// The maximum number of packets in a burst.
 pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 
-/// The head of a lane. Compiled code knows the offsets of its fields.
+/// The head of a lane. The offsets of its fields are constants in compiled code.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
@@ -129,7 +130,7 @@ pub(crate) mod fate {
     pub(crate) const RESUBMITTED: u64 = 7;
     /// Added to [`PLAIN`] or [`REWRITTEN`]: the packet begins again, and the low half is the number of its note.
     pub(crate) const RECIRCULATED: u64 = 8;
-    /// The packet goes on after ingress, in other code.
+    /// The packet goes on after ingress, in general code.
     pub(crate) const GOES_ON: u64 = 10;
 
     /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it was on one.

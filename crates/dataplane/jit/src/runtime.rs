@@ -30,7 +30,7 @@ pub(crate) struct Function {
     pub(crate) has_result: bool,
 }
 
-/// Each function with its parameters. The type to which it is cast makes a wrong number of them an error of compilation.
+/// Each function with its parameters. The cast to a function type makes a wrong number of parameters a compile error.
 macro_rules! functions {
     ($($name:ident = $function:ident($($parameter:tt),*) $(-> $result:ident)?;)*) => {$(
         pub(crate) const $name: Function = Function {

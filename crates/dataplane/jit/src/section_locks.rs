@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   held is null?        ── no: only one lock is held at a time; the runtime releases it first
-//!   the word has a lock? ── no: the runtime knows which lock, if any
+//!   the word has a lock? ── no: the runtime finds the lock, if there is one
 //!   exchange the lock's byte for 1
 //!   it was 0?            ── no: the runtime waits
 //!   held = address of the word

@@ -52,8 +52,8 @@ pub trait Sink {
     #[inline]
     fn expect(&mut self, _frames: usize) {}
 
-    /// Announces one of these frames by its bytes, counted from the first byte of the first: a hint to prefetch the memory of its copy.
-    /// Frame by frame, since a processor waits when it is asked for many lines at once.
+    /// Announces one of these frames by its bytes, counted from the first byte of the first: a hint to prefetch the
+    /// memory of its copy. Called frame by frame, because too many prefetches at once stall the processor.
     #[inline]
     fn expect_frame(&mut self, _bytes: Range<usize>) {}
 }

@@ -28,8 +28,8 @@ pub(crate) struct Frame {
     length: u32,
 }
 
-// SAFETY: it is looked at only in the calls of `Device::receive` and `Device::send`, right after it was made of memory that the
-// caller of these has borrowed.
+// SAFETY: the pointer is used only during a call of `Device::receive` or `Device::send`, whose caller has borrowed the
+// memory that it points to.
 unsafe impl Send for Frame {}
 
 impl Frame {
@@ -136,7 +136,7 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Device {
-    /// Opens and starts a device with at most so many queues for each direction. `mtu` in bytes.
+    /// Opens and starts a device with at most `queues` queues for each direction. `mtu` is in bytes.
     pub(crate) fn open(description: &str, queues: u16, mtu: Option<u16>) -> Result<Device, String> {
         let description = text(description)?;
         let mut opened = Opened {
@@ -163,7 +163,7 @@ impl Device {
         self.0.longest as usize
     }
 
-    /// Receives into frames, of which each is room for one; returns how many came.
+    /// Receives into frames that have memory; returns how many arrived.
     pub(crate) fn receive(&self, queue: u16, frames: &mut [Frame]) -> usize {
         let count = frames.len().min(BURST) as u16;
         // SAFETY: the frames are memory that the caller has borrowed, see `Frame`; the queue is one of the device's.
@@ -184,7 +184,7 @@ impl Device {
         unsafe { forebay_dpdk_has_link(&self.0) == 1 }
     }
 
-    /// Frames that were lost for want of room in the device's queues or of buffers.
+    /// Frames that were lost because the device's queues were full or no buffer was free.
     pub(crate) fn missed(&self) -> u64 {
         let mut stats = Stats::default();
         // SAFETY: an open device, a structure of the layout that the shim has.

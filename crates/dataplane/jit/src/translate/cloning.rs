@@ -1,6 +1,6 @@
 //! The fast path: clones. The packet itself continues; where ingress or egress has ended, the first bytes of the clone
-//! are noted: see [`crate::NotedClones::bytes_of`]. The burst ends after the packet if the next packet could see that
-//! the clone has not been executed before it.
+//! are noted: see [`crate::NotedClones::bytes_of`]. The burst ends after the packet if the next packet could observe
+//! that the clone has not been executed yet.
 
 use super::Translator;
 use super::value::{ActionData, Value};

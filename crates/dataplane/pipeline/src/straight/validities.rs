@@ -71,7 +71,7 @@ struct Known {
 
 /// The headers of packets that egress clones.
 pub(super) struct Validities {
-    /// The headers that may be valid together behind egress.
+    /// The sets of headers that may be valid together after egress.
     pub(super) sets: BTreeSet<Valid>,
     /// Where a clone may read, in egress or later, the value of a header that is invalid, and which.
     pub(super) reads_stale: Option<(Location, SlotId)>,
@@ -117,7 +117,7 @@ fn find(program: &Program, for_clones: &Program, route: &Route, liveness: &Liven
             known
         });
     let behind = walk.through(route.ingress, verified.collect())?;
-    // A clone from ingress is none from egress.
+    // A packet that ingress has cloned is not cloned by egress yet.
     let before_egress = behind.into_iter().map(|mut known| {
         set(&route.before_egress, &mut known);
         Known {
@@ -507,7 +507,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes whether a value depends on what an invalid header has got.
+    /// Records whether a value depends on a field that was written while its header was invalid.
     fn read(&mut self, expr: &Expr, known: &Known) {
         match expr {
             Expr::Slot(slot) => self.read_slot(*slot, known),
