@@ -192,7 +192,7 @@ impl Default for ControlOptions {
 }
 
 impl ControlOptions {
-    /// Whether anybody from outside can change the switch.
+    /// Whether the switch can be controlled from outside.
     pub fn is_served(&self) -> bool {
         self.grpc.is_some() || self.thrift.is_some()
     }

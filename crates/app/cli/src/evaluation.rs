@@ -35,7 +35,7 @@ pub struct Other {
     pub rules: u32,
 }
 
-/// Measures. Each result is told on standard error.
+/// Measures. Each result is reported on standard error.
 ///
 /// # Errors
 /// When something cannot be measured.

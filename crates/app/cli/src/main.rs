@@ -139,7 +139,7 @@ fn main() -> ExitCode {
         Some(kind) => commands::simple_switch::run_under_name(kind),
         None if commands::simple_switch_cli::is_name(&name) => commands::simple_switch_cli::run_under_name(),
         None if commands::p4c::is_name(&name) => commands::p4c::run_under_name(&name),
-        // Help was not asked for by name, but it is what is of use to a user who types nothing else.
+        // A command line without arguments shows the help.
         None if arguments.len() <= 1 => help(),
         None => run(arguments),
     };

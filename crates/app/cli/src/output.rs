@@ -175,7 +175,7 @@ pub fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&format!("{value:#}\n"))
 }
 
-/// Writes to the standard error; when nobody reads that there is nobody to tell.
+/// Writes to the standard error. Errors are ignored, because there is no other place to report them.
 pub fn message(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -44,7 +44,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Statistics every so many seconds, never for 0, from now on, of ports that carry packets by these means.
+    /// Statistics every `interval_seconds` seconds from now on, never for 0, of ports that carry packets by these
+    /// means.
     pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, Means>) -> Statistics {
         let now_ns = clock.now_ns();
         let in_place = !json && std::io::stdout().is_terminal();
@@ -63,12 +64,12 @@ impl Statistics {
         }
     }
 
-    /// Also tells how it stands with the saved state, as JSON.
+    /// Also reports the status of the saved state, as JSON.
     pub fn with_state(self, state: Option<Box<dyn Fn() -> KeepingStatus>>) -> Statistics {
         Statistics { state, ..self }
     }
 
-    /// The ports before anything has come: whoever started the switch sees that it is ready.
+    /// Prints the ports before any packet, to show that the switch is ready.
     pub fn first(&mut self, report: &Report, pipeline: &Pipeline) {
         if self.interval_ns > 0 {
             self.print(report, pipeline, 0.0);

@@ -1,4 +1,4 @@
-//! What a switch tells monitoring systems: options.
+//! The options of a switch for monitoring systems.
 
 use crate::output;
 use anyhow::{Context, Result, anyhow};

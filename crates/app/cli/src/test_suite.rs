@@ -1,4 +1,4 @@
-//! Which tests there are: STF files beside programs, and the options that each wants its program compiled with.
+//! Finds tests: STF files beside programs, each with the options with which its program must be compiled.
 
 use crate::output;
 use crate::program::CompileOptions;

@@ -97,7 +97,7 @@ pub struct Flags {
     pub intermediate: bool,
 }
 
-/// Who sends a report.
+/// The sender of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reporter {
     /// The node.
@@ -109,7 +109,7 @@ pub struct Reporter {
 /// A report about a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Who reports.
+    /// The sender.
     pub reporter: Reporter,
     /// The number of the datagram.
     pub sequence: u32,
@@ -130,7 +130,7 @@ pub struct Report {
 /// The group header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Who reports.
+    /// The sender.
     pub reporter: Reporter,
     /// Counts datagrams of this reporter to this collector; 22 bits.
     pub sequence: u32,

@@ -1,4 +1,4 @@
-//! What a running switch tells: counters when it is asked, and what happens to its ports.
+//! The reports of a running switch: counters on request, and events of its ports.
 
 use forebay_histogram::Histogram;
 use forebay_packet::PortError;

@@ -85,7 +85,7 @@ impl Daemon {
         self.busy_poll = is_on;
     }
 
-    /// Times one of so many packets that leave: see [`Report::delays`].
+    /// Times one of every `every` packets that leave: see [`Report::delays`].
     pub fn sample_delays(&mut self, every: u64) {
         self.delay_sample = Some(every);
     }

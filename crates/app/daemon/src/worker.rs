@@ -1,7 +1,7 @@
-//! A worker: a thread that polls its switch until nothing can come any more or it is told to stop.
+//! A worker: a thread that polls its switch until no more packets can arrive or it must stop.
 //!
-//! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two polls a
-//! worker takes over a program that was installed and limits of queues, and answers when a report is asked for.
+//! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two
+//! polls a worker takes over a program that was installed and limits of queues, and answers requests for reports.
 
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
@@ -159,7 +159,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is told to stop, or nothing can come any more.
+    /// Runs until it must stop, or no more packets can arrive.
     ///
     /// # Errors
     /// When the system refuses to wait for ports or to keep the thread on its processor.
@@ -245,7 +245,7 @@ impl Worker {
         self.status.all_done()
     }
 
-    /// Waits until a port may have something. What another worker has, no descriptor tells.
+    /// Waits until a port may have packets. Packets from other workers are not announced by a descriptor.
     fn wait(&self, poller: &mut Poller, now_ns: u64) -> Result<(), Error> {
         let others = (!self.alone || self.switch.counters().in_flight() > 0).then_some(Readiness::Unknown);
         let readiness = self.switch.working_ports().map(|port| port.readiness()).chain(others);

@@ -72,7 +72,7 @@ pub struct Options {
     pub methods: Vec<Method>,
     /// Devices, each with a UDP port of its own.
     pub flows: u32,
-    /// At most so many messages a second; none: as fast as they arrive.
+    /// The most messages per second; `None` to send as fast as they arrive.
     pub rate: Option<f64>,
     /// Whether to stay in memory although the process may make network namespaces.
     pub memory: bool,

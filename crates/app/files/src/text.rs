@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// Where a byte of zero tells a binary file.
+/// A file with a zero byte among its first bytes, as many as this, is taken for a binary file.
 const BEGINNING_BYTES: u64 = 1024;
 
 /// What is read of a device: enough for what a person types into a terminal. `/dev/zero` and disks have more.

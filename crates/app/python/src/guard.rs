@@ -6,7 +6,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
-/// Python is asked once in this time whether the user has interrupted: more often would disturb what a tester measures.
+/// The interval at which Python is checked for an interrupt of the user. Checking more often would disturb measurements
+/// of the tester.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Calls `what` without the interpreter's lock: other Python threads run meanwhile. A panic becomes an [`InternalError`]; what the panic may

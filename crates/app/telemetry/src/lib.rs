@@ -1,4 +1,4 @@
-//! What a running switch tells monitoring systems.
+//! Metrics of a running switch, for monitoring systems.
 //!
 //! ```text
 //!                          ┌─► prometheus ─► Server: GET /metrics ◄─ Prometheus, VictoriaMetrics, curl

@@ -19,10 +19,10 @@ pub struct Target {
     pub(crate) endpoint: Endpoint,
 }
 
-/// Who pushes.
+/// The identity of the process that pushes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The name by which the process is told from others.
+    /// The name that distinguishes the process from others.
     pub instance: String,
     /// When it started, in nanoseconds since the Unix epoch.
     pub start_ns: u64,

@@ -66,7 +66,7 @@ fn mask(length: u8, width: u8) -> u128 {
     ones(width) & !ones(width - length.min(width))
 }
 
-/// What tells entries of a table apart.
+/// What identifies an entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) table: Table,

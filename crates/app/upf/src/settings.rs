@@ -8,7 +8,7 @@ use forebay_pfcp::wire::{Addresses, NodeId};
 use serde::Deserialize;
 use std::net::IpAddr;
 
-/// What a UPF is told.
+/// The settings of a UPF.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {

@@ -44,7 +44,7 @@ impl Histogram {
         self.record_many(value, 1);
     }
 
-    /// Counts the same value so many times.
+    /// Counts a value `times` times.
     #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {
         if times == 0 {

@@ -1,4 +1,4 @@
-//! A disk in memory that fails as it is told: for tests of what is built on files.
+//! A simulated disk in memory that fails on request, for tests.
 //!
 //! Every operation of [`Files`], [`OpenFile`] and locks has a number. A [`Fault`] says which one fails and how. What was
 //! written and what is on the disk are kept apart, so that [`Disk::after`] can say what is there after the process was
@@ -182,7 +182,7 @@ impl Disk {
         self.state().later = Some(fault);
     }
 
-    /// Removes a folder with all that is in it, as somebody else may do.
+    /// Removes a folder with everything in it, as another process may do.
     pub fn remove_folder(&self, folder: &Path) {
         let mut state = self.state();
         state.folders.retain(|path| !path.starts_with(folder));

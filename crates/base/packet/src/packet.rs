@@ -12,7 +12,7 @@
 use crate::buffer::{Buffer, DEFAULT_HEADROOM, DEFAULT_ROOM};
 use std::fmt;
 
-/// A frame and what a switch must know about it. See the module's picture.
+/// A frame with its metadata. See the module's picture.
 ///
 /// The bytes start at the Ethernet destination address and end before the frame check sequence.
 #[derive(Clone)]
@@ -180,8 +180,8 @@ impl Packet {
         &mut self.buffer.memory_mut()[start..]
     }
 
-    /// Has the data of each packet begin behind the default headroom, with room for at least so many bytes from there on. What the
-    /// packets hold is unspecified afterwards.
+    /// Makes the data of each packet begin after the default headroom, with room for at least `bytes` bytes from there.
+    /// The contents of the packets are unspecified afterwards.
     #[inline]
     pub fn make_room_in_all(packets: &mut [Packet], bytes: usize) {
         if !Buffer::all_begin_with_room(packets.iter().map(|packet| &packet.buffer), bytes) {
@@ -200,22 +200,22 @@ impl Packet {
         &mut self.buffer.memory_mut()[start..start + bytes]
     }
 
-    /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
-    /// original length. A length beyond the room is taken as the room.
+    /// Records that a receiver wrote `length` bytes, at most the length of [`Packet::receive_room`], and sets the
+    /// original length.
     #[inline]
     pub fn set_received(&mut self, length: usize) {
         self.buffer.set_length(length);
         self.original_length = length_u32(length);
     }
 
-    /// Sees to it that there are at least `headroom` bytes before the data.
+    /// Makes sure that there are at least `headroom` bytes before the data.
     fn make_headroom(&mut self, headroom: usize) {
         if headroom > self.headroom() {
             self.move_behind(headroom);
         }
     }
 
-    /// Moves the data so that it begins behind so many bytes.
+    /// Moves the data so that it begins after `headroom` bytes.
     fn move_behind(&mut self, headroom: usize) {
         let (start, length) = (self.headroom(), self.len());
         self.buffer.grow(headroom + length);
@@ -235,7 +235,7 @@ impl Default for Packet {
     }
 }
 
-/// Two packets are equal when a program could not tell them apart: data and metadata.
+/// Two packets are equal if a program could not distinguish them: same data and metadata.
 impl PartialEq for Packet {
     fn eq(&self, other: &Packet) -> bool {
         self.data() == other.data()

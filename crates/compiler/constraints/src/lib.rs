@@ -70,7 +70,7 @@ pub enum Kind {
 /// The values of a key, as a controller sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// Numbers of so many bits.
+    /// Unsigned numbers of this width in bits.
     Bits(u32),
     /// Strings.
     Text,

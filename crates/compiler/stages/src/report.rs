@@ -81,7 +81,7 @@ impl Control {
 
 /// Maps a program that the verifier of `forebay-ir` accepts onto a machine.
 pub fn report(program: &Program, machine: &Machine) -> Report {
-    // What nobody sees takes no stage either: `setValid()` writes fields that the program then writes itself.
+    // What has no effect takes no stage either: `setValid()` writes fields that the program then writes itself.
     let mut program = program.clone();
     forebay_ir::passes::remove_dead_stores(&mut program);
     let program = &program;

@@ -54,7 +54,7 @@ pub(crate) struct Units {
 /// A statement: block and index.
 type Place = (BlockId, usize);
 
-/// Takes a control apart, for registers' arithmetic units of so many bits.
+/// Splits a control into units; the arithmetic units of registers have `alu_bits` bits.
 pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, alu_bits: u32) -> Units {
     let indices = index_hashes(body);
     let truths = truths(program, body, conditions);

@@ -296,7 +296,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
     }
 }
 
-/// Names longer than this are not compared: nobody mistypes them, and comparing takes quadratic time.
+/// Names longer than this are not compared with misspelt ones, because comparing takes quadratic time.
 const LONGEST_COMPARED_NAME: usize = 64;
 
 /// The candidate that `written` is most likely a misspelling of: at most a third of its letters differ, or one of two.

@@ -1,4 +1,4 @@
-//! Programs of P4_14, which are told by what P4_16 cannot have.
+//! Recognises programs in P4_14 by constructs that P4_16 does not have.
 
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;

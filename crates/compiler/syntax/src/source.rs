@@ -210,7 +210,7 @@ impl SourceMap {
             .unwrap_or("")
     }
 
-    /// Where a span begins, as a person is told: `#line` directives applied. None for [`Span::NONE`].
+    /// Where a span begins, for messages: `#line` directives are applied. None for [`Span::NONE`].
     ///
     /// The column is found by reading the line from its beginning; [`SourceMap::line`] is for what asks of every piece of a
     /// program, whose lines may be very long.

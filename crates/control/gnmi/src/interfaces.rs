@@ -91,7 +91,7 @@ impl Interfaces {
         Interfaces(Mutex::new(ports.into_iter().map(interface).collect()))
     }
 
-    /// Takes note of a port's state. A port that nobody spoke of before is not an interface.
+    /// Records a port's state. A port that was not registered before is not an interface.
     pub fn update(&self, number: u32, status: PortStatus, epoch_ns: i64) {
         self.change(number, epoch_ns, |interface| interface.status = status);
     }

@@ -218,7 +218,7 @@ impl Leaf {
         self.kind == Kind::Counter
     }
 
-    /// Whether a client gets it that asks for values of this type (§3.3.1).
+    /// Whether a request for values of this type includes it (§3.3.1).
     pub(crate) fn is_of_type(&self, wanted: DataType) -> bool {
         match wanted {
             DataType::All => true,
@@ -239,7 +239,7 @@ impl Leaf {
         is_begin(wanted, Some(&self.interface), 0, self.names)
     }
 
-    /// Its value as a client wants it.
+    /// Its value in the encoding that the client requested.
     pub(crate) fn typed_value(&self, encoding: Encoding) -> TypedValue {
         let json = |is_ietf: bool| match &self.value {
             Scalar::Text(text) => serde_json::Value::from(text.as_str()).to_string(),

@@ -34,7 +34,7 @@ const ENTITIES_PER_MESSAGE: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
 
-/// What a device is told once.
+/// The settings of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Its number in requests.
@@ -64,7 +64,7 @@ pub struct Now {
     pub epoch_ns: i64,
 }
 
-/// What a call wants done.
+/// What the caller must do after a call.
 #[derive(Debug)]
 pub enum Output {
     /// Send this to a controller.
@@ -73,7 +73,7 @@ pub enum Output {
     PacketOut(Vec<u8>),
     /// Run this program from now on.
     Install(Arc<Pipeline>),
-    /// Drop this where nobody waits for it.
+    /// Drop this in a thread that no call waits for.
     Retire(Retired),
     /// Keep this batch, behind those before it, until the next [`Output::KeepAll`].
     Keep(Vec<u8>),

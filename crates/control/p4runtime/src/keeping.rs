@@ -38,11 +38,11 @@ pub trait Keeper: Send + Sync {
     /// Whether a batch can follow what is kept.
     fn takes_batches(&self) -> bool;
 
-    /// Tells people that a fault has begun or ended.
+    /// Reports that a fault has begun or ended.
     fn tell(&mut self, event: &Event);
 }
 
-/// What people are told, once each.
+/// An event for the log, reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The state cannot be kept.
@@ -111,7 +111,7 @@ pub struct Fault {
     pub retry_ns: u64,
     /// Time between the last attempt and that, in nanoseconds.
     pause_ns: u64,
-    /// Before this no call tries again: the last attempt has taken so long that another would take all the time.
+    /// Before this time no call tries again: the last attempt took so long that further ones would delay every call.
     calls_wait_until_ns: u64,
 }
 
@@ -182,7 +182,7 @@ impl Keeping {
         Ok(Changed { result, kept, outputs })
     }
 
-    /// Keeps what outputs want kept; returns the others.
+    /// Saves what the outputs require to be saved; returns the other outputs.
     pub fn settle(&mut self, outputs: Vec<Output>, now: Now) -> (Vec<Output>, Result<(), Error>) {
         let mut others = Vec::with_capacity(outputs.len());
         let mut kept = Ok(());

@@ -21,8 +21,8 @@ const API_VERSION: &str = "1.5.0";
 pub struct NewProgram(Forwarding);
 
 impl NewProgram {
-    /// Compiles and loads the program of a request, which takes as long as the program wants: it needs no device, so that
-    /// others can be served meanwhile, and it ends when the budget of the thread does (`forebay-budget`).
+    /// Compiles and loads the program of a request. This may take long, and needs no device, so that others can be
+    /// served meanwhile, and it ends when the budget of the thread does (`forebay-budget`).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Code {
     /// Done.
     Ok = 0,
-    /// The caller does not want it any more.
+    /// The caller has cancelled the call.
     Cancelled = 1,
     /// Some of the updates or requests of a batch failed; each has its own code.
     Unknown = 2,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * [`wire`]: messages and information elements as bytes.
-//! * [`rules`]: what an SMF asks of packets.
+//! * [`rules`]: the rules for packets that an SMF sets.
 //! * [`Session`]: the rules of a UE. A request changes a copy of it; the copy takes its place when the data plane has accepted
 //!   it, so a request is done or leaves everything as it was.
 //! * [`Node`]: all sessions and associations, and everything that goes by time.

@@ -91,7 +91,7 @@ pub struct Options {
     pub keep_period: Duration,
     /// What is spent on controllers at most.
     pub limits: Limits,
-    /// Who may do what.
+    /// Access control.
     pub access: Access,
 }
 
@@ -141,18 +141,18 @@ impl Running {
         self.shared.keeping()
     }
 
-    /// The same, to be asked again and again.
+    /// A function that returns the same, for repeated calls.
     pub fn watch_keeping(&self) -> impl Fn() -> KeepingStatus + Send + Sync + use<> {
         let shared = Arc::clone(&self.shared);
         move || shared.keeping()
     }
 
-    /// Where counters of the data plane come from, as JSON, for clients that ask for them. It may take its time.
+    /// Sets the function that returns counters of the data plane as JSON, for clients that request them. It may block.
     pub fn give_statistics(&self, statistics: impl Fn() -> String + Send + Sync + 'static) {
         self.shared.set_statistics(Arc::new(statistics));
     }
 
-    /// What controllers have called, to be asked again and again.
+    /// A function that returns the calls of controllers so far.
     pub fn watch_calls(&self) -> impl Fn() -> CallReport + Send + Sync + use<> {
         let (counts, shared) = (Arc::clone(&self.counts), Arc::clone(&self.shared));
         move || counts.report(shared.messages_dropped())
@@ -232,7 +232,7 @@ pub fn start(
     })
 }
 
-/// Serves who connects, until something is sent to what it gives, or that is dropped.
+/// Serves clients until a message is sent through the returned sender, or it is dropped.
 fn serve(
     options: &Options,
     runtime: &Runtime,

@@ -59,7 +59,7 @@ pub(crate) struct PacketsIn {
 }
 
 impl PacketsIn {
-    /// Waits for packets, and appends at most so many of them; 0 when none can come any more.
+    /// Waits for packets, and appends at most `max` of them. Returns 0 when no more packets can arrive.
     pub(crate) async fn receive(&mut self, packets: &mut Vec<Vec<u8>>, max: usize) -> usize {
         let first = packets.len();
         let received = self.packets.recv_many(packets, max).await;

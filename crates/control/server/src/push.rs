@@ -85,7 +85,7 @@ impl Pushes {
         let task = move || {
             lower_priority();
             let loaded = of_task.run(|| NewProgram::load(&request, options));
-            // Nobody waits for it when the call has ended.
+            // If the call has ended, there is no receiver.
             let _ = sender.send((turn, loaded));
         };
         let guard = CancelOnDrop(Some(Arc::clone(&budget)));

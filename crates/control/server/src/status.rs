@@ -100,7 +100,7 @@ fn left_out(errors: &[v1::Error], from: usize) -> String {
     format!("; left out: updates {} to {last}, of which {failures} failed", from + 1)
 }
 
-/// As much of a message as takes so many bytes in a header.
+/// The beginning of a message that takes at most `bytes_max` bytes in a header.
 fn shortened(message: &str, bytes_max: usize) -> String {
     let mut left = bytes_max;
     for (place, character) in message.char_indices() {

@@ -60,7 +60,7 @@ impl Arguments {
         self.words.get(position..).unwrap_or_default()
     }
 
-    /// Makes sure that there are no more than so many.
+    /// Checks that there are at most `count` of them.
     ///
     /// # Errors
     /// When there are.

@@ -1,4 +1,4 @@
-//! What is told to people and to programs: records, as tables or as JSON.
+//! Output for people and for programs: records, as tables or as JSON.
 
 use serde_json::{Map, Value, json};
 use std::fmt::Write;

@@ -424,7 +424,7 @@ enum ElementKind {
 }
 
 impl ElementWidth {
-    /// The value in so many bits, as bytes.
+    /// The value in the width of an element, as bytes.
     fn bytes(&self, value: i64) -> Vec<u8> {
         let modulus = BigInt::from(1) << self.bits;
         let mut cut = BigInt::from(value) % &modulus;

@@ -292,7 +292,7 @@ impl<S: Switch> Runtime<S> {
         }))
     }
 
-    /// Lets an entry that no packet hits for so long be reported, in milliseconds; 0 for never.
+    /// Sets the time without a packet after which an entry is reported, in milliseconds; 0 for never.
     ///
     /// # Errors
     /// When there is no such entry, or entries of the table do not time out.

@@ -165,7 +165,7 @@ impl Message {
         out
     }
 
-    /// Reads a message of at most so many bytes; none at the end of the stream.
+    /// Reads a message of at most `bytes_max` bytes; `None` at the end of the stream.
     ///
     /// # Errors
     /// When it cannot be read, is longer, or is no message; the stream is of no use any more.

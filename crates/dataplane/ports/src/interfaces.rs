@@ -29,7 +29,7 @@ pub struct Link {
     pub mac_address: Option<[u8; 6]>,
     /// The longest packet behind the Ethernet header, in bytes.
     pub mtu: Option<u32>,
-    /// Its speed in Mbit/s, when its driver tells one.
+    /// Its speed in Mbit/s, if its driver reports one.
     pub speed_mbps: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Interface {
     carrier: Cell<Option<(Instant, bool)>>,
 }
 
-/// An answer about a link is taken for so long: the question takes the kernel's lock for changes of interfaces.
+/// How long the state of a link is cached: to query it, the kernel takes its lock for changes of interfaces.
 const CARRIER_TIME: Duration = Duration::from_millis(5);
 
 impl Interface {
@@ -153,7 +153,7 @@ impl Interface {
         interface::interface_mtu(self.asking.as_fd(), self.index).unwrap_or(1500)
     }
 
-    /// The name of its driver, when it tells.
+    /// The name of its driver, if it reports one.
     pub(crate) fn driver(&self) -> Option<String> {
         interface::driver(self.asking.as_fd(), &self.name)
     }

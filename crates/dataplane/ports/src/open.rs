@@ -18,7 +18,7 @@ pub struct OpenedPort {
     pub number: u32,
     /// The port.
     pub port: Box<dyn Port>,
-    /// The other end of a memory port, for whoever feeds it; none for other kinds.
+    /// The other end of a memory port, by which the caller feeds it; `None` for other kinds.
     pub far_end: Option<MemoryPort>,
     /// How it carries packets.
     pub means: Means,
@@ -89,7 +89,7 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
     })
 }
 
-/// Opens a device of DPDK as at most so many ports.
+/// Opens a device of DPDK as at most `count` ports.
 fn open_dpdk(options: &DpdkOptions, count: usize) -> Result<Vec<Box<dyn Port>>, OpenError> {
     forebay_dpdk::open(options, count).map_err(OpenError::Dpdk)
 }

@@ -89,7 +89,7 @@ impl Returning {
         self.present.as_mut()
     }
 
-    /// Bails out what has vanished, and has it looked for.
+    /// Gives up the port that has vanished, and starts the search for its interface.
     #[cold]
     fn vanish(&mut self) {
         if let Some(gone) = self.present.take() {

@@ -49,7 +49,7 @@ impl Drop for SocketFile {
         let own = self.file.as_ref().and_then(|file| file.metadata().ok());
         let found = fs::symlink_metadata(&self.path).ok();
         if own.is_some() && own.as_ref().map(identity) == found.as_ref().map(identity) {
-            // A file that is left over does no harm: the next who listens replaces it.
+            // A file that is left over does no harm: the next listener replaces it.
             let _ = fs::remove_file(&self.path);
         }
     }

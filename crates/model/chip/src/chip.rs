@@ -231,7 +231,7 @@ impl Chip {
         self.worker_of(port).discard_arrived(packet);
     }
 
-    /// A frame as the ingress pipeline wants it; the time is set when it enters.
+    /// A frame as a packet for the ingress pipeline; the time is set when it enters.
     pub(crate) fn arriving(&mut self, bytes: FrameBuffer, ingress_port: u16, tag: u64) -> IngressPacket {
         let mut packet = self.worker_of(ingress_port).packet(bytes, arguments_of(ingress_port));
         packet.tag = tag;

@@ -2,8 +2,8 @@
 //!
 //! Events are ordered by
 //! 1. time,
-//! 2. kind, in the order of [`Kind`]: what brings a packet forward comes before what takes the next one, so that whoever
-//!    chooses at some time sees all that has arrived until then,
+//! 2. kind, in the order of [`Kind`]: what brings a packet forward comes before what takes the next one, so that every
+//!    choice at some time sees all packets that have arrived until then,
 //! 3. the order in which they were scheduled.
 //!
 //! This order is total, and nothing else decides: the same inputs give the same simulation.
@@ -30,7 +30,7 @@ pub enum Kind {
     Pause,
     /// A port may take a packet from its queues.
     PortReady,
-    /// Whoever runs the simulation wanted to be woken.
+    /// The caller of the simulation requested to be woken.
     Wake,
 }
 

@@ -18,8 +18,8 @@ use forebay_pipeline::{IngressDecision, IngressPacket, NoTrace};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-/// The program is executed for so many packets together: enough that its code stays in the processor's caches meanwhile, few
-/// enough that they do.
+/// The number of packets for which the program is executed together: enough that its code stays in the processor's
+/// caches meanwhile, few enough that they do.
 const BURST: usize = 16;
 
 /// A packet inside.

@@ -235,7 +235,7 @@ impl Network {
         receive(chip, place.port, bytes, tag, context);
     }
 
-    /// Lets time pass until somebody is to be woken, or until the given time.
+    /// Lets time pass until the next requested wake-up, or until the given time.
     pub fn advance<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
         let stop = self.pass(until, observer);
         if stop == Stop::Until {
@@ -252,7 +252,7 @@ impl Network {
         }
     }
 
-    /// Handles events. Nobody changes tables meanwhile.
+    /// Handles events. Tables do not change meanwhile.
     fn pass<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
         self.pin_tables(true);
         let mut context = Context {

@@ -1,4 +1,4 @@
-//! Hosts at ports of chips: who runs the simulation simulates them too, and is told of what comes to them.
+//! Hosts at ports of chips. The caller of the simulation simulates them, and gets the frames that arrive at them.
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
@@ -57,7 +57,7 @@ struct HostLine {
 pub(crate) struct Wires {
     pub(crate) links: Vec<Link>,
     hosts: Vec<HostLine>,
-    /// What has come to hosts and nobody has taken.
+    /// Events of hosts that the caller has not taken yet.
     pub(crate) for_hosts: VecDeque<HostEvent>,
 }
 

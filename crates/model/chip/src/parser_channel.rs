@@ -19,8 +19,8 @@ pub(crate) enum Origin {
     Resubmitted,
 }
 
-/// A packet that comes, and how long its frame is: who only lets it wait need not look at it, for it is likely to be far from the
-/// processor.
+/// An arriving packet, and the length of its frame. The length is stored here so that queuing the packet does not
+/// access its memory, which is probably not in a cache.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) packet: IngressPacket,

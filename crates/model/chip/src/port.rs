@@ -228,7 +228,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Of a chip with so many workers: one, or one for each pipeline.
+    /// A port of a chip with this number of workers: one, or one for each pipeline.
     pub(crate) fn new(spec: &ChipSpec, timing: &Timing, pipe: u16, workers: usize) -> Port {
         let mut port = Port {
             pipe,

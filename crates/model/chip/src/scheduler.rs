@@ -14,7 +14,7 @@ pub enum Service {
     /// Before all queues with a quantum, and before strict ones of smaller number.
     #[default]
     Strict,
-    /// So many bytes a turn, at least 1.
+    /// Bytes per turn, at least 1.
     Quantum(u32),
 }
 

@@ -306,8 +306,8 @@ impl ChipSpec {
         self.framing.wire_bytes(frame_bytes)
     }
 
-    /// With a number, `table.key`, so many times as large, rounded to a whole one; none when there is no such number, or rounding
-    /// leaves it as it is.
+    /// This specification with the number `table.key` multiplied by `factor`, rounded to a whole one; none when there
+    /// is no such number, or rounding leaves it as it is.
     pub fn scaled(&self, name: &str, factor: f64) -> Option<ChipSpec> {
         let (table, key) = name.split_once('.')?;
         let mut written = toml::Value::try_from(self).ok()?;

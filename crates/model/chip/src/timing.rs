@@ -158,7 +158,7 @@ fn of_stage(stage: &StageWait, latency: &Latency) -> u32 {
     }
 }
 
-/// Packets a second when no more than so many are inside at a time; 0: without a limit.
+/// The most packets per second if the number of packets inside at a time is limited; 0 for no limit.
 fn throttled(clock: u64, cycles: u32, latency: &Latency) -> u64 {
     let held = u64::from(cycles + latency.inside_cycles);
     match u64::from(latency.packets_inside) {

@@ -32,7 +32,7 @@ impl Wanted {
 }
 
 impl Chip {
-    /// Into the queue of the packet's port and priority; the egress parser will take so many parts of cycles for it.
+    /// Into the queue of the packet's port and priority; the egress parser will take this many parts of cycles for it.
     pub(crate) fn enqueue<O: Observer>(
         &mut self,
         packet: QueuedPacket,

@@ -108,7 +108,7 @@ impl Chip<'_> {
         limit(self.0.ports.bits_per_second)
     }
 
-    /// What a parser takes when each frame of this length makes it go through so many states.
+    /// The cost of a parser if each frame of this length makes it go through `states` states.
     fn parser(&self, frame_bytes: usize, states: f64) -> f64 {
         let bits = 8.0 * self.0.wire_bytes(frame_bytes as u32) as f64;
         match self.0.pipelines.clock_hz {
@@ -141,7 +141,8 @@ impl Chip<'_> {
         self.line() * forebay_traffic::wire::aggregation_ratio(payload, count)
     }
 
-    /// What a parser takes of N-packets that pass it so often, with so many states of the compiler's own.
+    /// The cost of a parser for N-packets that pass it `passes` times, with `added_states` states that the compiler
+    /// adds.
     fn passes(&self, payload: usize, count: usize, passes: usize, added_states: u32) -> f64 {
         let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, count);
         let states = f64::from(added_states + HEADER_STATES) + self.payloads(payload * count);

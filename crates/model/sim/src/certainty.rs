@@ -39,7 +39,7 @@ const SEARCHES_MIN: usize = 3;
 /// The most that `searches_max` of a scenario may be.
 pub(crate) const SEARCHES_MAX: u32 = 11;
 
-/// Trials become so many times as long.
+/// The factor by which trials become longer.
 const LONGER: f64 = 4.0;
 
 /// Levels of confidence for which quantiles are known.

@@ -104,7 +104,7 @@ pub struct Scenario {
     /// What comes.
     #[serde(default)]
     pub(crate) traffic: Vec<TrafficEntry>,
-    /// Who sends and receives by a transport protocol.
+    /// Hosts, which send and receive by a transport protocol.
     #[serde(default)]
     pub(crate) host: Vec<HostEntry>,
     #[serde(default)]
@@ -268,7 +268,7 @@ pub(crate) struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// On a chip where a unit of weight is worth so many bytes.
+    /// The service, on a chip where a unit of weight is worth `bytes_per_weight` bytes.
     pub(crate) fn service(&self, bytes_per_weight: u32) -> Service {
         let by_weight = self.weight.map(|weight| weight.saturating_mul(bytes_per_weight));
         self.quantum_bytes
@@ -359,12 +359,12 @@ pub enum ArrivalsEntry {
     Constant,
     /// At random.
     Poisson,
-    /// So many frames back to back, then a pause.
+    /// A number of frames back to back, then a pause.
     Bursts {
         /// In a burst.
         frames: u32,
     },
-    /// Back to back for so long on average, then a pause that gives the rate; both of exponential distribution.
+    /// Back to back for a time, then a pause that gives the rate; both times are exponentially distributed.
     OnOff {
         /// Mean of the times at line rate, in microseconds.
         on_us: f64,

@@ -11,9 +11,9 @@ use std::fmt;
 pub enum Variation {
     /// How the frames of all streams are spaced.
     Arrivals(ArrivalsEntry),
-    /// How long traffic is sent: so many times as long.
+    /// The time for which traffic is sent, multiplied by this factor.
     Length(f64),
-    /// A constant of the chips, `table.key`: so many times as large.
+    /// A constant of the chips, `table.key`, multiplied by this factor.
     Constant(String, f64),
 }
 

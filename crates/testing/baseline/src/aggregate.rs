@@ -64,7 +64,7 @@ pub struct Aggregate<const N: usize, const P: usize> {
 }
 
 impl<const N: usize, const P: usize> Aggregate<N, P> {
-    /// With so many slots for flows.
+    /// With `slots` slots for flows.
     pub fn new(tables: Arc<AggregateTables>, slots: u32) -> Aggregate<N, P> {
         Aggregate {
             tables,

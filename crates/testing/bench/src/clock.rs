@@ -31,7 +31,7 @@ impl CycleCounter {
         self.per_ns
     }
 
-    /// How many cycles so many nanoseconds are.
+    /// The number of cycles in `ns` nanoseconds.
     pub fn cycles(&self, ns: f64) -> Option<f64> {
         self.per_ns.map(|per_ns| ns * per_ns)
     }

@@ -74,7 +74,7 @@ impl Compiled {
         }
     }
 
-    /// Times one of so many packets, as `forebay run --delay-sample` does.
+    /// Times one of every `every` packets, as `forebay run --delay-sample` does.
     #[must_use]
     pub fn sampling_delays(mut self, every: Option<u64>) -> Compiled {
         if let Some(every) = every {

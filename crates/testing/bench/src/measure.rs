@@ -39,7 +39,7 @@ pub struct Options {
     pub rounds: usize,
     /// How long a turn is.
     pub round: Duration,
-    /// Programs time one of so many packets: see [`Compiled::sampling_delays`].
+    /// Programs time one of this many packets: see [`Compiled::sampling_delays`].
     pub delay_sample: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-/// Who had a turn.
+/// The contender that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// The program.
@@ -90,7 +90,7 @@ pub struct Turn {
 /// The turns of a contender.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Who.
+    /// What was measured.
     pub contender: Contender,
     /// One for each round.
     pub turns: Vec<Turn>,
@@ -127,7 +127,7 @@ pub struct Measured {
     pub frame_bytes: f64,
     /// Threads.
     pub workers: usize,
-    /// Who was measured: programs, twin, harness.
+    /// The figures of what was measured: programs, twin, harness.
     pub figures: Vec<Figure>,
     /// For nanoseconds into cycles.
     pub cycles: CycleCounter,
@@ -384,8 +384,8 @@ fn write_until(ended: &AtomicBool, writer: &mut Writer, interval: Duration) -> R
     Ok(())
 }
 
-/// One worker for so long. A second is a second of the thread on its processor: nothing here waits, so on an idle machine it
-/// is one on the wall too, and on a busy one the threads of others are not counted.
+/// Runs one worker for the time `length`. A second is a second of the thread on its processor: nothing here waits, so
+/// on an idle machine it is one on the wall too, and on a busy one the threads of others are not counted.
 fn run(work: &mut dyn Work, length: Duration) -> Turn {
     let before = work.books().transmitted;
     let (begin, begin_of_thread) = (Instant::now(), thread_time());

@@ -112,7 +112,7 @@ impl LoadResult {
         })
     }
 
-    /// Whether all trials, or so many of them, had a punctual sender.
+    /// Whether all trials, or at least `trials_min` of them, had a punctual sender.
     pub(crate) fn is_punctual(&self, trials_min: usize) -> bool {
         self.late_trials == 0 || self.trials - self.late_trials >= trials_min as _
     }

@@ -67,10 +67,12 @@ impl Clock {
     }
 }
 
-/// Of so long an interval between two readings, the system is asked how much was this thread's.
+/// If two readings are at least this far apart, in nanoseconds, the system is queried for the time that this thread ran
+/// in between.
 const LONG_NS: u64 = 20_000;
 
-/// The system is asked at least once in this time. Short interruptions count as work, and their errors must not add up.
+/// The system is queried at least once in this time, in nanoseconds. Short interruptions count as work, and their
+/// errors must not add up.
 const ASKED_EACH_NS: u64 = 1_000_000;
 
 /// The time that a processor works for one thread.

@@ -332,7 +332,7 @@ fn flow_order(flows: Option<&FlowsEntry>, seed: u64) -> Result<(usize, Vec<u32>)
 /// The exponent of Zipf's distribution when the file has none: flow n sends a share of 1/n.
 const ZIPF_EXPONENT: f64 = 1.0;
 
-/// The order in which so many flows send; an empty one when they take turns.
+/// The order in which `count` flows send; empty when they take turns.
 fn order(flows: &FlowsEntry, count: usize, seed: u64) -> Result<Vec<u32>, String> {
     let mut random = SplitMix64::new(seed ^ 0x666c_6f77);
     let frames = ORDER_FRAMES.max(4 * count).next_power_of_two();

@@ -6,8 +6,8 @@
 
 use crate::histogram::Histogram;
 
-/// A disturbance ends after so many times the pause, even when the tester does not catch up: then it is too slow anyway, which
-/// its lateness shows.
+/// A disturbance ends after this multiple of the pause, even when the tester does not catch up: then it is too slow
+/// anyway, which its lateness shows.
 const CATCH_UP_MAX: u64 = 10;
 
 /// The gaps of the polling loop.

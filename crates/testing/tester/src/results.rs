@@ -27,7 +27,7 @@ const LATENESS_SHARE_MAX: f64 = 0.1;
 const LATE_NS_MIN: u64 = 10_000;
 const LATE_SHARE: f64 = 1e-3;
 
-/// What [`TrialResults::is_late`] tolerates in a trial of so many seconds.
+/// The lateness that [`TrialResults::is_late`] tolerates in a trial of `seconds` seconds.
 pub fn late_ns_max(seconds: f64) -> u64 {
     LATE_NS_MIN.max((LATE_SHARE * seconds * 1e9) as u64)
 }
@@ -492,7 +492,7 @@ fn reordering(path: &mut Path, received: u64) -> ReorderingResults {
     }
 }
 
-/// The rate on the wire of frames with so many bytes in all.
+/// The rate on the wire of `frames` frames with `bytes` bytes in all.
 fn gbps(frames: u64, bytes: u64, seconds: f64) -> f64 {
     let mean = bytes.checked_div(frames).unwrap_or(0) as usize;
     frames as f64 * wire_bits(mean) / seconds / 1e9

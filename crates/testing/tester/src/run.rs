@@ -360,7 +360,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The caller is asked so often whether to go on while nothing happens.
+/// The time between two calls that let the caller end the run while nothing happens.
 const ASKED_EACH: Duration = Duration::from_millis(100);
 
 /// Lets time pass, unless the caller stops the test.

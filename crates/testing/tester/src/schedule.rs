@@ -14,7 +14,7 @@ pub enum Arrivals {
     Constant,
     /// With exponential distances.
     Poisson,
-    /// So many frames at once, at equal distances.
+    /// This number of frames at once, at equal distances.
     Bursts(u32),
 }
 

@@ -224,7 +224,8 @@ impl SequenceTracker {
         &self.free_runs
     }
 
-    /// Packets that are `n`-reordered: at least so many packets just before them have larger numbers. At most 64 are looked at.
+    /// Packets that are `n`-reordered: at least `n` packets just before them have larger numbers. At most 64 are
+    /// examined.
     pub fn n_reordered(&self, n: usize) -> u64 {
         self.n_reordered[n.min(RECENT)..].iter().sum()
     }

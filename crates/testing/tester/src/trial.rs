@@ -112,7 +112,8 @@ impl Step {
 
 /// Is told how far a trial is.
 pub trait Progress {
-    /// So much of the trial, from 0 to 1, is over; so many frames were sent and came back. Returns whether it goes on.
+    /// Reports progress: the share of the trial that is over, from 0 to 1, and the frames that were sent and that came
+    /// back. Returns whether the trial continues.
     fn at(&mut self, share: f64, sent: u64, received: u64) -> bool;
 }
 

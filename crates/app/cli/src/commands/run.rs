@@ -365,7 +365,8 @@ struct Until {
     end_ns: Option<u64>,
 }
 
-/// Prints statistics and messages, and tells controllers of ports, until the switch has ended; closes it when it is time to.
+/// Prints statistics and messages, and reports changes of ports to controllers, until the switch has ended; closes it
+/// when a signal, a key or the end of `--duration` requires it.
 fn supervise(
     running: &Running,
     control_plane: Option<&ControlPlane>,

@@ -8,7 +8,7 @@ use super::Event;
 use crate::report::{Flow, Hop, Report};
 use std::collections::HashMap;
 
-/// A queue without reports for so long is not full any more, in nanoseconds.
+/// Time without reports after which a queue is taken to be no longer full, in nanoseconds.
 const SILENCE_NS: u64 = 100_000_000;
 
 /// Queues that are followed at the same time while they are full.

@@ -70,7 +70,7 @@ impl fmt::Display for Flow {
     }
 }
 
-/// What a packet tells.
+/// What is read from a packet.
 pub(super) struct Packet {
     pub(super) mode: Mode,
     pub(super) flow: Option<Flow>,
@@ -106,7 +106,7 @@ pub(super) fn parse(inner: u8, mut packet: Bytes<'_>, int_port: u16) -> Result<P
     }
 }
 
-/// What the network header tells.
+/// What is read from the network header.
 #[derive(Clone, Copy)]
 struct Network {
     source: IpAddr,

@@ -132,7 +132,8 @@ impl Files {
         Ok(())
     }
 
-    /// Deletes the oldest files until all have at most so many bytes; the newest stays. Returns how many were deleted.
+    /// Deletes the oldest files until all together have at most `bytes_max` bytes; the newest stays. Returns how many
+    /// were deleted.
     pub(super) fn delete_oldest(&self, bytes_max: u64) -> Result<u64, StoreError> {
         let files = self.list()?;
         let size = |path: &PathBuf| fs::metadata(path).map(|metadata| metadata.len()).map_err(at(path));

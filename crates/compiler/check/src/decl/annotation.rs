@@ -42,7 +42,7 @@ impl Checker {
         false
     }
 
-    /// Other annotations may mean something to somebody else.
+    /// Other annotations may have a meaning for other tools.
     fn warn_misspelt(&mut self, annotation: &Annotation) -> bool {
         let name = &annotation.name.name;
         if let Some(meant) = known::probably_meant(name) {

@@ -23,7 +23,7 @@ impl Range {
     }
 }
 
-/// All numbers of so many bits.
+/// All numbers of `width` bits.
 pub fn whole(width: u32) -> Range {
     Range {
         low: BigUint::ZERO,

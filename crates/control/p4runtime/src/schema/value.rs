@@ -21,7 +21,7 @@ pub(crate) struct ValueType {
 /// What a controller writes.
 #[derive(Clone, Debug)]
 enum Form {
-    /// A number of so many bits; that of the data plane, or `sdn_bitwidth` of a translation.
+    /// A number of this width in bits: the width in the data plane, or `sdn_bitwidth` of a translated type.
     Number(u32),
     /// `sdn_string` of a translation: each string stands for a number.
     Text(Arc<Dictionary>),

@@ -38,8 +38,8 @@ struct Armed {
 }
 
 impl Wheel {
-    /// Lets a timer be due `after_ns` after `since_ns`. One that is due earlier anyway stays as it is: whoever is told of
-    /// it looks how it stands, and arms it anew.
+    /// Arms a timer to be due `after_ns` after `since_ns`. If it is due earlier already, it stays as it is: when it
+    /// fires, the caller checks the entry and arms the timer again.
     pub(crate) fn arm(&mut self, timer: Timer, since_ns: u64, after_ns: u64) {
         let bucket = since_ns.saturating_add(after_ns).div_ceil(GRAIN_NS);
         let armed = Armed { bucket, since_ns };

@@ -1,4 +1,4 @@
-//! What the SMF is told without having asked: usage, packets that wait, errors of tunnels (§7.5.8).
+//! Reports to the SMF that it did not request: usage, packets that wait, errors of tunnels (§7.5.8).
 
 use super::associations::address_of;
 use super::requests::Purpose;
@@ -136,7 +136,7 @@ impl Node {
         self.report(now, seid, purpose, |request| request.bytes(elements.as_bytes()));
     }
 
-    /// Sends reports again that were sent in vain, to SMFs that are there.
+    /// Repeats reports that were not acknowledged, to SMFs that are reachable.
     fn report_again(&mut self, now: Duration) {
         for seid in std::mem::take(&mut self.unreported) {
             let Some(session) = self.sessions.get(&seid) else {
@@ -151,7 +151,7 @@ impl Node {
         }
     }
 
-    /// Packets for the UE of a session are kept: the SMF is told once, until the rules of the session change.
+    /// Packets for the UE of a session are being kept: notifies the SMF, once until the rules of the session change.
     pub fn downlink_data(&mut self, now: Duration, seid: u64, pdr: u16) {
         let Some(session) = self.sessions.get(&seid) else {
             return;

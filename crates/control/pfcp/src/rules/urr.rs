@@ -241,7 +241,7 @@ impl Urr {
             )
     }
 
-    /// A quota that is used up is told once.
+    /// A quota that is used up is reported once.
     fn quota_due(&self, now: Duration, counters: &Usage) -> u32 {
         if self.measured.is_told {
             return 0;

@@ -80,14 +80,14 @@ pub enum Command {
 pub struct Reading {
     /// What to ask for.
     pub entities: Vec<Entity>,
-    /// Show no more than so many.
+    /// The most that are shown.
     pub limit: Option<usize>,
 }
 
 /// When to stop watching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// After so many; none for never.
+    /// The number of messages after which it ends; `None` for never.
     pub count: Option<u64>,
 }
 

@@ -107,7 +107,7 @@ impl Publisher {
                     .map(|(stream, _)| Box::new(stream) as Box<dyn Connection>),
             };
             match accepted {
-                // One that speaks something else is not told.
+                // A client with another protocol gets no answer.
                 Ok(connection) => _ = self.welcome(connection),
                 // No descriptors are left, for example.
                 Err(_) => thread::sleep(Duration::from_millis(100)),

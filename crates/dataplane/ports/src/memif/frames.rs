@@ -80,7 +80,8 @@ impl Receiver {
             }
             let continues = flags & CONTINUES != 0;
             if is_too_long || continues && count == available {
-                // The rest of it is taken as another frame, and dropped for the same reason or by whoever parses it.
+                // The rest of it is read as another frame, which is dropped for the same reason or by the program's
+                // parser.
                 return Ok((count, Some(DropReason::Truncated)));
             }
             if !continues {

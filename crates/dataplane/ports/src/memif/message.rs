@@ -35,7 +35,7 @@ pub(crate) enum Message {
     Ack,
     /// A server's limits.
     Hello(Hello),
-    /// The interface that a client wants.
+    /// The interface that a client requests.
     Init(Init),
     /// Memory, whose descriptor comes beside it.
     AddRegion {
@@ -82,7 +82,7 @@ pub(crate) struct Hello {
     pub(crate) ring_exponent: u8,
 }
 
-/// What a client wants.
+/// The request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Init {
     /// The version that it speaks.

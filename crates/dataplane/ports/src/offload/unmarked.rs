@@ -6,7 +6,7 @@
 //! frame in 65,536, which is found out by checking it; so every frame that is right stays as it is. A frame with a
 //! *wrong* checksum is taken for an open one when that happens to be the sum of its pseudo-header.
 //!
-//! Not recognised: checksums inside tunnels, and SCTP. Who sends these from sockets on the same machine switches the
+//! Not recognised: checksums inside tunnels, and SCTP. To send these from sockets on the same machine, switch the
 //! offload off: `ethtool -K NAME tx off` at the other end.
 
 use super::complete_checksum;

@@ -345,7 +345,8 @@ fn open_receiver(interface_index: i32, group: Option<u16>, is_shared: bool) -> i
     Ok((receiver, ring))
 }
 
-/// The number of a group of sockets that nobody on this machine is likely to use: of this process, counted up.
+/// A number for a group of sockets that no other program on this machine is likely to use: from the id of this process,
+/// counted up.
 fn next_group() -> u16 {
     static COUNT: AtomicU16 = AtomicU16::new(0);
     (std::process::id() as u16)

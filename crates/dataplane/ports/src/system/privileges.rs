@@ -113,7 +113,8 @@ fn change_capabilities(change: impl Fn(&mut CapabilityHalf, usize)) -> io::Resul
     checked(unsafe { libc::syscall(libc::SYS_capset, &mut header, halves.as_ptr()) })
 }
 
-/// Removes a capability from those that the process could ever get. Fails for want of rights, or when there is no such one.
+/// Removes a capability from those that the process could ever get. Fails without the right to do so, or if there is no
+/// such capability.
 pub(crate) fn never_get(capability: u32) -> io::Result<()> {
     control(libc::PR_CAPBSET_DROP, capability.into())
 }
@@ -129,7 +130,7 @@ pub(crate) fn filter_calls(filter: &mut [libc::sock_filter]) -> io::Result<()> {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the program has so many instructions.
+    // SAFETY: the length is that of the program.
     checked(unsafe {
         libc::syscall(
             libc::SYS_seccomp,

@@ -92,7 +92,8 @@ impl SharedMemory {
     pub(crate) fn create(name: &str, length: usize) -> io::Result<(SharedMemory, OwnedFd)> {
         let name = std::ffi::CString::new(name).map_err(|_| io::ErrorKind::InvalidInput)?;
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a string that the kernel only reads; the descriptor returned is new and owned by nobody else.
+        // SAFETY: the name is a string that the kernel only reads; the descriptor returned is new, and has no other
+        // owner.
         let file = unsafe { OwnedFd::from_raw_fd(check(libc::memfd_create(name.as_ptr(), flags))?) };
         let bytes = libc::off_t::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: no pointers.

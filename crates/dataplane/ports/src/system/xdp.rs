@@ -57,12 +57,12 @@ pub(crate) struct SocketOptions {
     pub(crate) busy_poll: bool,
 }
 
-/// Who copies packets between the driver's memory and ours.
+/// How packets get from the driver's memory to ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyMode {
-    /// Nobody: the driver uses our memory.
+    /// The driver uses our memory, without a copy.
     ZeroCopy,
-    /// The kernel.
+    /// The kernel copies them.
     Copy,
 }
 

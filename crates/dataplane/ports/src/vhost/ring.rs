@@ -35,7 +35,7 @@ pub(super) const WRITE: u16 = 2;
 /// In the flags of a descriptor: the buffer is a table of descriptors.
 pub(super) const INDIRECT: u16 = 4;
 
-/// Who owns the bytes of a chain.
+/// The direction of the frames of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// The device reads them: a frame from the guest.

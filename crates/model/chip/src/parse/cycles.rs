@@ -46,7 +46,7 @@ impl Costs {
         (bytes * PARTS).div_ceil(bytes_of_state.max(1))
     }
 
-    /// For words, when so many bytes of words have been taken before.
+    /// The parts of cycles for words, after `before` bytes of words have been taken.
     fn words(&self, before: u32, bytes: u32) -> u32 {
         let wide = self.parser.word_group_bytes.saturating_sub(before).min(bytes);
         self.parts(wide, self.parser.word_state_bytes) + self.parts(bytes - wide, self.parser.late_word_state_bytes)

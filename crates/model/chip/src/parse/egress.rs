@@ -22,7 +22,7 @@ impl EgressStates {
         EgressStates { parts, costs }
     }
 
-    /// Parts of cycles for so many bytes of headers.
+    /// The parts of cycles for `header_bytes` bytes of headers.
     #[inline]
     pub(crate) fn parts(&self, header_bytes: u32) -> u32 {
         match self.parts.get(header_bytes as usize) {

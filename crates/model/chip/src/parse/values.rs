@@ -85,7 +85,7 @@ impl Values {
     }
 }
 
-/// So many bits that are 1.
+/// A number whose low `width` bits are 1.
 fn ones(width: u32) -> u64 {
     u64::MAX >> (64 - width.clamp(1, 64))
 }

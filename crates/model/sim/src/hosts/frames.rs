@@ -203,7 +203,7 @@ fn roce(transport: &[u8]) -> Option<(bool, Carried)> {
     }
 }
 
-/// Bytes of a frame with so many bytes of a RoCE message.
+/// Bytes of a frame with `bytes` bytes of a RoCE message.
 pub(super) fn roce_frame_bytes(bytes: u32) -> u32 {
     (ETHERNET + IPV4 + UDP + BTH + ICRC) as u32 + bytes
 }

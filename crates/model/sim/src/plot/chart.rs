@@ -289,7 +289,7 @@ impl Chart {
     }
 }
 
-/// The width that each of so many names has.
+/// The width for each of `names` names.
 fn slot(names: usize) -> f64 {
     AREA.2 / names.max(1) as f64
 }

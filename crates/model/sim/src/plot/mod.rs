@@ -20,7 +20,7 @@ pub use scale::Axis;
 
 use crate::results::{QueueResults, Results};
 
-/// The charts that a run gives, with short names: what was sampled over time, once in so many microseconds.
+/// The charts that a run gives, with short names: what was sampled over time, once every `sample_us` microseconds.
 pub fn of_results(results: &Results, sample_us: f64) -> Vec<(&'static str, Chart)> {
     let over_time = |title: &str, quantity: &str, lines: Vec<(String, Vec<f64>)>| Chart {
         title: results.description.clone(),

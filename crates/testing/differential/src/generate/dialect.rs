@@ -69,7 +69,7 @@ impl Dialect {
         }
     }
 
-    /// A register of so many elements of a width.
+    /// A declaration of a register with elements of `width` bits.
     pub(super) fn register(self, width: u32, name: &str) -> String {
         match self {
             Dialect::V1Model => format!("register<bit<{width}>>({ELEMENTS}) {name};"),

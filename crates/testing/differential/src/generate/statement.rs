@@ -4,7 +4,7 @@ use super::dialect::Dialect;
 use super::{ELEMENTS, Place, Value, Writer};
 
 impl Writer<'_> {
-    /// So many statements, each of which may hold others up to `depth`.
+    /// `count` statements, each of which may contain others, nested up to `depth`.
     pub(super) fn statements(&mut self, count: usize, depth: usize) {
         for _ in 0..count {
             self.statement(depth);

@@ -44,7 +44,7 @@ pub fn slow(
 }
 
 impl Slow {
-    /// Moves packets on, at most so many; how many there were. Ports in memory are never out of order.
+    /// Forwards at most `limit` packets, and returns how many. Ports in memory never fail.
     fn forward(&mut self, limit: usize, now_ns: u64) -> usize {
         let count = self.ports[0].receive(&mut self.burst, limit, now_ns).unwrap_or(0);
         let _ = self.ports[1].send(&mut self.burst, now_ns);

@@ -43,7 +43,7 @@ pub struct Measured {
 
 /// Runs trials.
 pub trait Measurer {
-    /// A trial at this load, in frames a second, for so long.
+    /// Runs a trial at this load, in frames per second, for `seconds` seconds.
     ///
     /// # Errors
     /// When it cannot be run, in words.
@@ -384,7 +384,7 @@ fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
 mod tests {
     use super::*;
 
-    /// Forwards at most so many frames a second.
+    /// Forwards at most this number of frames per second.
     struct Ideal(f64);
 
     impl Measurer for Ideal {
@@ -450,7 +450,7 @@ mod tests {
         );
     }
 
-    /// A tester that sends at most so many frames a second, and a device that loses none.
+    /// A tester that sends at most this number of frames per second, and a device that loses none.
     struct SlowTester(f64);
 
     impl Measurer for SlowTester {
