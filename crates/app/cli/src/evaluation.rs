@@ -1,4 +1,5 @@
-//! Evaluations: folders of `experiments/` with an `evaluation.toml`, for `forebay experiment run` and `forebay tester evaluate`.
+//! Evaluations: folders of `experiments/` with an `evaluation.toml`, for `forebay experiment run` and
+//! `forebay tester evaluate`.
 
 use crate::{files, output};
 use anyhow::{Result, anyhow, bail};

@@ -1,5 +1,6 @@
-//! Writing to the standard output without panicking when its reader is gone, and messages to the standard error in one style:
-//! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with `--log-format json` as objects.
+//! Writing to the standard output without panicking when its reader is gone, and messages to the standard error in one
+//! style: `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with
+//! `--log-format json` as objects.
 
 use anyhow::{Context, Result};
 use clap::error::ContextKind;
@@ -180,7 +181,8 @@ pub fn message(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes over the line on the standard error that says what is being done, if a person reads it; an empty text removes it.
+/// Writes over the line on the standard error that says what is being done, if a person reads it; an empty text removes
+/// it.
 pub fn progress(text: &str) {
     if io::stderr().is_terminal() {
         message(&format!("\r\x1b[K{text}"));

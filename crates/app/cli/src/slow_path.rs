@@ -24,8 +24,8 @@ impl Elsewhere {
         }
     }
 
-    /// How many times as long a packet takes there at least. These are numbers of small programs; in general code, 16 were measured for
-    /// large ones.
+    /// How many times as long a packet takes there at least. These are numbers of small programs; in general code, 16
+    /// were measured for large ones.
     fn times_slower(self) -> u32 {
         match self {
             Elsewhere::GeneralCode => 4,

@@ -1,6 +1,6 @@
-//! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands still
-//! and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a line, follows
-//! another.
+//! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands
+//! still and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a
+//! line, follows another.
 
 use crate::live_view::{LiveView, Request};
 use crate::output;
@@ -160,8 +160,8 @@ impl Statistics {
         self.write(&text);
     }
 
-    /// Whether the switch is behind a shell's prompt: there a table must not move. It is shown once, when it is asked for, and again when
-    /// the switch is in front.
+    /// Whether the switch is behind a shell's prompt: there a table must not move. It is shown once, when it is asked
+    /// for, and again when the switch is in front.
     fn is_behind(&mut self) -> bool {
         let is_behind = self.lines_shown.is_some() && !forebay_ports::is_foreground(&std::io::stdout());
         if is_behind {
@@ -170,8 +170,8 @@ impl Statistics {
         is_behind
     }
 
-    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up, with one
-    /// message: packets must not stop for them.
+    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up,
+    /// with one message: packets must not stop for them.
     fn write(&mut self, text: &str) {
         if self.is_given_up {
             return;

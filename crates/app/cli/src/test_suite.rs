@@ -79,8 +79,8 @@ fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
     Ok(all)
 }
 
-/// The tests beside a program: those whose names begin with its own, and not with the longer name of another program; all
-/// when it is the folder's only program, `entries.stf` excepted.
+/// The tests beside a program: those whose names begin with its own, and not with the longer name of another program;
+/// all when it is the folder's only program, `entries.stf` excepted.
 ///
 /// # Errors
 /// When the folder cannot be listed, or there is no test.

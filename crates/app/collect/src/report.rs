@@ -8,7 +8,8 @@
 //!                            the packet, as far as it is there ─► [`packet`]: its flow, and the stack of INT-MD
 //! ```
 //!
-//! Parsing never panics: what is not as the specification says is a [`Malformed`] with a name, under which it is counted.
+//! Parsing never panics: what is not as the specification says is a [`Malformed`] with a name, under which it is
+//! counted.
 
 mod bytes;
 mod malformed;
@@ -136,11 +137,12 @@ pub struct Group {
     pub sequence: u32,
 }
 
-/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also behind one that is
-/// not.
+/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also behind one
+/// that is not.
 ///
 /// # Errors
-/// When something is not as the specification says: the first such thing. The group header counts as received as soon as it is there: see [`group`].
+/// When something is not as the specification says: the first such thing. The group header counts as received as soon
+/// as it is there: see [`group`].
 pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Result<(), Malformed> {
     let (group, mut rest) = split(datagram)?;
     if rest.is_empty() {

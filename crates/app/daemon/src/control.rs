@@ -62,8 +62,8 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Tells the state of ports: controllers' groups depend on whether they are up, gNMI shows all of it. To be called several
-    /// times a second.
+    /// Tells the state of ports: controllers' groups depend on whether they are up, gNMI shows all of it. To be called
+    /// several times a second.
     pub fn ports_seen(&self, ports: &[PortReport]) {
         for report in ports {
             let status = PortStatus {

@@ -7,12 +7,14 @@
 //!                     └─► serve ─► ControlPlane (P4Runtime, gNMI; keeps the state in a folder)
 //! ```
 //!
-//! * [`Start`] is the program that a switch begins with: of a text in any format, or what a folder keeps of the last run.
+//! * [`Start`] is the program that a switch begins with: of a text in any format, or what a folder keeps of the last
+//!   run.
 //! * [`Daemon`] collects ports and settings; [`Daemon::start`] starts the workers.
 //! * [`Running`] is the handle of a running switch. It may be held by any thread.
 //! * [`serve`] puts P4Runtime and gNMI beside a switch, before it starts.
 //!
-//! The command line (`forebay run`) is one user of this library; everything it prints it reads from [`Report`] and [`Event`].
+//! The command line (`forebay run`) is one user of this library; everything it prints it reads from [`Report`] and
+//! [`Event`].
 //!
 //! ```
 //! use forebay_daemon::{Daemon, Start};

@@ -110,7 +110,8 @@ pub(crate) struct Worker {
     pub(crate) busy_poll: bool,
     /// Where its thread runs; anywhere when there are not enough processors.
     pub(crate) processor: Option<usize>,
-    /// How long packets were inside. A worker reads the clock once a poll, so the end of a poll is the beginning of the next.
+    /// How long packets were inside. A worker reads the clock once a poll, so the end of a poll is the beginning of the
+    /// next.
     inside: Histogram,
     digests: u64,
     digests_lost: u64,

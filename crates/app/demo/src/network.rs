@@ -357,8 +357,8 @@ fn capture_folder(role: Role) -> &'static str {
     if role == Role::Switch1 { "ports1" } else { "ports2" }
 }
 
-/// Gives the captures that matter their names and removes the other one: the link's far end, which saw what its near end
-/// saw.
+/// Gives the captures that matter their names and removes the other one: the link's far end, which saw what its near
+/// end saw.
 fn collect_captures(folder: &Path) -> Result<Captures, DemoError> {
     let captures = Captures::in_folder(folder);
     let port = |role, number: u32| -> PathBuf { folder.join(capture_folder(role)).join(format!("port{number}.pcap")) };

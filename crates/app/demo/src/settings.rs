@@ -177,7 +177,8 @@ impl Settings {
         &self.options.executable
     }
 
-    /// Messages that may be sent beyond those that have arrived: some under way, and a batch of every flow that lacks one.
+    /// Messages that may be sent beyond those that have arrived: some under way, and a batch of every flow that lacks
+    /// one.
     pub fn window(&self) -> u64 {
         UNDER_WAY + u64::from(self.flows()) * u64::from(self.batch() - 1)
     }

@@ -7,7 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::Range;
 
-/// The most bytes of frames that are prefetched for a burst. More would displace the burst itself from the first-level cache.
+/// The most bytes of frames that are prefetched for a burst. More would displace the burst itself from the first-level
+/// cache.
 const EXPECTED_MAX: usize = 8 << 10;
 
 /// Frames as arrays: bytes, offsets, ports, origins.

@@ -72,8 +72,8 @@ impl Switch {
         })
     }
 
-    /// Lets frames arrive, and puts what leaves into the caller's arrays as far as there is room: how many frames and bytes, and the frames for
-    /// which there was none.
+    /// Lets frames arrive, and puts what leaves into the caller's arrays as far as there is room: how many frames and
+    /// bytes, and the frames for which there was none.
     #[allow(clippy::too_many_arguments)]
     fn send<'py>(
         &self,

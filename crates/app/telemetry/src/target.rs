@@ -119,7 +119,8 @@ fn host_and_port(place: &str) -> Result<(&str, Option<u16>), TargetError> {
 }
 
 impl Target {
-    /// InfluxDB 1 and VictoriaMetrics (`http://HOST:8086?db=NAME`), or InfluxDB 2 (`http://HOST:8086?org=NAME&bucket=NAME`, with a token).
+    /// InfluxDB 1 and VictoriaMetrics (`http://HOST:8086?db=NAME`), or InfluxDB 2
+    /// (`http://HOST:8086?org=NAME&bucket=NAME`, with a token).
     ///
     /// # Errors
     /// When the URL is not of that form.

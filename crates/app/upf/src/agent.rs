@@ -338,7 +338,8 @@ fn open_store(options: &Options, node: &mut Node, tell: &mut dyn FnMut(&str)) ->
     Ok(Some(store))
 }
 
-/// Whether a receive has ended without a datagram: after its time, by a signal, or by an ICMP error to something sent earlier.
+/// Whether a receive has ended without a datagram: after its time, by a signal, or by an ICMP error to something sent
+/// earlier.
 fn is_nothing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{
         ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable, TimedOut, WouldBlock,

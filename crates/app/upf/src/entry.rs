@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// The tables of `functions/upf`, in the order in which entries are inserted: what others refer to comes first. Rates of a meter
-/// are entries, too.
+/// The tables of `functions/upf`, in the order in which entries are inserted: what others refer to comes first. Rates
+/// of a meter are entries, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Table {
     OwnIpv4,

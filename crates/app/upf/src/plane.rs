@@ -230,8 +230,8 @@ impl Plane {
         }
     }
 
-    /// Packets that are kept go on, when the FAR of their PDR does not keep them any more, whether that FAR has changed or the PDR
-    /// has another one: they are processed once more.
+    /// Packets that are kept go on, when the FAR of their PDR does not keep them any more, whether that FAR has changed
+    /// or the PDR has another one: they are processed once more.
     fn release_buffered(&mut self, session: &Session) {
         let goes_on = |pdr: u16| {
             let far = session.pdrs.get(&pdr).and_then(|pdr| session.far_of(pdr));

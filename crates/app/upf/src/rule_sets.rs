@@ -112,8 +112,8 @@ pub(crate) struct RuleSets {
 }
 
 impl RuleSets {
-    /// The number of a set, whether it is in use or not: a hash of the set, so that it is the same after a restart. 0 is that of
-    /// the empty set.
+    /// The number of a set, whether it is in use or not: a hash of the set, so that it is the same after a restart. 0
+    /// is that of the empty set.
     pub(crate) fn number(&self, set: &RuleSet) -> u32 {
         if set.is_empty() {
             return 0;

@@ -109,8 +109,8 @@ pub trait Files: Debug + Send + std::marker::Sync {
     /// `NotFound` when none has, others when the system does not say.
     fn identity(&self, path: &Path) -> io::Result<Identity>;
 
-    /// Locks a file; none when another lock is held that excludes this one. For [`LockMode::Alone`] the file is made if it
-    /// does not exist.
+    /// Locks a file; none when another lock is held that excludes this one. For [`LockMode::Alone`] the file is made if
+    /// it does not exist.
     ///
     /// # Errors
     /// When it cannot be opened or locked.

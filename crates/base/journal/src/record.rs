@@ -6,8 +6,8 @@
 //!   version 1  length 4 │ the same
 //! ```
 //!
-//! Numbers are little-endian, checksums CRC-32. Records are numbered from 0, so that one in another's place is seen. Files
-//! of version 1 are read; every new file has version 2.
+//! Numbers are little-endian, checksums CRC-32. Records are numbered from 0, so that one in another's place is seen.
+//! Files of version 1 are read; every new file has version 2.
 
 use crate::error::StateError;
 use crate::names::Kind;
@@ -222,8 +222,8 @@ fn whole_record(version: Version, bytes: &[u8], number: u64) -> Option<usize> {
     is_whole.then_some(end)
 }
 
-/// Whether a piece of the file from `offset` on that a disk writes at once has never been written: after a power failure
-/// a file may be as long as it should be, with zeros in it.
+/// Whether a piece of the file from `offset` on that a disk writes at once has never been written: after a power
+/// failure a file may be as long as it should be, with zeros in it.
 fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
     let mut start = offset;
     while start < bytes.len() {

@@ -117,8 +117,8 @@ impl Store {
     /// Keeps a batch of changes.
     ///
     /// # Errors
-    /// When it cannot be kept, or the files have lost their names meanwhile. Whether the batch is there after a restart is
-    /// unknown then, and the store takes no other before a snapshot.
+    /// When it cannot be kept, or the files have lost their names meanwhile. Whether the batch is there after a restart
+    /// is unknown then, and the store takes no other before a snapshot.
     pub fn append(&mut self, batch: &[u8]) -> Result<(), StateError> {
         let Some(current) = self.current.as_mut().filter(|_| !self.is_behind) else {
             return Err(StateError::Behind(self.folder.clone()));
@@ -199,8 +199,8 @@ impl Store {
         Ok(numbers.chain(present).max().unwrap_or(0) + 1)
     }
 
-    /// Removes what is older than a generation, and what was never finished. What cannot be removed does no harm, and is
-    /// removed later.
+    /// Removes what is older than a generation, and what was never finished. What cannot be removed does no harm, and
+    /// is removed later.
     fn remove_others(&self, generation: u64) {
         let Ok(listing) = Listing::read(&*self.files, &self.folder) else {
             return;

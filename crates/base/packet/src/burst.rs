@@ -5,8 +5,8 @@
 //!            0                             length          buffers.len() <= capacity
 //! ```
 //!
-//! A packet that leaves the end of the burst becomes a spare, and a spare becomes a packet, by moving the border between
-//! them: no buffer is moved or allocated for it.
+//! A packet that leaves the end of the burst becomes a spare, and a spare becomes a packet, by moving the border
+//! between them: no buffer is moved or allocated for it.
 
 use crate::Packet;
 

@@ -29,8 +29,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and behind it its length in bytes, as
-    /// wide: for compiled programs.
+    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and behind it its length in bytes,
+    /// as wide: for compiled programs.
     pub const PLACE_OFFSET: usize = std::mem::offset_of!(Packet, buffer);
 
     /// An empty packet with the default room at both ends.
@@ -157,7 +157,8 @@ impl Packet {
         self.data_mut()[length..].copy_from_slice(bytes);
     }
 
-    /// Sets where the data lies after a change in place: `start` bytes behind the beginning of the buffer, `length` bytes long.
+    /// Sets where the data lies after a change in place: `start` bytes behind the beginning of the buffer, `length`
+    /// bytes long.
     ///
     /// # Panics
     /// When that is not within the buffer.
@@ -192,8 +193,8 @@ impl Packet {
         }
     }
 
-    /// Room for `bytes` more of a frame of which `length` bytes have been written to [`Packet::receive_room`]. What was written
-    /// stays when the buffer grows.
+    /// Room for `bytes` more of a frame of which `length` bytes have been written to [`Packet::receive_room`]. What was
+    /// written stays when the buffer grows.
     pub fn receive_room_behind(&mut self, length: usize, bytes: usize) -> &mut [u8] {
         let start = self.headroom() + length;
         self.buffer.grow(start + bytes);

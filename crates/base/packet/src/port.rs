@@ -106,7 +106,8 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// The most bytes of a frame that comes in. Lengths of longer ones fit neither the length fields of IP nor those of switches.
+/// The most bytes of a frame that comes in. Lengths of longer ones fit neither the length fields of IP nor those of
+/// switches.
 pub const FRAME_BYTES_MAX: usize = 65_535;
 
 /// What a port has carried and dropped since it was opened. Bytes are frame bytes (no preamble,

@@ -10,8 +10,8 @@ pub fn to_read<T>(memory: &[T]) {
     lines(memory).for_each(line_to_read);
 }
 
-/// Prefetches the lines of a slice that is written soon. A line that another processor has is fetched once, not at the first read and again at the
-/// first write.
+/// Prefetches the lines of a slice that is written soon. A line that another processor has is fetched once, not at the
+/// first read and again at the first write.
 #[inline]
 pub fn to_write<T>(memory: &[T]) {
     lines(memory).for_each(line_to_write);

@@ -8,7 +8,8 @@
 //!   Ethernet: addresses 0, EtherType 0x88b5 | kind 1 | 0 | round 2 | number 4 | 0 ...      60 bytes
 //! ```
 //!
-//! When a switch stops, a *last round* ([`Port::begin_last_round`]) brings all numbers once more, so that what is kept can go.
+//! When a switch stops, a *last round* ([`Port::begin_last_round`]) brings all numbers once more, so that what is kept
+//! can go.
 
 use crate::{Burst, DropReason, Port, PortCounters, PortError, Readiness};
 

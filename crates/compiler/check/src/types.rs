@@ -34,8 +34,8 @@ impl Substitution {
         self.map.is_empty()
     }
 
-    /// The type with all bound parameters replaced. Parameters that are bound to each other are followed; what is not bound
-    /// stays.
+    /// The type with all bound parameters replaced. Parameters that are bound to each other are followed; what is not
+    /// bound stays.
     pub fn apply(&self, ty: &Type) -> Type {
         if self.map.is_empty() {
             return ty.clone();

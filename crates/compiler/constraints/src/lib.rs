@@ -1,5 +1,5 @@
-//! Constraints on table entries and on action data: `@entry_restriction("...")` and `@action_restriction("...")`, in the
-//! language of [p4-constraints](https://github.com/p4lang/p4-constraints/blob/main/docs/language-specification.md).
+//! Constraints on table entries and on action data: `@entry_restriction("...")` and `@action_restriction("...")`, in
+//! the language of [p4-constraints](https://github.com/p4lang/p4-constraints/blob/main/docs/language-specification.md).
 //!
 //! ```text
 //!   "ipv4.valid == 0 -> ipv4.dst::mask == 0"

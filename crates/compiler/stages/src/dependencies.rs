@@ -1,4 +1,5 @@
-//! Which unit has to stand behind which, and why (after P. Bosshart et al., "Forwarding metamorphosis", SIGCOMM 2013, §4).
+//! Which unit has to stand behind which, and why (after P. Bosshart et al., "Forwarding metamorphosis", SIGCOMM 2013,
+//! §4).
 
 use crate::conditions::Conditions;
 use crate::effects::Slots;

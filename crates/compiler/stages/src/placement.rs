@@ -114,8 +114,8 @@ fn is_complete(unit: &Unit, rest: &Demand) -> bool {
     }
 }
 
-/// As much of a unit as a stage has room for: memory and registers' arithmetic units may be divided, all else is needed in
-/// each stage. Nothing when it is not enough for a part.
+/// As much of a unit as a stage has room for: memory and registers' arithmetic units may be divided, all else is needed
+/// in each stage. Nothing when it is not enough for a part.
 fn part(stage: &Stage, unit: &Unit, rest: &mut Demand, taken: Demand) -> Option<Demand> {
     let mut part = unit.demand;
     match unit.kind {

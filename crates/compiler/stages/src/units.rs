@@ -1,7 +1,7 @@
 //! A control taken apart into units: what stands in a stage as a whole.
 //!
-//! Every table is a unit, every register array with all that happens between its reading and its writing, every array of
-//! counters or meters, and operations of a block as far as they do not need one another.
+//! Every table is a unit, every register array with all that happens between its reading and its writing, every array
+//! of counters or meters, and operations of a block as far as they do not need one another.
 
 use crate::conditions::Conditions;
 use crate::demand::{Demand, key_slots, matched};
@@ -107,8 +107,8 @@ fn index_hashes(body: &Body) -> BTreeMap<SlotId, Slots> {
     hashes
 }
 
-/// Truth values of which nothing but conditions is made, which a stage computes where they are needed: by slot, what they
-/// are computed of.
+/// Truth values of which nothing but conditions is made, which a stage computes where they are needed: by slot, what
+/// they are computed of.
 fn truths(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<SlotId, Slots> {
     let mut truths: BTreeMap<SlotId, Slots> = BTreeMap::new();
     let mut others = Slots::new();

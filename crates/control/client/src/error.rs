@@ -116,8 +116,8 @@ impl CallError {
         codes.chain(self.code).any(|code| code == Code::ResourceExhausted)
     }
 
-    /// The updates of a batch that were refused: their places in it, and why. Those that were undone with others are left
-    /// out.
+    /// The updates of a batch that were refused: their places in it, and why. Those that were undone with others are
+    /// left out.
     pub fn failures(&self) -> impl Iterator<Item = (usize, String)> {
         let own = self.updates.iter().filter(|(_, code, _)| *code != Code::Aborted);
         own.map(|(index, code, message)| (*index, format!("{}: {message}", name(*code))))

@@ -33,7 +33,8 @@ use stream::Stream;
 use tokio::runtime::{Runtime, RuntimeFlavor};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
-/// Bytes of headers that an answer may have: the details of an error, in which each update of a batch has its own, are a header.
+/// Bytes of headers that an answer may have: the details of an error, in which each update of a batch has its own, are
+/// a header.
 const HEADERS_MAX: u32 = 4 << 20;
 
 /// How long a switch may take to accept a connection or to answer a claim.
@@ -90,8 +91,8 @@ impl Client {
         Client::connect_in(&mut builder, options)
     }
 
-    /// Connects without a thread, for a client that calls many times a second: its calls wait for no other thread of this process.
-    /// Between calls nothing is received: a switch takes a client that is silent for a minute for dead.
+    /// Connects without a thread, for a client that calls many times a second: its calls wait for no other thread of
+    /// this process. Between calls nothing is received: a switch takes a client that is silent for a minute for dead.
     ///
     /// # Errors
     /// As those of [`Client::connect`].

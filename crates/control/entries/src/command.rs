@@ -165,7 +165,8 @@ pub enum Command {
         /// Committed and peak.
         rates: [MeterRate; 2],
     },
-    /// `mirroring_add SESSION PORT [BYTES]`: copies go to a port, cut to BYTES if given (the cut is ours, BMv2 has none).
+    /// `mirroring_add SESSION PORT [BYTES]`: copies go to a port, cut to BYTES if given
+    /// (the cut is ours, BMv2 has none).
     MirroringAdd {
         /// Clone session.
         session: u32,
@@ -243,8 +244,8 @@ pub struct EntryName {
     pub table: String,
     /// The larger wins.
     pub priority: Option<u32>,
-    /// Key fields in the order written. A ternary, range, optional or LPM field that is not written matches anything; an exact one
-    /// has to be written.
+    /// Key fields in the order written. A ternary, range, optional or LPM field that is not written matches anything;
+    /// an exact one has to be written.
     pub matches: Vec<KeyMatch>,
 }
 

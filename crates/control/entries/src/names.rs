@@ -79,7 +79,8 @@ fn with_brackets(name: &str) -> String {
 /// Names in a message.
 const NAMES_LISTED_MAX: usize = 12;
 
-/// A name that is not there: the nearest one is proposed, or all that there are. Of tables the IR has those that are applied.
+/// A name that is not there: the nearest one is proposed, or all that there are. Of tables the IR has those that are
+/// applied.
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(name, known.clone()) {
         return format!("there is no {what} `{name}`; did you mean `{near}`?");

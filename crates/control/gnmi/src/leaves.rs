@@ -63,7 +63,8 @@ enum Kind {
     Counter,
 }
 
-/// A leaf of the schema: its names below `/interfaces/interface[name=…]/`, and its value; none where an interface has no such thing.
+/// A leaf of the schema: its names below `/interfaces/interface[name=…]/`, and its value; none where an interface has
+/// no such thing.
 struct Schema {
     names: &'static [&'static str],
     model: Model,
@@ -233,8 +234,8 @@ impl Leaf {
         full_path(&self.interface, self.names)
     }
 
-    /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key, `...`
-    /// for any number of steps.
+    /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key,
+    /// `...` for any number of steps.
     pub(crate) fn is_meant_by(&self, wanted: &[PathElem]) -> bool {
         is_begin(wanted, Some(&self.interface), 0, self.names)
     }
@@ -372,7 +373,8 @@ pub(crate) fn may_mean(wanted: &[PathElem], names: &[&str]) -> bool {
 /// The steps before the names of a leaf; the second one has the name of the interface as its key.
 const LIST: [&str; 2] = ["interfaces", "interface"];
 
-/// Whether a path is the beginning of that of a leaf, from its step number `at` on. Without an interface, keys are of any.
+/// Whether a path is the beginning of that of a leaf, from its step number `at` on. Without an interface, keys are of
+/// any.
 fn is_begin(wanted: &[PathElem], interface: Option<&str>, at: usize, names: &[&str]) -> bool {
     let steps = LIST.len() + names.len();
     let Some((first, rest)) = wanted.split_first() else {

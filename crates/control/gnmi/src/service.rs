@@ -255,7 +255,8 @@ async fn tell_all(
     send(to_client, Told::SyncResponse(true)).await
 }
 
-/// Tells values as they change or are sampled, until the client goes. A client that says that it sends no more still receives.
+/// Tells values as they change or are sampled, until the client goes. A client that says that it sends no more still
+/// receives.
 async fn stream(
     switch: &impl Switch,
     subscribed: &Subscribed,

@@ -1,7 +1,7 @@
 //! A device: the state machine that serves P4Runtime.
 //!
-//! Whatever comes is a call, with the time where time matters; what is to be sent or done is in [`Device::take_outputs`]
-//! afterwards. A call never waits, and the data plane never waits for a call.
+//! Whatever comes is a call, with the time where time matters; what is to be sent or done is in
+//! [`Device::take_outputs`] afterwards. A call never waits, and the data plane never waits for a call.
 
 use crate::arbitration::{Arbitration, Notice};
 use crate::change::Writer;
@@ -51,7 +51,8 @@ pub struct Settings {
     pub keeps_learned: bool,
     /// The version of P4Runtime whose P4Info controllers are given.
     pub p4info_version: Version,
-    /// Names the program that the switch is started with; empty when there is none. State that is restored must be of it.
+    /// Names the program that the switch is started with; empty when there is none. State that is restored must be of
+    /// it.
     pub origin: Vec<u8>,
 }
 
@@ -157,8 +158,8 @@ impl Device {
         idle.into_iter().chain(digests).min()
     }
 
-    /// Does what time has made due: lists of digests, idle entries. It does a bounded part: when more is due, [`Device::next_tick_ns`]
-    /// says that the next time is now.
+    /// Does what time has made due: lists of digests, idle entries. It does a bounded part: when more is due,
+    /// [`Device::next_tick_ns`] says that the next time is now.
     pub fn tick(&mut self, now: Now) {
         let Some(running) = &mut self.running else { return };
         let is_heard = |object| self.arbitration.primaries().any(|(_, role)| role.hears_of(object));
@@ -434,11 +435,12 @@ impl Device {
         Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }
 
-    /// Reads forwarding state; each message of the answer goes to `sink`. An answer without entities is one empty message:
-    /// clients take a stream that ends without any for a failure.
+    /// Reads forwarding state; each message of the answer goes to `sink`. An answer without entities is one empty
+    /// message: clients take a stream that ends without any for a failure.
     ///
     /// # Errors
-    /// See P4Runtime §13; when requests of the batch fail, the others are answered and the rejection has an error for each.
+    /// See P4Runtime §13; when requests of the batch fail, the others are answered and the rejection has an error for
+    /// each.
     pub fn read(&self, request: &ReadRequest, now: Now, sink: &mut dyn FnMut(ReadResponse)) -> Result<(), Rejection> {
         self.arbitration.check_device(request.device_id)?;
         let forwarding = self.current().ok_or_else(no_program)?;

@@ -93,8 +93,8 @@ impl Forwarding {
         })
     }
 
-    /// Does the updates of a batch in order. The result has one for each; when the batch is atomic, an error of one means
-    /// that none was done.
+    /// Does the updates of a batch in order. The result has one for each; when the batch is atomic, an error of one
+    /// means that none was done.
     pub(crate) fn write(
         &mut self,
         updates: &[Update],
@@ -123,8 +123,8 @@ impl Forwarding {
         results
     }
 
-    /// Does something that may give numbers to strings, which stay if it is done. When numbers run short, those that nothing
-    /// uses are freed and it is tried again.
+    /// Does something that may give numbers to strings, which stay if it is done. When numbers run short, those that
+    /// nothing uses are freed and it is tried again.
     fn with_numbers<R>(&mut self, write: impl Fn(&mut Forwarding) -> R, is_done: impl Fn(&R) -> bool) -> R {
         let result = self.once_with_numbers(&write, &is_done);
         let is_short = self.schema.dictionaries().values().any(|words| words.is_short());

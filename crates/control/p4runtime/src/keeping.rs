@@ -1,18 +1,18 @@
 //! Keeping the state through restarts, and what happens while it cannot be kept.
 //!
-//! A change is done first and kept then, since only doing it shows whether it can be done. It is acknowledged when it is
-//! kept. When it cannot be kept (the disk is full, say), the contract is:
+//! A change is done first and kept then, since only doing it shows whether it can be done. It is acknowledged when it
+//! is kept. When it cannot be kept (the disk is full, say), the contract is:
 //!
 //! * The call fails with `INTERNAL`. Its change is in force for packets and readers, and it is not saved.
-//! * From then on what is kept is *behind* the switch, and nothing may follow it but a snapshot of everything. Every call
-//!   that would change something makes that snapshot first. If that fails too, the call is not done, and fails with
-//!   `UNAVAILABLE`.
-//! * [`Keeping::refresh`] tries again by itself, ever more rarely up to every eight seconds, so that the fault ends when
-//!   its cause does. Packets and reads go on all the while.
+//! * From then on what is kept is *behind* the switch, and nothing may follow it but a snapshot of everything. Every
+//!   call that would change something makes that snapshot first. If that fails too, the call is not done, and fails
+//!   with `UNAVAILABLE`.
+//! * [`Keeping::refresh`] tries again by itself, ever more rarely up to every eight seconds, so that the fault ends
+//!   when its cause does. Packets and reads go on all the while.
 //!
 //! So what a restart loads is always a state that the switch had, and every change that was acknowledged is in it: kept
-//! batches follow one another without a gap. `crates/control/p4runtime/tests/faults` tries it with a fault in every operation on
-//! files.
+//! batches follow one another without a gap. `crates/control/p4runtime/tests/faults` tries it with a fault in every
+//! operation on files.
 //!
 //! A snapshot that is only to be fresh ([`Keeping::refresh`]) and fails leaves the switch not behind: batches go on
 //! following the last snapshot. It is a fault all the same, and is tried again.
@@ -140,8 +140,8 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Keeps state by these means, in which all of it is now; nothing is kept without any. Means that take no batches from
-    /// the beginning are a fault like any other.
+    /// Keeps state by these means, in which all of it is now; nothing is kept without any. Means that take no batches
+    /// from the beginning are a fault like any other.
     pub fn new(keeper: Option<Box<dyn Keeper>>) -> Keeping {
         let is_behind = keeper.as_ref().is_some_and(|keeper| !keeper.takes_batches());
         let status = KeepingStatus {
@@ -227,7 +227,8 @@ impl Keeping {
         })
     }
 
-    /// After a batch that could not be kept: a snapshot may succeed where it did not, in a folder that is gone for example.
+    /// After a batch that could not be kept: a snapshot may succeed where it did not, in a folder that is gone for
+    /// example.
     fn catch_up_at_once(&mut self, device: &mut Device, now: Now) -> Result<(), ()> {
         let fault = self.status.fault.as_ref();
         match fault.is_some_and(|fault| now.switch_ns < fault.calls_wait_until_ns) {

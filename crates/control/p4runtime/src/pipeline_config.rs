@@ -46,8 +46,8 @@ impl Device {
         self.finish_push(request, program, now)
     }
 
-    /// The first step of a push: whether the sender may do it, and whether the request makes sense. Gives how the program
-    /// is to be [loaded](NewProgram::load) before [`Device::finish_push`]; nothing when none is needed.
+    /// The first step of a push: whether the sender may do it, and whether the request makes sense. Gives how the
+    /// program is to be [loaded](NewProgram::load) before [`Device::finish_push`]; nothing when none is needed.
     ///
     /// # Errors
     /// See P4Runtime §14.
@@ -64,8 +64,8 @@ impl Device {
         }
     }
 
-    /// The last step of a push, after [`Device::begin_push`]: saves or runs the program. Much may have happened since the
-    /// first, so that it is asked anew whether the sender may do it.
+    /// The last step of a push, after [`Device::begin_push`]: saves or runs the program. Much may have happened since
+    /// the first, so that it is asked anew whether the sender may do it.
     ///
     /// # Errors
     /// See P4Runtime §14. Nothing has changed then.

@@ -5,8 +5,8 @@ use crate::wire::{OuterHeader, Refusal, Usage};
 
 /// The data plane that sessions are carried out by.
 pub trait UserPlane {
-    /// Packets meet the rules of `after` in place of those of `before`; none is a session that does not exist. URRs that are new
-    /// count from zero.
+    /// Packets meet the rules of `after` in place of those of `before`; none is a session that does not exist. URRs
+    /// that are new count from zero.
     ///
     /// # Errors
     /// When it cannot be done. Packets meet `before` then.

@@ -50,7 +50,8 @@ impl HeaderRoom {
         peer.map(|peer| peer.activity.header_room()).unwrap_or_default()
     }
 
-    /// Of a client that announces this limit for its headers, or none. A client of gRPC's core takes four fifths of what it announces in any case.
+    /// Of a client that announces this limit for its headers, or none. A client of gRPC's core takes four fifths of
+    /// what it announces in any case.
     fn announced(limit: Option<usize>) -> HeaderRoom {
         match limit.unwrap_or(UNSAID) {
             0..=USUAL => HeaderRoom::default(),

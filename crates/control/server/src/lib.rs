@@ -7,12 +7,13 @@
 //! ```
 //!
 //! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
-//! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
-//!   for either: what has no room is dropped and counted.
+//! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never
+//!   waits for either: what has no room is dropped and counted.
 //! * gNMI (`forebay-gnmi`) tells of ports and disables them, on the same address; beside both stand health checks
 //!   (`grpc.health.v1`) and reflection, by which tools such as grpcurl find the calls.
 //! * `forebay-client` is the other end; [`Local`] is one within the process, for other interfaces to the same state.
-//! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never takes.
+//! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never
+//!   takes.
 
 mod access;
 mod call_counts;
@@ -285,9 +286,9 @@ fn serve(
     Ok((file, stop))
 }
 
-/// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each other, and wait for a
-/// processor each time where the data plane needs all but one. What takes long hands the other calls to a further thread
-/// (`block_in_place`), so one is enough.
+/// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each
+/// other, and wait for a processor each time where the data plane needs all but one. What takes long hands the other
+/// calls to a further thread (`block_in_place`), so one is enough.
 fn threads() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     (processors / 2).clamp(1, THREADS_MAX)

@@ -1,7 +1,7 @@
 //! Between a switch and the server: packets in both directions, and digests.
 //!
-//! The switch's side never waits. It counts what it had to drop, and a descriptor tells its worker, which may be waiting for
-//! packets, that there is one from a controller.
+//! The switch's side never waits. It counts what it had to drop, and a descriptor tells its worker, which may be
+//! waiting for packets, that there is one from a controller.
 
 use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, Readiness};
 use forebay_pipeline::DigestMessage;

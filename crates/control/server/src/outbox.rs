@@ -50,7 +50,8 @@ pub(crate) fn outbox(bytes_max: usize) -> (Outbox, Responses) {
 }
 
 impl Outbox {
-    /// Lets a message wait; false when there is no room, and it is lost. A single one may be larger than all of the room.
+    /// Lets a message wait; false when there is no room, and it is lost. A single one may be larger than all of the
+    /// room.
     pub(crate) fn send(&self, message: StreamMessageResponse) -> bool {
         let bytes = message.encoded_len();
         let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);

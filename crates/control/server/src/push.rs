@@ -146,7 +146,7 @@ impl Drop for CancelOnDrop {
 
 /// Lets packets and calls go before this thread, and those that it starts.
 pub(crate) fn lower_priority() {
-    // SAFETY: the call changes a number of the calling thread and touches no memory. Without it, it is merely slower for
-    // others.
+    // SAFETY: the call changes a number of the calling thread and touches no memory. Without it, it is merely slower
+    // for others.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }

@@ -227,7 +227,8 @@ impl Shared {
         report_of(&self.keeping(), (self.environment.now)())
     }
 
-    /// Keeps all of the state now and then, since packets change it too, and after a fault as soon as its pause is over.
+    /// Keeps all of the state now and then, since packets change it too, and after a fault as soon as its pause is
+    /// over.
     pub(crate) async fn keep_fresh(self: Arc<Self>, period: Duration) {
         let mut next_ns = self.switch_ns() + period.as_nanos() as u64;
         loop {
@@ -317,7 +318,8 @@ impl Shared {
             Output::Keep(_) | Output::KeepAll(_) => debug_assert!(false, "what is to be kept is settled before"),
             Output::Send(stream, message) => self.send(inner, stream, message),
             Output::PacketOut(packet) => {
-                // The port counts nothing that never came to it; a controller sees no answer to a packet-out either way.
+                // The port counts nothing that never came to it; a controller sees no answer to a packet-out either
+                // way.
                 let _ = inner.packets_out.send(packet);
             }
             Output::Install(pipeline) => (self.environment.install)(pipeline),

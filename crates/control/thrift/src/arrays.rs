@@ -211,7 +211,8 @@ impl<S: Switch> Runtime<S> {
         self.set_rates_of_array(name, index(number), rates)
     }
 
-    /// Sets the rates of all elements of a meter array; of a direct meter those of all entries, and of those that are added later.
+    /// Sets the rates of all elements of a meter array; of a direct meter those of all entries, and of those that are
+    /// added later.
     ///
     /// # Errors
     /// When there is no such meter, or these are no rates.

@@ -5,8 +5,9 @@
 //!                ◄──── rte_eth_tx_burst ◄──             no system call; nothing waits
 //! ```
 //!
-//! DPDK is a library with one environment for the whole process, which the first port starts ([`VARIABLE`] has arguments for it).
-//! Frames are copied out of its buffers and into them, as packets of a switch live in memory of their own.
+//! DPDK is a library with one environment for the whole process, which the first port starts
+//! ([`VARIABLE`] has arguments for it). Frames are copied out of its buffers and into them, as packets of a switch live
+//! in memory of their own.
 //!
 //! Without the feature `linked` there is no DPDK in the program, and [`open`] says so.
 

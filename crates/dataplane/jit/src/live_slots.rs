@@ -1,9 +1,9 @@
-//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and which values glue need not
-//! compute.
+//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and
+//! which values glue need not compute.
 //!
-//! Liveness is propagated backwards through glue and bodies. Where one of several bodies may run (the actions of a table), a slot is live before
-//! them if it is live before one of them. Every operation of a parser may end it with an error, so whatever the error block reads is live throughout
-//! the parser.
+//! Liveness is propagated backwards through glue and bodies. Where one of several bodies may run
+//! (the actions of a table), a slot is live before them if it is live before one of them. Every operation of a parser
+//! may end it with an error, so whatever the error block reads is live throughout the parser.
 
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, MirrorFrame, Target};
 use forebay_ir::{Block, BlockId, Body, BodyId, BodyKind, Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};

@@ -920,8 +920,8 @@ unsafe extern "C" fn note_going_on(context: *mut Context<'_>, slots: *const u8, 
     }
 }
 
-/// Fast path: notes the clone of a packet that goes on. `truncate_to` is `u32::MAX` if the packet is not truncated; the headers that
-/// were valid before ingress have `header_bits` bits.
+/// Fast path: notes the clone of a packet that goes on. `truncate_to` is `u32::MAX` if the packet is not truncated; the
+/// headers that were valid before ingress have `header_bits` bits.
 unsafe extern "C" fn note_clone_of_leaving(
     context: *mut Context<'_>,
     session: u64,
@@ -942,7 +942,8 @@ unsafe extern "C" fn note_clone_of_leaving(
     }
 }
 
-/// Fast path: notes a packet that is sent back and may keep the `bytes` bytes at `kept`. Returns the number of the note.
+/// Fast path: notes a packet that is sent back and may keep the `bytes` bytes at `kept`. Returns the number of the
+/// note.
 unsafe extern "C" fn note_sent_back(context: *mut Context<'_>, kept: *const u8, bytes: usize, asked: u64) -> u64 {
     // SAFETY: see the module.
     unsafe {

@@ -9,8 +9,8 @@
 //!                                          store second, place+8    ─►
 //! ```
 //!
-//! The pass runs on a function that has been optimized once, so loop-invariant values are computed before the loop. The second optimization then
-//! hoists the vectors out of the loop, too.
+//! The pass runs on a function that has been optimized once, so loop-invariant values are computed before the loop. The
+//! second optimization then hoists the vectors out of the loop, too.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};

@@ -14,8 +14,8 @@ use libc::{c_long, sock_filter};
 use std::ffi::CString;
 use std::{fmt, io};
 
-/// Capabilities that opening an interface needs: `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_IPC_LOCK` (the memory of AF_XDP) and
-/// `CAP_BPF`.
+/// Capabilities that opening an interface needs: `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_IPC_LOCK` (the memory of AF_XDP)
+/// and `CAP_BPF`.
 const KEPT: [u32; 4] = [12, 13, 14, 39];
 
 /// Numbers of capabilities are below this.
@@ -130,7 +130,8 @@ pub fn confine(user: Option<&str>, in_sandbox: bool) -> Result<(), ConfineError>
     }
 }
 
-/// Makes the capabilities effective that this process may have: those of the executable's file, when they are permitted only.
+/// Makes the capabilities effective that this process may have: those of the executable's file, when they are permitted
+/// only.
 ///
 /// # Errors
 /// When the system refuses.

@@ -136,7 +136,8 @@ impl Interface {
         }
     }
 
-    /// Whether its link is there though the kernel does not call it running yet: of a new veth pair it may take a second to.
+    /// Whether its link is there though the kernel does not call it running yet: of a new veth pair it may take a
+    /// second to.
     fn has_carrier(&self) -> bool {
         if let Some((asked, answer)) = self.carrier.get()
             && asked.elapsed() < CARRIER_TIME

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! While it is away the port is [`PortState::Gone`], receives nothing, and drops what it is to send as
-//! [`DropReason::PortDown`]. A thread of its own looks for the name ten times a second and opens it, since opening takes
-//! milliseconds; the thread that moves packets only looks at a flag. Counters go on from where they were.
+//! [`DropReason::PortDown`]. A thread of its own looks for the name ten times a second and opens it, since opening
+//! takes milliseconds; the thread that moves packets only looks at a flag. Counters go on from where they were.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

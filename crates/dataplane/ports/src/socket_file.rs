@@ -15,14 +15,14 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Makes a socket that listens at a path. The file of a socket that no process serves any more is replaced; any other
-    /// file stays.
+    /// Makes a socket that listens at a path. The file of a socket that no process serves any more is replaced; any
+    /// other file stays.
     ///
     /// `bind` makes the socket. `connect` connects to the socket that is there already.
     ///
     /// # Errors
-    /// [`ErrorKind::AddrInUse`] when a process serves a socket at this path, [`ErrorKind::AlreadyExists`] when something
-    /// else is there, or what the system says.
+    /// [`ErrorKind::AddrInUse`] when a process serves a socket at this path, [`ErrorKind::AlreadyExists`] when
+    /// something else is there, or what the system says.
     pub fn listen<S>(
         path: &Path,
         bind: impl Fn() -> io::Result<S>,

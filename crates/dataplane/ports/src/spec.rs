@@ -7,8 +7,8 @@
 //!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
-//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the interface or file
-//! exists is found out by [`open`](crate::open()).
+//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the
+//! interface or file exists is found out by [`open`](crate::open()).
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! The packet buffer that all queues of a chip share, in cells.
 //!
-//! A packet takes whole cells: first those that its queue has for itself, then cells of the pool. How many of the pool a
-//! queue may hold depends on how many are free: when few queues are busy each may grow long, when many are, each keeps
-//! short and room is left for those that begin (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on
+//! A packet takes whole cells: first those that its queue has for itself, then cells of the pool. How many of the pool
+//! a queue may hold depends on how many are free: when few queues are busy each may grow long, when many are, each
+//! keeps short and room is left for those that begin (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on
 //! Networking 6(2), 1998).
 
 use crate::books::Loss;

@@ -135,9 +135,9 @@ impl Waiting {
 
 /// The events to come.
 ///
-/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about half a nanosecond each, so that
-/// scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their time
-/// comes near.
+/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about half a nanosecond each, so
+/// that scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their
+/// time comes near.
 ///
 /// ```text
 ///            now                                        end

@@ -1,7 +1,7 @@
 //! What goes wrong on the wires that lead back into a network: frames that are lost, come twice, or come late.
 //!
-//! For experiments with programs that rely on what they send themselves: which frames are hit is decided by their length and
-//! by a sequence of random numbers with a seed, so that the same faults come every time.
+//! For experiments with programs that rely on what they send themselves: which frames are hit is decided by their
+//! length and by a sequence of random numbers with a seed, so that the same faults come every time.
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};

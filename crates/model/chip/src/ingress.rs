@@ -2,8 +2,8 @@
 //!
 //! A packet takes the same time through a pipeline whatever the program does with it, so packets leave in the order in
 //! which they entered. What the program decides is not needed before the packet leaves. So the program is executed for
-//! some packets that are inside when the first of them leaves, as one burst, unless egress could see the difference (see
-//! [`crate::sharing`]).
+//! some packets that are inside when the first of them leaves, as one burst, unless egress could see the difference
+//! (see [`crate::sharing`]).
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
@@ -177,8 +177,8 @@ impl Chip {
         }
     }
 
-    /// What becomes of a packet, with its port, its tag and what the parser met, for which the program did not decide just that it goes to a
-    /// queue.
+    /// What becomes of a packet, with its port, its tag and what the parser met, for which the program did not decide
+    /// just that it goes to a queue.
     #[inline(never)]
     fn decided<O: Observer>(
         &mut self,

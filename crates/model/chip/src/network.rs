@@ -220,8 +220,8 @@ impl Network {
         self.events.schedule(time.max(self.now), Kind::Wake, subject);
     }
 
-    /// The last byte of a frame from outside comes to a port that exists, now. The tag goes with the packet and all that
-    /// is made of it.
+    /// The last byte of a frame from outside comes to a port that exists, now. The tag goes with the packet and all
+    /// that is made of it.
     pub fn arrive<O: Observer>(&mut self, place: Place, frame: &[u8], tag: u64, observer: &mut O) {
         let chip = &mut self.chips[usize::from(place.chip)];
         let mut bytes = chip.worker_of(place.port).buffer();
@@ -244,8 +244,8 @@ impl Network {
         stop
     }
 
-    /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the last
-    /// event. Wake-up calls, and what comes to hosts, are lost.
+    /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the
+    /// last event. Wake-up calls, and what comes to hosts, are lost.
     pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
         while self.pass(until, observer) != Stop::Until {
             self.wires.for_hosts.clear();

@@ -62,9 +62,9 @@ pub(crate) struct Wires {
 }
 
 impl Network {
-    /// Joins a host to a port, by a line in both directions; the host's number, from 0. The rate, the delay and the losses
-    /// of the specification are those of frames to the host; what the host sends [arrives](Network::arrive) when the caller
-    /// says.
+    /// Joins a host to a port, by a line in both directions; the host's number, from 0. The rate, the delay and the
+    /// losses of the specification are those of frames to the host; what the host sends [arrives](Network::arrive) when
+    /// the caller says.
     ///
     /// # Errors
     /// When there is no such port, or it leads elsewhere already.

@@ -1,8 +1,8 @@
 //! The way of a port's packets into ingress: input buffers and the parser.
 //!
-//! The parser takes one packet after another, each for as many cycles as it has states for it (see [`crate::parse`]): first
-//! what is new, then what was recirculated through this port, then what was resubmitted (the published switch gives
-//! resubmitted packets lower priority than new ones, and loses them under overload).
+//! The parser takes one packet after another, each for as many cycles as it has states for it (see [`crate::parse`]):
+//! first what is new, then what was recirculated through this port, then what was resubmitted (the published switch
+//! gives resubmitted packets lower priority than new ones, and loses them under overload).
 
 use crate::books::Loss;
 use crate::pacer::{Pacer, Picos};

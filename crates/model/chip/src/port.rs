@@ -28,8 +28,8 @@ pub struct PortConfig {
     pub loopback: bool,
     /// Bits a second on the wire; 0: as the chip's specification says.
     pub bits_per_second: u64,
-    /// Its queues, one for each value of `standard_metadata.priority`, so at most eight; eight strict ones when there are
-    /// none.
+    /// Its queues, one for each value of `standard_metadata.priority`, so at most eight; eight strict ones when there
+    /// are none.
     pub queues: Vec<QueueConfig>,
 }
 
@@ -293,8 +293,8 @@ impl Port {
         self.channel.packets() + (waiting + self.on_wire.len()) as u64
     }
 
-    /// What it has carried until now. A packet's time on the wire is counted when it begins; of the last one, the part that
-    /// is still to come does not count.
+    /// What it has carried until now. A packet's time on the wire is counted when it begins; of the last one, the part
+    /// that is still to come does not count.
     pub(crate) fn report(&self, now: Picos) -> PortReport {
         PortReport {
             wire_busy_ps: self.report.wire_busy_ps - self.wire_taken_until.saturating_sub(now),

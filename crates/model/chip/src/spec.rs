@@ -73,7 +73,8 @@ pub struct Ports {
     pub count: u16,
     /// Bits a second of each, on the wire.
     pub bits_per_second: u64,
-    /// The most that a scenario may give one of them, as a port of several channels has; 0: any rate. Their own when it is not there.
+    /// The most that a scenario may give one of them, as a port of several channels has; 0: any rate. Their own when it
+    /// is not there.
     #[serde(default)]
     pub max_bits_per_second: Option<u64>,
     /// Bytes that wait for the parser; what comes when it is full is lost.
@@ -107,8 +108,8 @@ pub struct Pipelines {
     pub own_registers: bool,
 }
 
-/// The parsers of a port, one before ingress and one before egress: each takes one state a cycle. See the `parse` module
-/// for what a state is.
+/// The parsers of a port, one before ingress and one before egress: each takes one state a cycle. See the `parse`
+/// module for what a state is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parser {
@@ -179,8 +180,8 @@ pub struct Buffer {
     pub cells: u64,
     /// What is allocated together.
     pub cell_bytes: u32,
-    /// How many cells of the pool a queue may hold, in percent of those that are free: 400 is four times as many (Choudhury
-    /// and Hahne, 1998). With 0 it may hold all.
+    /// How many cells of the pool a queue may hold, in percent of those that are free: 400 is four times as many
+    /// (Choudhury and Hahne, 1998). With 0 it may hold all.
     pub share_percent: u32,
     /// Cells of the pool that a queue may hold however few are free, as long as some are.
     #[serde(default)]

@@ -73,8 +73,8 @@ impl Timing {
             header_bytes,
             frame_bytes,
         } = arrival;
-        // A clone has the headers with which its packet came; of another packet, what the frame has grown or shrunk by is
-        // headers, but for a frame that `truncate` has cut.
+        // A clone has the headers with which its packet came; of another packet, what the frame has grown or shrunk by
+        // is headers, but for a frame that `truncate` has cut.
         let changed = match packet.instance_type() {
             InstanceType::IngressClone => Some(header_bytes),
             _ => (header_bytes + packet.length()).checked_sub(frame_bytes),

@@ -97,8 +97,8 @@ impl Chip {
         }
     }
 
-    /// A packet for a port that the chip has not: one that the architecture recirculates goes round through the queue of the
-    /// port that it came from, others are lost.
+    /// A packet for a port that the chip has not: one that the architecture recirculates goes round through the queue
+    /// of the port that it came from, others are lost.
     #[cold]
     fn beyond_ports<O: Observer>(
         &mut self,

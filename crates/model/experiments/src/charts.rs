@@ -6,8 +6,8 @@ use crate::report::{Report, Row};
 use forebay_sim::plot::{Chart, Point, Series, Style};
 
 impl Report {
-    /// Charts by name. What was published are marks, what the model says are lines, formulas are dashed curves; a metric
-    /// without two places along the axis has none.
+    /// Charts by name. What was published are marks, what the model says are lines, formulas are dashed curves; a
+    /// metric without two places along the axis has none.
     pub fn charts(&self) -> Vec<(String, Chart)> {
         let mut metrics: Vec<&str> = self.rows.iter().map(|row| row.metric.as_str()).collect();
         metrics.sort_unstable();

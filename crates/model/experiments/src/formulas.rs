@@ -1,9 +1,10 @@
 //! Closed formulas for what is simulated.
 //!
 //! Those of aggregation and disaggregation say how much of the wire N-packets may take (messages, for a ring), in Gbps.
-//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, and a parser that takes one state a cycle of f Hz:
-//! a and b states of the compiler's own before those of ingress and egress, four for the headers of a message, r(1) for a
-//! payload that goes into registers (none does at N = 1, where e(1) stands in its place) and e(N) for those of an N-packet:
+//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, and a parser that takes one state a cycle of f
+//! Hz: a and b states of the compiler's own before those of ingress and egress, four for the headers of a message, r(1)
+//! for a payload that goes into registers (none does at N = 1, where e(1) stands in its place) and e(N) for those of an
+//! N-packet:
 //!
 //! | name | formula | what limits |
 //! |---|---|---|
@@ -16,8 +17,8 @@
 //! | `payload-recirculations` | the analytical model of a rendezvous unit (`unit_model`), read with n + 1 passes of a header | |
 //! | `payload-recirculations-printed` | the same as Equation VI.1 is printed, with n | |
 //!
-//! All constants are those of the chip's specification that the simulation reads, so a formula that reads a fitted one is
-//! no evidence of its own: see [`constants`].
+//! All constants are those of the chip's specification that the simulation reads, so a formula that reads a fitted one
+//! is no evidence of its own: see [`constants`].
 
 use crate::unit_model::{Reading, Unit};
 use forebay_sim::ChipSpec;

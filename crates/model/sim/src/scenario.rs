@@ -259,7 +259,8 @@ impl PortEntry {
     expecting = "a queue, as in { weight = 10, capacity_bytes = 88_000 },"
 )]
 pub(crate) struct QueueEntry {
-    /// Weight of deficit weighted round robin, in the chip's unit; strict priority when neither it nor a quantum is there.
+    /// Weight of deficit weighted round robin, in the chip's unit; strict priority when neither it nor a quantum is
+    /// there.
     pub(crate) weight: Option<u32>,
     /// In place of a weight, bytes a turn.
     pub(crate) quantum_bytes: Option<u32>,
@@ -522,8 +523,8 @@ pub(crate) struct MeasureEntry {
     /// Distances at which reordering within interleaved flows is counted: see `reordering`.
     #[serde(default = "no_distances")]
     pub(crate) reordering_distances: Spanned<Vec<u32>>,
-    /// Frames that must come out for each packet that goes in: which packets are lost as a whole and which in part is counted
-    /// when it is 2 or more. By default `delivered_per_sent` of the search, when that is a whole number.
+    /// Frames that must come out for each packet that goes in: which packets are lost as a whole and which in part is
+    /// counted when it is 2 or more. By default `delivered_per_sent` of the search, when that is a whole number.
     pub(crate) frames_per_packet: Option<Spanned<u8>>,
     /// Whether IoT messages are followed one by one: see `messages`.
     #[serde(default = "not")]

@@ -59,7 +59,8 @@ impl Simulation<'_> {
         self.network.arrive(timer.setup.place, &frame, tag, &mut self.meter);
     }
 
-    /// When traffic has ended and everything has come out that will: all numbers once more, as fast as the port takes them.
+    /// When traffic has ended and everything has come out that will: all numbers once more, as fast as the port takes
+    /// them.
     pub(crate) fn last_round(&mut self, until: Picos) {
         for index in 0..self.timers.len() {
             let TimerSetup {

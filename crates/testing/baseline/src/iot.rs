@@ -188,7 +188,8 @@ pub(crate) fn sum_of_payload(payload: &[u8]) -> u64 {
     sum
 }
 
-/// A payload's sum when it stands behind `bytes` others: behind an odd number of bytes the halves of its words trade places.
+/// A payload's sum when it stands behind `bytes` others: behind an odd number of bytes the halves of its words trade
+/// places.
 #[inline(always)]
 pub(crate) fn sum_behind(bytes: usize, sum: u64) -> u64 {
     match bytes % 2 {

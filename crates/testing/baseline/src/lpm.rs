@@ -1,5 +1,5 @@
-//! Longest prefix match of IPv4 addresses in one memory access, or two (P. Gupta, S. Lin, N. McKeown, "Routing lookups in
-//! hardware at memory access speeds", INFOCOM 1998).
+//! Longest prefix match of IPv4 addresses in one memory access, or two (P. Gupta, S. Lin, N. McKeown, "Routing lookups
+//! in hardware at memory access speeds", INFOCOM 1998).
 //!
 //! ```text
 //!   address: | first 24 bits | last 8 |

@@ -5,8 +5,8 @@
 //!   entry, 8 bytes:   | MAC address 48 bits | value + 1, 16 bits |       0: nothing
 //! ```
 //!
-//! Buckets are filled from the left; what does not fit goes to the next bucket, so a search ends at a bucket that is not
-//! full. At most half of the places are used, which makes that rare.
+//! Buckets are filled from the left; what does not fit goes to the next bucket, so a search ends at a bucket that is
+//! not full. At most half of the places are used, which makes that rare.
 
 use crate::memory::{TableArray, Zeroed, prefetch};
 use crate::processor::{Instructions, Portable};

@@ -48,8 +48,8 @@ fn stamp() -> Option<u64> {
     None
 }
 
-/// How long the calling thread has run on a processor. Unlike the time on the wall it does not go on while the system lets
-/// other threads run.
+/// How long the calling thread has run on a processor. Unlike the time on the wall it does not go on while the system
+/// lets other threads run.
 pub fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call fills the structure.

@@ -35,8 +35,8 @@ pub struct Books {
     pub transmitted: u64,
     /// Packets dropped, by reason.
     pub drops: Vec<(String, u64)>,
-    /// What the program has counted: its short counter arrays (`messages[0]`, by the last part of their names) in packets,
-    /// and its digests.
+    /// What the program has counted: its short counter arrays (`messages[0]`, by the last part of their names) in
+    /// packets, and its digests.
     pub counts: Vec<(String, u64)>,
 }
 

@@ -86,7 +86,8 @@ impl FrameSet {
         taken
     }
 
-    /// The frames of one worker among `workers`: every flow belongs to one of them, as receive-side scaling deals them out.
+    /// The frames of one worker among `workers`: every flow belongs to one of them, as receive-side scaling deals them
+    /// out.
     pub fn share(&self, worker: usize, workers: usize) -> FrameSet {
         let mut share = FrameSet::new(self.stride, self.len() / workers);
         for index in (0..self.len()).filter(|index| self.flows[*index] as usize % workers == worker) {

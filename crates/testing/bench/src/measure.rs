@@ -83,7 +83,8 @@ pub struct Turn {
     pub received_per_s: f64,
     /// Packets a second that left.
     pub transmitted_per_s: f64,
-    /// The part of the turn in which the threads were on their processors; less than 1 when the machine is busy otherwise.
+    /// The part of the turn in which the threads were on their processors; less than 1 when the machine is busy
+    /// otherwise.
     pub processor_share: f64,
 }
 
@@ -104,7 +105,8 @@ impl Figure {
         median(self.turns.iter().map(|turn| turn.received_per_s))
     }
 
-    /// How fast it is in terms of another that took turns with it: the median of the rounds' ratios of packets that came.
+    /// How fast it is in terms of another that took turns with it: the median of the rounds' ratios of packets that
+    /// came.
     pub fn ratio(&self, to: &Figure) -> f64 {
         let rounds = self.turns.iter().zip(&to.turns);
         median(rounds.map(|(of, to)| of.received_per_s / to.received_per_s))
@@ -157,7 +159,8 @@ impl Measured {
     }
 }
 
-/// Measures jobs side by side: in each round every contender of every job has a turn. `progress` is told what is being done.
+/// Measures jobs side by side: in each round every contender of every job has a turn. `progress` is told what is being
+/// done.
 ///
 /// # Errors
 /// When a program does not compile or its entries do not suit it, or when program and twin do not agree.

@@ -81,7 +81,8 @@ pub fn rule(kind: Kind, index: u32) -> Rule {
     }
 }
 
-/// The first rules of a kind as JSON, a line each: what other switches are filled with. `low` and `high` are the ends of a range.
+/// The first rules of a kind as JSON, a line each: what other switches are filled with. `low` and `high` are the ends
+/// of a range.
 ///
 /// # Errors
 /// If there is no such kind, or the kind has fewer than `count` rules.

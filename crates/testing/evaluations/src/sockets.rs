@@ -1,8 +1,8 @@
 //! What a user program with UDP sockets reaches: sending alone, receiving alone, and aggregation.
 //!
-//! One thread, one system call a datagram, over the loopback interface. A socket's queue is filled first, and then read as fast as
-//! the thread can; time is what a processor works for this thread. Sending on the loopback interface includes what the system does
-//! to deliver, as it does that at once.
+//! One thread, one system call a datagram, over the loopback interface. A socket's queue is filled first, and then read
+//! as fast as the thread can; time is what a processor works for this thread. Sending on the loopback interface
+//! includes what the system does to deliver, as it does that at once.
 
 use forebay_ports::thread_time_ns;
 use forebay_traffic::message::FLAG_HEADER;

@@ -1,8 +1,8 @@
 //! Random tests: random entries, and random packets that the program's parser does not reject at once.
 //!
-//! A packet follows a random path through the parser's graph: where a state selects on a field of the packet, the field gets
-//! the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action data, that
-//! entries may be found.
+//! A packet follows a random path through the parser's graph: where a state selects on a field of the packet, the field
+//! gets the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action
+//! data, that entries may be found.
 
 use forebay_bits::{Bits, write_bits};
 use forebay_entries::{

@@ -73,8 +73,9 @@ impl Frames {
         })
     }
 
-    /// Frames of which the first `hits` are those of entries, in the order that the flows say, and the others miss the table. Of any
-    /// number of frames the share of misses is as near to that of the flows as whole frames allow; they are spread evenly.
+    /// Frames of which the first `hits` are those of entries, in the order that the flows say, and the others miss the
+    /// table. Of any number of frames the share of misses is as near to that of the flows as whole frames allow; they
+    /// are spread evenly.
     ///
     /// # Errors
     /// When the order has an impossible exponent, in words.

@@ -38,8 +38,8 @@ pub struct Path {
     pub disturbed: Histogram,
     /// The same from the real sending time.
     pub disturbed_device: Histogram,
-    /// Differences of the latencies of frames that were sent one after another (RFC 5481: IPDV), without their signs; in whatever order
-    /// they came, as far as not more than [`NEIGHBOURS`] came between.
+    /// Differences of the latencies of frames that were sent one after another (RFC 5481: IPDV), without their signs;
+    /// in whatever order they came, as far as not more than [`NEIGHBOURS`] came between.
     pub variation: Histogram,
     /// Times between arrivals.
     pub inter_arrival: Histogram,

@@ -81,7 +81,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Measures the tester itself, with the traffic of the test on a wire in memory. Devices in simulated time need none.
+    /// Measures the tester itself, with the traffic of the test on a wire in memory. Devices in simulated time need
+    /// none.
     ///
     /// # Errors
     /// When a port is out of order, in words.

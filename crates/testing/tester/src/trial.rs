@@ -5,8 +5,8 @@
 //!                             an open loop                  (polled here when it is in this process)
 //! ```
 //!
-//! One thread does all of it, so both ends read one clock. Counters are read when the trial is over and the device has had
-//! [`Plan::drain_ns`] to give back what it still holds.
+//! One thread does all of it, so both ends read one clock. Counters are read when the trial is over and the device has
+//! had [`Plan::drain_ns`] to give back what it still holds.
 
 use crate::clock::Clock;
 use crate::device::Device;

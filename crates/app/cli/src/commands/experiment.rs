@@ -1,4 +1,5 @@
-//! `forebay experiment`: published tables and figures beside what the timed model says, or what is measured of the software switch.
+//! `forebay experiment`: published tables and figures beside what the timed model says, or what is measured of the
+//! software switch.
 
 use super::Status;
 use super::sim::IGNORED_FIT;

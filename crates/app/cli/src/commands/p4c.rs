@@ -1,6 +1,8 @@
-//! Under the names `p4c` and `p4c-bm2-ss`: the command line of p4c's compiler for BMv2, as Makefiles of courses call it.
+//! Under the names `p4c` and `p4c-bm2-ss`: the command line of p4c's compiler for BMv2, as Makefiles of courses call
+//! it.
 //!
-//! What is written is JSON with the program's source files, which all of Forebay takes where p4c's JSON is taken, and the P4Info.
+//! What is written is JSON with the program's source files, which all of Forebay takes where p4c's JSON is taken, and
+//! the P4Info.
 
 use super::Status;
 use crate::output;

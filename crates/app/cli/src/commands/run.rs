@@ -96,7 +96,8 @@ pub struct Arguments {
     /// Never wait for packets but look for them again and again: shortest delay, all of a processor for each worker
     #[arg(long)]
     busy_poll: bool,
-    /// Time of an expiry profile of entries that packets add, in place of the program's, for example 2=300; 0 is for ever
+    /// Time of an expiry profile of entries that packets add, in place of the program's, for example 2=300; 0 is for
+    /// ever
     #[arg(long = "expiry-profile", value_name = "NUMBER=SECONDS", value_parser = expiry_profile)]
     expiry_profiles: Vec<(usize, u64)>,
     /// Open interfaces that another AF_XDP program holds all the same, through packet sockets beside it
@@ -114,8 +115,8 @@ pub struct Arguments {
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Write the packets of all ports to this file as pcapng, with what became of each and the line of the source that drops it; slow,
-    /// with one worker only
+    /// Write the packets of all ports to this file as pcapng, with what became of each and the line of the source that
+    /// drops it; slow, with one worker only
     #[arg(long, value_name = "FILE.pcapng", conflicts_with = "pcap")]
     capture: Option<PathBuf>,
 }
@@ -247,8 +248,8 @@ fn port_specs(interfaces: &[String]) -> Result<Vec<PortSpec>> {
 }
 
 impl Arguments {
-    /// The program with the state that was saved, or with the entries of a file. None when the program has mistakes, which have
-    /// been printed.
+    /// The program with the state that was saved, or with the entries of a file. None when the program has mistakes,
+    /// which have been printed.
     fn start(&self, queues: &Arc<QueueControl>) -> Result<Option<Start>> {
         let entries = self.entries.read()?;
         let program = control_plane::load(

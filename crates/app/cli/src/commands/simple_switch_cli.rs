@@ -1,4 +1,5 @@
-//! `forebay simple-switch-cli`, also under the name `simple_switch_CLI`: the commands of BMv2's own, from a terminal or a file.
+//! `forebay simple-switch-cli`, also under the name `simple_switch_CLI`: the commands of BMv2's own, from a terminal or
+//! a file.
 
 use super::Status;
 use crate::output;

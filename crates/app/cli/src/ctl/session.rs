@@ -75,7 +75,8 @@ impl Session {
     /// Does what some words say.
     ///
     /// # Errors
-    /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or written.
+    /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or
+    /// written.
     pub fn perform(&mut self, words: &[String]) -> Result<Next> {
         match self.read_command(words)? {
             Command::Help(text) => output::print(&text)?,

@@ -7,8 +7,8 @@
 //!                      console, or files that rotate
 //! ```
 //!
-//! While a log is written the interpreter executes the program, and packets enter one at a time, so that the lines of a packet
-//! stand together. A log that cannot be written any more ends; the switch goes on.
+//! While a log is written the interpreter executes the program, and packets enter one at a time, so that the lines of a
+//! packet stand together. A log that cannot be written any more ends; the switch goes on.
 
 mod narrator;
 mod port;

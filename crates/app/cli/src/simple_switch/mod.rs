@@ -1,7 +1,7 @@
 //! The command lines of BMv2's `simple_switch` and `simple_switch_grpc`, translated to that of `forebay run`.
 //!
-//! Every option of theirs works, does nothing and says so, or is refused with a reason: `docs/simple-switch.md` lists them, and
-//! a test here holds the list and the program together.
+//! Every option of theirs works, does nothing and says so, or is refused with a reason: `docs/simple-switch.md` lists
+//! them, and a test here holds the list and the program together.
 
 mod general;
 mod target;

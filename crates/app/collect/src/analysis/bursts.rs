@@ -1,8 +1,8 @@
 //! Microbursts: a queue that is full for a short time.
 //!
-//! A burst begins with the first report in which a queue is at a threshold, by its depth or by the hop's latency, and ends when a report has
-//! less than half of both, or when the queue has had no report for a while. Times are the node's own where it reports them, otherwise
-//! those at which reports came.
+//! A burst begins with the first report in which a queue is at a threshold, by its depth or by the hop's latency, and
+//! ends when a report has less than half of both, or when the queue has had no report for a while. Times are the node's
+//! own where it reports them, otherwise those at which reports came.
 
 use super::Event;
 use crate::report::{Flow, Hop, Report};

@@ -1,6 +1,7 @@
 //! The packet that a report is about: its flow, and the INT stack that a sink has left in it.
 //!
-//! A report has the beginning of a packet only, so headers that are cut off are no error: then there is no flow, or there are fewer hops.
+//! A report has the beginning of a packet only, so headers that are cut off are no error: then there is no flow, or
+//! there are fewer hops.
 
 use super::bytes::Bytes;
 use super::metadata::Bitmap;
@@ -34,7 +35,8 @@ const INT_VERSION: u8 = 2;
 /// Words of the INT header, which the length in the shim header has in it.
 const INT_HEADER_WORDS: usize = 3;
 
-/// Packets with the same addresses, protocol and ports. Ports of other protocols than TCP and UDP, and of fragments but the first, are 0.
+/// Packets with the same addresses, protocol and ports. Ports of other protocols than TCP and UDP, and of fragments but
+/// the first, are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
     /// Source address.

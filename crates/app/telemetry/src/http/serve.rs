@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-/// Connections at the same time; a further one takes the place of that which has asked for nothing for the longest time.
+/// Connections at the same time; a further one takes the place of that which has asked for nothing for the longest
+/// time.
 const CONNECTIONS_MAX: usize = 32;
 
 /// How long a request may take to arrive, and a connection may be without one.

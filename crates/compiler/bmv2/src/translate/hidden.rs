@@ -24,8 +24,8 @@ impl Translator<'_> {
         cannot_change && !has_objects && is_unknown
     }
 
-    /// Whether the P4Info leaves a table out. A P4Info that has tables, but none of the program, is that of another program
-    /// and leaves nothing out.
+    /// Whether the P4Info leaves a table out. A P4Info that has tables, but none of the program, is that of another
+    /// program and leaves nothing out.
     pub(super) fn is_left_out(&self, table: &Table) -> bool {
         let known = &self.known.tables;
         let mut tables = self.json.pipelines.iter().flat_map(|pipeline| &pipeline.tables);

@@ -1,8 +1,8 @@
 //! How many bits the numbers of the JSON need.
 //!
-//! The JSON computes with whole numbers: `a + b` has no width, and p4c writes `(a + b) & 0xff` where a program adds bytes. A
-//! [`Shape`] says which numbers an operand can be at all: so many bits, with or without a sign. In so many bits the IR can
-//! represent it exactly.
+//! The JSON computes with whole numbers: `a + b` has no width, and p4c writes `(a + b) & 0xff` where a program adds
+//! bytes. A [`Shape`] says which numbers an operand can be at all: so many bits, with or without a sign. In so many
+//! bits the IR can represent it exactly.
 
 use super::place::Fields;
 use super::{ActionData, Translator};

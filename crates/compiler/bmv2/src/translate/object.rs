@@ -65,7 +65,8 @@ impl Translator<'_> {
 
     fn declare_counter(&mut self, counter: &Array) -> Result<()> {
         let size = array_size(counter, COUNTER_BYTES)?;
-        // p4c calls every direct counter that is declared inside its table `counter`; in the P4Info it has the table's name.
+        // p4c calls every direct counter that is declared inside its table `counter`; in the P4Info it has the table's
+        // name.
         let name = match &counter.binding {
             Some(table) if self.program.counters.iter().any(|other| other.name == counter.name) => table,
             _ => &counter.name,

@@ -1,8 +1,8 @@
 //! Expressions, by precedence climbing (P4_16 specification, "Expressions").
 //!
 //! From loosest to tightest: `?:`, `||`, `&&`, `== !=`, `< > <= >=`, `|`, `^`, `&`, `<< >>`,
-//! `+ - |+| |-| ++`, `* / %`, prefix operators and casts, `. [] ()`. Unlike in C the bitwise operators bind more tightly
-//! than comparisons.
+//! `+ - |+| |-| ++`, `* / %`, prefix operators and casts, `. [] ()`. Unlike in C the bitwise operators bind more
+//! tightly than comparisons.
 
 use super::{Parsed, ProgramParser};
 use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Ident, Link, Name, Type, TypeKind, UnaryOp};

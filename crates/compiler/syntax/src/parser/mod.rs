@@ -10,7 +10,8 @@
 //!
 //! **Errors.** A function that cannot go on reports the error and returns [`Reported`]; the innermost loop over
 //! a list (statements, fields, declarations, ...) catches it, skips to where the next element probably begins
-//! ([`ProgramParser::recover`]), and goes on. A missing `;` at the end of a line is reported and then taken to be there.
+//! ([`ProgramParser::recover`]), and goes on. A missing `;` at the end of a line is reported and then taken to be
+//! there.
 //!
 //! **Depth.** Recursion goes through [`ProgramParser::nested`], which counts it. Chains such as `a + a + a` make deep
 //! trees without recursion, so the height of each expression and type is kept, too. So no tree is deeper than

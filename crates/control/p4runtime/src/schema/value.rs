@@ -40,8 +40,8 @@ pub(crate) struct Translations {
 }
 
 impl Translations {
-    /// Those of a P4Info. `port_type` is the name of the type by which packets of controllers name ports; `widths` are those of
-    /// types in the data plane.
+    /// Those of a P4Info. `port_type` is the name of the type by which packets of controllers name ports; `widths` are
+    /// those of types in the data plane.
     pub(crate) fn new(info: &P4Info, port_type: Option<&str>, widths: BTreeMap<String, u32>) -> Translations {
         let mut translations = Translations {
             widths,

@@ -5,8 +5,8 @@
 //!   armed:    entry 7 ─► 120   entry 9 ─► 120   entry 4 ─► 123
 //! ```
 //!
-//! A timer that is armed anew for an earlier time is in two buckets; the later one is passed over, since `armed` names the
-//! other. To arm a timer costs the same whether there are ten or a million.
+//! A timer that is armed anew for an earlier time is in two buckets; the later one is passed over, since `armed` names
+//! the other. To arm a timer costs the same whether there are ten or a million.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -9,8 +9,8 @@
 //! * `events.rs`: events for the log, and counters.
 //! * `save.rs`: sessions and associations as bytes, for a restart.
 //!
-//! Every number that grows is bounded: sessions and rules ([`Limits`]), associations, requests without answer, answers that
-//! are kept.
+//! Every number that grows is bounded: sessions and rules ([`Limits`]), associations, requests without answer, answers
+//! that are kept.
 
 mod answers;
 mod associations;
@@ -55,8 +55,8 @@ pub struct Settings {
     pub limits: Limits,
     /// When it last lost its sessions: seconds of NTP.
     pub recovery: u32,
-    /// The number of its first request, of 24 bits. It must differ from the last ones of an earlier life, whose answers peers may still
-    /// keep (§6.4): take it from the clock.
+    /// The number of its first request, of 24 bits. It must differ from the last ones of an earlier life, whose answers
+    /// peers may still keep (§6.4): take it from the clock.
     pub first_sequence: u32,
     /// T1: a request is repeated after this time.
     pub retry: Duration,
@@ -298,8 +298,8 @@ impl Node {
         self.outputs.push_back((to, datagram));
     }
 
-    /// What is due by time: heartbeats, requests that are repeated, answers that are forgotten. Ten times a second is often
-    /// enough.
+    /// What is due by time: heartbeats, requests that are repeated, answers that are forgotten. Ten times a second is
+    /// often enough.
     pub fn tick(&mut self, now: Duration) {
         self.answers.expire(now);
         self.retransmit(now);

@@ -20,8 +20,8 @@ const REPORTS_MAX: usize = 64;
 const READ_MAX: usize = 20_000;
 
 impl Node {
-    /// Reads the counters of URRs that may be due, and reports those that are. Once a second is often enough: a threshold or
-    /// quota is exceeded by what comes in between.
+    /// Reads the counters of URRs that may be due, and reports those that are. Once a second is often enough: a
+    /// threshold or quota is exceeded by what comes in between.
     pub fn report_usage(&mut self, now: Duration, plane: &mut dyn UserPlane) {
         self.report_again(now);
         let looked_at = self.urrs_to_look_at(now);

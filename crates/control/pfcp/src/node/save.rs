@@ -1,8 +1,8 @@
 //! Sessions and associations as bytes, so that a UPF goes on after a restart as if there had been none.
 //!
-//! A snapshot is a sequence of records, and so is a batch of changes: what comes later replaces what came before. A record is
-//! its kind, its length and its content. A session is saved as the elements that would create it, with what has no element
-//! in front.
+//! A snapshot is a sequence of records, and so is a batch of changes: what comes later replaces what came before. A
+//! record is its kind, its length and its content. A session is saved as the elements that would create it, with what
+//! has no element in front.
 
 use super::sessions::TunnelIndex;
 use super::{Association, Node};
@@ -81,8 +81,8 @@ impl Node {
         });
     }
 
-    /// Continues with what was saved: a snapshot and the batches after it. Sessions, numbers and the recovery time stamp are
-    /// as they were, so no peer sees that there was a restart.
+    /// Continues with what was saved: a snapshot and the batches after it. Sessions, numbers and the recovery time
+    /// stamp are as they were, so no peer sees that there was a restart.
     ///
     /// # Errors
     /// When what was saved is damaged.

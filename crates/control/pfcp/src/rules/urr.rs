@@ -264,7 +264,8 @@ impl Urr {
         !self.measured.is_told && self.time_quota.is_some_and(is_used)
     }
 
-    /// The report that is due for triggers. A used-up quota stops packets, and is reported if that is wanted (§5.2.2.3.1).
+    /// The report that is due for triggers. A used-up quota stops packets, and is reported if that is wanted
+    /// (§5.2.2.3.1).
     pub fn report_due(&mut self, due: u32, now: Duration, counters: Usage) -> Option<Report> {
         let wanted = due & (self.triggers | !QUOTAS);
         let report = (wanted != 0).then(|| self.report(wanted, now, counters));

@@ -5,8 +5,8 @@
 //! * [`Reader`], [`Writer`]: numbers in network byte order.
 //! * [`Value`]: what an element of one type holds; `values.rs` and `addresses.rs` have them.
 //!
-//! Reading never panics, allocates nothing that is longer than the datagram, and says which element is at fault ([`Refusal`]).
-//! Octets behind the end of a known value are left alone, as later releases add some (§8.1.1).
+//! Reading never panics, allocates nothing that is longer than the datagram, and says which element is at fault
+//! ([`Refusal`]). Octets behind the end of a known value are left alone, as later releases add some (§8.1.1).
 
 mod addresses;
 mod elements;

@@ -1,7 +1,7 @@
 //! The commands: their forms, and what a line of words asks for.
 //!
-//! A [`Form`] is everything that is known of a command: how it is written, what stands at each place (for completion), its
-//! options, and the function that reads its words. Help, completion and reading all use the same list.
+//! A [`Form`] is everything that is known of a command: how it is written, what stands at each place (for completion),
+//! its options, and the function that reads its words. Help, completion and reading all use the same list.
 
 mod batch;
 mod counter;

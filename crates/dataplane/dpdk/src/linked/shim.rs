@@ -105,7 +105,8 @@ pub(crate) fn start(arguments: &[String]) -> Result<(), String> {
     let count = pointers.len() as c_int;
     pointers.push(std::ptr::null_mut());
     let pointers = pointers.leak();
-    // SAFETY: an array of `count` strings and a null pointer, which live for ever; the message has the size that is said.
+    // SAFETY: an array of `count` strings and a null pointer, which live for ever; the message has the size that is
+    // said.
     explained(|error, size| unsafe { forebay_dpdk_start(count, pointers.as_mut_ptr(), error, size) })
 }
 
@@ -129,8 +130,8 @@ pub(crate) fn processors() -> String {
 #[derive(Debug)]
 pub(crate) struct Device(Opened);
 
-// SAFETY: DPDK's functions for queues, links and counters may be called by any thread; a queue is used by one thread at a time, since
-// each port has one of its own and is borrowed mutably.
+// SAFETY: DPDK's functions for queues, links and counters may be called by any thread; a queue is used by one thread at
+// a time, since each port has one of its own and is borrowed mutably.
 unsafe impl Send for Device {}
 // SAFETY: as above.
 unsafe impl Sync for Device {}

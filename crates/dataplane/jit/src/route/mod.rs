@@ -12,9 +12,9 @@
 //!   otherwise by the deparser; headers that keep their position in the packet are not copied.
 //!
 //! A loop around what follows ingress makes the copies for the members of a multicast group. The function *bails out*
-//! where something rare happens: a parser error, a copy that cannot be made in place. Until then it has changed nothing,
-//! not even the packet, so the architecture takes the packet through the slow path from the start. A program that
-//! changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
+//! where something rare happens: a parser error, a copy that cannot be made in place. Until then it has changed
+//! nothing, not even the packet, so the architecture takes the packet through the slow path from the start. A program
+//! that changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
 //! [`Route::obstacles`] lists what keeps packets off the fast path, and [`BailOut`] counts it.
 
 mod bail_out;
@@ -194,8 +194,8 @@ pub struct DropWhen {
 /// How packets are sent back to ingress. The fast path completes the pass of such a packet, and notes what the packet
 /// keeps for its next pass: see [`crate::SentBack`].
 ///
-/// A slot is 0 if the packet is not sent back. Otherwise it is [`SendsBack::NO_LIST`], or [`SendsBack::FIRST_LIST`] plus
-/// the number of a field list.
+/// A slot is 0 if the packet is not sent back. Otherwise it is [`SendsBack::NO_LIST`], or [`SendsBack::FIRST_LIST`]
+/// plus the number of a field list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendsBack {
     /// Read after ingress: the packet begins again as it was received, before anything else happens to it.
@@ -541,7 +541,8 @@ impl Route {
         self.notes_clones(program) && !shares_state && behind.digests == 0 && !self.recirculates_in_egress(program)
     }
 
-    /// Whether clones must be executed in the order of their packets, as a later packet or clone could see a difference.
+    /// Whether clones must be executed in the order of their packets, as a later packet or clone could see a
+    /// difference.
     pub(crate) fn keeps_order_of_clones(&self, program: &Program) -> bool {
         !self.clones_commute(program) || self.changes_state_in_egress(program)
     }

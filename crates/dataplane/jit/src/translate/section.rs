@@ -1,7 +1,7 @@
 //! Atomic sections.
 //!
-//! A single worker needs no locks. This is tested first; with several workers, functions that preserve all registers take and release the
-//! locks ([`crate::section_locks`]).
+//! A single worker needs no locks. This is tested first; with several workers, functions that preserve all registers
+//! take and release the locks ([`crate::section_locks`]).
 
 use super::Translator;
 use super::value::ActionData;

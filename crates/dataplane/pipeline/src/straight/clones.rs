@@ -83,7 +83,8 @@ fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -
     }
 }
 
-/// Whether clones and other packets use different registers and meters, or none that change: see [`Route::clones_are_apart`].
+/// Whether clones and other packets use different registers and meters, or none that change: see
+/// [`Route::clones_are_apart`].
 pub(crate) fn are_apart(program: &Program, layout: &Layout, route: &Route) -> bool {
     let from = route.clones(program);
     let (mut of_clones, mut of_others) = (State::default(), State::default());

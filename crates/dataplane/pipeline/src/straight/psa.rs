@@ -282,8 +282,8 @@ fn egress(program: &mut Program, fields: &Fields, cloned: Option<Location>, depa
     (egress, new_body(program, "end", BodyKind::Control, vec![nothing()]))
 }
 
-/// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's effects and for
-/// its clone. For other packets the frame is emitted and parsed.
+/// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's
+/// effects and for its clone. For other packets the frame is emitted and parsed.
 struct HandOver<'a> {
     program: &'a Program,
     fields: &'a Fields,

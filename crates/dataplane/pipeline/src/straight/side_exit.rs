@@ -1,4 +1,5 @@
-//! Packets that leave specialised code after ingress, because they need more than their own buffers: see [`Route::leaving`].
+//! Packets that leave specialised code after ingress, because they need more than their own buffers: see
+//! [`Route::leaving`].
 
 use forebay_bits::Bits;
 use forebay_exec::{Preserve, Random, Requests, State};

@@ -1,7 +1,8 @@
-//! Which headers may be valid together in packets that egress clones, and whether clones observe the values of invalid headers.
+//! Which headers may be valid together in packets that egress clones, and whether clones observe the values of invalid
+//! headers.
 //!
-//! Walks the blocks of bodies with the sets of valid headers. Branches are decided where their conditions depend only on validity and on slots
-//! that were assigned constants, such as a flag that says whether to clone the packet.
+//! Walks the blocks of bodies with the sets of valid headers. Branches are decided where their conditions depend only
+//! on validity and on slots that were assigned constants, such as a flag that says whether to clone the packet.
 
 use forebay_bits::Bits;
 use forebay_exec::{State, eval};
@@ -77,7 +78,8 @@ pub(super) struct Validities {
     pub(super) reads_stale: Option<(Location, SlotId)>,
 }
 
-/// Finds the validities of arriving packets; `None` when there are too many paths. `for_clones` is the program as clones from egress execute it.
+/// Finds the validities of arriving packets; `None` when there are too many paths. `for_clones` is the program as
+/// clones from egress execute it.
 pub(super) fn of_clones(program: &Program, for_clones: &Program, route: &Route) -> Option<Validities> {
     let bodies = [route.parser, route.verify_checksum, route.ingress, route.egress];
     let liveness = Liveness::of(program, bodies);
@@ -298,7 +300,8 @@ impl Liveness {
 struct Walk<'a> {
     program: &'a Program,
     liveness: &'a Liveness,
-    /// Whether clones are followed: nothing is known about their metadata, and their headers matter only where they are read.
+    /// Whether clones are followed: nothing is known about their metadata, and their headers matter only where they are
+    /// read.
     is_of_clones: bool,
     parser_error: Option<SlotId>,
     /// No values.
@@ -315,8 +318,8 @@ impl Walk<'_> {
         Some(&returned | &exited)
     }
 
-    /// What is known where a body returns, and where it exits. A packet that the parser rejects continues with the headers that it has, and so
-    /// does one that ends before a header does.
+    /// What is known where a body returns, and where it exits. A packet that the parser rejects continues with the
+    /// headers that it has, and so does one that ends before a header does.
     fn body(&mut self, body: BodyId, before: BTreeSet<Known>) -> Option<[BTreeSet<Known>; 2]> {
         let program = self.program;
         let blocks = &program.bodies[body.index()].blocks;

@@ -8,8 +8,9 @@ use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState
 
 use super::{Controller, Link, ReceiveQueue, SendQueue, lock, try_lock};
 
-/// Looks without a packet before a worker may wait: waking it costs both sides a system call, and what comes next often comes
-/// soon. They become fewer while waits are long: where the peer runs on the same processor, it cannot send while a worker looks.
+/// Looks without a packet before a worker may wait: waking it costs both sides a system call, and what comes next often
+/// comes soon. They become fewer while waits are long: where the peer runs on the same processor, it cannot send while
+/// a worker looks.
 const LOOKS_MIN: u32 = 4;
 const LOOKS_MAX: u32 = 64;
 

@@ -209,8 +209,8 @@ impl Sender {
         Ok(1)
     }
 
-    /// As [`Sender::put`] for a frame that one buffer does not hold. No descriptor is written unless all of it fits, because
-    /// those of a client tell how long its buffers are.
+    /// As [`Sender::put`] for a frame that one buffer does not hold. No descriptor is written unless all of it fits,
+    /// because those of a client tell how long its buffers are.
     #[cold]
     fn put_parts(&self, frame: &[u8], room: u16) -> Result<u16, Fault> {
         let ring = &self.0;

@@ -1,8 +1,8 @@
 //! The messages of memif, version 2.0 (`memif.h` of libmemif, VPP and DPDK describe the same).
 //!
-//! A message has 128 bytes: its type, and fields without gaps in the machine's byte order. A descriptor may come beside it. The
-//! server greets; the client tells which interface it wants, hands over its memory and its rings, and connects; every message is
-//! answered before the next is sent.
+//! A message has 128 bytes: its type, and fields without gaps in the machine's byte order. A descriptor may come beside
+//! it. The server greets; the client tells which interface it wants, hands over its memory and its rings, and connects;
+//! every message is answered before the next is sent.
 
 /// Bytes of a message.
 pub(crate) const MESSAGE_BYTES: usize = 128;

@@ -6,9 +6,10 @@
 //!   128 descriptors: flags, region, length, offset, metadata
 //! ```
 //!
-//! All memory is the client's. On a ring to the server the client writes a frame and then `head`; the server takes it and then writes
-//! `tail`. On a ring to the client, `head` says how many empty buffers the client has put there; the server fills them and then
-//! writes `tail`. A frame that is longer than a buffer takes several descriptors, each but the last with a flag.
+//! All memory is the client's. On a ring to the server the client writes a frame and then `head`; the server takes it
+//! and then writes `tail`. On a ring to the client, `head` says how many empty buffers the client has put there; the
+//! server fills them and then writes `tail`. A frame that is longer than a buffer takes several descriptors, each but
+//! the last with a flag.
 //!
 //! The client places its buffers once, and uses nothing that the server could have written except lengths; the server
 //! checks region, offset and length of every descriptor.

@@ -1,7 +1,7 @@
 //! A server of memif: it listens, and takes the memory of clients.
 //!
-//! Ports with the same path are offers of one [`Listener`], which is there as long as one of them. Its thread accepts connections and
-//! answers their messages; each connection names the offer that it wants.
+//! Ports with the same path are offers of one [`Listener`], which is there as long as one of them. Its thread accepts
+//! connections and answers their messages; each connection names the offer that it wants.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,8 +1,9 @@
 //! Joining TCP segments into the super-frame that they may have been cut from: the reverse of [`super::segment`].
 //!
-//! A veth pair carries a super-frame of 64 KiB at little more than the price of one frame, so segments that leave by one one after
-//! another are handed over together. Nothing is lost by it: only segments are joined that cutting gives again bit for bit, with right
-//! checksums and consecutive sequence numbers and identifications, and otherwise the same headers.
+//! A veth pair carries a super-frame of 64 KiB at little more than the price of one frame, so segments that leave by
+//! one one after another are handed over together. Nothing is lost by it: only segments are joined that cutting gives
+//! again bit for bit, with right checksums and consecutive sequence numbers and identifications, and otherwise the same
+//! headers.
 
 use forebay_packet::Packet;
 use forebay_packet::checksum::internet_checksum;

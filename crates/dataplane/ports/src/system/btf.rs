@@ -1,5 +1,5 @@
-//! The kernel's description of its own types and functions (Documentation/bpf/btf.rst), read for one thing: the number of
-//! a function that a program may call.
+//! The kernel's description of its own types and functions (Documentation/bpf/btf.rst), read for one thing: the number
+//! of a function that a program may call.
 //!
 //! ```text
 //!   header | types: one after another, numbered from 1 | names, each closed by a zero

@@ -59,7 +59,8 @@ impl AsFd for Event {
 
 /// A descriptor that is readable when any event of a set has been rung since [`Bell::hush`].
 ///
-/// Events are watched for edges: their counters are never read, so that a wake-up costs one system call for all of them.
+/// Events are watched for edges: their counters are never read, so that a wake-up costs one system call for all of
+/// them.
 #[derive(Debug)]
 pub(crate) struct Bell(OwnedFd);
 

@@ -1,8 +1,8 @@
 //! Thin safe wrappers of the system calls that the standard library does not have.
 //!
 //! Every wrapper takes and returns plain values; no pointer outlives the call it is made for, except those into the
-//! mappings of [`mapping`], which say why. The structures given to the kernel are plain old data for which all zeroes is
-//! a valid value, which is what every `zeroed` rests on.
+//! mappings of [`mapping`], which say why. The structures given to the kernel are plain old data for which all zeroes
+//! is a valid value, which is what every `zeroed` rests on.
 
 #![allow(unsafe_code)]
 

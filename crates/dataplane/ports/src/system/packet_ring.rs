@@ -48,8 +48,8 @@ pub(crate) struct Slot<'a> {
 }
 
 impl ReceiveRing {
-    /// Gives a socket, not yet bound, whose frames come behind offload headers, a ring of `slots` slots of `slot_bytes`:
-    /// both powers of two, a slot of at most 65,536 bytes.
+    /// Gives a socket, not yet bound, whose frames come behind offload headers, a ring of `slots` slots of
+    /// `slot_bytes`: both powers of two, a slot of at most 65,536 bytes.
     pub(crate) fn open(socket: BorrowedFd<'_>, slots: usize, slot_bytes: usize) -> io::Result<ReceiveRing> {
         set_option(
             socket,

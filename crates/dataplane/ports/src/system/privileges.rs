@@ -83,7 +83,8 @@ pub(crate) fn become_user(ids: UserIds) -> io::Result<()> {
     checked(unsafe { libc::setuid(ids.user) }.into())
 }
 
-/// Keeps those capabilities of this thread that are in a set of bits, and no others; threads that it starts have the same.
+/// Keeps those capabilities of this thread that are in a set of bits, and no others; threads that it starts have the
+/// same.
 pub(crate) fn keep_capabilities(kept: u64) -> io::Result<()> {
     change_capabilities(|half, place| {
         half.permitted &= [kept as u32, (kept >> 32) as u32][place];

@@ -53,7 +53,8 @@ pub(crate) struct Received {
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// The address of a path; one that begins with `@` names a socket of the abstract namespace, which is in no file system.
+/// The address of a path; one that begins with `@` names a socket of the abstract namespace, which is in no file
+/// system.
 fn address(path: &str) -> io::Result<(sockaddr_un, socklen_t)> {
     // SAFETY: plain old data, see the module above.
     let mut address: sockaddr_un = unsafe { zeroed() };

@@ -1,9 +1,9 @@
 //! Cycles of a program's parser states on the chip.
 //!
-//! A state of the chip takes bytes of the packet into containers: at most four of 8, 16 and 32 bits each. Small fields are
-//! put into whatever containers there are. A header of *words*, whose fields all have 32 bits or more, takes containers of
-//! 32 bits, as values that actions move must stay in containers of one size; when those of a group are taken, the rest of
-//! the words on the packet's way takes smaller ones.
+//! A state of the chip takes bytes of the packet into containers: at most four of 8, 16 and 32 bits each. Small fields
+//! are put into whatever containers there are. A header of *words*, whose fields all have 32 bits or more, takes
+//! containers of 32 bits, as values that actions move must stay in containers of one size; when those of a group are
+//! taken, the rest of the words on the packet's way takes smaller ones.
 
 use crate::spec::Parser;
 use forebay_ir::{Body, Expr, Header, HeaderId, Op, Program, Role, SlotId, SlotKind, Terminator};

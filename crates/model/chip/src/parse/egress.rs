@@ -1,8 +1,8 @@
 //! The states of the egress parser.
 //!
 //! It reads a packet as ingress has left it. v1model has no parser there, so the chip's compiler makes one from that of
-//! ingress: the way through it with the same bytes of headers says how long it takes. Headers that ingress adds and no way
-//! of the parser has count as words.
+//! ingress: the way through it with the same bytes of headers says how long it takes. Headers that ingress adds and no
+//! way of the parser has count as words.
 
 use super::cycles::Costs;
 use super::tree::{ParseTree, Parsed};

@@ -1,7 +1,7 @@
 //! The frames of hosts: TCP segments, and messages of RoCE version 2.
 //!
-//! Payloads are zeros. A data segment of flow `n` has source port 10000 + n; what acknowledges it has that as destination port,
-//! or, with RoCE, as source port too.
+//! Payloads are zeros. A data segment of flow `n` has source port 10000 + n; what acknowledges it has that as
+//! destination port, or, with RoCE, as source port too.
 
 use forebay_packet::checksum::internet_checksum;
 use std::net::Ipv4Addr;

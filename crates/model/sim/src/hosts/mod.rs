@@ -6,8 +6,9 @@
 //!                 └── is free: nothing queues  ◄──────────── acknowledgements ◄──────────────┘
 //! ```
 //!
-//! A host's line is asked for a frame when it is free: first acknowledgements, then the flows in turn. So what waits waits in
-//! the chips. The ends of a flow are state machines without a clock: [`tcp`] and [`roce`]; windows are in [`congestion`].
+//! A host's line is asked for a frame when it is free: first acknowledgements, then the flows in turn. So what waits
+//! waits in the chips. The ends of a flow are state machines without a clock: [`tcp`] and [`roce`]; windows are in
+//! [`congestion`].
 
 mod congestion;
 mod entries;

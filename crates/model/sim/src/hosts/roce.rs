@@ -1,5 +1,5 @@
-//! The two ends of a reliable connection as RoCE has them: packets at a rate, all from the first one that is missing on again
-//! when one is. Nothing but pause frames slows the sender down.
+//! The two ends of a reliable connection as RoCE has them: packets at a rate, all from the first one that is missing on
+//! again when one is. Nothing but pause frames slows the sender down.
 
 use super::tcp::Counts;
 use forebay_chip::{Pacer, Picos};

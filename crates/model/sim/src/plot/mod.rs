@@ -5,9 +5,9 @@
 //!   what is shown                                    └► PDF
 //! ```
 //!
-//! A chart says what it shows in a title, quantity and unit at both axes, and everything else in a legend beside the data.
-//! Series of one group (published, model and formula for the same parameters) share a colour and the shape of their marks,
-//! so that they can be told apart without colours too.
+//! A chart says what it shows in a title, quantity and unit at both axes, and everything else in a legend beside the
+//! data. Series of one group (published, model and formula for the same parameters) share a colour and the shape of
+//! their marks, so that they can be told apart without colours too.
 
 mod canvas;
 mod chart;

@@ -25,7 +25,8 @@ struct Slow {
     burst: Burst,
 }
 
-/// A switch that sends what enters by the first port out by the second. `packet_ns` is how long it works for a packet at a time.
+/// A switch that sends what enters by the first port out by the second. `packet_ns` is how long it works for a packet
+/// at a time.
 pub fn slow(
     numbers: [u32; 2],
     queue_packets: usize,
