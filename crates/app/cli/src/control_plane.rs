@@ -137,8 +137,8 @@ pub fn load(
     Ok(Some(Start::new(pipeline, known)))
 }
 
-/// How controllers know the program of a file: its P4Info, as the compiler gives it or a file beside it, and what they
-/// may push again.
+/// The program of a file for controllers: its P4Info, from the compiler or from a file beside it, and the blob that
+/// they can read and push again.
 ///
 /// # Errors
 /// When there is no P4Info, or a file cannot be read.
@@ -154,7 +154,7 @@ pub fn known(
     Ok((info, blob(path, program)?))
 }
 
-/// What a controller that asks for the program gets, and may push again.
+/// The program as controllers can read it, and push it again.
 fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
     match forebay_files::is_bmv2(path)? {
         true => Ok(forebay_files::bytes(path)?),

@@ -5,7 +5,7 @@ use forebay_ports::Keys;
 use std::fmt::Write;
 use std::io::{IsTerminal, Stdin, stdin};
 
-/// What a key asks of the switch.
+/// A request by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Show what has changed.

@@ -12,8 +12,8 @@
 //! monitoring systems (`telemetry_options`), spends at most (`limits`) and gives up (`sandbox`). What the commands *do*
 //! is in the other crates.
 //!
-//! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong
-//! (a program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
+//! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 the check failed
+//! (a program has errors, a test failed), 2 the command could not be executed (usage, files, interfaces, rights).
 
 #![forbid(unsafe_code)]
 
@@ -119,7 +119,7 @@ fn parse(words: Vec<OsString>) -> anyhow::Result<Result<CommandLine, clap::Error
     Ok(CommandLine::try_parse_from(words).map_err(output::usage))
 }
 
-/// Whether a command line, be it right or wrong, asks for messages as JSON.
+/// Whether a command line, valid or not, requests messages as JSON.
 fn wants_json(words: &[OsString]) -> bool {
     let apart = words
         .windows(2)

@@ -88,7 +88,7 @@ pub fn note(text: &str) {
     labelled(LogLevel::Info, "note", "\x1b[1;36m", text);
 }
 
-/// Says what is wrong with a command line, or the help that was asked for; the exit code of the process.
+/// Prints what is wrong with a command line, or the requested help. Returns the exit code of the process.
 pub fn usage_error(error: &clap::Error) -> i32 {
     match is_json() && error.use_stderr() {
         true => self::error(error.to_string().trim_start_matches("error: ").trim_end()),

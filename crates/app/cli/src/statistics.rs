@@ -94,7 +94,7 @@ impl Statistics {
         }
     }
 
-    /// Prints a report when it is time, or when it is asked for. Returns whether a key asks for the end of the switch.
+    /// Prints a report when it is due or requested. Returns whether a key requests the end of the switch.
     pub fn tick(&mut self, now_ns: u64, is_wanted: bool, pipeline: &Pipeline, report: impl FnOnce() -> Report) -> bool {
         let request = self.view.press();
         let is_wanted = is_wanted || request == Some(Request::Show);

@@ -84,7 +84,7 @@ impl SwitchOptions {
         Ok(control)
     }
 
-    /// How many queues a port has: as many as are asked for, else as there are weights, else all.
+    /// The number of queues of a port: the requested number, otherwise the number of weights, otherwise all.
     fn queues(&self) -> Result<usize> {
         let weights = self.queue_weights.len();
         let queues = match (self.queues, weights) {

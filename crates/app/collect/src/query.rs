@@ -15,7 +15,7 @@ use answer::time_cell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// What is asked.
+/// The question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Flows, those with the most of something first.
@@ -92,7 +92,7 @@ impl Filter {
 /// A question with its limits.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// What is asked.
+    /// The question.
     pub question: Question,
     /// Which reports are looked at.
     pub filter: Filter,

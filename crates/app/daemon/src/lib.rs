@@ -67,7 +67,7 @@
 //! # Guarantees
 //!
 //! * Nothing is printed, and the process does not end: problems are values ([`Error`], [`Event`]).
-//! * Workers take no lock and allocate nothing for a packet; reports are asked for and answered between two polls.
+//! * Workers take no lock and allocate nothing for a packet; requests for reports are answered between two polls.
 //! * When a worker fails all stop, and [`Running::stop`] returns why.
 //! * A switch that stops first lets out what is inside, for at most a second.
 

@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     /// The last report of each worker.
     reports: Vec<Mutex<Report>>,
     events: Mutex<Events>,
-    /// How often reports were asked for.
+    /// The number of requests for reports.
     requested: AtomicU64,
     /// How often workers have answered, in all.
     answered: AtomicU64,

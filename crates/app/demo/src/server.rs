@@ -112,7 +112,7 @@ pub fn report_json(report: &Report) -> Value {
     })
 }
 
-/// Whether every message came once and unchanged; their order is not asked.
+/// Whether every message arrived once and unchanged, in any order.
 pub fn is_correct(report: &Report) -> bool {
     let faults = report.lost + report.duplicated + report.changed + report.unexpected + report.too_late;
     faults == 0 && report.delivered == report.sent

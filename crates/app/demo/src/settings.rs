@@ -59,7 +59,7 @@ impl Method {
     }
 }
 
-/// What the user asked for.
+/// The options of the user.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Messages to send, with each method.
@@ -132,7 +132,7 @@ impl Settings {
         self.messages
     }
 
-    /// Messages that were asked for.
+    /// The requested number of messages.
     pub fn messages_asked(&self) -> u64 {
         self.options.messages
     }

@@ -56,8 +56,8 @@ pub fn text(path: &Path, what: &str) -> Result<String, Error> {
     }
 }
 
-/// Whether a program can be read: the front end asks for files by name and gets none for whatever reason, so only here
-/// the reason can be said.
+/// Whether a program can be read: the front end requests files by name and does not learn why one is missing, so the
+/// reason is found here.
 ///
 /// # Errors
 /// When it cannot.

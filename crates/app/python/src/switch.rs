@@ -373,7 +373,7 @@ impl Switch {
         self.inner.lock().map_err(broken)
     }
 
-    /// Asks or changes what controllers ask and change.
+    /// Reads or changes what controllers can read and change.
     fn control<R: Send, E: Display>(
         &self,
         py: Python<'_>,

@@ -222,7 +222,7 @@ impl Plane {
         }
     }
 
-    /// Asks a GTP-U peer whether it is there.
+    /// Sends an echo request to a GTP-U peer.
     pub(crate) fn send_echo_request(&mut self, peer: IpAddr, sequence: u16) {
         let own = own_address(self.tunnels_at, peer);
         if let Some(frame) = own.and_then(|own| gtpu::echo_request(own, peer, sequence)) {

@@ -300,7 +300,7 @@ pub enum CounterIndex {
     Entry(String),
 }
 
-/// What a `check_counter` asks.
+/// The condition of a `check_counter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterCondition {
     /// Which of its two numbers.

@@ -130,7 +130,7 @@ impl Device {
         }
     }
 
-    /// Serves a program that runs already. `blob` is what a controller that asks for the program gets.
+    /// Serves a program that runs already. `blob` is the program as controllers can read it.
     ///
     /// # Errors
     /// When the P4Info is not that of the program.
@@ -394,7 +394,7 @@ impl Device {
     /// Reads for an operator within the process.
     ///
     /// # Errors
-    /// When something that is asked for cannot be read.
+    /// If a requested entity cannot be read.
     pub fn read_locally(&self, wanted: &[Entity], now: Now) -> Result<Vec<Entity>, Error> {
         let forwarding = self.current().ok_or_else(no_program)?;
         let mut entities = Vec::new();

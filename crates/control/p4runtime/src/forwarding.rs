@@ -54,7 +54,7 @@ impl Forwarding {
     /// A program that was loaded already, with a pipeline that may hold entries already.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the P4Info is not that of the program.
+    /// `INVALID_ARGUMENT` if the P4Info does not belong to the program.
     pub(crate) fn adopt(config: ForwardingPipelineConfig, pipeline: Arc<Pipeline>) -> Result<Forwarding, Error> {
         let info = config
             .p4info
@@ -223,7 +223,7 @@ impl Forwarding {
         }
     }
 
-    /// Gives each entity that is asked for.
+    /// Passes each requested entity to `sink`.
     pub(crate) fn read(&self, wanted: &Entity, now_ns: u64, sink: &mut dyn FnMut(Kind)) -> Result<(), Error> {
         self.read_from(&self.source(now_ns, false), wanted, sink)
     }

@@ -15,7 +15,7 @@ pub trait UserPlane {
     /// What the counters of URRs are, which are named by their numbers; in the same order.
     ///
     /// # Errors
-    /// When the data plane cannot be asked, in words.
+    /// If the data plane cannot be read.
     fn counters(&mut self, urrs: &[u32]) -> Result<Vec<Usage>, String>;
 
     /// Sends end markers into tunnels that packets have left.

@@ -41,7 +41,7 @@ pub struct Session {
     pub reports: Vec<Vec<u8>>,
 }
 
-/// What a request asks for besides rules.
+/// What a request contains besides rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Tunnels into which end markers go.

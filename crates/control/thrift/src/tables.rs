@@ -226,7 +226,7 @@ impl<S: Switch> Runtime<S> {
         Ok(())
     }
 
-    /// Deletes all entries that are not const, and resets the default action if that is asked for.
+    /// Deletes all entries that are not const, and resets the default action if requested.
     ///
     /// # Errors
     /// When there is no such table.

@@ -74,10 +74,10 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Its number, by which it is known even when it gets another name.
     pub(crate) index: i32,
-    /// An ordinary socket of its network namespace. It needs no rights, so that a wrong name is told apart from a
+    /// An ordinary socket of its network namespace. It needs no rights, so that a wrong name is distinguished from a
     /// missing right.
     asking: OwnedFd,
-    /// Whether its link was there when that was asked last, and when.
+    /// The state of its link at the last query, and the time of that query.
     carrier: Cell<Option<(Instant, bool)>>,
 }
 
@@ -185,7 +185,7 @@ impl Watch {
     /// Time after which it is time, in nanoseconds.
     const INTERVAL_NS: u64 = 10_000_000;
 
-    /// Notes that nothing came; true when it is time to ask.
+    /// Records that nothing arrived; true when it is time to query the link.
     pub(crate) fn is_due(&mut self, now_ns: u64) -> bool {
         self.looks += 1;
         let due = self.looks >= Watch::LOOKS || now_ns >= self.checked_ns.saturating_add(Watch::INTERVAL_NS);

@@ -60,7 +60,7 @@ enum What {
     },
 }
 
-/// Does what was asked for.
+/// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     match &arguments.what {
         What::List { json } => list(&arguments.folder, *json),

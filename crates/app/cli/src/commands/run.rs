@@ -233,7 +233,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     Ok(Status::Good)
 }
 
-/// The ports that are asked for.
+/// The requested ports.
 fn port_specs(interfaces: &[String]) -> Result<Vec<PortSpec>> {
     let ports = PortSpec::parse_all(interfaces.iter().map(String::as_str))
         .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
@@ -360,7 +360,7 @@ fn announce_control(control: &Control) {
 struct Until {
     /// Set by signals that end the switch.
     stop: Arc<AtomicBool>,
-    /// Set by the signal that asks for statistics now.
+    /// Set by the signal that requests statistics now.
     show: Arc<AtomicBool>,
     /// The end of the duration, on the clock.
     end_ns: Option<u64>,

@@ -154,7 +154,7 @@ fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder, arguments: &Argume
     Ok((case, setup))
 }
 
-/// What is found, and the frames that left if they are asked for.
+/// The results, and the frames that left, if requested.
 fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Result<(Found, Vec<Departure>)> {
     let seed = arguments.seed.unwrap_or(setup.scenario().seed);
     let mut one = progress.one();

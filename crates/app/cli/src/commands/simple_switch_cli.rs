@@ -43,7 +43,7 @@ pub fn is_name(name: &str) -> bool {
     ["simple_switch_CLI", "simple_switch_CLI.py"].contains(&name)
 }
 
-/// Does what was asked of BMv2's program.
+/// Runs the command, with the command line of BMv2's program.
 ///
 /// # Errors
 /// As those of [`run`].

@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     results.finish()
 }
 
-/// The tests that were asked for.
+/// The requested tests.
 fn suites(arguments: &Arguments) -> Result<Vec<Suite>> {
     let mut programs = Vec::new();
     if let Some(program) = &arguments.program {

@@ -40,8 +40,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, and asks for the program's P4Info. While nothing listens at the address, this is tried again for the
-    /// time `patience`: a switch may have been started just now.
+    /// Connects, and reads the program's P4Info. While nothing listens at the address, this is tried again for the time
+    /// `patience`: a switch may have been started just now.
     ///
     /// # Errors
     /// When the switch cannot be reached.
@@ -57,7 +57,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Asks for the P4Info again.
+    /// Reads the P4Info again.
     ///
     /// # Errors
     /// When the switch is gone.

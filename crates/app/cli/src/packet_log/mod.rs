@@ -30,7 +30,7 @@ pub enum Level {
     Trace,
     /// What becomes of packets, and which tables and actions decide it.
     Debug,
-    /// Messages of the program (`log_msg`), and packets as they come and go if that is asked for.
+    /// Messages of the program (`log_msg`), and packets as they come and go, if requested.
     Info,
     /// Nothing is a warning yet: like errors.
     Warn,

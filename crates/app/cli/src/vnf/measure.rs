@@ -16,7 +16,7 @@ use std::path::Path;
 /// Frames a second when the device has hardly anything to do.
 const IDLE_PPS: f64 = 200.0;
 
-/// The highest rate that the tester is asked for, in frames a second.
+/// The highest rate that is tested, in frames per second.
 const HIGHEST_PPS: f64 = 10e6;
 
 /// The share of the highest rate at which latency under load is measured.

@@ -29,7 +29,7 @@ pub(crate) struct Callable {
     pub(crate) wildcards: bool,
 }
 
-/// What is asked of arguments for parameters without direction.
+/// The requirements on arguments for parameters without direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// A call: compile-time values.

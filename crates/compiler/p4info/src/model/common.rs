@@ -31,7 +31,7 @@ message! {
 }
 
 message! {
-    /// What a target must offer at least; 0 asks for nothing.
+    /// The least that a target must offer; 0 for no requirement.
     PlatformProperties {
         /// Multicast groups.
         1 "multicast_group_table_size" multicast_group_table_size: i32,

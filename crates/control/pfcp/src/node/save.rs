@@ -53,7 +53,7 @@ impl Node {
         writer.into_bytes()
     }
 
-    /// What has changed since this was asked last; none if nothing has.
+    /// The changes since the last call; `None` if there are none.
     pub fn save_changes(&mut self) -> Option<Vec<u8>> {
         let mut writer = Writer::default();
         if std::mem::take(&mut self.has_changed_associations) {

@@ -17,7 +17,7 @@ pub mod triggers {
     pub const VOLUME_QUOTA: u32 = 1 << 8;
     /// A time quota.
     pub const TIME_QUOTA: u32 = 1 << 9;
-    /// In reports alone: the SMF has asked.
+    /// Only in reports: the SMF has queried it.
     pub const IMMEDIATE: u32 = 1 << 7;
     /// In reports alone: the rule or the session has ended.
     pub const TERMINATION: u32 = 1 << 11;
