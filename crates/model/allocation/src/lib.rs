@@ -24,7 +24,7 @@
 //!
 //! # What is simplified
 //!
-//! * Functions of a half stand one behind another, in the order of the file. They share no stages.
+//! * Functions in a half come one after another, in the order of the file. They share no stages.
 //! * A flow takes one route. A function is in one place.
 //! * A loopback port carries frames of constant length, at its rate on the wire.
 

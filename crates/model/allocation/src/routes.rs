@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 /// Where functions stand; none for those that are not placed yet, which count as if they stood everywhere.
 pub(crate) type Placement = Vec<Option<Place>>;
 
-/// Routes of a flow that are looked at.
+/// The most routes of a flow that are examined.
 const ROUTES_MAX: usize = 64;
 
 /// The pipelines by whose egress a packet passes, the last of which is that of its output port.
 pub(crate) type Egresses = Vec<u16>;
 
-/// The number of functions of a flow's chain that a packet has passed behind a half of a pipeline, when it has passed
-/// `done` before it.
+/// The number of functions of its flow's chain that a packet has passed after a half of a pipeline, if it had passed
+/// `done` before.
 pub(crate) fn after(problem: &Problem, placement: &Placement, flow: usize, place: Place, mut done: usize) -> usize {
     let mut last = None;
     while let Some(&function) = problem.chains[flow].get(done) {

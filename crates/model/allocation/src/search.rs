@@ -16,7 +16,7 @@ pub struct Solution {
     pub plan: Plan,
     /// Whether no plan without overload recirculates less; otherwise the search ended early.
     pub is_proven: bool,
-    /// Placements that were looked at, in part or as a whole.
+    /// Placements that were examined, in part or as a whole.
     pub looked_at: u64,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A port takes a packet from its queues when its egress parser is free and its wire has room for it: copies of a
 //! packet wait here for the parser, one after another. The program is executed when the packet leaves its queue: the
-//! length with which it comes to the wire, which egress may change, says when the port takes the next one. A packet
-//! that egress drops leaves a gap as long as it would have been.
+//! port takes the next packet after a time that depends on the length after egress, which may differ from the length
+//! before. A packet that egress drops leaves a gap as long as it would have been.
 
 use crate::chip::{Chip, Context, arguments_of};
 use crate::events::Kind;
@@ -171,7 +171,7 @@ impl Port {
         self.on_wire.push_back((arrives, frame));
     }
 
-    /// Takes the wire for as long as a packet of this length takes, or would have taken; says how long.
+    /// Occupies the wire for as long as a packet of this length takes, or would have taken. Returns that time.
     #[inline]
     fn leave_gap(&mut self, length: u32, start: Start, spec: &ChipSpec) -> Picos {
         let duration = self.wire.take(8 * spec.wire_bytes(length));

@@ -35,14 +35,14 @@ struct Inside {
 
 /// What is known of the fate of a packet inside.
 enum Fate {
-    /// The program was not executed for the packet yet. It is not looked at before.
+    /// The program has not been executed for the packet yet. The packet's memory is not accessed before.
     Waits(IngressPacket),
     /// The program is being executed for the packet with this tag.
     Executed(u64),
     /// What the program decided first.
     Decided {
         first: IngressDecision,
-        /// What the traffic manager asks of a packet that goes to a queue.
+        /// What the traffic manager needs of a packet that goes to a queue.
         wanted: Wanted,
         tag: u64,
     },

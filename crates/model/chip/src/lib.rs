@@ -15,7 +15,7 @@
 //!   source of each value.
 //! * A [`Network`] is one or more chips joined by links, and the events that are still to come. [`Network::advance`] is
 //!   the whole simulation: it takes the next event and lets the chip that it concerns handle it.
-//! * An [`Observer`] is told of every packet that leaves or is lost.
+//! * An [`Observer`] is called for every packet that leaves or is lost.
 //!
 //! # Time
 //! Integer picoseconds ([`Picos`]). What has a rate (a link, a parser, a clock of 1.22 GHz) carries the part of a

@@ -22,7 +22,7 @@ pub struct Place {
     pub port: u16,
 }
 
-/// Is told what becomes of packets.
+/// Called with the fates of packets.
 pub trait Observer {
     /// A frame leaves by a port that leads outside; `time` is when its last byte has left, which may be later than now.
     fn departed(&mut self, _place: Place, _frame: &[u8], _tag: u64, _time: Picos) {}
@@ -68,7 +68,7 @@ pub struct Connection {
     pub link: LinkSpec,
 }
 
-/// Why a network cannot be as it is asked for.
+/// Why the requested network cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// There is no such chip.
@@ -244,8 +244,8 @@ impl Network {
         stop
     }
 
-    /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the
-    /// last event. Wake-up calls, and what comes to hosts, are lost.
+    /// Handles all pending events, but no longer than until the given time; the time is then that of the last event.
+    /// Wake-ups, and frames that arrive at hosts, are discarded.
     pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
         while self.pass(until, observer) != Stop::Until {
             self.wires.for_hosts.clear();
@@ -295,7 +295,8 @@ impl Network {
         &self.chips[usize::from(chip)].books
     }
 
-    /// Compares, chip by chip, what the books say is inside with what is counted there.
+    /// Compares, chip by chip, the number of packets inside according to the books with the number that is counted
+    /// there.
     ///
     /// # Errors
     /// When they differ, which is a mistake of ours.

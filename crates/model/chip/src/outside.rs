@@ -21,7 +21,7 @@ pub enum HostEvent {
         /// The frame, without its check sequence.
         frame: FrameBuffer,
     },
-    /// The chip wants it to send nothing more, or lets it go on (IEEE 802.1Qbb).
+    /// The chip pauses the host, or lets it continue (IEEE 802.1Qbb).
     Pause {
         /// The host's number.
         host: u16,

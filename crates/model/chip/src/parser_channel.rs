@@ -78,7 +78,7 @@ impl ParserChannel {
         }
     }
 
-    /// Begins to parse a packet, and says how long that takes; or lets it wait for its turn when another one is being
+    /// Begins to parse a packet, and returns the time that this takes; or queues the packet when another one is being
     /// parsed; or gives it back with the reason why there is no room.
     #[inline(always)]
     pub(crate) fn offer(
@@ -112,7 +112,7 @@ impl ParserChannel {
         self.serving.take().expect("an end of service has a beginning")
     }
 
-    /// Begins to parse the next packet that waits, after [`Self::finish`]; says how long that takes.
+    /// Begins to parse the next packet that waits, after [`Self::finish`]. Returns the time that this takes.
     #[inline(always)]
     pub(crate) fn begin(&mut self, timing: &Timing, now: Picos) -> Option<Picos> {
         let incoming = self.buffers.iter_mut().find_map(InputBuffer::pop)?;

@@ -26,7 +26,7 @@ pub struct PortConfig {
     pub number: u16,
     /// Whether what it sends comes back into the chip.
     pub loopback: bool,
-    /// Bits a second on the wire; 0: as the chip's specification says.
+    /// Bits per second on the wire; 0 for the rate of the chip's specification.
     pub bits_per_second: u64,
     /// Its queues, one for each value of `standard_metadata.priority`, so at most eight; eight strict ones when there
     /// are none.
@@ -278,7 +278,7 @@ impl Port {
         self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
     }
 
-    /// A queue is paused, or may go on; whether the port is to be told that it may take a packet.
+    /// Pauses a queue, or lets it continue. Returns whether the port may now take a packet.
     pub(crate) fn pause(&mut self, queue: usize, is_paused: bool) -> bool {
         let bit = 1 << queue;
         self.queues.paused = self.queues.paused & !bit | if is_paused { bit } else { 0 };

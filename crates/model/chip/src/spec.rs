@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A kind of chip. Which values are possible says `bounds`.
+/// A kind of chip. `bounds` has the possible values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChipSpec {
@@ -30,11 +30,11 @@ pub struct ChipSpec {
     pub buffer: Buffer,
     /// Deficit weighted round robin.
     pub scheduler: Scheduler,
-    /// The match-action stages that programs must fit, by the name that `forebay build --chip` knows; none when every
-    /// program runs.
+    /// The match-action stages that programs must fit, by the name for `forebay build --chip`; none when every program
+    /// runs.
     #[serde(default)]
     pub stages: Option<String>,
-    /// Where each value comes from, by table and key; values of a file that does not say are left out.
+    /// The origin of each value, by table and key; values without an origin in the file are left out.
     #[serde(default)]
     pub from: BTreeMap<String, BTreeMap<String, Origin>>,
     /// The values as they are written, by `table.key`.
@@ -50,7 +50,7 @@ pub enum Origin {
     Source(String),
     /// It was chosen so that the model agrees with these published values.
     Fitted(String),
-    /// Nothing says so; it was taken as likely, for this reason.
+    /// An assumption without a source, for this reason.
     Assumed(String),
 }
 
@@ -291,7 +291,7 @@ impl ChipSpec {
         })
     }
 
-    /// The names of values of which the specification does not say where they come from.
+    /// The names of values without an origin in the specification.
     pub fn unsourced(&self) -> Vec<String> {
         let has_origin = |name: &str| {
             let (table, key) = name.split_once('.')?;

@@ -1,4 +1,4 @@
-//! How long a program's packets take in a chip: what its parser and its stages say.
+//! The time that packets of a program take in a chip, from its parser and its stages.
 
 use crate::pacer::Picos;
 use crate::parse::{Costs, EgressStates, PARTS, ParseTree, Parsed, ingress_parser};
@@ -49,7 +49,7 @@ impl Timing {
         }
     }
 
-    /// What a packet meets in the ingress parser: parts of cycles, and what will be asked of it later.
+    /// The cost of a packet in the ingress parser, in parts of cycles, and what is needed of the packet later.
     #[inline]
     pub(crate) fn parse(&self, packet: &IngressPacket) -> (u32, Arrival) {
         let Some(tree) = &self.ingress else {

@@ -18,7 +18,7 @@ pub enum Basis {
     Calibrated,
     /// It was not.
     Predicted,
-    /// It could hardly be otherwise; left out of the mean error as long as it is right.
+    /// It is implied by the model; left out of the mean error as long as it is right.
     Trivial,
 }
 

@@ -31,7 +31,7 @@ pub struct Definition {
     pub x: String,
     /// What that parameter is, with its unit.
     pub x_label: String,
-    /// Parameters that tell lines apart.
+    /// Parameters that distinguish lines.
     #[serde(default)]
     pub lines: Vec<String>,
     /// The parameter whose values stand beside one another in a table of their own, which has the formula but once;

@@ -52,7 +52,7 @@ impl Costs {
         self.parts(wide, self.parser.word_state_bytes) + self.parts(bytes - wide, self.parser.late_word_state_bytes)
     }
 
-    /// For words of which no way of the parser tells.
+    /// For words that are on no path of the parser.
     pub(crate) fn more_words(&self, bytes: u32) -> u32 {
         self.parts(bytes, self.parser.word_state_bytes)
     }

@@ -1,4 +1,4 @@
-//! Values of which the unfolding of a parser knows where they come from.
+//! Values whose origins are known while a parser is unfolded.
 
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, Program, SlotId, SlotKind};
