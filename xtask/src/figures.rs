@@ -190,7 +190,7 @@ fn rate(value: Option<f64>) -> String {
     }
 }
 
-/// A ratio with two digits behind the point, or without any where it is large.
+/// A ratio with two digits after the point, or without any where it is large.
 fn two_digits(value: Option<f64>) -> String {
     match value {
         None => "–".to_string(),

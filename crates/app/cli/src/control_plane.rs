@@ -86,7 +86,7 @@ pub struct ControlOptions {
     pub save: SaveOptions,
 }
 
-/// What stands behind `--grpc`. The address may be left out, so the program may follow at once.
+/// What stands after `--grpc`. The address may be left out, so the program may follow at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Served {
     /// An address.
@@ -208,7 +208,7 @@ impl ControlOptions {
         })
     }
 
-    /// The program of the command line: `given`, or what stands behind `--grpc` in place of an address.
+    /// The program of the command line: `given`, or what stands after `--grpc` in place of an address.
     ///
     /// # Errors
     /// When there are two.

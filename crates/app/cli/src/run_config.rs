@@ -24,7 +24,7 @@ const OPTION: &str = "--config";
 /// The command whose options a file may have.
 const COMMAND: &str = "run";
 
-/// The words of a command line, with those of the file that it names put in behind `run`.
+/// The words of a command line, with those of the file that it names put in after `run`.
 ///
 /// # Errors
 /// When there is such a file and it is not as it should be.

@@ -70,7 +70,7 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// One behind the colon, several below it.
+/// One after the colon, several below it.
 fn listed(sentences: &[String]) -> String {
     if let [only] = sentences {
         return format!(" {only}");

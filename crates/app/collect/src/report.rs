@@ -158,7 +158,7 @@ pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Re
         let report = rest.take(bytes).ok_or(Malformed::ReportLength)?;
         match individual(group, report, int_port) {
             Ok(report) => take(report),
-            // Its length is known, so those behind it can be read.
+            // Its length is known, so those after it can be read.
             Err(malformed) => {
                 fault.get_or_insert(malformed);
             }
@@ -175,7 +175,7 @@ pub fn group(datagram: &[u8]) -> Result<Group, Malformed> {
     split(datagram).map(|(group, _)| group)
 }
 
-/// The group header, and what is behind it.
+/// The group header, and what is after it.
 fn split(datagram: &[u8]) -> Result<(Group, Bytes<'_>), Malformed> {
     let mut rest = Bytes::new(datagram);
     let first = rest.u32().ok_or(Malformed::GroupHeader)?;
@@ -232,7 +232,7 @@ fn main_contents(report: &mut Bytes<'_>, words: usize) -> Result<(Hop, Option<u8
     let mut fixed = report.take(4 * INT_WORDS).ok_or(Malformed::MainContents)?;
     let bitmap = Bitmap::of_report(fixed.u16().ok_or(Malformed::MainContents)?);
     let mut contents = report.take(4 * words).ok_or(Malformed::MetadataLength)?;
-    // Behind these come metadata of a domain, which only its members know.
+    // After these come metadata of a domain, which only its members know.
     let (hop, drop_reason) = bitmap.read(&mut contents).ok_or(Malformed::MetadataLength)?;
     Ok((hop, drop_reason))
 }

@@ -116,7 +116,7 @@ impl QueueControl {
     }
 }
 
-/// Whether nothing is left of an earlier change behind a later one.
+/// Whether nothing is left of an earlier change after a later one.
 fn covers(later: QueueChange, earlier: QueueChange) -> bool {
     let is_rate = |change: QueueChange| matches!(change.limit, QueueLimit::PacketsPerSecond(_));
     is_rate(later) == is_rate(earlier)

@@ -55,7 +55,7 @@ pub(crate) struct Room<'m> {
     pub(crate) frames: usize,
     /// Their bytes.
     pub(crate) bytes: usize,
-    /// Frames for which there was no room, behind those in it.
+    /// Frames for which there was no room, after those in it.
     pub(crate) others: Frames,
 }
 
@@ -81,7 +81,7 @@ impl<'m> Room<'m> {
 }
 
 impl Sink for Room<'_> {
-    /// Puts packets behind the others.
+    /// Puts packets after the others.
     #[inline]
     fn take(&mut self, left: &Left<'_>) {
         let packets = left.packets;

@@ -155,7 +155,7 @@ impl Target {
         })
     }
 
-    /// An OpenTelemetry collector: `http://HOST:4318`; what stands behind the host comes before `/v1/metrics`.
+    /// An OpenTelemetry collector: `http://HOST:4318`; what stands after the host comes before `/v1/metrics`.
     ///
     /// # Errors
     /// When the URL is not of that form.

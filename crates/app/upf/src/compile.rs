@@ -1,7 +1,7 @@
 //! A session as table entries.
 //!
 //! PDRs of an endpoint are looked at in the order of their precedence. One without filters finds every packet: it is
-//! application 0, and those behind it find none. The others are applications by their identifiers.
+//! application 0, and those after it find none. The others are applications by their identifiers.
 //!
 //! What comes from another UPF by N9 is uplink for the program, since it comes in a tunnel, and downlink for the SMF.
 //! QERs and URRs of such PDRs have a second number, in the upper half of the arrays, with the directions exchanged.

@@ -17,7 +17,7 @@ pub(crate) struct RuleSet {
 const ENTRIES_MAX: usize = 256;
 
 impl RuleSet {
-    /// Adds the filters of a PDR, behind those that are there.
+    /// Adds the filters of a PDR, after those that are there.
     ///
     /// # Errors
     /// When they would be too many entries.

@@ -31,7 +31,7 @@ pub trait Lock: Debug + Send + std::marker::Sync {
     fn identity(&self) -> io::Result<Identity>;
 }
 
-/// A file that is open for writing behind its end.
+/// A file that is open for writing after its end.
 pub trait OpenFile: Debug + Send + std::marker::Sync {
     /// Writes a beginning of the bytes; returns how many.
     ///

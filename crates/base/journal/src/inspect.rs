@@ -28,7 +28,7 @@ pub enum Tail {
         offset: u64,
         /// What is wrong.
         problem: String,
-        /// Whole records behind the damage, as far as they can be recognised: they are lost with it.
+        /// Whole records after the damage, as far as they can be recognised: they are lost with it.
         records_behind: u64,
     },
 }

@@ -14,7 +14,7 @@ pub struct Cut {
     pub path: PathBuf,
     /// Where its last complete record ends.
     pub offset: u64,
-    /// Bytes behind that.
+    /// Bytes after that.
     pub bytes: u64,
 }
 

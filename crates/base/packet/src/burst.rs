@@ -22,7 +22,7 @@ pub const DEFAULT_BURST: usize = 64;
 /// had.
 #[derive(Debug)]
 pub struct Burst {
-    /// Packets in flight, and behind them the spares.
+    /// Packets in flight, and after them the spares.
     buffers: Vec<Packet>,
     length: usize,
     capacity: usize,

@@ -29,7 +29,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and behind it its length in bytes,
+    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and after it its length in bytes,
     /// as wide: for compiled programs.
     pub const PLACE_OFFSET: usize = std::mem::offset_of!(Packet, buffer);
 
@@ -100,7 +100,7 @@ impl Packet {
         self.timestamp_ns = 0;
     }
 
-    /// Replaces the data by a copy of `data`, behind the default headroom, and sets the original length to its length.
+    /// Replaces the data by a copy of `data`, after the default headroom, and sets the original length to its length.
     #[inline]
     pub fn set_data(&mut self, data: &[u8]) {
         self.buffer.set(data);
@@ -157,7 +157,7 @@ impl Packet {
         self.data_mut()[length..].copy_from_slice(bytes);
     }
 
-    /// Sets where the data lies after a change in place: `start` bytes behind the beginning of the buffer, `length`
+    /// Sets where the data lies after a change in place: `start` bytes after the beginning of the buffer, `length`
     /// bytes long.
     ///
     /// # Panics
@@ -173,7 +173,7 @@ impl Packet {
         self.buffer.truncate(length);
     }
 
-    /// The room behind an *empty* packet's start, for a receiver to write into.
+    /// The room after an *empty* packet's start, for a receiver to write into.
     /// Follow with [`Packet::set_received`].
     #[inline]
     pub fn receive_room(&mut self) -> &mut [u8] {

@@ -181,7 +181,7 @@ impl Program {
         ty
     }
 
-    /// The number type behind `type`s and enums with representation; any other type itself.
+    /// The underlying number type of `type`s and of enums with a representation; any other type itself.
     pub fn underlying(&self, ty: &Type) -> Type {
         self.representation(&self.unwrapped(ty))
     }

@@ -1,4 +1,4 @@
-//! Units on stages: stage by stage, the unit with the longest way behind it first.
+//! Places units on stages: stage by stage, the unit with the longest chain of dependent units first.
 
 use crate::demand::Demand;
 use crate::dependencies::Dependency;

@@ -61,7 +61,7 @@ pub struct Step {
     pub name: String,
     /// Its first stage.
     pub stage: usize,
-    /// Why it stands behind the step before: the kind of dependency, and the field.
+    /// Why it stands after the step before: the kind of dependency, and the field.
     pub because: Option<(Kind, String)>,
 }
 
@@ -175,7 +175,7 @@ fn placed(control: &Control) -> Vec<Placed> {
         .collect()
 }
 
-/// Units one behind the other, each with the reason.
+/// Consecutive units, each with the reason.
 type Way<'c> = Vec<(usize, Option<&'c Dependency>)>;
 
 /// The longest of the longest ways of all controls.

@@ -28,7 +28,7 @@ pub(crate) struct Unit {
     /// What its actions compute with.
     pub(crate) reads: Slots,
     pub(crate) writes: Slots,
-    /// What only chooses the units behind it: whether a table hit, which action ran.
+    /// What only chooses the units after it: whether a table hit, which action ran.
     pub(crate) decides: Slots,
     /// Stages of arithmetic, one after the other.
     pub(crate) stages: usize,

@@ -59,7 +59,7 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// What would have been right at this place, if that can be listed.
     pub options: Vec<String>,
-    /// What lies behind it, such as a missing declaration: of several messages with one cause the first is given.
+    /// Its cause, such as a missing declaration: of several messages with one cause, only the first is reported.
     pub cause: Option<String>,
 }
 
@@ -121,7 +121,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets what lies behind it.
+    /// Sets its cause.
     pub fn cause(mut self, cause: impl Into<String>) -> Diagnostic {
         self.cause = Some(cause.into());
         self

@@ -61,7 +61,7 @@ pub enum Command {
     RemoveAll,
     /// `remove HANDLE`: the entry that `add ... = HANDLE` added goes.
     Remove {
-        /// What stood behind `=`.
+        /// The text after `=`.
         handle: String,
     },
     /// `packet PORT HEX`: a packet arrives.

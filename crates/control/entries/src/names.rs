@@ -96,7 +96,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
     }
 }
 
-/// The name, or the end of one behind a dot, that a misspelt name is probably meant to be.
+/// The name, or the end of one after a dot, that a misspelt name is probably meant to be.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let parts = name.split('.').count();
     let ends = known.map(|full| {

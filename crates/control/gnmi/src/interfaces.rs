@@ -13,7 +13,7 @@ pub struct PortInfo {
     pub name: String,
     /// Its MAC address, if it has one.
     pub mac_address: Option<[u8; 6]>,
-    /// The longest packet behind the Ethernet header, in bytes, if that is limited.
+    /// The longest packet after the Ethernet header, in bytes, if that is limited.
     pub mtu: Option<u32>,
     /// Its speed in Mbit/s, if it has one.
     pub speed_mbps: Option<u32>,

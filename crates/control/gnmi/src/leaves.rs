@@ -284,7 +284,7 @@ fn element(name: &str) -> PathElem {
 /// The origin whose paths are served (§2.7), besides none.
 const ORIGIN: &str = "openconfig";
 
-/// The steps of a path behind those of its prefix, without the names of YANG modules.
+/// The steps of a path after those of its prefix, without the names of YANG modules.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` when it is not a path of this model's form; `UNIMPLEMENTED` when it is one of another schema.

@@ -76,7 +76,7 @@ pub enum Output {
     Install(Arc<Pipeline>),
     /// Drop this in a thread that no call waits for.
     Retire(Retired),
-    /// Keep this batch, behind those before it, until the next [`Output::KeepAll`].
+    /// Keep this batch, after those before it, until the next [`Output::KeepAll`].
     Keep(Vec<u8>),
     /// Keep this in place of all that was kept.
     KeepAll(Vec<u8>),

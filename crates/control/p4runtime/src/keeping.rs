@@ -23,7 +23,7 @@ use std::fmt;
 
 /// Keeps the forwarding state where it survives a restart. The errors are sentences for people.
 pub trait Keeper: Send + Sync {
-    /// Keeps a batch behind those before it; it is kept when this returns.
+    /// Keeps a batch after those before it; it is kept when this returns.
     ///
     /// # Errors
     /// When it cannot be kept. [`Keeper::takes_batches`] is false then until [`Keeper::keep_all`] has succeeded.

@@ -46,7 +46,7 @@ pub struct ObjectSummary {
     pub count: usize,
 }
 
-/// What a snapshot and the batches behind it hold.
+/// What a snapshot and the batches after it hold.
 ///
 /// # Errors
 /// When they are not what a device has kept.

@@ -1,4 +1,4 @@
-//! The words behind a command: arguments in order, and options such as `--priority 10` anywhere between them.
+//! The words after a command: arguments in order, and options such as `--priority 10` anywhere between them.
 
 use crate::mistake::Mistake;
 use std::collections::BTreeMap;

@@ -125,7 +125,7 @@ fn table(records: &[Record]) -> String {
     aligned(&std::iter::once(heading).chain(body).collect::<Vec<Vec<String>>>())
 }
 
-/// The columns of all rows. One that not all rows have stands behind the column before it in a row that has it, so that
+/// The columns of all rows. One that not all rows have stands after the column before it in a row that has it, so that
 /// the order does not depend on which row comes first.
 fn columns(rows: &[Vec<(String, String)>]) -> Vec<&str> {
     let mut columns: Vec<&str> = Vec::new();

@@ -8,7 +8,7 @@
 //! addresses. Queue 0 is the burst, every other queue belongs to a look-up:
 //!
 //! ```text
-//! queue   | end | lane | lane | lane | ...          `end` is the address behind the last lane
+//! queue   | end | lane | lane | lane | ...          `end` is the address after the last lane
 //! ```
 
 use crate::context::{Context, Memory};

@@ -27,7 +27,7 @@ pub fn interface_names() -> Vec<String> {
 pub struct Link {
     /// Its MAC address.
     pub mac_address: Option<[u8; 6]>,
-    /// The longest packet behind the Ethernet header, in bytes.
+    /// The longest packet after the Ethernet header, in bytes.
     pub mtu: Option<u32>,
     /// Its speed in Mbit/s, if its driver reports one.
     pub speed_mbps: Option<u32>,

@@ -92,7 +92,7 @@ impl Arriving<'_> {
     /// Puts frames into an empty burst that has room for them; they arrive at this time. The sink is told to expect
     /// them.
     ///
-    /// The frames behind them are prefetched: memory that the processor's own prefetching reaches too late, since
+    /// The frames after them are prefetched: memory that the processor's own prefetching reaches too late, since
     /// programs execute locked instructions, which wait for all earlier accesses.
     #[inline]
     pub(crate) fn put(&self, frames: Range<usize>, burst: &mut Burst, now_ns: u64, sink: &mut impl Sink) {

@@ -23,7 +23,7 @@ pub struct Chip {
 pub enum Half {
     /// Before the traffic manager.
     Ingress,
-    /// Behind the traffic manager.
+    /// After the traffic manager.
     Egress,
 }
 

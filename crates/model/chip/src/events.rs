@@ -113,7 +113,7 @@ const WORDS: usize = BUCKETS / 64;
 /// No event.
 const NONE: u32 = u32::MAX;
 
-/// An event in a bucket, and the one behind it.
+/// An event in a bucket, and the one after it.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     time: Picos,

@@ -20,7 +20,7 @@ pub struct FaultSpec {
     pub loss: f64,
     /// The share of frames that come twice.
     pub duplication: f64,
-    /// The share of frames that come late, behind others that were sent after them.
+    /// The share of frames that come late, after others that were sent after them.
     pub delay: f64,
     /// How late.
     pub delay_ps: Picos,

@@ -42,7 +42,7 @@ pub trait Observer {
 pub enum Part {
     /// The ingress parser of a port.
     Parser,
-    /// The ingress pipeline behind the parser of a port.
+    /// The ingress pipeline after the parser of a port.
     Ingress,
     /// The queue of a port with this number.
     Queue(u8),

@@ -130,7 +130,7 @@ impl Chip {
         }
     }
 
-    /// A pause frame goes out behind the frame that is on the wire.
+    /// A pause frame goes out after the frame that is on the wire.
     fn send_pause<O: Observer>(&mut self, port: u16, queue: usize, is_paused: bool, context: &mut Context<'_, O>) {
         let of_port = &self.ports[usize::from(port)];
         let Some(upstream) = of_port.upstream else { return };

@@ -25,7 +25,7 @@ struct StreamMeter {
     /// Time of arrival by sequence number modulo [`REMEMBERED`].
     arrived: Vec<Picos>,
     next: u64,
-    /// The first sequence number sent behind the warm-up: delays and order are about this frame and later ones,
+    /// The first sequence number sent after the warm-up: delays and order are about this frame and later ones,
     /// whenever they leave.
     first_measured: u64,
     /// A bit for each sequence number modulo [`REMEMBERED`]: whether a frame of it has come out.

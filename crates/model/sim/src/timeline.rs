@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 const NANOSECOND: u64 = 1_000;
 
 /// Part of a nanosecond that is added to each time. Times are in microseconds, so readers get nanoseconds by a
-/// multiplication, and some cut what is behind the point, others round; with it both get the same whole number.
+/// multiplication, and some cut what is after the point, others round; with it both get the same whole number.
 const GUARD_NS: f64 = 0.25;
 
 /// Whole nanoseconds in the format's unit, a microsecond.

@@ -29,7 +29,7 @@ impl<'a> Timer<'a> {
 }
 
 impl Simulation<'_> {
-    /// Number of the wake-up call of a timer: behind those of streams.
+    /// Number of the wake-up call of a timer: after those of streams.
     fn timer_call(&self, index: usize) -> u16 {
         (self.setup.streams.len() + index) as u16
     }

@@ -40,7 +40,7 @@ pub(crate) fn mac_pair(destination: u64, source: u64) -> MacPair {
     pair
 }
 
-/// An IPv4 header behind an Ethernet header.
+/// An IPv4 header after an Ethernet header.
 pub(crate) trait Ipv4 {
     /// Whether the Ethernet header says that IPv4 follows.
     fn is_ipv4(&self) -> bool;

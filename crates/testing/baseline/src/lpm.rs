@@ -20,7 +20,7 @@ pub struct Lpm {
 /// A prefix: the first `length` bits of `address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
-    /// The address; bits behind the prefix are ignored.
+    /// The address; bits after the prefix are ignored.
     pub address: u32,
     /// Bits, 0 to 32.
     pub length: u8,

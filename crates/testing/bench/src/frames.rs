@@ -2,7 +2,7 @@
 
 use forebay_switch::five_tuple_hash;
 
-/// Frames in order, one behind the other at equal distances, each with the number of its flow.
+/// Frames in order, one after the other at equal distances, each with the number of its flow.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSet {
     bytes: Vec<u8>,

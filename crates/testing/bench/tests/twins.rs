@@ -123,7 +123,7 @@ fn changed_bytes(workload: &dyn Workload, bytes: u64) {
         let place = (random.next_u64() % bytes) as usize;
         frame[place] = random.next_u64() as u8;
         if random.chance(0.5) {
-            // Without a checksum of UDP, changes behind it matter too.
+            // Without a checksum of UDP, changes after it matter too.
             frame[40..42].fill(0);
         }
         if random.chance(0.7) {

@@ -76,7 +76,7 @@ pub struct RingSetting {
     pub methods: Vec<Method>,
     /// N: messages in an N-packet.
     pub messages: Vec<u32>,
-    /// S: bytes of a message behind its UDP header.
+    /// S: bytes of a message after its UDP header.
     pub message_bytes: Vec<usize>,
     /// How long latency is measured in a trial.
     pub seconds: f64,

@@ -26,7 +26,7 @@ pub struct SocketSetting {
     pub datagrams: u64,
     /// N of the aggregating program.
     pub messages: Vec<u32>,
-    /// S: bytes of a message behind its UDP header.
+    /// S: bytes of a message after its UDP header.
     pub message_bytes: usize,
 }
 

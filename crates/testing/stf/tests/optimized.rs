@@ -1,4 +1,4 @@
-//! Every program of the repository does the same before the passes of the IR in the interpreter and behind them in
+//! Every program of the repository does the same before the passes of the IR in the interpreter and after them in
 //! machine code, by its own tests.
 
 mod corpus;

@@ -54,7 +54,7 @@ pub struct Path {
     neighbours: Vec<(u64, u64)>,
 }
 
-/// Frames that are remembered until the one before or behind them comes.
+/// Frames that are remembered until the one before or after them comes.
 pub const NEIGHBOURS: usize = 1 << 12;
 
 /// No number of a frame.

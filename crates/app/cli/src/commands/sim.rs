@@ -236,7 +236,7 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
     Ok(())
 }
 
-/// Of the values that make a case's name, those that are not the same in all cases, with a space behind each.
+/// Of the values that make a case's name, those that are not the same in all cases, with a space after each.
 fn differing(name: &str, all: &[&str]) -> String {
     let is_in_all = |value: &str| all.iter().all(|other| other.split(' ').any(|own| own == value));
     let values = name.split(' ').filter(|value| !is_in_all(value));

@@ -114,7 +114,7 @@ impl Host {
         self.root.join(path).exists()
     }
 
-    /// What stands behind `NAME` in a file of lines.
+    /// The text after `NAME` in a file of lines.
     fn line(&self, path: &str, name: &str) -> Option<String> {
         let text = self.text(path)?;
         let behind = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -196,7 +196,7 @@ fn ports(packet: &mut Bytes<'_>) -> Option<(u16, u16)> {
     Some((packet.u16()?, packet.u16()?))
 }
 
-/// Shim header, INT header and stack, behind a UDP header with this source port.
+/// Shim header, INT header and stack, after a UDP header with this source port.
 fn int(network: Network, source_port: u16, mut packet: Bytes<'_>) -> Result<Packet, Malformed> {
     let Some([kind, words, high, low]) = packet.array() else {
         return Ok(Packet::of(None));

@@ -119,7 +119,7 @@ impl Files {
         written.map_err(at(&part))
     }
 
-    /// Gives a file that is on the disk its name. A file of the same time gets a number, with which it sorts behind the
+    /// Gives a file that is on the disk its name. A file of the same time gets a number, with which it sorts after the
     /// other.
     fn complete(&self, part: &Path, name: &str) -> Result<(), ParquetError> {
         let mut path = self.folder.join(format!("{name}.{COMPLETE}"));

@@ -108,7 +108,7 @@ impl ProgramParser<'_> {
         Some((op, level, 1))
     }
 
-    /// Whether the token after this one is of a kind and stands right behind it.
+    /// Whether the token after this one is of a kind and stands right after it.
     pub(super) fn is_joined(&self, kind: TokenKind) -> bool {
         let next = self.token_at(1);
         next.kind == kind && !next.spaced && !next.starts_line

@@ -25,7 +25,7 @@ const ETHERNET: u8 = 0;
 /// A ring carries packets from the client to the server.
 const TO_SERVER: u16 = 1;
 
-/// Fields behind the type.
+/// Fields after the type.
 const BODY: usize = 2;
 
 /// A message.

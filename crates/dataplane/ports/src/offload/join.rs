@@ -62,7 +62,7 @@ impl Joined {
         self.segments
     }
 
-    /// Its headers; the payloads of the packets stand behind them.
+    /// Its headers; the payloads of the packets stand after them.
     pub(crate) fn headers(&self) -> &[u8] {
         &self.headers[..self.payload_at]
     }
@@ -112,7 +112,7 @@ impl Segment<'_> {
         frame[self.transport.transport_at + 13] & PSH != 0
     }
 
-    /// Whether a frame is what the segment with this index behind this one would be, but for its payload and checksums.
+    /// Whether a frame is what the segment with this index after this one would be, but for its payload and checksums.
     #[inline]
     fn continues(&self, index: usize, frame: &[u8]) -> bool {
         let Transport {

@@ -117,7 +117,7 @@ pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result
     interface_ioctl(socket, libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// Makes an open `/dev/net/tun` the TAP device `name`, or one of its queues. Each frame comes and goes behind an
+/// Makes an open `/dev/net/tun` the TAP device `name`, or one of its queues. Each frame comes and goes after an
 /// offload header; what comes may have its checksum open or be a TCP super-frame.
 pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str, is_one_of_several: bool) -> io::Result<()> {
     let mut request = interface_request(name)?;

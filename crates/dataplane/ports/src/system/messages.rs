@@ -106,7 +106,7 @@ pub(crate) fn take_kernel_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(statistics.tp_drops)
 }
 
-/// Sends up to [`BATCH`] frames without blocking, each behind the offload header if there is one. Returns how many went
+/// Sends up to [`BATCH`] frames without blocking, each after the offload header if there is one. Returns how many went
 /// (at least one), or why the first did not.
 pub(crate) fn send_batch(
     socket: BorrowedFd<'_>,
@@ -132,7 +132,7 @@ pub(crate) fn send_batch(
     Ok(sent as usize)
 }
 
-/// Sends one frame that is in several places, behind its offload header, without blocking.
+/// Sends one frame that is in several places, after its offload header, without blocking.
 pub(crate) fn send_parts<'a>(
     socket: BorrowedFd<'_>,
     offload: &[u8; OFFLOAD_HEADER],

@@ -127,7 +127,7 @@ impl SharedMemory {
             "{length} bytes at {at} are outside of {}",
             self.length
         );
-        // SAFETY: it lies within the mapping, or just behind it for no bytes.
+        // SAFETY: it lies within the mapping, or just after it for no bytes.
         unsafe { self.start.as_ptr().add(at) }
     }
 

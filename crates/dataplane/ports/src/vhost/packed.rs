@@ -2,7 +2,7 @@
 //!
 //! There is one ring, which both sides write. Two bits of a descriptor's flags say whose it is, compared with the
 //! number of the round, which each side counts modulo 2. A chain stands in consecutive descriptors, its identifier in
-//! the last of them; the device writes one descriptor for it, where the first one was, and goes on behind the chain.
+//! the last of them; the device writes one descriptor for it, where the first one was, and goes on after the chain.
 //!
 //! # Where the device is, told by the ring alone
 //! The bit [`USED`] of a descriptor is the device's round from where the device has used it, and the other value from
@@ -203,7 +203,7 @@ impl PackedRing {
         }
     }
 
-    /// Marks a chain as used, with a length of 0, if the chains behind it are marked already.
+    /// Marks a chain as used, with a length of 0, if the chains after it are marked already.
     fn show_burst(&self, first: u16) {
         let before = self.flags((first + self.size - 1) % self.size);
         let flags = self.flags(first);
@@ -323,7 +323,7 @@ impl PackedRing {
         tail.store(used.tail, Ordering::Release);
     }
 
-    /// Marks a descriptor behind the first of its chain.
+    /// Marks a descriptor after the first of its chain.
     #[inline]
     fn mark_behind(&self, used: &Used, distance: u16) {
         let place = used.place.behind(distance, self.size);

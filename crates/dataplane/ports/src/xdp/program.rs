@@ -133,7 +133,7 @@ const fn to_drop(from: i16) -> i16 {
     TAG_LENGTH + REDIRECT_LENGTH - from - 1
 }
 
-/// Puts a tag that stands beside the frame into it, and goes on behind the last of these instructions.
+/// Puts a tag that stands beside the frame into it, and goes on after the last of these instructions.
 fn put_tag_back(tell_tag: i32) -> [Instruction; TAG_LENGTH as usize] {
     [
         copy(CONTEXT, R1),
@@ -165,7 +165,7 @@ fn put_tag_back(tell_tag: i32) -> [Instruction; TAG_LENGTH as usize] {
         store_word(R1, 4, R3),
         load_word(R3, R1, 12),
         store_word(R1, 8, R3),
-        // The tag behind them, in network order.
+        // The tag after them, in network order.
         load_half(R3, FRAME_POINTER, PROTOCOL_AT),
         store_half(R1, 12, R3),
         load_half(R3, FRAME_POINTER, CONTROL_AT),

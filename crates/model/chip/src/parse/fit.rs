@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub struct ParserNeeds {
     /// Rows of a parser's TCAM: one for each case of a select and for its default, one for each state without a select.
     pub tcam_rows: u32,
-    /// Bytes of a packet that the egress parser reads: up to the last header that egress uses. What is behind it stays
+    /// Bytes of a packet that the egress parser reads: up to the last header that egress uses. What is after it stays
     /// payload.
     pub egress_bytes: u32,
 }

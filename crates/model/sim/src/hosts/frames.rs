@@ -21,7 +21,7 @@ const TCP: usize = 20;
 const UDP: usize = 8;
 /// Base transport header.
 const BTH: usize = 12;
-/// Invariant check value behind the payload.
+/// Invariant check value after the payload.
 const ICRC: usize = 4;
 
 /// Opcodes of reliable connections: a message in one packet, and an acknowledgement.

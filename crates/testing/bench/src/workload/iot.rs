@@ -46,7 +46,7 @@ const FRAMES_MIN: usize = 4096;
 pub struct IotScale {
     /// Messages in an N-packet: 1, 2, 4 or 8.
     pub batch: u32,
-    /// Bytes behind the UDP header of a message: flag header and payload.
+    /// Bytes after the UDP header of a message: flag header and payload.
     pub message_bytes: usize,
     /// Devices that send in turns.
     pub flows: usize,

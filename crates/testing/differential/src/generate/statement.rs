@@ -55,7 +55,7 @@ impl Writer<'_> {
         self.line(&format!("{path}[{high}:{low}] = {value};"));
     }
 
-    /// A variable that the statements behind it in the block can use.
+    /// A variable that the statements after it in the block can use.
     fn variable(&mut self) {
         let (width, name) = (self.width(), format!("v{}", self.variables));
         self.variables += 1;
