@@ -499,7 +499,7 @@ pub struct Table {
     pub actions: Vec<TableAction>,
     /// Default action, if the program names one.
     pub default_action: Option<DefaultAction>,
-    /// What runs when an entry names a group without members (`psa_empty_group_action`), if the program says it.
+    /// The action for entries that name a group without members (`psa_empty_group_action`), if the program has one.
     pub empty_group_action: Option<DefaultAction>,
     /// Entries in order.
     pub entries: Vec<TableEntry>,

@@ -172,7 +172,7 @@ impl Program {
         }
     }
 
-    /// What a `type` is made from, down to a type that is none; any other type itself.
+    /// The underlying type of a `type`, through all `type`s; any other type itself.
     pub fn unwrapped(&self, ty: &Type) -> Type {
         let mut ty = ty.clone();
         while let Type::NewType(id) = ty {

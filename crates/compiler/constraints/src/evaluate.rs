@@ -171,7 +171,7 @@ impl Operand {
     }
 }
 
-/// What a condition looks at, each once.
+/// The keys that a condition reads, each once, with their values.
 pub(crate) fn seen(condition: &Condition, keys: &[Key], entry: &dyn Entry) -> Vec<(String, Value)> {
     let mut seen: Vec<(String, Value)> = Vec::new();
     for operand in condition.operands() {

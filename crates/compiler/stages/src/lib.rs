@@ -34,7 +34,7 @@
 //!   enough, and shares its stages with no other wide one.
 //! * A hash that is only an index is computed where the index is used.
 //! * Fields are packed without loss into [`Fields::usable_bytes`](machine::Fields::usable_bytes).
-//! * Parsers and deparsers, and how many ways an exact match has, are not looked at.
+//! * Parsers and deparsers, and the number of ways of an exact match, are not modelled.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What came out: for people ([`Report`] prints itself), and for programs (it can be serialised).
+//! The result: for people ([`Report`] prints itself), and for programs (it can be serialised).
 
 use crate::conditions::Conditions;
 use crate::demand::Demand;

@@ -18,17 +18,17 @@ pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) location: Location,
-    /// Where its first and its last statement stand in the order of the control.
+    /// The positions of its first and its last statement in the order of the control.
     pub(crate) begin: usize,
     pub(crate) end: usize,
     /// The blocks that it is taken from, the first one first.
     pub(crate) blocks: Vec<BlockId>,
-    /// What it is matched by: keys, indices, conditions.
+    /// The slots that it matches: keys, indices, conditions.
     pub(crate) matches: Slots,
-    /// What its actions compute with.
+    /// The slots that its actions read.
     pub(crate) reads: Slots,
     pub(crate) writes: Slots,
-    /// What only chooses the units after it: whether a table hit, which action ran.
+    /// Results that only select the units after it: whether a table hit, which action ran.
     pub(crate) decides: Slots,
     /// Stages of arithmetic, one after the other.
     pub(crate) stages: usize,

@@ -1,4 +1,4 @@
-//! What the front end says to the user.
+//! Messages of the front end to the user.
 //!
 //! A mistake in a program is never a `Result::Err` or a log line: it is a [`Diagnostic`], collected in
 //! [`Diagnostics`] while the work goes on, so that one run reports as much as it can. Rendering is
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub enum Severity {
     /// The program is wrong; nothing is generated.
     Error,
-    /// The program is legal but probably not what was meant.
+    /// The program is legal but probably not what was intended.
     Warning,
     /// Information.
     Note,
@@ -31,12 +31,12 @@ impl Severity {
     }
 }
 
-/// A marked piece of source with what is to be said about it.
+/// A marked piece of source with a text about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The text that is marked.
     pub span: Span,
-    /// What is said beside the mark; may be empty.
+    /// The text beside the mark; may be empty.
     pub text: String,
 }
 

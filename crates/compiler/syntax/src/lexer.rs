@@ -305,7 +305,7 @@ pub enum IntegerError {
         /// The base, from 2 to 16.
         base: u32,
     },
-    /// The width is more than a number of 32 bits can say.
+    /// The width does not fit into 32 bits.
     WidthTooLarge,
     /// It is longer than [`MAX_INTEGER_DIGITS`].
     TooLong,

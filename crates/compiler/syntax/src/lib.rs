@@ -55,7 +55,7 @@ impl<'a> ParseOptions<'a> {
     }
 }
 
-/// What came out: the tree of what could be read, the files it was read from, and what is to be said about them.
+/// The result: the tree of what could be read, the files it was read from, and messages about them.
 #[derive(Debug)]
 pub struct ParsedProgram {
     /// The syntax tree. It is complete if there are no errors.

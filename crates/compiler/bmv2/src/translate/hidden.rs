@@ -12,7 +12,7 @@ use forebay_ir::{BlockId, KeySet, SelectCase, Terminator};
 use num_bigint::BigInt;
 
 impl Translator<'_> {
-    /// Whether a table is none of the program's.
+    /// Whether p4c has made a table that the program does not declare.
     pub(super) fn is_hidden(&self, table: &Table) -> bool {
         let cannot_change = table.default.as_ref().is_some_and(|default| default.is_const)
             && (table.key.is_empty() || table.entries.is_some());

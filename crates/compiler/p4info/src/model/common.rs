@@ -3,7 +3,7 @@
 use crate::field::{Bytes, message, oneof};
 
 message! {
-    /// What the program's author says of it as a whole (`@pkginfo`).
+    /// The author's description of the program as a whole (`@pkginfo`).
     PkgInfo {
         /// Name.
         1 "name" name: String,

@@ -80,7 +80,7 @@ pub(super) const TRANSITION: &Candidates = &[
 ];
 
 impl ProgramParser<'_> {
-    /// Reports a misspelt keyword here, and lets it be read as the one that is meant.
+    /// Reports a misspelt keyword here, and reads it as the intended one.
     pub(super) fn mend_keyword(&mut self, candidates: &Candidates) {
         let word = self.token();
         if word.kind != TokenKind::Identifier || word.origin.is_some() {

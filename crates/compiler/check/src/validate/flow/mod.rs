@@ -33,7 +33,8 @@ use forebay_syntax::source::Span;
 use place::Locations;
 use state::State;
 
-/// Statements that are followed in all, actions once for each call: more than programs have that people write.
+/// The most statements that are analysed in all, those of actions once for each call: more than hand-written programs
+/// have.
 const STATEMENTS_MAX: usize = 1_000_000;
 
 impl Checker {
