@@ -71,7 +71,7 @@ class Forebay:
 
 
 class Kernel:
-    """Routing and masquerading by the kernel; `steered` to the switch's processor if asked for."""
+    """Routing and masquerading by the kernel; `steered` to the switch's processor if requested."""
 
     def __init__(self, steered):
         self.steered, self.name = steered, "nftables, steered" if steered else "nftables"

@@ -146,7 +146,7 @@ def sweep_seconds(scenario, processes):
 
 
 def memory():
-    """The most memory of this process after so many programs that were compiled, loaded, and dropped."""
+    """The most memory of this process after this number of programs was compiled, loaded, and dropped."""
     text = Path(examples.path("router.p4")).read_text()
     peaks = []
     for number in range(1, PROGRAMS + 1):

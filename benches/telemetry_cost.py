@@ -78,7 +78,7 @@ class Circle:
         return spent
 
     def sent(self):
-        """Packets that were sent until now, as the switch prints when it is asked to."""
+        """Packets that were sent until now, as the switch prints on request."""
         before = self.output.stat().st_size
         self.process.send_signal(signal.SIGUSR1)
         self.wait_for(lambda: self.output.read_text()[before:].endswith("\n"), "statistics")

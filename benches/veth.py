@@ -90,7 +90,7 @@ class Forebay:
 
 
 class Bridge:
-    """The kernel's bridge; `steered` to the switch's processor if asked for."""
+    """The kernel's bridge; `steered` to the switch's processor if requested."""
 
     def __init__(self, steered):
         self.steered, self.name = steered, "bridge, steered" if steered else "bridge"

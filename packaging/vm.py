@@ -108,7 +108,7 @@ def system(root, package, mirror, folder):
 
 
 def clean(root):
-    """Takes out what each machine must have of its own, and what nobody needs."""
+    """Removes what each machine must have of its own, and what is not needed."""
     for path in [
         *root.glob("etc/ssh/ssh_host_*"),
         *root.glob("tmp/*"),

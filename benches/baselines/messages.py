@@ -64,7 +64,7 @@ def body_of(frame):
 
 
 def flow_of(frame):
-    """What tells a flow: type of service, addresses and ports."""
+    """What identifies a flow: type of service, addresses and ports."""
     return frame[15:16] + frame[26:38]
 
 

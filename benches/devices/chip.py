@@ -37,7 +37,7 @@ flows = {{ entries = "routes" }}
 
 
 def measured(options, folder, count, frame_bytes, rate):
-    """The path of the stream through a chip with so many rules."""
+    """The path of the stream through a chip with this number of rules."""
     with (folder / "rules.stf").open("w") as file:
         for rule in rules(options.forebay, KIND, count):
             file.write(f"add routes {Forebay.key(KIND, rule)} {Forebay.action()}\n")

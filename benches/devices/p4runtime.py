@@ -64,7 +64,7 @@ class Switch:
                 raise SystemExit("the switch refuses the update")
 
     def read(self):
-        """The next frame, answered where it asks for that."""
+        """The next frame, answered if it requires an answer."""
         head = self.input.read(9)
         if len(head) < 9:
             raise SystemExit("the switch has closed the connection")

@@ -99,7 +99,7 @@ def run(command, what, **options):
 
 
 def rate(pipeline, folder, program, entries, samples):
-    """Packets a second that one of our programs sends, with so many entries and flows."""
+    """Packets a second that one of our programs sends, with these numbers of entries and flows."""
     executable, source = pipeline
     folder = folder / f"{program}-{entries}"
     folder.mkdir(exist_ok=True)
@@ -140,7 +140,7 @@ def write_configuration(folder, program, entries, tables):
 
 
 def free_port():
-    """A TCP port that nobody uses."""
+    """A free TCP port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -79,7 +79,7 @@ class Device:
             self.udp.sendto(messages.MESSAGE + readings.encoded(reading), self.options.udp)
 
     async def reach(self, *request):
-        """The answer to a request, asked again while the server is gone."""
+        """The answer to a request, which is repeated while the server is gone."""
         while True:
             try:
                 return await asyncio.to_thread(call, self.options.server, *request)

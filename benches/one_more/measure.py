@@ -16,7 +16,7 @@ import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
-# Program, the program without its thing, and the ratio that is wanted.
+# Program, the program without its addition, and the ratio that is required.
 ROWS = [
     ("bridge_counters", "bridge", 0.75),
     ("priority", "base", 0.85),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Configures firewall.p4 from a file, logs what rules refuse, and tells how often each has decided.
+"""Configures firewall.p4 from a file, logs what rules refuse, and prints how often each rule has decided.
 
     control.py FILE [--log FILE] [--grpc ADDRESS]
 
@@ -286,7 +286,7 @@ async def main():
     parser.add_argument("file", type=pathlib.Path, help="zones, routes, policies, rules")
     parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="where lines are appended (standard output)")
     arguments = parser.parse_args()
-    # A wrong file is told of before anything else.
+    # A wrong file is reported before anything else.
     list(Settings(arguments.file).entries())
     again, show = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -185,7 +185,7 @@ async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="what the node does")
     arguments = parser.parse_args()
-    # A wrong file is told of before anything else.
+    # A wrong file is reported before anything else.
     forms.read(arguments.file, FORM)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)

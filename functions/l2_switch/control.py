@@ -183,7 +183,7 @@ async def main():
         "-D", dest="defines", action="append", default=[], metavar="NAME", help="macro for the program (STORM_CONTROL)"
     )
     arguments = parser.parse_args()
-    # A wrong file is told of before anything else.
+    # A wrong file is reported before anything else.
     forms.read(arguments.file, FORM)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)

@@ -47,7 +47,7 @@ def said_of(error):
 
 
 async def whenever(event, action):
-    """Does something whenever a signal has come. A file that is wrong is told of, and changes nothing."""
+    """Runs `action` after each signal. A wrong file is reported, and changes nothing."""
     while True:
         await event.wait()
         event.clear()

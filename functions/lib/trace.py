@@ -14,7 +14,7 @@ UNREACHABLE = 3
 
 
 def hop(address, ttl):
-    """Who answers a datagram with this TTL, and with which ICMP type."""
+    """The address that answers a datagram with this TTL, and the ICMP type of the answer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.setsockopt(socket.SOL_IP, IP_RECVERR, 1)
         probe.setsockopt(socket.SOL_IP, socket.IP_TTL, ttl)

@@ -306,7 +306,7 @@ async def main():
         "--pin-idle", type=float, default=300, metavar="SECONDS", help="how long a pinned connection stays idle (300)"
     )
     arguments = parser.parse_args()
-    # A wrong file is told of before anything else.
+    # A wrong file is reported before anything else.
     checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)

@@ -131,7 +131,7 @@ def make(bed):
 
 
 def answers(client, count):
-    """Who answers `count` requests. No port is used twice: within 10 s that would be the same connection, at the same back end."""
+    """The back ends that answer `count` requests. No port is used twice: within 10 s that would be the same connection, at the same back end."""
     requests = (f"curl -sS -m 5 --local-port {port} http://{VIP}/ || echo failed" for port in itertools.islice(UNUSED_PORTS, count))
     return client.run("sh", "-c", "\n".join(requests)).split()
 

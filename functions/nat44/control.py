@@ -250,7 +250,7 @@ class Nat:
             self.note("refusal", inside=dotted(one["inside_addr"]), reason=REFUSALS.get(one["reason"], one["reason"]))
 
     async def releases(self):
-        """The switch tells of subscribers whose block has ended."""
+        """The switch reports subscribers whose block has expired."""
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
                 inside = dotted(one.match["inside"])

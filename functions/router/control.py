@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes router.p4 do what the kernel's routing tables say, whoever writes them: `ip`, FRR, BIRD, DHCP.
+"""Makes router.p4 do what the kernel's routing tables say, whatever writes them: `ip`, FRR, BIRD, DHCP.
 
     control.py FILE [--grpc ADDRESS]
 
@@ -115,7 +115,7 @@ class Numbers:
 
 
 class Tables:
-    """The entries that a state of the kernel asks for."""
+    """The entries for a state of the kernel."""
 
     def __init__(self, kernel, slots, numbers):
         self.kernel = kernel
@@ -252,7 +252,7 @@ class Router:
         self.interfaces = {one["name"]: one for one in settings["interface"]}
         self.slots = settings.get("ecmp_slots", 64)
         self.entries = control.Entries(switch)
-        # Nothing has been written yet: the first time is told of, whether or not there is anything to write.
+        # Nothing has been written yet: the first time is reported, whether or not there is anything to write.
         self.is_first = True
         self.numbers = {"next_hop": Numbers(), "group": Numbers(), "host": {}}
 

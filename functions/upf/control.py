@@ -318,7 +318,7 @@ async def main():
         help="ask the gNBs this often (TS 29.281: at most once in 60 s)",
     )
     arguments = parser.parse_args()
-    # A wrong file is told of before anything else.
+    # A wrong file is reported before anything else.
     checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)

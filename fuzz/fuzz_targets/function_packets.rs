@@ -1,9 +1,10 @@
-//! Any bytes as packets, through the network functions: interpreter and machine code do the same with them, and each goes out or is dropped for
-//! a named reason. Functions remember connections, so a run keeps its programs for some inputs. A failure prints the packets of all of them as a
-//! test that `forebay test` runs.
+//! Any bytes as packets, through the network functions: interpreter and machine code do the same with them, and each
+//! goes out or is dropped for a named reason. Functions remember connections, so a run keeps its programs for some
+//! inputs. A failure prints the packets of all of them as a test that `forebay test` runs.
 //!
-//! The first byte of an input chooses the function, which is compiled when it is first needed. With $FUNCTION (an index or a name of the list) all
-//! inputs are of that one: a process then compiles one function and spends its time on packets.
+//! The first byte of an input chooses the function, which is compiled when it is first needed. With $FUNCTION
+//! (an index or a name of the list) all inputs are of that one: a process then compiles one function and spends its
+//! time on packets.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes as packets, through the repository's programs: whatever comes in goes out or is dropped for a named reason.
+//! Any bytes as packets, through the repository's programs: whatever comes in goes out or is dropped for a named
+//! reason.
 
 #![no_main]
 

@@ -1,7 +1,8 @@
-//! Any bytes as datagrams of an SMF: each ends in an answer or a counter. What is left is saved and restored, and is the same.
+//! Any bytes as datagrams of an SMF: each ends in an answer or a counter. What is left is saved and restored, and is
+//! the same.
 //!
-//! A datagram stands behind its length (two bytes). One that begins with a byte below 0x20 is the elements of a message, which
-//! the byte chooses, and gets a header that suits: so rules of sessions are reached.
+//! A datagram stands behind its length (two bytes). One that begins with a byte below 0x20 is the elements of a
+//! message, which the byte chooses, and gets a header that suits: so rules of sessions are reached.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any text as a program with the graph of its architecture: what can be read and satisfies the verifier is printed and read
-//! back the same, and interpreter and machine code do the same to packets.
+//! Any text as a program with the graph of its architecture: what can be read and satisfies the verifier is printed and
+//! read back the same, and interpreter and machine code do the same to packets.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any messages to a vhost-user port, and anything in the guest's memory: answered, refused or carried, and nothing else.
+//! Any messages to a vhost-user port, and anything in the guest's memory: answered, refused or carried, and nothing
+//! else.
 
 #![no_main]
 

@@ -28,7 +28,7 @@ class Bridge:
         self.known = {}
 
     async def prepare(self):
-        """Floods to all ports but that of arrival, and asks for digests."""
+        """Floods to all ports but that of arrival, and enables digests."""
         groups = [
             fy.P4MulticastGroupEntry(FIRST_FLOOD_GROUP + port, replicas=[other for other in self.ports if other != port])
             for port in self.ports

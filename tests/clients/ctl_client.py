@@ -110,7 +110,7 @@ def dumped(table):
 
 
 def beside_a_primary():
-    """Reading disturbs nobody; writing says who is primary."""
+    """Reading affects no other client; writing shows which client is primary."""
     primary = Session("--election-id", "5")
     primary.prompt()
     primary.do("register write last_source 1 41")

@@ -164,7 +164,7 @@ def digests(client, wires):
 
 
 def idle_entries_and_ports(client, wires):
-    """A port that loses its link, and an entry that no packet hits: as BMv2 tells of them."""
+    """A port that loses its link, and an entry that no packet hits: as BMv2 reports them."""
     address = client.bm_mgmt_get_info().notifications_socket
     tables = json.loads(client.bm_get_config())["pipelines"][0]["tables"]
     number = next(table["id"] for table in tables if table["name"] == FORWARDING)

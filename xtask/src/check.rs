@@ -1,8 +1,8 @@
 //! `cargo xtask check`: format, lints and unit tests of what was changed, for the minutes between two commits.
 //!
-//! A crate is changed if a file in its folder differs from the base, committed or not. Lints are those of the whole workspace, of which cargo does
-//! again what a change concerns; named crates would have other features of their dependencies, and everything would be compiled twice. Tests are those of the
-//! changed crates.
+//! A crate is changed if a file in its folder differs from the base, committed or not. Lints are those of the whole
+//! workspace, of which cargo does again what a change concerns; named crates would have other features of their
+//! dependencies, and everything would be compiled twice. Tests are those of the changed crates.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;

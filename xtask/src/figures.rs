@@ -1,8 +1,8 @@
 //! `cargo xtask figures`: the measured tables of the documents, from one recorded run.
 //!
-//! `benches/record.py` writes a run to `benches/history/DATE.json`. A document takes a table from the newest one between
-//! `<!-- figures: NAME -->` and `<!-- end of figures -->`, so no document quotes a figure that another one contradicts. What takes long to
-//! measure has records of its own ([`OTHER_RECORDS`]).
+//! `benches/record.py` writes a run to `benches/history/DATE.json`. A document takes a table from the newest one
+//! between `<!-- figures: NAME -->` and `<!-- end of figures -->`, so no document quotes a figure that another one
+//! contradicts. What takes long to measure has records of its own ([`OTHER_RECORDS`]).
 
 mod bounds;
 
@@ -190,7 +190,7 @@ fn rate(value: Option<f64>) -> String {
     }
 }
 
-/// A ratio with two digits behind the point, or without any where it is large.
+/// A ratio with two digits after the point, or without any where it is large.
 fn two_digits(value: Option<f64>) -> String {
     match value {
         None => "–".to_string(),

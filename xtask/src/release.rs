@@ -1,7 +1,7 @@
 //! `cargo xtask release`: an archive of what `make install` installs, with its checksum.
 //!
-//! It refuses to build one when the version differs from that of the workspace, when CHANGELOG.md has no finished section
-//! for it, when the tag names another commit, or when files differ from the commit.
+//! It refuses to build one when the version differs from that of the workspace, when CHANGELOG.md has no finished
+//! section for it, when the tag names another commit, or when files differ from the commit.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -97,7 +97,8 @@ fn check_manifest(version: &str, manifest: &str) -> Result<()> {
     Ok(())
 }
 
-/// The section of a version begins with `## VERSION (DATE)`; while it is unreleased, no archive but a dry run's is built.
+/// The section of a version begins with `## VERSION (DATE)`; while it is unreleased, no archive but a dry run's is
+/// built.
 fn check_changelog(version: &str, changelog: &str, dry_run: bool) -> Result<()> {
     let heading = format!("## {version} (");
     let section = changelog.lines().find(|line| line.starts_with(&heading));

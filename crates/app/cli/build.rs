@@ -1,5 +1,5 @@
-//! Asks git for the commit that is built. It runs again only when the checked-out commit changes, so it causes no rebuilds of
-//! its own; without git or a checkout the version stands alone.
+//! Asks git for the commit that is built. It runs again only when the checked-out commit changes, so it causes no
+//! rebuilds of its own; without git or a checkout the version stands alone.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,8 +16,8 @@ fn main() {
     println!("cargo:rustc-env=FOREBAY_VERSION={long}");
 }
 
-/// Hash and date of the commit. A release build follows every commit; a debug build, which is made again and again, only
-/// the first one after `cargo clean`.
+/// Hash and date of the commit. A release build follows every commit; a debug build, which is made again and again,
+/// only the first one after `cargo clean`.
 fn commit() -> Option<String> {
     let commit = git(&["log", "-1", "--format=%h %cs"])?;
     if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {

@@ -80,7 +80,7 @@ class Packet(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch(Sequence[bytes]):
-    """`n` packets one behind another in one array, without a Python object for each.
+    """`n` packets one after another in one array, without a Python object for each.
 
     As a sequence it holds the packets' bytes.
 
@@ -149,7 +149,7 @@ class Batch(Sequence[bytes]):
         )
 
     def _followed_by(self, others: Batch) -> Batch:
-        """A copy of the packets, and of others behind them."""
+        """A copy of the packets, followed by others."""
         return Batch(
             np.concatenate((self.data, others.data)),
             np.concatenate((self.offsets, self.offsets[-1] + others.offsets[1:])),

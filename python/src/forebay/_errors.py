@@ -45,7 +45,7 @@ class LoadError(ForebayError):
 
 
 class ControlError(ForebayError):
-    """A program refuses what its tables or objects were asked for. Nothing was changed."""
+    """The tables or objects of a program refuse a request. Nothing was changed."""
 
 
 class EndlessError(ForebayError):

@@ -34,7 +34,7 @@ class ResultMemory:
         self._kept: deque[Batch] = deque(maxlen=KEPT)
 
     def take(self, packets: int, octets: int) -> Batch:
-        """Memory for so many packets of so many bytes together, that nobody else has."""
+        """Unused memory for this number of packets with this number of bytes in all."""
         for _ in range(KEPT):
             try:
                 # Taken out first, so that no other thread finds it.

@@ -174,7 +174,7 @@ def sweep(
         was interrupted. A point is known by scenario, parameters, seed, version of the package, and the contents of the files that the
         scenario names; of files that programs include only the names count, so remove the folder when those change.
     retries
-        How often work is given to new processes when one was killed, by the system for want of memory, say.
+        How often work is given to new processes when one was killed, for example by the system because memory was short.
 
     Raises
     ------

@@ -33,7 +33,7 @@ _PACKET_NS = 1_000
 """Time from one call of `send` to the next."""
 
 _ADDED_OCTETS = 64
-"""By which packets may grow before results need more than the memory that was asked for."""
+"""Bytes by which packets may grow before results need more than the memory that was requested."""
 
 
 class Books(NamedTuple):

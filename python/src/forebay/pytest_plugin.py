@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """STF files, when they are asked for."""
+    """Collects STF files, if requested."""
     config = parent.config
     if file_path.suffix != ".stf" or not (config.getoption("--stf") or config.getini("stf")):
         return None
@@ -93,7 +93,7 @@ class StfItem(pytest.Item):
 
 
 def _asked(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """The program that a test asks for, and how it is to be compiled and loaded."""
+    """The program that a test requests, and how it is compiled and loaded."""
     mark = request.node.get_closest_marker("p4")
     path = mark.args[0] if mark and mark.args else getattr(request.module, "P4_PROGRAM", None)
     if path is None:

@@ -1,5 +1,5 @@
-//! Tables of what must stay below a bound: what others see of a siege (`docs/siege.json`), how long large programs are compiled
-//! (`benches/compile_time.json`), and what the Python package costs (`benches/python_package.json`).
+//! Tables of what must stay below a bound: what others see of a siege (`docs/siege.json`), how long large programs are
+//! compiled (`benches/compile_time.json`), and what the Python package costs (`benches/python_package.json`).
 
 use super::grouped;
 use serde_json::Value;

@@ -92,7 +92,7 @@ impl std::fmt::Display for HasErrors {
 
 impl std::error::Error for HasErrors {}
 
-/// Everything that was asked for, one group a program.
+/// All requested measurements, one group for each program.
 ///
 /// # Errors
 /// When a program, a file or a number is not as it should be; [`HasErrors`] when a program does not compile.
@@ -151,7 +151,7 @@ fn rows(what: &WhatArguments, workloads: &[Rc<dyn Workload>]) -> Group {
     workloads.iter().flat_map(with_workers).collect()
 }
 
-/// A program at every size that was asked for.
+/// A program at every requested size.
 fn workloads(what: &WhatArguments, program: &str) -> Result<Vec<Rc<dyn Workload>>> {
     let mut workloads: Vec<Rc<dyn Workload>> = Vec::new();
     match program {

@@ -41,11 +41,12 @@ pub struct ControlOptions {
     /// program may then be left out, for a controller to push
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "9559")]
     pub grpc: Option<Served>,
-    /// Serve the control interface of BMv2 over Thrift, for simple_switch_CLI and p4-utils: PORT, HOST:PORT, or :PORT for all
-    /// interfaces; BMv2 has port 9090
+    /// Serve the control interface of BMv2 over Thrift, for simple_switch_CLI and p4-utils: PORT, HOST:PORT, or :PORT
+    /// for all interfaces; BMv2 has port 9090
     #[arg(long, value_name = "ADDRESS")]
     pub thrift: Option<Address>,
-    /// Publish digests, idle entries and states of ports over nanomsg, as BMv2 does, for controllers that subscribe with nnpy: ipc://PATH or tcp://HOST:PORT
+    /// Publish digests, idle entries and states of ports over nanomsg, as BMv2 does, for controllers that subscribe
+    /// with nnpy: ipc://PATH or tcp://HOST:PORT
     #[arg(long, value_name = "ADDRESS", requires = "thrift")]
     pub notifications: Option<String>,
     /// The number by which controllers know the switch
@@ -71,7 +72,8 @@ pub struct ControlOptions {
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     pub p4info_version: Version,
     /// A right, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
-    /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do everything
+    /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do
+    /// everything
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<Grant>,
     #[command(flatten)]
@@ -84,7 +86,7 @@ pub struct ControlOptions {
     pub save: SaveOptions,
 }
 
-/// What stands behind `--grpc`. The address may be left out, so the program may follow at once.
+/// What stands after `--grpc`. The address may be left out, so the program may follow at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Served {
     /// An address.
@@ -135,7 +137,8 @@ pub fn load(
     Ok(Some(Start::new(pipeline, known)))
 }
 
-/// How controllers know the program of a file: its P4Info, as the compiler gives it or a file beside it, and what they may push again.
+/// The program of a file for controllers: its P4Info, from the compiler or from a file beside it, and the blob that
+/// they can read and push again.
 ///
 /// # Errors
 /// When there is no P4Info, or a file cannot be read.
@@ -151,7 +154,7 @@ pub fn known(
     Ok((info, blob(path, program)?))
 }
 
-/// What a controller that asks for the program gets, and may push again.
+/// The program as controllers can read it, and push it again.
 fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
     match forebay_files::is_bmv2(path)? {
         true => Ok(forebay_files::bytes(path)?),
@@ -192,7 +195,7 @@ impl Default for ControlOptions {
 }
 
 impl ControlOptions {
-    /// Whether anybody from outside can change the switch.
+    /// Whether the switch can be controlled from outside.
     pub fn is_served(&self) -> bool {
         self.grpc.is_some() || self.thrift.is_some()
     }
@@ -205,7 +208,7 @@ impl ControlOptions {
         })
     }
 
-    /// The program of the command line: `given`, or what stands behind `--grpc` in place of an address.
+    /// The program of the command line: `given`, or what stands after `--grpc` in place of an address.
     ///
     /// # Errors
     /// When there are two.
@@ -276,7 +279,8 @@ impl ControlOptions {
         self.save.open(self.settings(&start), start, self.sandbox.user())
     }
 
-    /// The port to the controllers: what the architecture of the program to begin with calls it, unless another is chosen.
+    /// The port to the controllers: what the architecture of the program to begin with calls it, unless another is
+    /// chosen.
     pub fn cpu_port(&self, pipeline: &Pipeline) -> u32 {
         let of_architecture = match pipeline.program().architecture {
             Architecture::V1Model => DROP_PORT - 1,

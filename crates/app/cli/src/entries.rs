@@ -19,11 +19,13 @@ use std::path::{Path, PathBuf};
 /// Options about entries.
 #[derive(clap::Args)]
 pub struct EntriesOptions {
-    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a P4Runtime
-    /// WriteRequest (.txtpb, .textproto, .pbtxt), JSON with table_entries (.json), or commands of simple_switch_CLI
+    /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a
+    /// P4Runtime WriteRequest (.txtpb, .textproto, .pbtxt), JSON with table_entries (.json), or commands of
+    /// simple_switch_CLI
     #[arg(long, value_name = "FILE")]
     pub entries: Option<PathBuf>,
-    /// Do all commands of the entries' file that can be done, with a warning for each other one, as simple_switch_CLI does
+    /// Do all commands of the entries' file that can be done, with a warning for each other one, as simple_switch_CLI
+    /// does
     #[arg(long, requires = "entries")]
     pub keep_going: bool,
 }

@@ -1,4 +1,5 @@
-//! Evaluations: folders of `experiments/` with an `evaluation.toml`, for `forebay experiment run` and `forebay tester evaluate`.
+//! Evaluations: folders of `experiments/` with an `evaluation.toml`, for `forebay experiment run` and
+//! `forebay tester evaluate`.
 
 use crate::{files, output};
 use anyhow::{Result, anyhow, bail};
@@ -35,7 +36,7 @@ pub struct Other {
     pub rules: u32,
 }
 
-/// Measures. Each result is told on standard error.
+/// Measures. Each result is reported on standard error.
 ///
 /// # Errors
 /// When something cannot be measured.

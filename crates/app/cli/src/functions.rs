@@ -141,7 +141,7 @@ fn function(folder: &Path) -> Option<Function> {
     })
 }
 
-/// What the heading `# NAME: …` says behind the name.
+/// The text after the name in the heading `# NAME: …`.
 fn about(readme: &Path, name: &str) -> String {
     let text = files::text(readme, "README").unwrap_or_default();
     let heading = text.lines().next().unwrap_or_default().trim_start_matches("# ");

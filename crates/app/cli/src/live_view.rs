@@ -5,7 +5,7 @@ use forebay_ports::Keys;
 use std::fmt::Write;
 use std::io::{IsTerminal, Stdin, stdin};
 
-/// What a key asks of the switch.
+/// A request by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Show what has changed.
@@ -83,7 +83,8 @@ impl LiveView {
         Some(Request::Show)
     }
 
-    /// What stands below the ports: how long packets are inside, the share of packets on the fast path, tables, queues, keys.
+    /// What stands below the ports: how long packets are inside, the share of packets on the fast path, tables, queues,
+    /// keys.
     pub fn text(&mut self, report: &Report) -> String {
         let lately = report.inside.since(&self.before);
         self.before = report.inside.clone();

@@ -1,13 +1,19 @@
 //! The `forebay` command.
 //!
-//! One file for each subcommand in `commands`; beside it what they share: reading what the command line names (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`), waiting for interfaces (`interfaces`), what a host lacks (`doctor`), functions that run on their own (`vnf`) and tests (`test_suite`) and telling
-//! how they went (`test_report`, `junit`), showing how far simulations and tests are (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`),
-//! speaking with switches (`ctl`),
-//! being BMv2's switches (`simple_switch`), serving their control interface (`thrift`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells monitoring systems (`telemetry_options`), spends
-//! at most (`limits`) and gives up (`sandbox`). What the commands *do* is in the other crates.
+//! One file for each subcommand in `commands`; beside it what they share: reading what the command line names
+//! (`numbers`), reading what the command line or a configuration file names (`run_config`), loading a program
+//! (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`), waiting
+//! for interfaces (`interfaces`), what a host lacks (`doctor`), functions that run on their own (`vnf`) and tests
+//! (`test_suite`) and telling how they went (`test_report`, `junit`), showing how far simulations and tests are
+//! (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports
+//! (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured
+//! (`bench_rows`), speaking with switches (`ctl`), being BMv2's switches (`simple_switch`), serving their control
+//! interface (`thrift`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells
+//! monitoring systems (`telemetry_options`), spends at most (`limits`) and gives up (`sandbox`). What the commands *do*
+//! is in the other crates.
 //!
-//! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 what was asked about is wrong (a
-//! program has errors, a test failed), 2 it could not be asked (usage, files, interfaces, rights).
+//! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 the check failed
+//! (a program has errors, a test failed), 2 the command could not be executed (usage, files, interfaces, rights).
 
 #![forbid(unsafe_code)]
 
@@ -113,7 +119,7 @@ fn parse(words: Vec<OsString>) -> anyhow::Result<Result<CommandLine, clap::Error
     Ok(CommandLine::try_parse_from(words).map_err(output::usage))
 }
 
-/// Whether a command line, be it right or wrong, asks for messages as JSON.
+/// Whether a command line, valid or not, requests messages as JSON.
 fn wants_json(words: &[OsString]) -> bool {
     let apart = words
         .windows(2)
@@ -139,7 +145,7 @@ fn main() -> ExitCode {
         Some(kind) => commands::simple_switch::run_under_name(kind),
         None if commands::simple_switch_cli::is_name(&name) => commands::simple_switch_cli::run_under_name(),
         None if commands::p4c::is_name(&name) => commands::p4c::run_under_name(&name),
-        // Help was not asked for by name, but it is what is of use to a user who types nothing else.
+        // A command line without arguments shows the help.
         None if arguments.len() <= 1 => help(),
         None => run(arguments),
     };

@@ -1,5 +1,6 @@
-//! Writing to the standard output without panicking when its reader is gone, and messages to the standard error in one style:
-//! `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with `--log-format json` as objects.
+//! Writing to the standard output without panicking when its reader is gone, and messages to the standard error in one
+//! style: `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with
+//! `--log-format json` as objects.
 
 use anyhow::{Context, Result};
 use clap::error::ContextKind;
@@ -87,7 +88,7 @@ pub fn note(text: &str) {
     labelled(LogLevel::Info, "note", "\x1b[1;36m", text);
 }
 
-/// Says what is wrong with a command line, or the help that was asked for; the exit code of the process.
+/// Prints what is wrong with a command line, or the requested help. Returns the exit code of the process.
 pub fn usage_error(error: &clap::Error) -> i32 {
     match is_json() && error.use_stderr() {
         true => self::error(error.to_string().trim_start_matches("error: ").trim_end()),
@@ -175,12 +176,13 @@ pub fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&format!("{value:#}\n"))
 }
 
-/// Writes to the standard error; when nobody reads that there is nobody to tell.
+/// Writes to the standard error. Errors are ignored, because there is no other place to report them.
 pub fn message(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes over the line on the standard error that says what is being done, if a person reads it; an empty text removes it.
+/// Writes over the line on the standard error that says what is being done, if a person reads it; an empty text removes
+/// it.
 pub fn progress(text: &str) {
     if io::stderr().is_terminal() {
         message(&format!("\r\x1b[K{text}"));

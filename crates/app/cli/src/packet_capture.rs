@@ -1,7 +1,8 @@
 //! `forebay run --capture`: the packets of all ports in one pcapng file, with what became of each.
 //!
-//! While packets are captured the reference executor executes the program, and packets enter one at a time, so that what leaves is known
-//! to come from the packet that entered last. A file that cannot be written any more ends; the switch goes on.
+//! While packets are captured the reference executor executes the program, and packets enter one at a time, so that
+//! what leaves is known to come from the packet that entered last. A file that cannot be written any more ends; the
+//! switch goes on.
 
 use crate::packet_log::Turns;
 use forebay_daemon::OwnPoll;

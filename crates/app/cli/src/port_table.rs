@@ -36,7 +36,8 @@ impl PortTable {
         self.before.clear();
     }
 
-    /// A line for each port: totals, rates over the last `seconds`, drops. Then a line for each port that is down, with the reason.
+    /// A line for each port: totals, rates over the last `seconds`, drops. Then a line for each port that is down, with
+    /// the reason.
     pub fn text(&mut self, ports: &[PortReport], seconds: f64) -> String {
         let widest = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0);
         let width = widest.max("name".len());

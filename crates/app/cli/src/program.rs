@@ -111,8 +111,8 @@ pub fn print(report: &Report) {
     }
 }
 
-/// Looks for mistakes, also in programs for architectures that cannot be executed; with `portability` also for what other
-/// targets would refuse.
+/// Looks for mistakes, also in programs for architectures that cannot be executed; with `portability` also for what
+/// other targets would refuse.
 ///
 /// # Errors
 /// When the program cannot be read; what is wrong *with* it is in the report.
@@ -155,8 +155,8 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
     Ok(forebay_files::compile_file(path, &options.of_files())?)
 }
 
-/// A program with all files that it includes, as it is pushed to a switch. It is compiled too, and the messages are printed;
-/// none when there is an error.
+/// A program with all files that it includes, as it is pushed to a switch. It is compiled too, and the messages are
+/// printed; none when there is an error.
 ///
 /// # Errors
 /// When the program cannot be read.

@@ -7,9 +7,9 @@
 //! workers = 2
 //! ```
 //!
-//! A key is the name of an option without its hyphens; `interfaces`, `include` and `define` stand for `-i`, `-I` and `-D`. Before the command line is
-//! read, what the file says is put into it, so an option means the same in both; one that stands on the command line replaces that of the
-//! file. Relative paths are relative to where `forebay` runs.
+//! A key is the name of an option without its hyphens; `interfaces`, `include` and `define` stand for `-i`, `-I` and
+//! `-D`. Before the command line is read, what the file says is put into it, so an option means the same in both; one
+//! that stands on the command line replaces that of the file. Relative paths are relative to where `forebay` runs.
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Arg, ArgAction, Command};
@@ -24,7 +24,7 @@ const OPTION: &str = "--config";
 /// The command whose options a file may have.
 const COMMAND: &str = "run";
 
-/// The words of a command line, with those of the file that it names put in behind `run`.
+/// The words of a command line, with those of the file that it names put in after `run`.
 ///
 /// # Errors
 /// When there is such a file and it is not as it should be.
@@ -77,7 +77,8 @@ fn config_path(words: &[OsString]) -> Option<OsString> {
     None
 }
 
-/// The words that a file stands for, but for options that are written on the command line. The error begins with `:LINE:` or `: `.
+/// The words that a file stands for, but for options that are written on the command line. The error begins with
+/// `:LINE:` or `: `.
 fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsString>, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let before = error.span().map_or(0, |span| span.start.min(text.len()));

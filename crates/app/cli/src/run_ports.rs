@@ -14,8 +14,9 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// As how many ports each is opened: one for each worker, so that all receive, unless one worker must see everything that comes by a
-/// port. It must where flows are chosen by fields that only the program knows, and where a file has the packets in their order.
+/// As how many ports each is opened: one for each worker, so that all receive, unless one worker must see everything
+/// that comes by a port. It must where flows are chosen by fields that only the program knows, and where a file has the
+/// packets in their order.
 pub fn shares(workers: &LaneConfig, captures: Captures<'_>) -> usize {
     match (&workers.spread, captures) {
         (Spread::FiveTuple, Captures::None) => workers.workers,

@@ -62,7 +62,8 @@ impl Document {
         }))
     }
 
-    /// What is said of keys that are not for a switch that runs already, or that the tools of the tutorials do not know either.
+    /// What is said of keys that are not for a switch that runs already, or that the tools of the tutorials do not know
+    /// either.
     pub fn ignored(&self) -> Option<String> {
         let is_ignored = |key: &str| IGNORED.contains(&key) || (self.is_unknown(key) && misspelt(key).is_none());
         let present: Vec<String> = self
@@ -276,8 +277,8 @@ fn copy_words(entry: &Object, what: &str, number: &str) -> Result<Vec<String>, S
     Ok(words)
 }
 
-/// Whether a key is for people: JSON has no comments, so tools that read these files pass over what they do not know, and authors
-/// write `comment`, `_comment` or `__comment__`.
+/// Whether a key is for people: JSON has no comments, so tools that read these files pass over what they do not know,
+/// and authors write `comment`, `_comment` or `__comment__`.
 fn is_comment(key: &str) -> bool {
     let name = key.trim_matches(|character: char| !character.is_ascii_alphanumeric());
     key.starts_with(['_', '#', '/']) || ["comment", "comments", "description", "note", "notes"].contains(&name)

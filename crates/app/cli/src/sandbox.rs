@@ -14,7 +14,7 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
-    /// The user that the switch will be; none when it stays who it is.
+    /// The user as which the switch will run; `None` if its user does not change.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }

@@ -19,7 +19,8 @@ pub struct SaveOptions {
     /// How often what packets have written is saved; what controllers write is saved at once
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = crate::numbers::seconds)]
     pub save_interval: f64,
-    /// Keep also the entries that packets have added, with the time-outs, numbers and shares that they have: saved with what packets have written
+    /// Keep also the entries that packets have added, with the time-outs, numbers and shares that they have: saved with
+    /// what packets have written
     #[arg(long, requires = "save_state")]
     pub save_learned: bool,
     /// Leave it to the system when what was saved is on the disk: it survives the end of the switch, not of the machine
@@ -28,8 +29,8 @@ pub struct SaveOptions {
 }
 
 impl SaveOptions {
-    /// Opens the folder, if there is one to be used. What is found in it takes the place of the program to begin with. `user` is the user that
-    /// the switch becomes later, if any; a new folder is given to that user.
+    /// Opens the folder, if there is one to be used. What is found in it takes the place of the program to begin with.
+    /// `user` is the user that the switch becomes later, if any; a new folder is given to that user.
     ///
     /// # Errors
     /// When the folder cannot be used, is damaged, belongs to a third user, or holds the state of another program.

@@ -17,7 +17,7 @@ pub struct Simulations {
 }
 
 impl Simulations {
-    /// So many are to be done.
+    /// For `count` simulations.
     pub fn new(count: usize) -> Simulations {
         let style = ProgressStyle::with_template("{wide_bar} {msg}").expect("a template that can be read");
         Simulations {

@@ -24,8 +24,8 @@ impl Elsewhere {
         }
     }
 
-    /// How many times as long a packet takes there at least. These are numbers of small programs; in general code, 16 were measured for
-    /// large ones.
+    /// How many times as long a packet takes there at least. These are numbers of small programs; in general code, 16
+    /// were measured for large ones.
     fn times_slower(self) -> u32 {
         match self {
             Elsewhere::GeneralCode => 4,
@@ -70,7 +70,7 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// One behind the colon, several below it.
+/// One after the colon, several below it.
 fn listed(sentences: &[String]) -> String {
     if let [only] = sentences {
         return format!(" {only}");

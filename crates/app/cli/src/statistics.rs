@@ -1,6 +1,6 @@
-//! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands still
-//! and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a line, follows
-//! another.
+//! What a running switch prints: its ports from time to time, and totals at the end. On a terminal the table stands
+//! still and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a
+//! line, follows another.
 
 use crate::live_view::{LiveView, Request};
 use crate::output;
@@ -44,7 +44,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Statistics every so many seconds, never for 0, from now on, of ports that carry packets by these means.
+    /// Statistics every `interval_seconds` seconds from now on, never for 0, of ports that carry packets by these
+    /// means.
     pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, Means>) -> Statistics {
         let now_ns = clock.now_ns();
         let in_place = !json && std::io::stdout().is_terminal();
@@ -63,12 +64,12 @@ impl Statistics {
         }
     }
 
-    /// Also tells how it stands with the saved state, as JSON.
+    /// Also reports the status of the saved state, as JSON.
     pub fn with_state(self, state: Option<Box<dyn Fn() -> KeepingStatus>>) -> Statistics {
         Statistics { state, ..self }
     }
 
-    /// The ports before anything has come: whoever started the switch sees that it is ready.
+    /// Prints the ports before any packet, to show that the switch is ready.
     pub fn first(&mut self, report: &Report, pipeline: &Pipeline) {
         if self.interval_ns > 0 {
             self.print(report, pipeline, 0.0);
@@ -93,7 +94,7 @@ impl Statistics {
         }
     }
 
-    /// Prints a report when it is time, or when it is asked for. Returns whether a key asks for the end of the switch.
+    /// Prints a report when it is due or requested. Returns whether a key requests the end of the switch.
     pub fn tick(&mut self, now_ns: u64, is_wanted: bool, pipeline: &Pipeline, report: impl FnOnce() -> Report) -> bool {
         let request = self.view.press();
         let is_wanted = is_wanted || request == Some(Request::Show);
@@ -159,8 +160,8 @@ impl Statistics {
         self.write(&text);
     }
 
-    /// Whether the switch is behind a shell's prompt: there a table must not move. It is shown once, when it is asked for, and again when
-    /// the switch is in front.
+    /// Whether the switch is behind a shell's prompt: there a table must not move. It is shown once, when it is asked
+    /// for, and again when the switch is in front.
     fn is_behind(&mut self) -> bool {
         let is_behind = self.lines_shown.is_some() && !forebay_ports::is_foreground(&std::io::stdout());
         if is_behind {
@@ -169,8 +170,8 @@ impl Statistics {
         is_behind
     }
 
-    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up, with one
-    /// message: packets must not stop for them.
+    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up,
+    /// with one message: packets must not stop for them.
     fn write(&mut self, text: &str) {
         if self.is_given_up {
             return;

@@ -20,7 +20,8 @@ pub struct SwitchOptions {
     /// Header fields that make a flow, whose packets go to one worker; without it addresses, protocol and ports
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     rss: Vec<String>,
-    /// Queues of each port, one for each value of standard_metadata.priority from 0 on [default: 8, or one for each weight]
+    /// Queues of each port, one for each value of standard_metadata.priority from 0 on
+    /// [default: 8, or one for each weight]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=QUEUES_MAX as u64))]
     queues: Option<u64>,
     /// For each queue, from priority 0 on, its share of the port by bytes, or `strict` to go before those with shares
@@ -32,7 +33,8 @@ pub struct SwitchOptions {
     /// Packets a second that a queue sends at most [default: as many as its port takes]
     #[arg(long, value_name = "PACKETS")]
     queue_rate: Option<NonZeroU64>,
-    /// Begin the program's random numbers with this one: with one worker the same packets then get the same numbers, in any engine
+    /// Begin the program's random numbers with this one: with one worker the same packets then get the same numbers, in
+    /// any engine
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -82,7 +84,7 @@ impl SwitchOptions {
         Ok(control)
     }
 
-    /// How many queues a port has: as many as are asked for, else as there are weights, else all.
+    /// The number of queues of a port: the requested number, otherwise the number of weights, otherwise all.
     fn queues(&self) -> Result<usize> {
         let weights = self.queue_weights.len();
         let queues = match (self.queues, weights) {

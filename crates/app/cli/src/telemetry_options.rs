@@ -1,4 +1,4 @@
-//! What a switch tells monitoring systems: options.
+//! The options of a switch for monitoring systems.
 
 use crate::output;
 use anyhow::{Context, Result, anyhow};
@@ -26,8 +26,8 @@ pub struct ExportOptions {
     /// interfaces
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// Push metrics to InfluxDB 1 or VictoriaMetrics, http://HOST:8086?db=NAME, if need be with USER:PASSWORD@ before HOST, or to InfluxDB 2,
-    /// http://HOST:8086?org=NAME&bucket=NAME; may be repeated
+    /// Push metrics to InfluxDB 1 or VictoriaMetrics, http://HOST:8086?db=NAME, if need be with USER:PASSWORD@ before
+    /// HOST, or to InfluxDB 2, http://HOST:8086?org=NAME&bucket=NAME; may be repeated
     #[arg(long, value_name = "URL")]
     influx: Vec<String>,
     /// The file with the token for InfluxDB 2

@@ -23,7 +23,7 @@ pub struct Ran {
     pub path: PathBuf,
     /// The error is why it could not be run.
     pub outcome: Result<Outcome, String>,
-    /// The ways of the packets, if they were asked for.
+    /// The paths of the packets, if requested.
     pub trace: String,
 }
 

@@ -1,4 +1,4 @@
-//! Which tests there are: STF files beside programs, and the options that each wants its program compiled with.
+//! Finds tests: STF files beside programs, each with the options with which its program must be compiled.
 
 use crate::output;
 use crate::program::CompileOptions;
@@ -79,8 +79,8 @@ fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
     Ok(all)
 }
 
-/// The tests beside a program: those whose names begin with its own, and not with the longer name of another program; all
-/// when it is the folder's only program, `entries.stf` excepted.
+/// The tests beside a program: those whose names begin with its own, and not with the longer name of another program;
+/// all when it is the folder's only program, `entries.stf` excepted.
 ///
 /// # Errors
 /// When the folder cannot be listed, or there is no test.

@@ -187,9 +187,9 @@ impl Switch for OfDevice<'_> {
     }
 }
 
-/// Does the commands of a file that configure a switch; those that only show something are passed over. An entry that is there already stays
-/// as it is, with a warning: files that were tried with BMv2 have such lines. Returns what is wrong with the commands that cannot be
-/// done, with their numbers in the file.
+/// Does the commands of a file that configure a switch; those that only show something are passed over. An entry that
+/// is there already stays as it is, with a warning: files that were tried with BMv2 have such lines. Returns what is
+/// wrong with the commands that cannot be done, with their numbers in the file.
 pub fn apply(file: &str, lines: &[Line], device: &mut Device, queues: &QueueControl) -> Vec<String> {
     let device = RefCell::new(device);
     let mut runtime = Runtime::new(OfDevice { device, queues });

@@ -591,7 +591,8 @@ fn entries_may_be_the_json_of_tutorials() {
     );
 }
 
-/// `table_add` takes the last word for the priority, as in simple_switch_CLI; the mistake shows as a parameter that is missing.
+/// `table_add` takes the last word for the priority, as in simple_switch_CLI; the mistake shows as a parameter that is
+/// missing.
 #[test]
 fn a_command_without_the_priority_is_told_of_it() {
     let folder = folder();

@@ -84,7 +84,7 @@ fn a_function_without_entries_needs_its_controller() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
     std::fs::copy(program, own.join("bare.p4")).expect("a copy");
     std::fs::write(own.join("control.py"), "").expect("a file");
-    // The folder of the functions may stand behind the name too.
+    // The folder of the functions may stand after the name too.
     let place = folder.path().to_string_lossy().into_owned();
     let done = forebay(&["function", "run", "bare", "-i", "1@mem:", "--functions", &place]);
     assert_eq!(done.code, 2);

@@ -165,9 +165,9 @@ fn a_switch_captures_what_became_of_every_packet() {
     assert!(of("2")[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
 }
 
-/// Slices that Perfetto drops, and ends of arrows that it joins with none. Its rules: times are whole nanoseconds, cut in some versions and
-/// rounded in others; a slice that begins within another of its thread must end with it or before; the end of an arrow belongs to a slice of its
-/// thread at its time.
+/// Slices that Perfetto drops, and ends of arrows that it joins with none. Its rules: times are whole nanoseconds, cut
+/// in some versions and rounded in others; a slice that begins within another of its thread must end with it or before;
+/// the end of an arrow belongs to a slice of its thread at its time.
 fn lost_in_perfetto(events: &[Value]) -> (usize, usize) {
     let cut = |microseconds: f64| (microseconds * 1e3) as u64;
     let rounded = |microseconds: f64| (microseconds * 1e3).round() as u64;

@@ -1,4 +1,5 @@
-//! `simple_switch` and `simple_switch_grpc` are names of this program: they take BMv2's command lines and write its log.
+//! `simple_switch` and `simple_switch_grpc` are names of this program: they take BMv2's command lines and write its
+//! log.
 
 use forebay_packet::pcap::{TimestampUnit, Writer, read_all};
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! What `forebay build` says of programs that take the slow path: each program of `tests/slow_path` has it in its comments.
+//! What `forebay build` says of programs that take the slow path: each program of `tests/slow_path` has it in its
+//! comments.
 
 mod support;
 

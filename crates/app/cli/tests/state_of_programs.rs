@@ -53,8 +53,8 @@ fn settings(architecture: forebay_ir::Architecture) -> Settings {
     }
 }
 
-/// The snapshot of a switch that has begun with what a test configures, and that of the switch after a restart; nothing for a test without a
-/// program of its name.
+/// The snapshot of a switch that has begun with what a test configures, and that of the switch after a restart; nothing
+/// for a test without a program of its name.
 fn snapshots(test: &Path) -> Option<[Vec<u8>; 2]> {
     let test_text = std::fs::read_to_string(test).expect("a text");
     let commands = forebay_entries::parse(&test_text).ok()?.commands;

@@ -4,7 +4,7 @@ mod support;
 
 use support::{folder, forebay, write};
 
-/// A fenced piece of the page: what stands behind the fence, and its lines.
+/// A fenced piece of the page: what stands after the fence, and its lines.
 struct Piece {
     info: String,
     text: String,

@@ -1,5 +1,5 @@
-//! Messages of different lengths are gathered for a bounded time, and nothing is lost when the switch stops: in memory with a
-//! clock of the test's, and as a user runs it.
+//! Messages of different lengths are gathered for a bounded time, and nothing is lost when the switch stops: in memory
+//! with a clock of the test's, and as a user runs it.
 
 use forebay_driver::FileSources;
 use forebay_entries::Controller;

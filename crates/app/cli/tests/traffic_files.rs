@@ -1,5 +1,6 @@
-//! The tests of `tests/stf/traffic` by `forebay run`: their packets come from capture files, what leaves goes to capture files,
-//! and the ports that a test names are the only ones. `docs/simple-switch-behaviour.md` says what each shows.
+//! The tests of `tests/stf/traffic` by `forebay run`: their packets come from capture files, what leaves goes to
+//! capture files, and the ports that a test names are the only ones. `docs/simple-switch-behaviour.md` says what each
+//! shows.
 
 mod support;
 

@@ -4,7 +4,8 @@
 //! * [`Paths`]: loops, and flows whose path changes. Paths are those of INT-MD, whose reports have all hops.
 //! * [`Bursts`]: microbursts: a queue that is full for a short time.
 //!
-//! Each is bounded: where there are more nodes, flows or queues than it remembers, it forgets the oldest or counts what it does not follow.
+//! Each is bounded: where there are more nodes, flows or queues than it remembers, it forgets the oldest or counts what
+//! it does not follow.
 
 mod bursts;
 mod paths;

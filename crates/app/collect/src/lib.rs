@@ -14,7 +14,8 @@
 //!
 //! # Guarantees
 //! * No datagram makes the collector fail; what is malformed is counted by name.
-//! * Reports are numbered by their nodes. What does not arrive, also while the collector is away, is counted as missing.
+//! * Reports are numbered by their nodes. What does not arrive, also while the collector is away, is counted as
+//!   missing.
 //! * A file of the store is complete or not there.
 
 #![forbid(unsafe_code)]

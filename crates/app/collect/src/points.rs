@@ -6,8 +6,8 @@
 //! | `int_drop` | `node`, `reason` | `flow`, `ingress_port` |
 //! | `int_event` | `kind`, `node` | `flow`, `text` |
 //!
-//! The time of a point is that of its report, moved on by nanoseconds where two would be the same: points of the same series and time
-//! replace one another.
+//! The time of a point is that of its report, moved on by nanoseconds where two would be the same: points of the same
+//! series and time replace one another.
 
 use crate::analysis::{Burst, Event, Path};
 use crate::report::{Hop, Report};

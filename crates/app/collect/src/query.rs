@@ -1,6 +1,7 @@
 //! Questions to the files of a store.
 //!
-//! Files are read one after the other, the oldest first; those whose reports are all outside the time that is asked about are passed over.
+//! Files are read one after the other, the oldest first; those whose reports are all outside the time that is asked
+//! about are passed over.
 
 mod answer;
 mod flows;
@@ -14,7 +15,7 @@ use answer::time_cell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// What is asked.
+/// The question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Flows, those with the most of something first.
@@ -91,7 +92,7 @@ impl Filter {
 /// A question with its limits.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// What is asked.
+    /// The question.
     pub question: Question,
     /// Which reports are looked at.
     pub filter: Filter,
@@ -104,7 +105,8 @@ pub struct Query {
 /// Answers a question.
 ///
 /// # Errors
-/// When the folder cannot be read. A file that cannot be read is named in the answer; one that is deleted meanwhile is passed over.
+/// When the folder cannot be read. A file that cannot be read is named in the answer; one that is deleted meanwhile is
+/// passed over.
 pub fn ask(folder: &Path, query: &Query) -> Result<Answer, StoreError> {
     let mut files = Files {
         paths: store::files(folder)?,

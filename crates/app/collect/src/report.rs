@@ -8,7 +8,8 @@
 //!                            the packet, as far as it is there ─► [`packet`]: its flow, and the stack of INT-MD
 //! ```
 //!
-//! Parsing never panics: what is not as the specification says is a [`Malformed`] with a name, under which it is counted.
+//! Parsing never panics: what is not as the specification says is a [`Malformed`] with a name, under which it is
+//! counted.
 
 mod bytes;
 mod malformed;
@@ -97,7 +98,7 @@ pub struct Flags {
     pub intermediate: bool,
 }
 
-/// Who sends a report.
+/// The sender of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reporter {
     /// The node.
@@ -109,7 +110,7 @@ pub struct Reporter {
 /// A report about a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Who reports.
+    /// The sender.
     pub reporter: Reporter,
     /// The number of the datagram.
     pub sequence: u32,
@@ -130,17 +131,18 @@ pub struct Report {
 /// The group header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Who reports.
+    /// The sender.
     pub reporter: Reporter,
     /// Counts datagrams of this reporter to this collector; 22 bits.
     pub sequence: u32,
 }
 
-/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also behind one that is
-/// not.
+/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also behind one
+/// that is not.
 ///
 /// # Errors
-/// When something is not as the specification says: the first such thing. The group header counts as received as soon as it is there: see [`group`].
+/// When something is not as the specification says: the first such thing. The group header counts as received as soon
+/// as it is there: see [`group`].
 pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Result<(), Malformed> {
     let (group, mut rest) = split(datagram)?;
     if rest.is_empty() {
@@ -156,7 +158,7 @@ pub fn parse(datagram: &[u8], int_port: u16, mut take: impl FnMut(Report)) -> Re
         let report = rest.take(bytes).ok_or(Malformed::ReportLength)?;
         match individual(group, report, int_port) {
             Ok(report) => take(report),
-            // Its length is known, so those behind it can be read.
+            // Its length is known, so those after it can be read.
             Err(malformed) => {
                 fault.get_or_insert(malformed);
             }
@@ -173,7 +175,7 @@ pub fn group(datagram: &[u8]) -> Result<Group, Malformed> {
     split(datagram).map(|(group, _)| group)
 }
 
-/// The group header, and what is behind it.
+/// The group header, and what is after it.
 fn split(datagram: &[u8]) -> Result<(Group, Bytes<'_>), Malformed> {
     let mut rest = Bytes::new(datagram);
     let first = rest.u32().ok_or(Malformed::GroupHeader)?;
@@ -230,7 +232,7 @@ fn main_contents(report: &mut Bytes<'_>, words: usize) -> Result<(Hop, Option<u8
     let mut fixed = report.take(4 * INT_WORDS).ok_or(Malformed::MainContents)?;
     let bitmap = Bitmap::of_report(fixed.u16().ok_or(Malformed::MainContents)?);
     let mut contents = report.take(4 * words).ok_or(Malformed::MetadataLength)?;
-    // Behind these come metadata of a domain, which only its members know.
+    // After these come metadata of a domain, which only its members know.
     let (hop, drop_reason) = bitmap.read(&mut contents).ok_or(Malformed::MetadataLength)?;
     Ok((hop, drop_reason))
 }

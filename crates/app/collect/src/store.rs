@@ -5,9 +5,9 @@
 //!   reports-20261125T171103.877000Z.parquet.part   being written, or left behind by a collector that was killed
 //! ```
 //!
-//! A file is written in one go from memory, under another name; it gets its own once it is on the disk. So every `.parquet` file is complete,
-//! whenever the process or the machine stops. What was in memory then is lost, and counted by the next collector as missing: each file
-//! has the next sequence number of every node in its metadata.
+//! A file is written in one go from memory, under another name; it gets its own once it is on the disk. So every
+//! `.parquet` file is complete, whenever the process or the machine stops. What was in memory then is lost, and counted
+//! by the next collector as missing: each file has the next sequence number of every node in its metadata.
 
 mod file;
 mod rows;

@@ -141,7 +141,7 @@ fn is_name(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// The metrics that an expression names, and the labels in its braces and behind `by`.
+/// The metrics that an expression names, and the labels in its braces and after `by`.
 fn names(expression: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let words = |text: &str| -> BTreeSet<String> {
         text.split(|one| !is_name(one))

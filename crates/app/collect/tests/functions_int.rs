@@ -1,4 +1,5 @@
-//! The reports that the tests of `functions/int` expect, which scapy has made, are understood: every one, with what it says.
+//! The reports that the tests of `functions/int` expect, which scapy has made, are understood: every one, with what it
+//! says.
 
 use forebay_collect::report::{self, INT_PORT, Mode, Report};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The C interface for co-simulation: [`forebay_sim::CoSimulation`] behind functions of C.
 //!
-//! `include/forebay_cosim.h` is what callers read; this file and that one declare the same. `docs/cosimulation.md` is the guide, with
-//! an example that keeps time in ns-3's and in SimBricks' way (`examples/two_ways.c`).
+//! `include/forebay_cosim.h` is what callers read; this file and that one declare the same. `docs/cosimulation.md` is
+//! the guide, with an example that keeps time in ns-3's and in SimBricks' way (`examples/two_ways.c`).
 //!
 //! # Guarantees
 //! * No panic leaves a function: a network in which one occurred answers [`BROKEN`] from then on.
@@ -9,8 +9,8 @@
 //! * Frames are copied on the way in; on the way out a frame is valid until the next call with its network.
 //!
 //! # Safety
-//! Each function is safe under what the header demands: pointers are null or point to what they say, a network comes from [`forebay_open`], has
-//! not been closed, and is used by one thread at a time.
+//! Each function is safe under what the header demands: pointers are null or point to what they say, a network comes
+//! from [`forebay_open`], has not been closed, and is used by one thread at a time.
 
 use forebay_files::Folder;
 use forebay_sim::{CoSimulation, Left, Place};

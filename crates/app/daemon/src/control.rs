@@ -18,7 +18,7 @@ pub type Confine = Box<dyn FnOnce() -> Result<(), String> + Send + Sync>;
 pub struct ServeOptions {
     /// Where and how to listen.
     pub server: Options,
-    /// What controllers are told of the switch.
+    /// The settings that controllers can read.
     pub settings: Settings,
     /// The clock of the switch.
     pub clock: Clock,
@@ -28,7 +28,7 @@ pub struct ServeOptions {
     pub gates: Gates,
     /// Called once the server listens, before there are threads that serve.
     pub confine: Confine,
-    /// Is told every digest: see [`Environment::learned`].
+    /// Called with every digest: see [`Environment::learned`].
     pub learned: Option<Learned>,
 }
 
@@ -62,8 +62,8 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Tells the state of ports: controllers' groups depend on whether they are up, gNMI shows all of it. To be called several
-    /// times a second.
+    /// Tells the state of ports: controllers' groups depend on whether they are up, gNMI shows all of it. To be called
+    /// several times a second.
     pub fn ports_seen(&self, ports: &[PortReport]) {
         for report in ports {
             let status = PortStatus {

@@ -1,4 +1,4 @@
-//! The ports of a switch that is controlled: operators can disable each, and are told what it is.
+//! The ports of a controlled switch: operators can disable each, and read its state and its properties.
 
 use forebay_packet::Port;
 use forebay_packet::decorators::{Gate, Latch};
@@ -13,7 +13,7 @@ pub type NumberedPort = (u32, Box<dyn Port>);
 #[derive(Debug, Default)]
 pub struct Gates {
     latches: BTreeMap<u32, Latch>,
-    /// What operators are told.
+    /// What operators can read about the ports.
     pub ports: Vec<PortInfo>,
 }
 

@@ -7,12 +7,14 @@
 //!                     └─► serve ─► ControlPlane (P4Runtime, gNMI; keeps the state in a folder)
 //! ```
 //!
-//! * [`Start`] is the program that a switch begins with: of a text in any format, or what a folder keeps of the last run.
+//! * [`Start`] is the program that a switch begins with: of a text in any format, or what a folder keeps of the last
+//!   run.
 //! * [`Daemon`] collects ports and settings; [`Daemon::start`] starts the workers.
 //! * [`Running`] is the handle of a running switch. It may be held by any thread.
 //! * [`serve`] puts P4Runtime and gNMI beside a switch, before it starts.
 //!
-//! The command line (`forebay run`) is one user of this library; everything it prints it reads from [`Report`] and [`Event`].
+//! The command line (`forebay run`) is one user of this library; everything it prints it reads from [`Report`] and
+//! [`Event`].
 //!
 //! ```
 //! use forebay_daemon::{Daemon, Start};
@@ -65,7 +67,7 @@
 //! # Guarantees
 //!
 //! * Nothing is printed, and the process does not end: problems are values ([`Error`], [`Event`]).
-//! * Workers take no lock and allocate nothing for a packet; reports are asked for and answered between two polls.
+//! * Workers take no lock and allocate nothing for a packet; requests for reports are answered between two polls.
 //! * When a worker fails all stop, and [`Running::stop`] returns why.
 //! * A switch that stops first lets out what is inside, for at most a second.
 

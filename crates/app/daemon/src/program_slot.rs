@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a replacement may wait for workers. They look at least every 50 ms, but a program may take a while to empty.
+/// How long a replacement may wait for workers. They look at least every 50 ms, but a program may take a while to
+/// empty.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// A program for several workers. Workers look at a number; only when it has changed, they take a lock.

@@ -13,7 +13,8 @@ pub const QUEUE_DEPTH_MAX: usize = 1 << 20;
 /// What all workers are to do with their queues. Workers look at a number; only when it has changed, they take a lock.
 #[derive(Debug)]
 pub struct QueueControl {
-    /// In order, without those that later ones make void. So there are at most two for each queue of each port that was named.
+    /// In order, without those that later ones make void. So there are at most two for each queue of each port that was
+    /// named.
     changes: Mutex<Vec<QueueChange>>,
     /// Counts changes.
     version: AtomicU64,
@@ -69,8 +70,8 @@ impl QueueControl {
         })
     }
 
-    /// Lets all workers change their queues, soon. Each has queues of its own for a port, so each gets an equal share of a
-    /// rate; a depth holds for the queue of each.
+    /// Lets all workers change their queues, soon. Each has queues of its own for a port, so each gets an equal share
+    /// of a rate; a depth holds for the queue of each.
     ///
     /// # Errors
     /// When there are no such queues, or they cannot be so long.
@@ -115,7 +116,7 @@ impl QueueControl {
     }
 }
 
-/// Whether nothing is left of an earlier change behind a later one.
+/// Whether nothing is left of an earlier change after a later one.
 fn covers(later: QueueChange, earlier: QueueChange) -> bool {
     let is_rate = |change: QueueChange| matches!(change.limit, QueueLimit::PacketsPerSecond(_));
     is_rate(later) == is_rate(earlier)

@@ -1,4 +1,4 @@
-//! What a running switch tells: counters when it is asked, and what happens to its ports.
+//! The reports of a running switch: counters on request, and events of its ports.
 
 use forebay_histogram::Histogram;
 use forebay_packet::PortError;
@@ -25,10 +25,11 @@ pub struct Report {
     pub learning: LearningCounters,
     /// How many packets took which path through the program.
     pub paths: PathCounters,
-    /// How long packets were inside, in nanoseconds: from the beginning of the poll that receives them to its end. Packets that wait in a
-    /// queue leave in a later poll; see `delays`.
+    /// How long packets were inside, in nanoseconds: from the beginning of the poll that receives them to its end.
+    /// Packets that wait in a queue leave in a later poll; see `delays`.
     pub inside: Histogram,
-    /// How long sampled packets were inside, in nanoseconds; none when packets are not timed: see [`crate::Daemon::sample_delays`].
+    /// How long sampled packets were inside, in nanoseconds; none when packets are not timed: see
+    /// [`crate::Daemon::sample_delays`].
     pub delays: Option<Histogram>,
 }
 

@@ -85,7 +85,7 @@ impl Daemon {
         self.busy_poll = is_on;
     }
 
-    /// Times one of so many packets that leave: see [`Report::delays`].
+    /// Times one of every `every` packets that leave: see [`Report::delays`].
     pub fn sample_delays(&mut self, every: u64) {
         self.delay_sample = Some(every);
     }
@@ -158,8 +158,8 @@ impl Daemon {
     }
 }
 
-/// Whether timers are the only ports that can bring packets. The end of other input, a capture file's for example, ends a
-/// switch with timers too.
+/// Whether timers are the only ports that can bring packets. The end of other input, a capture file's for example, ends
+/// a switch with timers too.
 fn live_by_timers(ports: &[(u32, Box<dyn Port>)]) -> bool {
     let (timers, others): (Vec<_>, Vec<_>) = ports.iter().partition(|(_, port)| port.is_timer());
     !timers.is_empty() && others.iter().all(|(_, port)| port.readiness() == Readiness::Never)
@@ -284,8 +284,8 @@ impl Running {
         self.slot.present()
     }
 
-    /// Replaces the program; packets inside the switch are those of the new one. Returns whether all workers run it: it waits
-    /// for them two seconds at most, and they take it over later when it returns `false`.
+    /// Replaces the program; packets inside the switch are those of the new one. Returns whether all workers run it: it
+    /// waits for them two seconds at most, and they take it over later when it returns `false`.
     pub fn replace(&self, pipeline: Arc<Pipeline>) -> bool {
         self.slot.install(pipeline);
         self.slot.wait()
@@ -301,8 +301,9 @@ impl Running {
         }
     }
 
-    /// Waits until the switch has ended, and not longer than `timeout`. Returns whether it has: no port has any more input
-    /// (timers have no end, but count only where there never was other input), it was [closed](Running::close), or a worker has failed. [`Running::stop`] has the result.
+    /// Waits until the switch has ended, and not longer than `timeout`. Returns whether it has: no port has any more
+    /// input (timers have no end, but count only where there never was other input), it was [closed](Running::close),
+    /// or a worker has failed. [`Running::stop`] has the result.
     pub fn wait(&self, timeout: Duration) -> bool {
         let mut supervision = self.supervision();
         if supervision.left > 0 {

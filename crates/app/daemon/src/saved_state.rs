@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub type Tell = Box<dyn Fn(&str) + Send + std::marker::Sync>;
 
 impl Start {
-    /// Opens the folder. What is found in it takes the place of the program to begin with; what controllers write is kept in it.
+    /// Opens the folder. What is found in it takes the place of the program to begin with; what controllers write is
+    /// kept in it.
     ///
     /// # Errors
     /// When the folder cannot be used, is damaged, or holds the state of another program.

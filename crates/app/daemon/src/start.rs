@@ -33,8 +33,8 @@ impl Start {
         }
     }
 
-    /// Reads and loads a program: P4_16 source, IR text, or JSON that p4c has compiled for BMv2. A source may include only what
-    /// the compiler brings along.
+    /// Reads and loads a program: P4_16 source, IR text, or JSON that p4c has compiled for BMv2. A source may include
+    /// only what the compiler brings along.
     ///
     /// # Errors
     /// With the messages of the compiler when it is no program that can be executed, or why it cannot be loaded.

@@ -1,7 +1,7 @@
-//! A worker: a thread that polls its switch until nothing can come any more or it is told to stop.
+//! A worker: a thread that polls its switch until no more packets can arrive or it must stop.
 //!
-//! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two polls a
-//! worker takes over a program that was installed and limits of queues, and answers when a report is asked for.
+//! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two
+//! polls a worker takes over a program that was installed and limits of queues, and answers requests for reports.
 
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     /// The last report of each worker.
     reports: Vec<Mutex<Report>>,
     events: Mutex<Events>,
-    /// How often reports were asked for.
+    /// The number of requests for reports.
     requested: AtomicU64,
     /// How often workers have answered, in all.
     answered: AtomicU64,
@@ -110,7 +110,8 @@ pub(crate) struct Worker {
     pub(crate) busy_poll: bool,
     /// Where its thread runs; anywhere when there are not enough processors.
     pub(crate) processor: Option<usize>,
-    /// How long packets were inside. A worker reads the clock once a poll, so the end of a poll is the beginning of the next.
+    /// How long packets were inside. A worker reads the clock once a poll, so the end of a poll is the beginning of the
+    /// next.
     inside: Histogram,
     digests: u64,
     digests_lost: u64,
@@ -159,7 +160,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is told to stop, or nothing can come any more.
+    /// Runs until it must stop, or no more packets can arrive.
     ///
     /// # Errors
     /// When the system refuses to wait for ports or to keep the thread on its processor.
@@ -245,7 +246,7 @@ impl Worker {
         self.status.all_done()
     }
 
-    /// Waits until a port may have something. What another worker has, no descriptor tells.
+    /// Waits until a port may have packets. Packets from other workers are not announced by a descriptor.
     fn wait(&self, poller: &mut Poller, now_ns: u64) -> Result<(), Error> {
         let others = (!self.alone || self.switch.counters().in_flight() > 0).then_some(Readiness::Unknown);
         let readiness = self.switch.working_ports().map(|port| port.readiness()).chain(others);

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Why a demonstration could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DemoError {
-    /// What was asked for is not possible.
+    /// The requested settings are not possible.
     Settings(String),
     /// A file, process, socket or interface of the system failed.
     System {

@@ -1,7 +1,7 @@
 //! Source ports for flows that do not meet in the aggregating switch.
 //!
-//! The switch keeps a flow's batch in the slot that a CRC-32 of its addresses, ports and type of service names. Two flows
-//! in one slot disturb nothing, but some of their messages then go alone, and which ones depends on timing. A
+//! The switch keeps a flow's batch in the slot that a CRC-32 of its addresses, ports and type of service names. Two
+//! flows in one slot disturb nothing, but some of their messages then go alone, and which ones depends on timing. A
 //! demonstration wants every message aggregated, so it takes ports whose slots differ.
 
 use crate::topology::{DEVICES, SERVER, SERVER_PORT};

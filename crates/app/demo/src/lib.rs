@@ -1,5 +1,5 @@
-//! The demonstration: small IoT messages are aggregated by one switch, cross a link as N-packets, and are disaggregated by
-//! a second switch. Devices and server are ordinary UDP programs that notice nothing.
+//! The demonstration: small IoT messages are aggregated by one switch, cross a link as N-packets, and are disaggregated
+//! by a second switch. Devices and server are ordinary UDP programs that notice nothing.
 //!
 //! ```text
 //!   devices ──► switch 1 ═══ link ═══► switch 2 ──► server
@@ -8,8 +8,8 @@
 //!
 //! [`run`] does it in one of two places, with the same programs, entries, messages and checks:
 //!
-//! * [`network`]: in network namespaces of Linux, both switches being processes (`forebay run`) between virtual Ethernet
-//!   interfaces, the messages going through sockets. Needs root.
+//! * [`network`]: in network namespaces of Linux, both switches being processes (`forebay run`) between virtual
+//!   Ethernet interfaces, the messages going through sockets. Needs root.
 //! * [`memory`]: in one process, frames going from port to port in memory. Needs nothing.
 //!
 //! Either gives a [`Measurement`] for each way of disaggregating, which [`Demonstration`] turns into tables or JSON.
@@ -17,9 +17,10 @@
 //! [`sender`] and [`server`] are the two UDP programs, usable by themselves (`forebay traffic`).
 //!
 //! # Why nothing is lost by overload
-//! A fixed rate would be too fast for one machine and too slow for another. Instead the server's progress opens a window
-//! for the senders: never are more than [`Settings::window`] messages under way, fewer than any queue between them holds.
-//! What is lost all the same is a mistake of a switch or a program, which is what the demonstration is to show.
+//! A fixed rate would be too fast for one machine and too slow for another. Instead the server's progress opens a
+//! window for the senders: never are more than [`Settings::window`] messages under way, fewer than any queue between
+//! them holds. What is lost all the same is a mistake of a switch or a program, which is what the demonstration is to
+//! show.
 
 #![deny(unsafe_code)]
 
@@ -50,8 +51,8 @@ use std::sync::atomic::AtomicBool;
 /// Runs the demonstration: with every method of the settings, one after another. `stop` ends it early.
 ///
 /// # Errors
-/// When the options are wrong, files cannot be written, the network cannot be made, a switch does not come up, or `stop`
-/// was set. That messages are lost is not an error: see [`Demonstration::is_correct`].
+/// When the options are wrong, files cannot be written, the network cannot be made, a switch does not come up, or
+/// `stop` was set. That messages are lost is not an error: see [`Demonstration::is_correct`].
 pub fn run(options: &Options, screen: &mut dyn Screen, stop: &AtomicBool) -> Result<Demonstration, DemoError> {
     let settings = Settings::new(options)?;
     let folder = settings.folder();

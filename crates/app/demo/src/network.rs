@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Everything is started from here, in an order in which each thing says that it is ready before the next one begins:
-//! switches, server, sender. The server tells what has been delivered, and the sender is told how far it may go.
+//! switches, server, sender. The server reports what has been delivered, which limits how far the sender may go.
 
 use crate::measurement::{Captures, Measurement, PortFigures, SwitchFigures};
 use crate::namespace::Namespace;
@@ -40,7 +40,7 @@ const SILENCE_SECONDS: &str = "10";
 pub enum Possible {
     /// Here it is.
     Yes(Network),
-    /// Nobody wants it.
+    /// It is not needed.
     NotWanted,
     /// Why not, as the beginning of a sentence.
     No(String),
@@ -357,8 +357,8 @@ fn capture_folder(role: Role) -> &'static str {
     if role == Role::Switch1 { "ports1" } else { "ports2" }
 }
 
-/// Gives the captures that matter their names and removes the other one: the link's far end, which saw what its near end
-/// saw.
+/// Gives the captures that matter their names and removes the other one: the link's far end, which saw what its near
+/// end saw.
 fn collect_captures(folder: &Path) -> Result<Captures, DemoError> {
     let captures = Captures::in_folder(folder);
     let port = |role, number: u32| -> PathBuf { folder.join(capture_folder(role)).join(format!("port{number}.pcap")) };

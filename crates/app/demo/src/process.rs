@@ -61,8 +61,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a process. What it prints goes to `events`, its error messages into a file in `folder`. It is in a process
-    /// group of its own: Ctrl-C reaches this process alone, which then ends its children in order.
+    /// Starts a process. What it prints goes to `events`, its error messages into a file in `folder`. It is in a
+    /// process group of its own: Ctrl-C reaches this process alone, which then ends its children in order.
     pub(crate) fn start(
         role: Role,
         mut command: Command,

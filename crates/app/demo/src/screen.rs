@@ -44,7 +44,7 @@ pub(crate) fn introduction(settings: &Settings) -> String {
     text
 }
 
-/// Who is where.
+/// Draws the hosts, the switches and the links between them.
 pub(crate) fn picture(settings: &Settings, network: bool) -> String {
     let n = settings.batch();
     let mut text = format!(

@@ -47,7 +47,7 @@ impl Sent {
     }
 }
 
-/// How many messages may have been sent, as somebody else decides from time to time.
+/// The number of messages that may have been sent so far, which the receiving side raises from time to time.
 #[derive(Debug)]
 pub struct Credit {
     allowed: u64,
@@ -135,7 +135,7 @@ fn open(options: &SendOptions, flow: u32) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Sends a datagram. That nobody listens is not an error of sending: the server may come later.
+/// Sends a datagram. A refused datagram is not an error: the server may start later.
 fn send_datagram(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
     loop {
         match socket.send(datagram) {

@@ -8,13 +8,13 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is asked of the kernel for the receive buffer, in bytes.
+/// The requested size of the receive buffer, in bytes.
 const RECEIVE_BUFFER: i32 = 64 << 20;
 
 /// Messages between two tellings of progress, while there is no pause.
 const TELL_EVERY: u64 = 64;
 
-/// Longest time without looking whether to stop, and the shortest pause in which progress is told.
+/// The longest time between two checks whether to stop, and the shortest time between two progress reports.
 const LOOK_AROUND: Duration = Duration::from_millis(10);
 
 /// How long to wait for duplicates after everything has come.
@@ -35,12 +35,12 @@ pub struct ServeOptions {
     pub silence: Duration,
 }
 
-/// What a server tells while it works.
+/// A report of a server while it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It can be sent to.
     Listening(SocketAddr),
-    /// So many different messages have come unchanged.
+    /// This number of different messages has arrived unchanged.
     Delivered(u64),
 }
 
@@ -112,7 +112,7 @@ pub fn report_json(report: &Report) -> Value {
     })
 }
 
-/// Whether every message came once and unchanged; their order is not asked.
+/// Whether every message arrived once and unchanged, in any order.
 pub fn is_correct(report: &Report) -> bool {
     let faults = report.lost + report.duplicated + report.changed + report.unexpected + report.too_late;
     faults == 0 && report.delivered == report.sent
@@ -190,7 +190,7 @@ impl Reception {
         self.first.get_or_insert(self.last);
     }
 
-    /// Tells how many messages have been delivered, when it is more than was told before.
+    /// Reports the number of delivered messages if it has grown since the last report.
     fn tell(&mut self, tell: &mut impl FnMut(Event) -> io::Result<()>) -> io::Result<()> {
         let delivered = self.checker.delivered();
         if delivered > self.told {

@@ -59,7 +59,7 @@ impl Method {
     }
 }
 
-/// What the user asked for.
+/// The options of the user.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Messages to send, with each method.
@@ -72,7 +72,7 @@ pub struct Options {
     pub methods: Vec<Method>,
     /// Devices, each with a UDP port of its own.
     pub flows: u32,
-    /// At most so many messages a second; none: as fast as they arrive.
+    /// The most messages per second; `None` to send as fast as they arrive.
     pub rate: Option<f64>,
     /// Whether to stay in memory although the process may make network namespaces.
     pub memory: bool,
@@ -132,7 +132,7 @@ impl Settings {
         self.messages
     }
 
-    /// Messages that were asked for.
+    /// The requested number of messages.
     pub fn messages_asked(&self) -> u64 {
         self.options.messages
     }
@@ -177,7 +177,8 @@ impl Settings {
         &self.options.executable
     }
 
-    /// Messages that may be sent beyond those that have arrived: some under way, and a batch of every flow that lacks one.
+    /// Messages that may be sent beyond those that have arrived: some under way, and a batch of every flow that lacks
+    /// one.
     pub fn window(&self) -> u64 {
         UNDER_WAY + u64::from(self.flows()) * u64::from(self.batch() - 1)
     }

@@ -5,7 +5,8 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// Asks for a receive buffer of `bytes`: as privileged, beyond the administrator's limit, otherwise up to it.
+/// Requests a receive buffer of `bytes` bytes: beyond the administrator's limit if the process is privileged, otherwise
+/// up to it.
 pub(crate) fn enlarge_receive_buffer(socket: &UdpSocket, bytes: i32) {
     let _ = set_buffer(socket, libc::SO_RCVBUFFORCE, bytes).or_else(|_| set_buffer(socket, libc::SO_RCVBUF, bytes));
 }

@@ -1,4 +1,4 @@
-//! Who has which address.
+//! The addresses of the hosts.
 //!
 //! ```text
 //!   devices 10.0.1.1 ── 1 switch 1 2 ══ 1 switch 2 2 ── 10.0.2.2 server

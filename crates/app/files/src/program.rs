@@ -39,8 +39,8 @@ pub struct Report {
 pub struct Compilation {
     /// What executes; none when there is an error.
     pub program: Option<Program>,
-    /// What the control plane knows of it; none also for a program that was compiled before and has its P4Info in a file
-    /// beside it.
+    /// What the control plane knows of it; none also for a program that was compiled before and has its P4Info in a
+    /// file beside it.
     pub p4info: Option<P4Info>,
     /// What there is to say.
     pub report: Report,
@@ -116,8 +116,8 @@ fn compile_bundle(bundle: &Bundle, options: &CompileOptions) -> Compilation {
     Compilation::of_compiler(forebay_driver::compile(&bundle.main, &of_driver), options)
 }
 
-/// Compiles a program that is given as text, in any of the formats. `name` stands for its file: in messages, and for what it
-/// includes from beside it.
+/// Compiles a program that is given as text, in any of the formats. `name` stands for its file: in messages, and for
+/// what it includes from beside it.
 pub fn compile_text(text: &str, name: &Path, options: &CompileOptions) -> Compilation {
     let name = name.to_string_lossy();
     let format = Format::of_text(text);

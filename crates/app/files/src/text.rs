@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// Where a byte of zero tells a binary file.
+/// A file with a zero byte among its first bytes, as many as this, is taken for a binary file.
 const BEGINNING_BYTES: u64 = 1024;
 
 /// What is read of a device: enough for what a person types into a terminal. `/dev/zero` and disks have more.
@@ -56,8 +56,8 @@ pub fn text(path: &Path, what: &str) -> Result<String, Error> {
     }
 }
 
-/// Whether a program can be read: the front end asks for files by name and gets none for whatever reason, so only here the
-/// reason can be said.
+/// Whether a program can be read: the front end requests files by name and does not learn why one is missing, so the
+/// reason is found here.
 ///
 /// # Errors
 /// When it cannot.

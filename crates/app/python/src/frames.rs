@@ -7,7 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ops::Range;
 
-/// The most bytes of frames that are prefetched for a burst. More would displace the burst itself from the first-level cache.
+/// The most bytes of frames that are prefetched for a burst. More would displace the burst itself from the first-level
+/// cache.
 const EXPECTED_MAX: usize = 8 << 10;
 
 /// Frames as arrays: bytes, offsets, ports, origins.
@@ -54,7 +55,7 @@ pub(crate) struct Room<'m> {
     pub(crate) frames: usize,
     /// Their bytes.
     pub(crate) bytes: usize,
-    /// Frames for which there was no room, behind those in it.
+    /// Frames for which there was no room, after those in it.
     pub(crate) others: Frames,
 }
 
@@ -80,7 +81,7 @@ impl<'m> Room<'m> {
 }
 
 impl Sink for Room<'_> {
-    /// Puts packets behind the others.
+    /// Puts packets after the others.
     #[inline]
     fn take(&mut self, left: &Left<'_>) {
         let packets = left.packets;

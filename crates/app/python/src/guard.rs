@@ -1,4 +1,5 @@
-//! Calls into the library crates: without the interpreter's lock, so that no panic reaches Python, and so that simulations can be interrupted.
+//! Calls into the library crates: without the interpreter's lock, so that no panic reaches Python, and so that
+//! simulations can be interrupted.
 
 use crate::errors::InternalError;
 use pyo3::prelude::*;
@@ -6,11 +7,12 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
-/// Python is asked once in this time whether the user has interrupted: more often would disturb what a tester measures.
+/// The interval at which Python is checked for an interrupt of the user. Checking more often would disturb measurements
+/// of the tester.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Calls `what` without the interpreter's lock: other Python threads run meanwhile. A panic becomes an [`InternalError`]; what the panic may
-/// have left half done is the caller's to lock away (`Switch` does).
+/// Calls `what` without the interpreter's lock: other Python threads run meanwhile. A panic becomes an
+/// [`InternalError`]; what the panic may have left half done is the caller's to lock away (`Switch` does).
 pub(crate) fn detached<R: Send>(py: Python<'_>, what: impl FnOnce() -> PyResult<R> + Send) -> PyResult<R> {
     let called = py.detach(|| catch_unwind(AssertUnwindSafe(what)));
     called.unwrap_or_else(|panic| match panic.downcast::<Interrupted>() {
@@ -19,7 +21,8 @@ pub(crate) fn detached<R: Send>(py: Python<'_>, what: impl FnOnce() -> PyResult<
     })
 }
 
-/// What unwinds a simulation that the user has interrupted, up to [`detached`]. The simulation is dropped on the way; nothing else knows it.
+/// What unwinds a simulation that the user has interrupted, up to [`detached`]. The simulation is dropped on the way;
+/// nothing else knows it.
 struct Interrupted(PyErr);
 
 /// Looks from time to time whether the user has interrupted the interpreter.

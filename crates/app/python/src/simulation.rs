@@ -17,7 +17,8 @@ pub(crate) struct Setup {
     setup: forebay_sim::Setup,
 }
 
-/// Every combination of a scenario's parameters: values by name, and the scenario's text. `given` replaces what the text says.
+/// Every combination of a scenario's parameters: values by name, and the scenario's text. `given` replaces what the
+/// text says.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub(crate) fn expand(
@@ -70,8 +71,9 @@ impl Setup {
         })
     }
 
-    /// Simulates; the results as JSON, and every frame that left: names of ports and sources, then for each frame the indices of its names
-    /// (-1 for no source), its sequence number, arrival (-1 when not known) and departure in picoseconds, and length.
+    /// Simulates; the results as JSON, and every frame that left: names of ports and sources, then for each frame the
+    /// indices of its names (-1 for no source), its sequence number, arrival (-1 when not known) and departure in
+    /// picoseconds, and length.
     fn run_with_departures<'py>(
         &self,
         py: Python<'py>,

@@ -17,8 +17,8 @@ pub(crate) fn parse(text: &str, name: &str) -> PyResult<Test> {
     })
 }
 
-/// Runs an STF test with a freshly loaded program; returns what failed, a line each, and notes. `engine` is `interp`, `jit`, or
-/// `both`, which compares them.
+/// Runs an STF test with a freshly loaded program; returns what failed, a line each, and notes. `engine` is `interp`,
+/// `jit`, or `both`, which compares them.
 #[pyfunction]
 pub(crate) fn run_stf(
     py: Python<'_>,

@@ -72,8 +72,8 @@ impl Switch {
         })
     }
 
-    /// Lets frames arrive, and puts what leaves into the caller's arrays as far as there is room: how many frames and bytes, and the frames for
-    /// which there was none.
+    /// Lets frames arrive, and puts what leaves into the caller's arrays as far as there is room: how many frames and
+    /// bytes, and the frames for which there was none.
     #[allow(clippy::too_many_arguments)]
     fn send<'py>(
         &self,
@@ -373,7 +373,7 @@ impl Switch {
         self.inner.lock().map_err(broken)
     }
 
-    /// Asks or changes what controllers ask and change.
+    /// Reads or changes what controllers can read and change.
     fn control<R: Send, E: Display>(
         &self,
         py: Python<'_>,

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 /// What a key field must be: its name, `value`, `prefix`, `masked` or `range`, and one or two numbers.
 pub(crate) type Field = (String, String, BigUint, Option<BigUint>);
 
-/// What a key field must be, as it is read: `exact`, `lpm`, `ternary`, `range` or `optional`, and one or two numbers; none for an
-/// optional field that is not compared.
+/// What a key field must be, as it is read: `exact`, `lpm`, `ternary`, `range` or `optional`, and one or two numbers;
+/// none for an optional field that is not compared.
 pub(crate) type ReadField = (&'static str, Option<BigUint>, Option<BigUint>);
 
 /// What an entry invokes.

@@ -1,7 +1,8 @@
 //! InfluxDB's line protocol.
 //!
-//! A family is a measurement of the same name, its labels and `instance` are tags, and the value is the field `value`. A histogram has the fields
-//! `count`, `sum`, and one for each bound: `le_0.001` is how many values are at or below it, as in Prometheus.
+//! A family is a measurement of the same name, its labels and `instance` are tags, and the value is the field `value`.
+//! A histogram has the fields `count`, `sum`, and one for each bound: `le_0.001` is how many values are at or below it,
+//! as in Prometheus.
 
 use crate::family::{Family, Value};
 use std::fmt::Write;
@@ -50,8 +51,8 @@ fn fields(value: &Value) -> Vec<(String, Field<'static>)> {
     }
 }
 
-/// Appends a point. Tags without a value are left out, as the protocol demands, and so are fields that are no number; without a field that
-/// is left, there is no point.
+/// Appends a point. Tags without a value are left out, as the protocol demands, and so are fields that are no number;
+/// without a field that is left, there is no point.
 pub fn point(text: &mut String, measurement: &str, tags: &[(&str, &str)], fields: &[(&str, Field<'_>)], time_ns: u64) {
     let is_sayable = |(_, field): &&(&str, Field<'_>)| !matches!(field, Field::Number(number) if !number.is_finite());
     let mut fields = fields.iter().filter(is_sayable).peekable();
@@ -87,8 +88,8 @@ fn write_field(text: &mut String, field: &Field<'_>) {
     };
 }
 
-/// Appends a text; characters with a meaning get a backslash, and ends of lines become spaces. A backslash at the end of a name or tag
-/// would take the meaning of what follows, and is left out.
+/// Appends a text; characters with a meaning get a backslash, and ends of lines become spaces. A backslash at the end
+/// of a name or tag would take the meaning of what follows, and is left out.
 fn escape(text: &mut String, value: &str, special: &[char]) {
     let value = match special.contains(&'\\') {
         true => value,

@@ -1,4 +1,4 @@
-//! What a running switch tells monitoring systems.
+//! Metrics of a running switch, for monitoring systems.
 //!
 //! ```text
 //!                          ┌─► prometheus ─► Server: GET /metrics ◄─ Prometheus, VictoriaMetrics, curl
@@ -14,8 +14,8 @@
 //!
 //! # Guarantees
 //! * Workers do nothing for it but answer for a report between two polls, as for the statistics of `forebay run`.
-//! * Everything that waits is bounded: connections, the time of a request, batches on their way to a database. A batch that cannot be
-//!   delivered is tried again a limited number of times and then counted as lost.
+//! * Everything that waits is bounded: connections, the time of a request, batches on their way to a database. A batch
+//!   that cannot be delivered is tried again a limited number of times and then counted as lost.
 //! * The number of series is bounded by the program and its ports; no label has a value that comes from packets.
 
 #![forbid(unsafe_code)]

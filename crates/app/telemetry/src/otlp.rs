@@ -1,7 +1,7 @@
 //! Metrics of OpenTelemetry, as JSON for OTLP over HTTP (`POST /v1/metrics`, `application/json`).
 //!
-//! Counters are cumulative monotonic sums, histograms are cumulative. Names are those of the families; OTLP has buckets between bounds
-//! where Prometheus has counts up to bounds.
+//! Counters are cumulative monotonic sums, histograms are cumulative. Names are those of the families; OTLP has buckets
+//! between bounds where Prometheus has counts up to bounds.
 
 use crate::family::{Distribution, Family, Kind, Sample, Value as Measured};
 use crate::target::Identity;

@@ -79,7 +79,8 @@ pub struct Pusher {
 }
 
 impl Pusher {
-    /// A way to a target, whose certificate must come from one of the authorities if it is secure; `tell` gets a sentence when deliveries begin to fail, when a batch is lost, and when they succeed again.
+    /// A way to a target, whose certificate must come from one of the authorities if it is secure; `tell` gets a
+    /// sentence when deliveries begin to fail, when a batch is lost, and when they succeed again.
     pub fn new(target: Target, authorities: Option<Authorities>, tell: Box<dyn Fn(&str) + Send + Sync>) -> Arc<Pusher> {
         Arc::new(Pusher {
             target,

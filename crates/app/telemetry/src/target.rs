@@ -19,10 +19,10 @@ pub struct Target {
     pub(crate) endpoint: Endpoint,
 }
 
-/// Who pushes.
+/// The identity of the process that pushes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The name by which the process is told from others.
+    /// The name that distinguishes the process from others.
     pub instance: String,
     /// When it started, in nanoseconds since the Unix epoch.
     pub start_ns: u64,
@@ -119,7 +119,8 @@ fn host_and_port(place: &str) -> Result<(&str, Option<u16>), TargetError> {
 }
 
 impl Target {
-    /// InfluxDB 1 and VictoriaMetrics (`http://HOST:8086?db=NAME`), or InfluxDB 2 (`http://HOST:8086?org=NAME&bucket=NAME`, with a token).
+    /// InfluxDB 1 and VictoriaMetrics (`http://HOST:8086?db=NAME`), or InfluxDB 2
+    /// (`http://HOST:8086?org=NAME&bucket=NAME`, with a token).
     ///
     /// # Errors
     /// When the URL is not of that form.
@@ -154,7 +155,7 @@ impl Target {
         })
     }
 
-    /// An OpenTelemetry collector: `http://HOST:4318`; what stands behind the host comes before `/v1/metrics`.
+    /// An OpenTelemetry collector: `http://HOST:4318`; what stands after the host comes before `/v1/metrics`.
     ///
     /// # Errors
     /// When the URL is not of that form.

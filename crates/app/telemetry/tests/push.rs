@@ -184,7 +184,8 @@ impl Drop for Process {
     }
 }
 
-/// Says that something is not tested, since a program is not installed: a failure where everything should be, as in continuous integration.
+/// Says that something is not tested, since a program is not installed: a failure where everything should be, as in
+/// continuous integration.
 fn left_out(program: &str) {
     assert!(
         std::env::var_os("FOREBAY_STRICT").is_none(),

@@ -64,12 +64,13 @@ pub struct Agent {
     /// Messages within the present second, and when it ends.
     told: u64,
     next_second: Duration,
-    /// Datagrams of strangers that were told of, and until when no more are.
+    /// Datagrams from unknown addresses, and the time until which no more of them are logged.
     strangers: u64,
     next_minute: Duration,
 }
 
-/// Messages told within a second. Without a limit, whoever may send requests could fill a disk with refusals.
+/// The most messages that are logged in a second. Without a limit, any peer that may send requests could fill a disk
+/// with refusals.
 const TOLD_MAX: u64 = 20;
 
 /// Times since 1970 that never go back.
@@ -271,7 +272,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Says once a second how much was not told, and once a minute that datagrams come from where no SMF may be.
+    /// Logs once a second how many messages were suppressed, and once a minute that datagrams come from addresses that
+    /// are not those of SMFs.
     fn look_at_messages(&mut self, now: Duration, tell: &mut dyn FnMut(&str)) {
         if now >= self.next_second {
             self.next_second = now + Duration::from_secs(1);
@@ -336,7 +338,8 @@ fn open_store(options: &Options, node: &mut Node, tell: &mut dyn FnMut(&str)) ->
     Ok(Some(store))
 }
 
-/// Whether a receive has ended without a datagram: after its time, by a signal, or by an ICMP error to something sent earlier.
+/// Whether a receive has ended without a datagram: after its time, by a signal, or by an ICMP error to something sent
+/// earlier.
 fn is_nothing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{
         ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable, TimedOut, WouldBlock,

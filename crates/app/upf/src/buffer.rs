@@ -17,7 +17,8 @@ pub(crate) struct Kept {
     pub(crate) frame: Vec<u8>,
 }
 
-/// Packets by session. When there are too many of a session, its oldest go; when there are too many of all, no more come in.
+/// Packets by session. When there are too many of a session, its oldest go; when there are too many of all, no more
+/// come in.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     by_session: HashMap<u64, VecDeque<Kept>>,

@@ -1,10 +1,10 @@
 //! A session as table entries.
 //!
-//! PDRs of an endpoint are looked at in the order of their precedence. One without filters finds every packet: it is application
-//! 0, and those behind it find none. The others are applications by their identifiers.
+//! PDRs of an endpoint are looked at in the order of their precedence. One without filters finds every packet: it is
+//! application 0, and those after it find none. The others are applications by their identifiers.
 //!
-//! What comes from another UPF by N9 is uplink for the program, since it comes in a tunnel, and downlink for the SMF. QERs and
-//! URRs of such PDRs have a second number, in the upper half of the arrays, with the directions exchanged.
+//! What comes from another UPF by N9 is uplink for the program, since it comes in a tunnel, and downlink for the SMF.
+//! QERs and URRs of such PDRs have a second number, in the upper half of the arrays, with the directions exchanged.
 
 use crate::entry::{Action, Entries, Key, Match, Table};
 use crate::rule_sets::{RuleSet, RuleSets};
@@ -178,8 +178,9 @@ fn source_prefix(pdrs: &[&Pdr]) -> u128 {
     source(pdrs, NO_PREFIX, |addresses| Some(u128::from(addresses.v6?) >> 64))
 }
 
-/// The address that all packets of PDRs must come from: 0 for any, when one of them names no UE or they name several; `none` when their
-/// UEs have none of this family (TS 29.244 §5.2.1: a PDR finds packets from the addresses that it names).
+/// The address that all packets of PDRs must come from: 0 for any, when one of them names no UE or they name several;
+/// `none` when their UEs have none of this family (TS 29.244 §5.2.1: a PDR finds packets from the addresses that it
+/// names).
 fn source(pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128>) -> u128 {
     let mut found = BTreeSet::new();
     for pdr in pdrs {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// The tables of `functions/upf`, in the order in which entries are inserted: what others refer to comes first. Rates of a meter
-/// are entries, too.
+/// The tables of `functions/upf`, in the order in which entries are inserted: what others refer to comes first. Rates
+/// of a meter are entries, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Table {
     OwnIpv4,
@@ -66,7 +66,7 @@ fn mask(length: u8, width: u8) -> u128 {
     ones(width) & !ones(width - length.min(width))
 }
 
-/// What tells entries of a table apart.
+/// What identifies an entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) table: Table,

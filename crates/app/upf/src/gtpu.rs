@@ -76,7 +76,8 @@ fn udp_payload(frame: &[u8]) -> Option<(IpAddr, &[u8])> {
     Some((peer, udp.get(8..)?))
 }
 
-/// The tunnel of an Error Indication. Its address is the one that the peer names, which may differ from that of the frame.
+/// The tunnel of an Error Indication. Its address is the one that the peer names, which may differ from that of the
+/// frame.
 fn error_indication(mut reader: Reader<'_>, sender: IpAddr) -> Option<OuterHeader> {
     let (mut teid, mut peer) = (None, sender);
     while let Ok(kind) = reader.u8() {

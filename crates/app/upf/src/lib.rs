@@ -7,13 +7,14 @@
 //! ```
 //!
 //! * [`Settings`]: the file of the UPF: addresses, next hops, routes, N4.
-//! * `compile.rs`: a session as table entries. The entries of two versions of a session are compared, and what differs is one
-//!   batch of P4Runtime, done or not done as a whole.
-//! * `plane.rs`, `link.rs`: the switch. When the connection comes back, the tables are read and what differs is written: an agent or a
-//!   switch that has been away does not disturb traffic that was right.
+//! * `compile.rs`: a session as table entries. The entries of two versions of a session are compared, and what differs
+//!   is one batch of P4Runtime, done or not done as a whole.
+//! * `plane.rs`, `link.rs`: the switch. When the connection comes back, the tables are read and what differs is
+//!   written: an agent or a switch that has been away does not disturb traffic that was right.
 //! * `agent.rs`: the loop around socket, switch and clock.
 //!
-//! The agent is no part of the way of packets, except of those that it keeps for idle UEs: while it is away, they go on.
+//! The agent is no part of the way of packets, except of those that it keeps for idle UEs: while it is away, they go
+//! on.
 
 #![forbid(unsafe_code)]
 

@@ -23,7 +23,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Peers are asked every period; never if it is zero.
+    /// Sends echo requests to peers once every period; never if it is zero.
     pub(crate) fn new(period: Duration) -> Paths {
         Paths {
             period,
@@ -38,7 +38,7 @@ impl Paths {
         !self.period.is_zero() && now >= self.next
     }
 
-    /// Peers that are to be asked now, each with a sequence number; and those that are found to be down.
+    /// Peers that get an echo request now, each with a sequence number; and those that are found to be down.
     pub(crate) fn ask(&mut self, now: Duration, peers: &BTreeSet<IpAddr>) -> (Vec<(IpAddr, u16)>, Vec<IpAddr>) {
         self.next = now + self.period;
         self.peers.retain(|peer, _| peers.contains(peer));

@@ -222,7 +222,7 @@ impl Plane {
         }
     }
 
-    /// Asks a GTP-U peer whether it is there.
+    /// Sends an echo request to a GTP-U peer.
     pub(crate) fn send_echo_request(&mut self, peer: IpAddr, sequence: u16) {
         let own = own_address(self.tunnels_at, peer);
         if let Some(frame) = own.and_then(|own| gtpu::echo_request(own, peer, sequence)) {
@@ -230,8 +230,8 @@ impl Plane {
         }
     }
 
-    /// Packets that are kept go on, when the FAR of their PDR does not keep them any more, whether that FAR has changed or the PDR
-    /// has another one: they are processed once more.
+    /// Packets that are kept go on, when the FAR of their PDR does not keep them any more, whether that FAR has changed
+    /// or the PDR has another one: they are processed once more.
     fn release_buffered(&mut self, session: &Session) {
         let goes_on = |pdr: u16| {
             let far = session.pdrs.get(&pdr).and_then(|pdr| session.far_of(pdr));

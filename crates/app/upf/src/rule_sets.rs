@@ -17,7 +17,7 @@ pub(crate) struct RuleSet {
 const ENTRIES_MAX: usize = 256;
 
 impl RuleSet {
-    /// Adds the filters of a PDR, behind those that are there.
+    /// Adds the filters of a PDR, after those that are there.
     ///
     /// # Errors
     /// When they would be too many entries.
@@ -112,8 +112,8 @@ pub(crate) struct RuleSets {
 }
 
 impl RuleSets {
-    /// The number of a set, whether it is in use or not: a hash of the set, so that it is the same after a restart. 0 is that of
-    /// the empty set.
+    /// The number of a set, whether it is in use or not: a hash of the set, so that it is the same after a restart. 0
+    /// is that of the empty set.
     pub(crate) fn number(&self, set: &RuleSet) -> u32 {
         if set.is_empty() {
             return 0;

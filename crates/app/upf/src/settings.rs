@@ -8,7 +8,7 @@ use forebay_pfcp::wire::{Addresses, NodeId};
 use serde::Deserialize;
 use std::net::IpAddr;
 
-/// What a UPF is told.
+/// The settings of a UPF.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -45,7 +45,7 @@ pub(crate) struct N4 {
     /// How often usage is looked at.
     #[serde(default = "default_usage")]
     pub usage_ms: u64,
-    /// How often GTP-U peers are asked whether they are there; 0 for never.
+    /// The interval between echo requests to GTP-U peers, in seconds; 0 for never.
     #[serde(default = "default_echo")]
     pub echo_s: u64,
 }

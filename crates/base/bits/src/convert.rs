@@ -7,7 +7,7 @@ use crate::{Bits, Repr};
 impl Bits {
     /// The number that `bytes` spells with the most significant byte first, modulo 2^`width`.
     ///
-    /// Missing bytes are zeros, so `bytes` may be shorter or longer than the width asks for.
+    /// Missing bytes are zeros, so `bytes` may be shorter or longer than the width requires.
     pub fn from_bytes_be(width: u32, bytes: &[u8]) -> Bits {
         Bits::from_limb_fn(width, |index| {
             let end = bytes.len().saturating_sub(index * 8);

@@ -26,7 +26,8 @@ pub fn read_bits(buffer: &[u8], bit_offset: usize, width: u32) -> Bits {
     })
 }
 
-/// Reads `width` bits of `buffer` from `bit_offset` on into words, the least significant first; words that need not be are zero.
+/// Reads `width` bits of `buffer` from `bit_offset` on into words, the least significant first; words that need not be
+/// are zero.
 ///
 /// # Panics
 ///
@@ -53,8 +54,8 @@ pub fn read_limbs(buffer: &[u8], bit_offset: usize, width: usize, limbs: &mut [u
     limbs[above..].fill(0);
 }
 
-/// Writes the low `width` bits of words, the least significant first, into `buffer` from `bit_offset` on; the bits around them keep their
-/// values.
+/// Writes the low `width` bits of words, the least significant first, into `buffer` from `bit_offset` on; the bits
+/// around them keep their values.
 ///
 /// # Panics
 ///

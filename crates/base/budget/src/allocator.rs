@@ -8,8 +8,8 @@ thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The allocator of the system, which counts for each thread by itself: a few instructions for each call, and nothing is
-/// shared between threads.
+/// The allocator of the system, which counts for each thread by itself: a few instructions for each call, and nothing
+/// is shared between threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counting;
 

@@ -6,10 +6,10 @@
 //!   Budget::run( parse ► check ► lower ► passes ► load )     each loop calls check() now and then
 //! ```
 //!
-//! [`Budget::run`] does the task in the present thread. A holder of the budget may [stop](Budget::stop) it, and it stops
-//! by itself when it holds more memory than it may. Loops whose length a user decides call [`check`], which does not
-//! return when the task is to end: it unwinds to `run`, which says why. Outside of a budget, `check` does nothing, so that
-//! a compiler needs no argument for it and other callers need not know of it.
+//! [`Budget::run`] runs the task in the current thread. A holder of the budget may [stop](Budget::stop) it, and it
+//! stops by itself when it holds more memory than it may. Loops whose length a user decides call [`check`], which does
+//! not return when the task is to end: it unwinds to `run`, which says why. Outside of a budget, `check` does nothing,
+//! so a compiler needs no argument for it, and callers without a budget can ignore it.
 //!
 //! A panic in the task ends it in the same way, so that a bug in a compiler is an error of one call.
 //!
@@ -78,7 +78,7 @@ thread_local! {
 }
 
 impl Budget {
-    /// A task that may hold so many bytes of memory, or any number of them.
+    /// A budget of `memory_max` bytes of memory, or without a limit of memory.
     pub fn new(memory_max: Option<usize>) -> Arc<Budget> {
         Arc::new(Budget {
             stopped: AtomicU8::new(GOES_ON),

@@ -1,8 +1,8 @@
 //! Log-linear histograms of nanoseconds.
 //!
-//! Values below 256 are counted exactly. Above, each power of two is divided into 128 equal buckets, so a value is known to
-//! better than 0.8 %. All of `u64` fits, so there is no range to set and nothing outside of it. Minimum, maximum
-//! and mean are exact.
+//! Values below 256 are counted exactly. Above, each power of two is divided into 128 equal buckets, so a value is
+//! known to better than 0.8 %. All of `u64` fits, so there is no range to set and nothing outside of it. Minimum,
+//! maximum and mean are exact.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
@@ -44,7 +44,7 @@ impl Histogram {
         self.record_many(value, 1);
     }
 
-    /// Counts the same value so many times.
+    /// Counts a value `times` times.
     #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {
         if times == 0 {
@@ -57,8 +57,8 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// The values that have been counted since `earlier`, a copy of this histogram. Minimum and maximum are those of their buckets,
-    /// within the exact ones of all values.
+    /// The values that have been counted since `earlier`, a copy of this histogram. Minimum and maximum are those of
+    /// their buckets, within the exact ones of all values.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let counts = self.counts.iter().zip(&earlier.counts);
         let mut since = Histogram {
@@ -121,8 +121,8 @@ impl Histogram {
         (squares.sum::<f64>() / self.count.max(1) as f64).sqrt()
     }
 
-    /// The value below or at which a share of the values lies, from 0 to 1: the middle of its bucket, but never outside of
-    /// minimum and maximum. 0 without any values.
+    /// The value below or at which a share of the values lies, from 0 to 1: the middle of its bucket, but never outside
+    /// of minimum and maximum. 0 without any values.
     pub fn quantile(&self, share: f64) -> u64 {
         self.at_rank((share * self.count as f64).ceil() as u64)
     }

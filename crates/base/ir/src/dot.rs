@@ -2,8 +2,8 @@
 //!
 //! * A parser state is an ellipse with its name and operations; edges carry the select values, the final states are
 //!   `accept` and `reject`.
-//! * In a control, operations are a box, a table is a box of double lines with its name and key, a condition is a diamond
-//!   with the expression; edges carry `true` and `false`.
+//! * In a control, operations are a box, a table is a box of double lines with its name and key, a condition is a
+//!   diamond with the expression; edges carry `true` and `false`.
 //!
 //! `dot -Tsvg` draws the result. Every name is escaped: no P4 name can break out of its label.
 

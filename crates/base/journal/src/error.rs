@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Why state cannot be kept or loaded. The message names the file, and says what to do.
 #[derive(Debug)]
 pub enum StateError {
-    /// The system says no.
+    /// A system call failed.
     Io {
         /// What was tried, such as "write".
         doing: &'static str,
@@ -27,7 +27,7 @@ pub enum StateError {
         /// What is wrong.
         problem: String,
     },
-    /// A file is not there, although another one says that it was.
+    /// A file is missing, although another file shows that it existed.
     Missing {
         /// The file that is missing.
         path: PathBuf,

@@ -31,7 +31,7 @@ pub trait Lock: Debug + Send + std::marker::Sync {
     fn identity(&self) -> io::Result<Identity>;
 }
 
-/// A file that is open for writing behind its end.
+/// A file that is open for writing after its end.
 pub trait OpenFile: Debug + Send + std::marker::Sync {
     /// Writes a beginning of the bytes; returns how many.
     ///
@@ -109,8 +109,8 @@ pub trait Files: Debug + Send + std::marker::Sync {
     /// `NotFound` when none has, others when the system does not say.
     fn identity(&self, path: &Path) -> io::Result<Identity>;
 
-    /// Locks a file; none when another lock is held that excludes this one. For [`LockMode::Alone`] the file is made if it
-    /// does not exist.
+    /// Locks a file; none when another lock is held that excludes this one. For [`LockMode::Alone`] the file is made if
+    /// it does not exist.
     ///
     /// # Errors
     /// When it cannot be opened or locked.

@@ -28,7 +28,7 @@ pub enum Tail {
         offset: u64,
         /// What is wrong.
         problem: String,
-        /// Whole records behind the damage, as far as they can be recognised: they are lost with it.
+        /// Whole records after the damage, as far as they can be recognised: they are lost with it.
         records_behind: u64,
     },
 }
@@ -130,7 +130,7 @@ impl Listing {
         finished.map(|name| name.generation).collect()
     }
 
-    /// Reads a generation. A log that has not got its name yet stands in for one that is missing.
+    /// Reads a generation. If the log is missing, the temporary log, which has not been renamed yet, takes its place.
     pub(crate) fn generation(&self, files: &dyn Files, number: u64) -> Result<Generation, StateError> {
         let snapshot = Name::new(Kind::Snapshot, number);
         let mut log = Name::new(Kind::Log, number);

@@ -6,15 +6,15 @@
 //!   DIR/lock                held by the switch that uses the folder
 //! ```
 //!
-//! The crate does not know what it keeps: snapshots and batches are bytes. Files are made for their owner alone (0600).
-//! A file with any other name in the folder is left alone.
+//! To this crate, snapshots and batches are bytes. Files are readable and writable only by their owner (0600). A file
+//! with any other name in the folder is left alone.
 //!
 //! # What is guaranteed
 //!
-//! * When [`Store::append`] has returned, the batch is there after the process is killed; with [`Sync::Disk`] also after
-//!   a power failure. That the files still have their names is looked at too, since they may have been removed.
+//! * When [`Store::append`] has returned, the batch is there after the process is killed; with [`Sync::Disk`] also
+//!   after a power failure. It also checks that the files still have their names, because they may have been removed.
 //! * A batch is there as a whole or not at all.
-//! * When a batch cannot be written, the store is *behind* what its caller has: every later batch is refused until
+//! * When a batch cannot be written, the store is *behind* its caller: it refuses every later batch until
 //!   [`Store::snapshot`] has succeeded. So no batch follows a gap.
 //! * The last record of a log may be incomplete, since the process or the machine died while it was written. It is left
 //!   out, which [`Recovered::cut`] says; it was never acknowledged.
@@ -23,19 +23,19 @@
 //!
 //! # How
 //!
-//! Snapshot and empty log are written to temporary files and brought to the disk; then the snapshot is renamed, then the
-//! log, and the folder is brought to the disk in front of each step. From the renaming of the snapshot on it is the one
-//! that is loaded, with the temporary log if need be. Old files go last. A step that fails leaves what was there before,
-//! or, when it is unknown whether it took effect, two generations that have the same state; nothing is acknowledged
-//! before another attempt has come through. A file of which `fsync` has failed is not used again: the kernel may have
-//! dropped what was to be written, and a second `fsync` would not say so. For the same reason [`Store::open`] writes what
-//! it has read to new files.
+//! Snapshot and empty log are written to temporary files and brought to the disk; then the snapshot is renamed, then
+//! the log, and the folder is brought to the disk in front of each step. Once the snapshot is renamed, it is the one
+//! that is loaded, with the temporary log if the log has not been renamed yet. Old files are removed last. If a step
+//! fails, the previous files remain. If it is unknown whether the step took effect, there are two generations with the
+//! same state, and nothing is acknowledged before another attempt has succeeded. A file of which `fsync` has failed is
+//! not used again: the kernel may have dropped what was to be written, and a second `fsync` would not say so. For the
+//! same reason [`Store::open`] writes what it has read to new files.
 //!
-//! Every record has a checksum of its length and one of its content (`record`), so that a length that is damaged is not
-//! taken for the end of the file.
+//! Every record has a checksum of its length and one of its content (`record`), so a damaged length is not mistaken for
+//! the end of the file.
 //!
-//! All operations on files go through [`Files`]: the system's ([`SystemFiles`]), or a disk in memory that fails as it is
-//! told ([`memory`]). `tests/faults.rs` lets every operation of a session fail in every way.
+//! All operations on files go through [`Files`]: the system's ([`SystemFiles`]), or a simulated disk in memory that
+//! fails on request ([`memory`]). `tests/faults.rs` makes every operation of a session fail in every way.
 
 #![forbid(unsafe_code)]
 

@@ -14,7 +14,7 @@ pub struct Cut {
     pub path: PathBuf,
     /// Where its last complete record ends.
     pub offset: u64,
-    /// Bytes behind that.
+    /// Bytes after that.
     pub bytes: u64,
 }
 
@@ -65,8 +65,8 @@ impl Log {
         renamed.map_err(StateError::io("rename", &self.temporary))
     }
 
-    /// Writes a batch. After an error the file must not be used any more: it is unknown what is in it behind the last
-    /// complete record, but that record is there, and what follows is taken for an unfinished one.
+    /// Writes a batch. After an error the file must not be used any more: all complete records are there, but the bytes
+    /// after them are unknown. They are read as an unfinished record.
     pub(crate) fn append(&mut self, batch: &[u8], sync: Sync) -> Result<(), StateError> {
         let bytes = record::record(Version::NEWEST, self.records, batch).ok_or_else(|| too_long(&self.path, batch))?;
         let written = write_all(&mut *self.file, &bytes).and_then(|()| match sync {

@@ -1,11 +1,12 @@
-//! A disk in memory that fails as it is told: for tests of what is built on files.
+//! A simulated disk in memory that fails on request, for tests.
 //!
-//! Every operation of [`Files`], [`OpenFile`] and locks has a number. A [`Fault`] says which one fails and how. What was
-//! written and what is on the disk are kept apart, so that [`Disk::after`] can say what is there after the process was
-//! killed, or after a power failure with any part of what was not synced.
+//! Every operation of [`Files`], [`OpenFile`] and locks has a number. A [`Fault`] says which one fails and how. What
+//! was written and what is on the disk are kept apart, so that [`Disk::after`] can say what is there after the process
+//! was killed, or after a power failure with any part of what was not synced.
 //!
-//! The disk is as bad as POSIX permits: names and content are independent, any subset of the names that were changed since
-//! the folder was synced may be there, of content that was written since the file was synced all, a part, or zeros.
+//! The disk is as bad as POSIX permits: names and content are independent, any subset of the names that were changed
+//! since the folder was synced may be there, of content that was written since the file was synced all, a part, or
+//! zeros.
 
 use crate::files::{Files, Identity, Lock, LockMode, OpenFile};
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,7 +183,7 @@ impl Disk {
         self.state().later = Some(fault);
     }
 
-    /// Removes a folder with all that is in it, as somebody else may do.
+    /// Removes a folder with everything in it, as another process may do.
     pub fn remove_folder(&self, folder: &Path) {
         let mut state = self.state();
         state.folders.retain(|path| !path.starts_with(folder));

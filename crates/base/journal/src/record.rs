@@ -6,8 +6,8 @@
 //!   version 1  length 4 │ the same
 //! ```
 //!
-//! Numbers are little-endian, checksums CRC-32. Records are numbered from 0, so that one in another's place is seen. Files
-//! of version 1 are read; every new file has version 2.
+//! Numbers are little-endian, checksums CRC-32. Records are numbered from 0, so that one in another's place is seen.
+//! Files of version 1 are read; every new file has version 2.
 
 use crate::error::StateError;
 use crate::names::Kind;
@@ -92,7 +92,7 @@ pub(crate) fn head(version: Version, number: u64, length: u64) -> Option<Vec<u8>
     Some(bytes)
 }
 
-/// What stands behind a record's content.
+/// The bytes after a record's content.
 pub(crate) fn tail(content: &[u8]) -> [u8; CHECKSUM] {
     crc32fast::hash(content).to_le_bytes()
 }
@@ -174,7 +174,7 @@ pub(crate) fn find(version: Version, bytes: &[u8], offset: usize, number: u64) -
         return Found::Torn;
     }
     let Some(length) = length(version, rest, number) else {
-        // The head stands in a sector that was never written, and nothing that was acknowledged is behind it.
+        // The head stands in a sector that was never written, and nothing that was acknowledged is after it.
         let is_torn = is_empty(&bytes[offset..sector_end(bytes, offset)]);
         return match is_torn && records_behind(version, bytes, offset, number) == 0 {
             true => Found::Torn,
@@ -196,7 +196,7 @@ pub(crate) fn find(version: Version, bytes: &[u8], offset: usize, number: u64) -
     }
 }
 
-/// Whole records behind the one with this number, which is damaged, as far as they can be recognised.
+/// Whole records after the one with this number, which is damaged, as far as they can be recognised.
 pub(crate) fn records_behind(version: Version, bytes: &[u8], damaged_at: usize, number: u64) -> u64 {
     let (mut offset, mut number, mut count) = (damaged_at + 1, number + 1, 0);
     while offset < bytes.len() {
@@ -222,8 +222,8 @@ fn whole_record(version: Version, bytes: &[u8], number: u64) -> Option<usize> {
     is_whole.then_some(end)
 }
 
-/// Whether a piece of the file from `offset` on that a disk writes at once has never been written: after a power failure
-/// a file may be as long as it should be, with zeros in it.
+/// Whether a piece of the file from `offset` on that a disk writes at once has never been written: after a power
+/// failure a file may be as long as it should be, with zeros in it.
 fn has_empty_sector(bytes: &[u8], offset: usize) -> bool {
     let mut start = offset;
     while start < bytes.len() {

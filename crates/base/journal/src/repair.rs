@@ -38,8 +38,8 @@ impl Repair {
         &self.inspection
     }
 
-    /// Makes the snapshot of a generation with the first `batches` batches of its log what is loaded from now on. Copies of
-    /// all files go to a folder inside first, which is returned.
+    /// Makes the snapshot of a generation with the first `batches` batches of its log what is loaded from now on.
+    /// Copies of all files go to a folder inside first, which is returned.
     ///
     /// # Errors
     /// When the generation has no snapshot that can be read, or something cannot be written; the files are as they were

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub enum Sync {
     /// When a call returns: it survives a power failure.
     Disk,
-    /// When the system likes: it survives the end of the process. Snapshots are brought to the disk all the same.
+    /// At any later time: it survives the end of the process. Snapshots are brought to the disk all the same.
     System,
 }
 
@@ -99,9 +99,9 @@ impl Store {
         Ok((store, Some(recovered)))
     }
 
-    /// Writes what was found to new files, since it is unknown whether the old ones are on the disk: their writer may have
-    /// died before, or have been told by `fsync` that they are not. When that fails, the store takes no batches before a
-    /// snapshot.
+    /// Writes what was found to new files, because it is unknown whether the old ones are on the disk: their writer may
+    /// have died before they were synced, or `fsync` may have failed. When that fails, the store takes no batches
+    /// before a snapshot.
     fn begin_anew(&mut self, generation: u64, found: &Recovered) {
         let place = Place::new(&*self.files, &self.folder, generation);
         match commit(&place, &found.snapshot, &found.batches) {
@@ -109,7 +109,7 @@ impl Store {
                 self.current = Some(current);
                 self.remove_others(generation);
             }
-            // Not tried again under the same number: its log may hold batches that its snapshot has not.
+            // Not tried again with the same number: that log may contain batches that are not in this snapshot.
             Err(_) => self.is_behind = true,
         }
     }
@@ -117,8 +117,8 @@ impl Store {
     /// Keeps a batch of changes.
     ///
     /// # Errors
-    /// When it cannot be kept, or the files have lost their names meanwhile. Whether the batch is there after a restart is
-    /// unknown then, and the store takes no other before a snapshot.
+    /// When it cannot be kept, or the files have lost their names meanwhile. Whether the batch is there after a restart
+    /// is unknown then, and the store takes no other before a snapshot.
     pub fn append(&mut self, batch: &[u8]) -> Result<(), StateError> {
         let Some(current) = self.current.as_mut().filter(|_| !self.is_behind) else {
             return Err(StateError::Behind(self.folder.clone()));
@@ -199,8 +199,8 @@ impl Store {
         Ok(numbers.chain(present).max().unwrap_or(0) + 1)
     }
 
-    /// Removes what is older than a generation, and what was never finished. What cannot be removed does no harm, and is
-    /// removed later.
+    /// Removes what is older than a generation, and what was never finished. What cannot be removed does no harm, and
+    /// is removed later.
     fn remove_others(&self, generation: u64) {
         let Ok(listing) = Listing::read(&*self.files, &self.folder) else {
             return;

@@ -110,7 +110,7 @@ fn no_changed_byte_goes_unseen() {
     }
 }
 
-/// A log that ends anywhere behind its header is read up to its last complete batch, and goes on from there.
+/// A log that ends anywhere after its header is read up to its last complete batch, and goes on from there.
 #[test]
 fn logs_that_end_early() {
     let kept = kept();

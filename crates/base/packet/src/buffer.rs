@@ -5,9 +5,9 @@
 //!   | headroom .......... | data, `length` bytes ..... | tailroom ...... |
 //! ```
 //!
-//! The memory begins at a cache line, and so does the data behind the default headroom: the headers of a frame that was
-//! received there lie in one or two lines, never in one more. `start` and `length` come first, in this order, for
-//! compiled programs that read them: see [`crate::Packet::PLACE_OFFSET`].
+//! The memory begins at a cache line, and so does the data after the default headroom, so the headers of a received
+//! frame are in as few cache lines as possible. `start` and `length` come first, in this order, for compiled programs
+//! that read them: see [`crate::Packet::PLACE_OFFSET`].
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -19,14 +19,14 @@ pub(crate) const ALIGNMENT: usize = 64;
 /// Bytes kept free in front of a received frame.
 pub const DEFAULT_HEADROOM: usize = 128;
 
-/// Bytes behind the headroom: a full Ethernet frame with tags, and change.
+/// Bytes after the headroom: enough for a full Ethernet frame with tags.
 pub const DEFAULT_ROOM: usize = 1920;
 
 /// No memory is smaller.
 const SIZE_MIN: usize = DEFAULT_HEADROOM + DEFAULT_ROOM;
 
-/// See the [module](self). Between calls: `memory` is of the allocator's, with `size` initialised bytes that nobody else
-/// uses, at least [`SIZE_MIN`], and the data lies in it.
+/// See the [module](self). Between calls, `memory` comes from the allocator and has `size` initialised bytes, at least
+/// [`SIZE_MIN`]; only this buffer uses them, and the data lies within them.
 #[repr(C)]
 pub(crate) struct Buffer {
     start: NonNull<u8>,
@@ -35,13 +35,13 @@ pub(crate) struct Buffer {
     size: usize,
 }
 
-// SAFETY: the memory is the buffer's alone, as that of a vector is.
+// SAFETY: the buffer owns its memory exclusively, as a vector does.
 unsafe impl Send for Buffer {}
 // SAFETY: as above; through a shared buffer it is only read.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// At least so many bytes, all zero, and no data behind so many of them.
+    /// A buffer of at least `size` bytes, all zero, with no data, which would begin after `headroom` bytes.
     pub(crate) fn new(size: usize, headroom: usize) -> Buffer {
         let size = size.max(SIZE_MIN);
         let layout = layout(size);
@@ -96,49 +96,49 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.size) }
     }
 
-    /// From now on the data is so many bytes behind so many others.
+    /// Sets where the data is: `length` bytes after the first `headroom` bytes of the memory.
     ///
     /// # Panics
-    /// When the memory has not so many.
+    /// If the memory is too small.
     #[inline]
     pub(crate) fn place(&mut self, headroom: usize, length: usize) {
         let fits = headroom <= self.size && length <= self.size - headroom;
         assert!(fits, "data lies within the buffer");
-        // SAFETY: it is in our memory, or just behind it.
+        // SAFETY: the address is within the memory, or just after its end.
         self.start = unsafe { self.memory.add(headroom) };
         self.length = length;
     }
 
-    /// The data is so long; as long as the memory permits, if that is less.
+    /// Sets the length of the data, to at most what fits into the memory.
     #[inline]
     pub(crate) fn set_length(&mut self, length: usize) {
         self.length = length.min(self.size - self.headroom());
     }
 
-    /// Whether the data of every one begins behind the default headroom, with room for so many bytes.
+    /// Whether the data of every buffer begins after the default headroom, with room for `bytes` bytes.
     #[inline]
     pub(crate) fn all_begin_with_room<'b>(buffers: impl Iterator<Item = &'b Buffer> + Clone, bytes: usize) -> bool {
         let has_room = |buffer: &Buffer| bytes <= buffer.size - DEFAULT_HEADROOM;
         Buffer::all_begin_as_usual(buffers.clone()) && (bytes <= DEFAULT_ROOM || { buffers }.all(has_room))
     }
 
-    /// Whether the data of every one begins behind the default headroom.
+    /// Whether the data of every buffer begins after the default headroom.
     #[inline]
     pub(crate) fn all_begin_as_usual<'b>(buffers: impl Iterator<Item = &'b Buffer>) -> bool {
-        // Without a branch for each: all do, as a rule.
+        // Without a branch for each buffer, because usually all do.
         let differ = |differences, buffer: &Buffer| differences | (buffer.headroom() ^ DEFAULT_HEADROOM);
         buffers.fold(0, differ) == 0
     }
 
-    /// No data, behind the default headroom.
+    /// Removes the data; new data begins after the default headroom.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        // SAFETY: the memory has so many bytes.
+        // SAFETY: the memory has at least `SIZE_MIN` bytes.
         self.start = unsafe { self.memory.add(DEFAULT_HEADROOM) };
         self.length = 0;
     }
 
-    /// The data is a copy of this, behind the default headroom.
+    /// Replaces the data by a copy of `data`, after the default headroom.
     #[inline]
     pub(crate) fn set(&mut self, data: &[u8]) {
         self.grow(DEFAULT_HEADROOM + data.len());
@@ -147,13 +147,13 @@ impl Buffer {
         crate::copy::frame(self.data_mut(), data);
     }
 
-    /// The data ends after so many bytes, if it is longer.
+    /// Shortens the data to at most `length` bytes.
     #[inline]
     pub(crate) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }
 
-    /// Makes the memory at least so large; what is new is zero. Data and headroom stay.
+    /// Makes the memory at least `size` bytes large. New bytes are zero; data and headroom stay.
     #[inline]
     pub(crate) fn grow(&mut self, size: usize) {
         if size > self.size {
@@ -163,7 +163,7 @@ impl Buffer {
 
     #[cold]
     fn move_to_larger(&mut self, size: usize) {
-        // By half at least, so that bytes that are appended one by one are not moved each time.
+        // Grows by at least half, so that appending bytes one by one does not move the data each time.
         let mut larger = Buffer::new(size.max(self.size + self.size / 2), 0);
         larger.memory_mut()[..self.size].copy_from_slice(self.memory_mut());
         larger.place(self.headroom(), self.length);

@@ -5,8 +5,8 @@
 //!            0                             length          buffers.len() <= capacity
 //! ```
 //!
-//! A packet that leaves the end of the burst becomes a spare, and a spare becomes a packet, by moving the border between
-//! them: no buffer is moved or allocated for it.
+//! A packet that leaves the end of the burst becomes a spare, and a spare becomes a packet, by moving the border
+//! between them: no buffer is moved or allocated for it.
 
 use crate::Packet;
 
@@ -22,7 +22,7 @@ pub const DEFAULT_BURST: usize = 64;
 /// had.
 #[derive(Debug)]
 pub struct Burst {
-    /// Packets in flight, and behind them the spares.
+    /// Packets in flight, and after them the spares.
     buffers: Vec<Packet>,
     length: usize,
     capacity: usize,
@@ -114,8 +114,8 @@ impl Burst {
         true
     }
 
-    /// Appends what the first of these packets hold, as many as fit, and gives them in their new places. Spare buffers are left
-    /// for them, with whatever they held: who uses these again empties them.
+    /// Appends the first of these packets, as many as fit, and returns them at their new places. Spare buffers with
+    /// unspecified contents take their places in `packets`; a caller must empty these before it uses them.
     #[inline]
     pub fn exchange_all(&mut self, packets: &mut [Packet]) -> &mut [Packet] {
         let first = self.length;
@@ -129,11 +129,11 @@ impl Burst {
         places
     }
 
-    /// So many of the spares at the front, made if there are none, with whatever they hold. The burst has no packets.
+    /// The first `count` spares, made if necessary, with unspecified contents. The burst must be empty.
     ///
     /// # Panics
     ///
-    /// When it has, or cannot hold as many.
+    /// If the burst is not empty, or cannot hold as many packets.
     #[inline]
     pub fn spares_mut(&mut self, count: usize) -> &mut [Packet] {
         assert!(
@@ -146,7 +146,7 @@ impl Burst {
         &mut self.buffers[..count]
     }
 
-    /// Has the spares that [`Burst::spares_mut`] gives be packets of the burst, as they are.
+    /// Makes the first `count` spares packets of the burst, with their contents: see [`Burst::spares_mut`].
     #[inline]
     pub fn fill_from_spares(&mut self, count: usize) {
         self.spares_mut(count);

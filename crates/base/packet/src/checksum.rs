@@ -78,8 +78,8 @@ impl Sum {
     }
 }
 
-/// The folded sum of the 16-bit words in groups of four bytes. Words are added in pairs and in the machine's byte order, which gives the
-/// same with its bytes swapped (RFC 1071 §2): so the compiler can add several at a time.
+/// The folded sum of the 16-bit words in groups of four bytes. Words are added in pairs and in the machine's byte
+/// order, which gives the same with its bytes swapped (RFC 1071 §2): so the compiler can add several at a time.
 fn sum_of_quads(quads: &[[u8; 4]]) -> u64 {
     let mut total = quads
         .iter()

@@ -1,4 +1,5 @@
-//! Copies of frames. Most frames that are copied by the million are short, and a call of the C library's `memmove` costs as much as their copy.
+//! Copies of frames. Most frames that are copied by the million are short, and a call of the C library's `memmove`
+//! costs as much as their copy.
 
 /// The longest frame that is copied in place.
 const SHORT_MAX: usize = 128;

@@ -1,7 +1,8 @@
 //! The methods of a decorator that only pass a call on.
 
-/// Implements methods of [`Port`](crate::Port) by calling the same method of a field, inside `impl Port for ...`. A decorator names all
-/// methods that it does not change, so that a new method of the trait is not forgotten in one of them.
+/// Implements methods of [`Port`](crate::Port) by calling the same method of a field, inside `impl Port for ...`. A
+/// decorator names all methods that it does not change, so that a new method of the trait is not forgotten in one of
+/// them.
 ///
 /// ```
 /// use forebay_packet::{Port, delegate_port};

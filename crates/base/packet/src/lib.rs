@@ -8,7 +8,8 @@
 //!    its spares, and ports *exchange* buffers instead of giving them away.
 //! 3. [`Port`]: bursts in, bursts out, never blocking. What a port cannot carry is dropped and
 //!    counted under a [`DropReason`]; only a port that is out of order is an error.
-//! 4. [`MemoryPort`]: two ends joined by bounded queues, for tests and benchmarks; [`TimerPort`]: packets made by a clock.
+//! 4. [`MemoryPort`]: two ends joined by bounded queues, for tests and benchmarks; [`TimerPort`]: packets made by a
+//!    clock.
 //! 5. [`decorators`]: tracing, capture, loss and delay, each wrapping any port.
 //!
 //! Beside them stand [`pcap`] (files, over any `Read` or `Write`) and [`checksum`] (RFC 1071).

@@ -19,8 +19,9 @@ use crate::{Burst, DropReason, Packet, Port, PortCounters, PortError, Readiness}
 ///           0            first                    first + waiting
 /// ```
 ///
-/// Packets are swapped with the places, so no buffer is made or moved once the ring has as many places as packets have ever
-/// waited. An empty ring begins at 0 again: with few packets waiting the same few buffers serve all, and stay in the cache.
+/// Packets are swapped with the places, so no buffer is made or moved once the ring has as many places as packets have
+/// ever waited. An empty ring begins at 0 again: with few packets waiting the same few buffers serve all, and stay in
+/// the cache.
 #[derive(Debug)]
 struct Queue {
     places: Vec<Packet>,
@@ -83,7 +84,8 @@ impl Queue {
 /// A queue shared by its two ends.
 type SharedQueue = Arc<Mutex<Queue>>;
 
-/// Runs `action` on the queue. A panic in another thread leaves a queue usable: a packet belongs to it once it is counted.
+/// Runs `action` on the queue. A panic in another thread leaves a queue usable: a packet belongs to it once it is
+/// counted.
 fn with_queue<T>(queue: &SharedQueue, action: impl FnOnce(&mut Queue) -> T) -> T {
     action(&mut queue.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -12,7 +12,7 @@
 use crate::buffer::{Buffer, DEFAULT_HEADROOM, DEFAULT_ROOM};
 use std::fmt;
 
-/// A frame and what a switch must know about it. See the module's picture.
+/// A frame with its metadata. See the module's picture.
 ///
 /// The bytes start at the Ethernet destination address and end before the frame check sequence.
 #[derive(Clone)]
@@ -29,8 +29,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and behind it its length in bytes, as
-    /// wide: for compiled programs.
+    /// Where in a packet, in bytes, the address of its first byte is, 64 bits wide, and after it its length in bytes,
+    /// as wide: for compiled programs.
     pub const PLACE_OFFSET: usize = std::mem::offset_of!(Packet, buffer);
 
     /// An empty packet with the default room at both ends.
@@ -100,7 +100,7 @@ impl Packet {
         self.timestamp_ns = 0;
     }
 
-    /// Replaces the data by a copy of `data`, behind the default headroom, and sets the original length to its length.
+    /// Replaces the data by a copy of `data`, after the default headroom, and sets the original length to its length.
     #[inline]
     pub fn set_data(&mut self, data: &[u8]) {
         self.buffer.set(data);
@@ -157,7 +157,8 @@ impl Packet {
         self.data_mut()[length..].copy_from_slice(bytes);
     }
 
-    /// Sets where the data lies after a change in place: `start` bytes behind the beginning of the buffer, `length` bytes long.
+    /// Sets where the data lies after a change in place: `start` bytes after the beginning of the buffer, `length`
+    /// bytes long.
     ///
     /// # Panics
     /// When that is not within the buffer.
@@ -172,7 +173,7 @@ impl Packet {
         self.buffer.truncate(length);
     }
 
-    /// The room behind an *empty* packet's start, for a receiver to write into.
+    /// The room after an *empty* packet's start, for a receiver to write into.
     /// Follow with [`Packet::set_received`].
     #[inline]
     pub fn receive_room(&mut self) -> &mut [u8] {
@@ -180,8 +181,8 @@ impl Packet {
         &mut self.buffer.memory_mut()[start..]
     }
 
-    /// Has the data of each packet begin behind the default headroom, with room for at least so many bytes from there on. What the
-    /// packets hold is unspecified afterwards.
+    /// Makes the data of each packet begin after the default headroom, with room for at least `bytes` bytes from there.
+    /// The contents of the packets are unspecified afterwards.
     #[inline]
     pub fn make_room_in_all(packets: &mut [Packet], bytes: usize) {
         if !Buffer::all_begin_with_room(packets.iter().map(|packet| &packet.buffer), bytes) {
@@ -192,30 +193,30 @@ impl Packet {
         }
     }
 
-    /// Room for `bytes` more of a frame of which `length` bytes have been written to [`Packet::receive_room`]. What was written
-    /// stays when the buffer grows.
+    /// Room for `bytes` more of a frame of which `length` bytes have been written to [`Packet::receive_room`]. What was
+    /// written stays when the buffer grows.
     pub fn receive_room_behind(&mut self, length: usize, bytes: usize) -> &mut [u8] {
         let start = self.headroom() + length;
         self.buffer.grow(start + bytes);
         &mut self.buffer.memory_mut()[start..start + bytes]
     }
 
-    /// Says that a receiver wrote `length` bytes into [`Packet::receive_room`], and sets the
-    /// original length. A length beyond the room is taken as the room.
+    /// Records that a receiver wrote `length` bytes, at most the length of [`Packet::receive_room`], and sets the
+    /// original length.
     #[inline]
     pub fn set_received(&mut self, length: usize) {
         self.buffer.set_length(length);
         self.original_length = length_u32(length);
     }
 
-    /// Sees to it that there are at least `headroom` bytes before the data.
+    /// Makes sure that there are at least `headroom` bytes before the data.
     fn make_headroom(&mut self, headroom: usize) {
         if headroom > self.headroom() {
             self.move_behind(headroom);
         }
     }
 
-    /// Moves the data so that it begins behind so many bytes.
+    /// Moves the data so that it begins after `headroom` bytes.
     fn move_behind(&mut self, headroom: usize) {
         let (start, length) = (self.headroom(), self.len());
         self.buffer.grow(headroom + length);
@@ -235,7 +236,7 @@ impl Default for Packet {
     }
 }
 
-/// Two packets are equal when a program could not tell them apart: data and metadata.
+/// Two packets are equal if a program could not distinguish them: same data and metadata.
 impl PartialEq for Packet {
     fn eq(&self, other: &Packet) -> bool {
         self.data() == other.data()

@@ -106,7 +106,8 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// The most bytes of a frame that comes in. Lengths of longer ones fit neither the length fields of IP nor those of switches.
+/// The most bytes of a frame that comes in. Lengths of longer ones fit neither the length fields of IP nor those of
+/// switches.
 pub const FRAME_BYTES_MAX: usize = 65_535;
 
 /// What a port has carried and dropped since it was opened. Bytes are frame bytes (no preamble,
@@ -270,7 +271,7 @@ impl std::error::Error for PortError {}
 
 /// A port of a switch. The module's documentation is its contract.
 pub trait Port: Send {
-    /// What users know it by: an interface name, a file name.
+    /// The name for users: that of an interface or a file.
     fn name(&self) -> &str;
 
     /// Appends up to `max` received packets to `burst` and returns how many.
@@ -293,7 +294,7 @@ pub trait Port: Send {
         PortState::Up
     }
 
-    /// What keeps a port that is [`PortState::Down`] from carrying packets, for people; nothing when it is not down, or does not know.
+    /// Why a port is [`PortState::Down`], as text for the user; `None` if it is not down or the reason is unknown.
     fn why_down(&self) -> Option<String> {
         None
     }
@@ -303,26 +304,26 @@ pub trait Port: Send {
         Readiness::Unknown
     }
 
-    /// How many packets `send` would accept now. A switch keeps what has no room in its queues, so a port that knows
-    /// its own queue should say so; the others drop what is too much.
+    /// The number of packets that `send` would accept now. A switch keeps the others in its queues. A port that cannot
+    /// determine the number returns the default, and drops packets that exceed its room.
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    /// Whether anybody reads the [identities](crate::Packet::id) of packets that are sent here. A switch gives none to packets
-    /// for other ports.
+    /// Whether the [ids](crate::Packet::id) of packets that are sent here are read. A switch sets ids only for such
+    /// ports.
     fn reads_ids(&self) -> bool {
         false
     }
 
-    /// Whether a clock makes its packets ([`crate::TimerPort`]). When the input of all other ports has ended, a switch does not
-    /// go on for them alone.
+    /// Whether its packets are made by a clock ([`crate::TimerPort`]). A switch ends when the input of all other ports
+    /// has ended.
     fn is_timer(&self) -> bool {
         false
     }
 
-    /// The switch stops: a timer delivers all its packets once more, other ports nothing. Whether the port wants to be asked
-    /// for packets all the same.
+    /// Announces that the switch stops: from now on a timer delivers each of its packets once more, and other ports
+    /// deliver nothing. Returns whether the port must still be polled.
     fn begin_last_round(&mut self) -> bool {
         false
     }

@@ -10,15 +10,15 @@ pub fn to_read<T>(memory: &[T]) {
     lines(memory).for_each(line_to_read);
 }
 
-/// Prefetches the lines of a slice that is written soon. A line that another processor has is fetched once, not at the first read and again at the
-/// first write.
+/// Prefetches the lines of a slice that is written soon. A line that another processor has is fetched once, not at the
+/// first read and again at the first write.
 #[inline]
 pub fn to_write<T>(memory: &[T]) {
     lines(memory).for_each(line_to_write);
 }
 
-/// Prefetches the lines of a slice that is written soon, but for the first if the bytes before the slice begin it: slices that follow each other
-/// ask once for a line that they share.
+/// Prefetches the lines of a slice that is written soon, except for the first line if the slice begins within it. So a
+/// line that adjacent slices share is prefetched only once.
 #[inline]
 pub fn to_write_behind<T>(memory: &[T]) {
     let shared = usize::from(!memory.as_ptr().addr().is_multiple_of(LINE));

@@ -1,14 +1,15 @@
 //! A port that makes its packets itself: one each interval, as the packet generator of a switch chip does.
 //!
-//! A program keeps things that nothing but a packet can set in motion again: a batch that is not full, a flow that has ended. Timer
-//! packets have numbers from 0 on, so that a program may look after one place of its registers with each of them; `programs/common/timer.p4`
-//! is their format in P4:
+//! A program may hold state that only another packet can release: a batch that is not full, a flow that has ended.
+//! Timer packets have numbers from 0 on, so that a program can examine one element of its registers with each of them;
+//! `programs/common/timer.p4` is their format in P4:
 //!
 //! ```text
 //!   Ethernet: addresses 0, EtherType 0x88b5 | kind 1 | 0 | round 2 | number 4 | 0 ...      60 bytes
 //! ```
 //!
-//! When a switch stops, a *last round* ([`Port::begin_last_round`]) brings all numbers once more, so that what is kept can go.
+//! When a switch stops, a *last round* ([`Port::begin_last_round`]) brings all numbers once more, so that what is kept
+//! can go.
 
 use crate::{Burst, DropReason, Port, PortCounters, PortError, Readiness};
 

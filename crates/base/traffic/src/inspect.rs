@@ -63,7 +63,7 @@ struct InspectedNetwork {
     pseudo_header: Sum,
 }
 
-/// Takes a TCP or UDP frame apart and checks its lengths and checksums. Padding behind the IP
+/// Takes a TCP or UDP frame apart and checks its lengths and checksums. Padding after the IP
 /// packet is ignored, an IPv4 UDP checksum of zero means none (RFC 768).
 ///
 /// # Errors

@@ -8,7 +8,7 @@
 //! 5. [`sequence`]: loss, duplication and reordering of one flow (RFC 4737).
 //! 6. [`checker`]: all of it together for a receiver.
 //!
-//! Everything is a function of its arguments: whoever calls brings the sockets, ports and clocks.
+//! Everything is a function of its arguments: the caller provides sockets, ports and clocks.
 //!
 //! ```
 //! use forebay_traffic::{Checker, MessageFormat, MessageSource};

@@ -48,7 +48,7 @@ pub struct MessageId {
 /// A payload length that messages cannot have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatError {
-    /// The length asked for, in bytes.
+    /// The requested length, in bytes.
     pub payload_bytes: usize,
 }
 

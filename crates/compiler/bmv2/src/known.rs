@@ -3,8 +3,9 @@
 use forebay_ir::{MatchKind, Unit};
 use std::collections::BTreeMap;
 
-/// What is known of a program from its P4Info. Without one it is empty, and the JSON has to do: tables that p4c made itself
-/// are known by their names, keys of match kind `optional` are taken for `ternary`, counters count packets and bytes.
+/// What is known of a program from its P4Info. Without one it is empty, and the JSON has to do: tables that p4c made
+/// itself are known by their names, keys of match kind `optional` are taken for `ternary`, counters count packets and
+/// bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Whether there is a P4Info: what it leaves out is not for controllers.

@@ -6,9 +6,9 @@
 //!                               blocks             no P4Info came with it
 //! ```
 //!
-//! The JSON is what controllers push to a switch that runs BMv2. It holds the program after p4c's middle end: headers and
-//! actions by name, primitives instead of statements, tables and conditions that name what follows. Here it becomes the same
-//! [`Program`] as P4 source does: whatever executes that one executes this one.
+//! The JSON is what controllers push to a switch that runs BMv2. It holds the program after p4c's middle end: headers
+//! and actions by name, primitives instead of statements, tables and conditions that name what follows. Here it becomes
+//! the same [`Program`] as P4 source does: whatever executes that one executes this one.
 //!
 //! * [`cursor`](self): a value of the JSON with its place, for messages. [`model`]: the format, as structures.
 //! * [`translate`](self): to the IR. What a P4Info adds is in [`Known`].
@@ -16,9 +16,9 @@
 //!
 //! # What is not in a JSON
 //!
-//! Names of structs' fields in digests, which header goes to controllers, `@id`s, entries that may be changed, and whether
-//! a key is `optional` or `ternary`. With a P4Info none of this is missing. A parser state that goes to `reject` is not told
-//! from one that accepts, in BMv2 as here.
+//! Names of structs' fields in digests, which header goes to controllers, `@id`s, entries that may be changed, and
+//! whether a key is `optional` or `ternary`. With a P4Info none of this is missing. A parser state that goes to
+//! `reject` is not told from one that accepts, in BMv2 as here.
 //!
 //! Programs of P4_14 compilers (before version 2.0 of the format) are read too, as far as they use no more than p4c's.
 

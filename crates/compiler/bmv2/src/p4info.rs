@@ -1,7 +1,7 @@
 //! A P4Info for a program that came without one: ids by p4c's rules, names as the program has them.
 //!
-//! Of a JSON not everything can be known: see the first page of the crate. Headers of packets between switch and controller
-//! are those named `packet_in` and `packet_out`, as programs call them by custom.
+//! Of a JSON not everything can be known: see the first page of the crate. Headers of packets between switch and
+//! controller are those named `packet_in` and `packet_out`, as programs call them by custom.
 
 use forebay_bits::Bits;
 use forebay_ir::{self as ir, MatchKind, Program, Unit};

@@ -1,4 +1,5 @@
-//! Parses and checks every program of a folder, in parallel: `cargo run -p forebay-check --example check_all -- DIR [--list]`.
+//! Parses and checks every program of a folder, in parallel:
+//! `cargo run -p forebay-check --example check_all -- DIR [--list]`.
 //!
 //! Prints how many were accepted and rejected, with `--list` which, and with `--errors` the first message of each.
 

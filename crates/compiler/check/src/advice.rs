@@ -29,7 +29,7 @@ impl Checker {
         Some(format!("({}) ({})", self.show(wanted), self.show(&between)))
     }
 
-    /// What may have been meant by an operator that does not exist for these operands.
+    /// The operator that was probably intended in place of one that does not exist for these operands.
     pub(crate) fn operator_hint(&self, op: BinaryOp, left: &Type, right: &Type) -> Option<&'static str> {
         let both = |test: fn(&Type) -> bool| test(left) && test(right);
         let one = |test: fn(&Type) -> bool| test(left) || test(right);

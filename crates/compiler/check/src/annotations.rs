@@ -1,9 +1,9 @@
 //! Reading annotations (§20).
 //!
 //! The checker has put the value of each expression in its place: an argument of a known annotation
-//! ([`forebay_syntax::known`]) and a value in square brackets is a literal. The functions here answer the questions that are
-//! asked of annotations: is there a `@hidden`, what is the `@name`, what are the values. The tokens of a body stay as they
-//! are written, since P4Info repeats them.
+//! ([`forebay_syntax::known`]) and a value in square brackets is a literal. The functions here answer the questions
+//! that are asked of annotations: is there a `@hidden`, what is the `@name`, what are the values. The tokens of a body
+//! stay as they are written, since P4Info repeats them.
 
 use forebay_syntax::ast::{Annotation, AnnotationArgument, AnnotationBody, Expr, ExprKind};
 use num_bigint::BigInt;

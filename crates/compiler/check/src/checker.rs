@@ -218,8 +218,8 @@ impl Checker {
         );
     }
 
-    /// Whether a name that is not declared may be the right one of a declaration that has the name of another: of a table that
-    /// was copied and not renamed, its use tells only what its declaration tells already.
+    /// Whether a name that is not declared may be the right one of a declaration that has the name of another: of a
+    /// table that was copied and not renamed, its use tells only what its declaration tells already.
     fn may_be_the_duplicate(&mut self, name: &str) -> bool {
         if self.renamed.contains(name) {
             return true;

@@ -1,8 +1,8 @@
 //! Implicit conversions (§8.12.2, §8.13 to §8.15, §8.28): fitting an expression to the type that is wanted.
 //!
-//! `int` becomes `bit<W>` or `int<W>`, an enum with representation its underlying type, a list or structure-valued expression the
-//! struct, header, tuple, stack or list that it initialises. Aggregates are fitted element by element, so the result is in
-//! order of declaration and all its parts have their final types.
+//! `int` becomes `bit<W>` or `int<W>`, an enum with representation its underlying type, a list or structure-valued
+//! expression the struct, header, tuple, stack or list that it initialises. Aggregates are fitted element by element,
+//! so the result is in order of declaration and all its parts have their final types.
 
 use crate::call::{are_given, count_text};
 use crate::checker::Checker;

@@ -1,9 +1,9 @@
 //! Arithmetic on constants (§8.5 to §8.10).
 //!
-//! Values are [`BigInt`]s; a [`Type`] says how they wrap: `bit<W>` modulo 2^W, `int<W>` in two's complement, `int` not at
-//! all. The checker folds with these functions, and elaboration uses them again for what depends on constructor
-//! parameters. Types passed in are [`Type::Bit`], [`Type::Signed`] or [`Type::Int`]; a `type` or an enum with representation
-//! stands for its underlying type.
+//! Values are [`BigInt`]s; a [`Type`] says how they wrap: `bit<W>` modulo 2^W, `int<W>` in two's complement, `int` not
+//! at all. The checker folds with these functions, and elaboration uses them again for what depends on constructor
+//! parameters. Types passed in are [`Type::Bit`], [`Type::Signed`] or [`Type::Int`]; a `type` or an enum with
+//! representation stands for its underlying type.
 
 use crate::hir::Type;
 use forebay_syntax::ast::{BinaryOp, UnaryOp};
@@ -81,8 +81,8 @@ pub fn unary(op: UnaryOp, ty: &Type, value: &BigInt) -> Result<BigInt, FoldError
     }
 }
 
-/// Arithmetic, bitwise and shift operators; both operands and the result have type `ty` (for shifts the left operand and
-/// the result).
+/// Arithmetic, bitwise and shift operators; both operands and the result have type `ty`
+/// (for shifts the left operand and the result).
 pub fn binary(op: BinaryOp, ty: &Type, left: &BigInt, right: &BigInt) -> Result<BigInt, FoldError> {
     let value = match op {
         BinaryOp::Add => left + right,

@@ -499,7 +499,7 @@ pub struct Table {
     pub actions: Vec<TableAction>,
     /// Default action, if the program names one.
     pub default_action: Option<DefaultAction>,
-    /// What runs when an entry names a group without members (`psa_empty_group_action`), if the program says it.
+    /// The action for entries that name a group without members (`psa_empty_group_action`), if the program has one.
     pub empty_group_action: Option<DefaultAction>,
     /// Entries in order.
     pub entries: Vec<TableEntry>,
@@ -839,11 +839,11 @@ pub enum ExprKind {
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     /// Conversion to [`Expr::ty`], explicit or implicit.
     Cast(Box<Expr>),
-    /// A value of a struct, header, tuple, list or stack, element by element in order of declaration. For a header it is
-    /// valid.
+    /// A value of a struct, header, tuple, list or stack, element by element in order of declaration. For a header it
+    /// is valid.
     Aggregate(Vec<Expr>),
-    /// As [`ExprKind::Aggregate`], with elements whose values are not all constant, and which are written in another order:
-    /// in this one, as indices of elements. They are evaluated in this order (§8).
+    /// As [`ExprKind::Aggregate`], with elements whose values are not all constant, and which are written in another
+    /// order: in this one, as indices of elements. They are evaluated in this order (§8).
     Reordered(Vec<Expr>, Vec<usize>),
     /// `{#}`: an invalid header, or a union without a valid member.
     InvalidHeader,
@@ -870,13 +870,14 @@ pub struct Call {
     pub type_args: Vec<Type>,
     /// One for each parameter, in order.
     pub args: Vec<Argument>,
-    /// The order in which the arguments are written, as indices into `args`; empty when it is the order of the parameters.
+    /// The order in which the arguments are written, as indices into `args`; empty when it is the order of the
+    /// parameters.
     pub written: Vec<usize>,
 }
 
 impl Call {
-    /// Parameters and arguments in the order in which the arguments are written. Arguments are evaluated and copied back
-    /// in this order (§6.8).
+    /// Parameters and arguments in the order in which the arguments are written. Arguments are evaluated and copied
+    /// back in this order (§6.8).
     pub fn in_written_order<'a>(&'a self, params: &'a [Param]) -> (Cow<'a, [Param]>, Cow<'a, [Argument]>) {
         if self.written.is_empty() {
             return (params.into(), (&self.args[..]).into());

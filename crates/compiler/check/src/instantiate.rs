@@ -68,8 +68,8 @@ impl Checker {
         }
     }
 
-    /// Among parsers, controls or packages of one name, the one with as many type parameters as there are type arguments
-    /// whose constructor takes these arguments. Reports if there are several and none fits.
+    /// Among parsers, controls or packages of one name, the one with as many type parameters as there are type
+    /// arguments whose constructor takes these arguments. Reports if there are several and none fits.
     fn choose_declaration(&mut self, ty: &Type, args: &[ast::Arg], span: Span) -> Option<Type> {
         let name = match ty {
             Type::Parser(id, _) => &self.program.parsers[id.index()].name,

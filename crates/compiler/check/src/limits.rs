@@ -1,7 +1,7 @@
 //! Bounds on what a program can make the checker build.
 //!
 //! A short program can describe something huge: structs of structs that double at each level, constants that mention a
-//! constant twice, strings joined to themselves. Whoever walks a type or an expression may assume that it stays
+//! constant twice, strings joined to themselves. Code that walks a type or an expression may assume that it stays
 //! within these bounds.
 
 use crate::checker::Checker;

@@ -197,8 +197,8 @@ impl Checker {
         ty
     }
 
-    /// Among parsers, controls or packages of one name, the one with as many type parameters as there are arguments; the
-    /// last one if none has, or there are no arguments.
+    /// Among parsers, controls or packages of one name, the one with as many type parameters as there are arguments;
+    /// the last one if none has, or there are no arguments.
     fn overload_with(&self, entity: Entity, name: &str, count: usize) -> Entity {
         if count == 0 || self.type_param_count(&entity) == count {
             return entity;

@@ -34,8 +34,8 @@ impl Substitution {
         self.map.is_empty()
     }
 
-    /// The type with all bound parameters replaced. Parameters that are bound to each other are followed; what is not bound
-    /// stays.
+    /// The type with all bound parameters replaced. Parameters that are bound to each other are followed; what is not
+    /// bound stays.
     pub fn apply(&self, ty: &Type) -> Type {
         if self.map.is_empty() {
             return ty.clone();
@@ -172,7 +172,7 @@ impl Program {
         }
     }
 
-    /// What a `type` is made from, down to a type that is none; any other type itself.
+    /// The underlying type of a `type`, through all `type`s; any other type itself.
     pub fn unwrapped(&self, ty: &Type) -> Type {
         let mut ty = ty.clone();
         while let Type::NewType(id) = ty {
@@ -181,7 +181,7 @@ impl Program {
         ty
     }
 
-    /// The number type behind `type`s and enums with representation; any other type itself.
+    /// The underlying number type of `type`s and of enums with a representation; any other type itself.
     pub fn underlying(&self, ty: &Type) -> Type {
         self.representation(&self.unwrapped(ty))
     }

@@ -2,8 +2,8 @@
 //!
 //! The type parameters of what is called or instantiated are unknowns in an [`Inference`]. Unifying a parameter's type
 //! with an argument's type binds them. An `int` literal binds an unknown only as long as nothing better is known: a
-//! `bit<W>` from another argument replaces it. Parsers and controls are compared by structure: a declared control fits a control type
-//! when the parameters agree in number, direction and type.
+//! `bit<W>` from another argument replaces it. Parsers and controls are compared by structure: a declared control fits
+//! a control type when the parameters agree in number, direction and type.
 
 use crate::annotations;
 use crate::hir::*;

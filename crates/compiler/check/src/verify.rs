@@ -1,7 +1,8 @@
 //! The invariants of a typed program, for tests: what lowering relies on.
 //!
 //! * No [`ExprKind::Invalid`] and no expression of unknown type is left.
-//! * Both sides of an assignment have the same type, as have the operands of arithmetic, bitwise and comparison operators.
+//! * Both sides of an assignment have the same type, as have the operands of arithmetic, bitwise and comparison
+//!   operators.
 //! * Conditions are bool; literals are in the range of their types.
 //! * A call has one argument for each parameter and one type argument for each type parameter; arguments have the
 //!   parameters' types.

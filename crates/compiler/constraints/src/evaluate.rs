@@ -27,9 +27,9 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a constraint is asked about: a table entry, or the data of an action.
+/// What a constraint is evaluated for: a table entry, or the data of an action.
 pub trait Entry {
-    /// A part of the key with this index. Only parts that the key's kind has are asked for.
+    /// A part of the key with this index. Called only for parts that the key's kind has.
     fn part(&self, key: usize, part: Part) -> Value;
 
     /// The priority; 0 for tables without priorities, and for actions.
@@ -171,7 +171,7 @@ impl Operand {
     }
 }
 
-/// What a condition looks at, each once.
+/// The keys that a condition reads, each once, with their values.
 pub(crate) fn seen(condition: &Condition, keys: &[Key], entry: &dyn Entry) -> Vec<(String, Value)> {
     let mut seen: Vec<(String, Value)> = Vec::new();
     for operand in condition.operands() {

@@ -1,5 +1,5 @@
-//! Constraints on table entries and on action data: `@entry_restriction("...")` and `@action_restriction("...")`, in the
-//! language of [p4-constraints](https://github.com/p4lang/p4-constraints/blob/main/docs/language-specification.md).
+//! Constraints on table entries and on action data: `@entry_restriction("...")` and `@action_restriction("...")`, in
+//! the language of [p4-constraints](https://github.com/p4lang/p4-constraints/blob/main/docs/language-specification.md).
 //!
 //! ```text
 //!   "ipv4.valid == 0 -> ipv4.dst::mask == 0"
@@ -70,7 +70,7 @@ pub enum Kind {
 /// The values of a key, as a controller sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// Numbers of so many bits.
+    /// Unsigned numbers of this width in bits.
     Bits(u32),
     /// Strings.
     Text,

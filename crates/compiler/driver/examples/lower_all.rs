@@ -1,7 +1,7 @@
 //! Compiles P4 programs and says of each whether it could be, how large it became and how long it took.
 //!
-//! `cargo run --example lower_all -- [-I FOLDER]... [--print] [--warnings] PROGRAM.p4...`; `--print` prints the IR as text,
-//! `--warnings` the warnings about programs that could be compiled.
+//! `cargo run --example lower_all -- [-I FOLDER]... [--print] [--warnings] PROGRAM.p4...`; `--print` prints the IR as
+//! text, `--warnings` the warnings about programs that could be compiled.
 
 use forebay_driver::{Options, compile};
 use forebay_syntax::render;

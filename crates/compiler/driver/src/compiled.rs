@@ -14,8 +14,8 @@ pub struct Precompiled {
     pub p4info: Option<P4Info>,
 }
 
-/// Reads a program that was compiled before, and verifies it. `name` begins each message. `known` is what a P4Info says of a
-/// program in BMv2's JSON; without it a P4Info is derived from the JSON.
+/// Reads a program that was compiled before, and verifies it. `name` begins each message. `known` is what a P4Info says
+/// of a program in BMv2's JSON; without it a P4Info is derived from the JSON.
 ///
 /// # Errors
 /// What is wrong with the program, one message for each problem.

@@ -1,7 +1,7 @@
 //! P4 sources from the file system.
 //!
-//! The front end opens no file: it asks a [`SourceProvider`]. This is the one that the command and the development tools
-//! give it.
+//! The front end opens no file: it reads through a [`SourceProvider`]. This is the one that the command and the
+//! development tools give it.
 
 use forebay_syntax::source::SourceProvider;
 use std::fs::{self, File};

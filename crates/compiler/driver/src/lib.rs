@@ -18,7 +18,8 @@
 //!
 //! # Guarantees
 //!
-//! * [`compile`] is a pure function. A user's mistake is a diagnostic: not a `Result::Err`, not a panic and not a log line.
+//! * [`compile`] is a pure function. A user's mistake is a diagnostic: not a `Result::Err`, not a panic and not a log
+//!   line.
 //! * Nothing here opens a file but [`FileSources`], which the caller passes to [`compile`]; `#include` reads what the
 //!   caller's [`SourceProvider`](forebay_syntax::source::SourceProvider) gives it, and nothing else.
 

@@ -32,7 +32,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// A program that was looked at by the front end alone.
+/// A program that only the front end has processed.
 pub struct Checked {
     /// The files that were read; the program's own is the first.
     pub sources: SourceMap,
@@ -93,7 +93,7 @@ const ABOUT_NAMES: &[Code] = &[
     codes::check::UNKNOWN_STATE,
 ];
 
-/// Codes of lowering that say of a correct program that it cannot be executed.
+/// Codes of lowering for correct programs that cannot be executed.
 const NOT_EXECUTABLE: &[Code] = &[
     codes::lower::UNSUPPORTED_ARCHITECTURE,
     codes::lower::UNSUPPORTED_EXTERN,

@@ -1,7 +1,8 @@
 //! Every program of tests/errors against the messages that stand beside it.
 //!
-//! `NAME.p4` has one mistake, or earns a warning; `NAME.txt` is what a user reads about it. `cargo xtask bless` rewrites the latter. Most
-//! programs are fragments without `main`; that this is missing must not be the only thing to say about them.
+//! `NAME.p4` has one mistake, or earns a warning; `NAME.txt` is what a user reads about it. `cargo xtask bless`
+//! rewrites the latter. Most programs are fragments without `main`; that this is missing must not be the only thing to
+//! say about them.
 
 use forebay_driver::{FileSources, Options, compile};
 use forebay_syntax::render::render_all;

@@ -36,7 +36,8 @@ pub fn lower(
         let combined = combined_matches(cx, keys, entry);
         let is_one = combined.len() == 1;
         for matches in combined {
-            // Of entries that a keyset was made into, the first one with a key goes before others in a table without priorities.
+            // Of entries that a keyset was made into, the first one with a key goes before others in a table without
+            // priorities.
             let is_hidden = |earlier: &ir::TableEntry| earlier.priority == 0 && earlier.matches == matches;
             if !is_one && entries.iter().any(is_hidden) {
                 continue;
@@ -56,7 +57,8 @@ pub fn lower(
     entries
 }
 
-/// The matches of each entry that an entry of the program stands for (§14.2.1.4): all combinations of what its keysets are made of.
+/// The matches of each entry that an entry of the program stands for (§14.2.1.4): all combinations of what its keysets
+/// are made of.
 fn combined_matches(cx: &mut Context, keys: &[ir::TableKey], entry: &hir::TableEntry) -> Vec<Vec<EntryMatch>> {
     let mut combined: Vec<Vec<EntryMatch>> = vec![Vec::new()];
     for (key, keyset) in keys.iter().zip(&entry.keysets) {

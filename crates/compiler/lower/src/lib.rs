@@ -4,8 +4,8 @@
 //!
 //! * **instances**: [`elaborate`] walks the tree of instances from `main`, evaluates constructor arguments, gives every
 //!   object its control-plane name ([`names`]);
-//! * **structure**: [`storage`] flattens structs, headers, stacks and unions into slots, [`value`] is the same tree with
-//!   expressions at its leaves, [`place`] an l-value, [`assign`] copies the one into the other;
+//! * **structure**: [`storage`] flattens structs, headers, stacks and unions into slots, [`value`] is the same tree
+//!   with expressions at its leaves, [`place`] an l-value, [`assign`] copies the one into the other;
 //! * **calls**: [`call`] inlines functions, actions, sub-controls and sub-parsers with copy-in and copy-out;
 //! * **control flow**: [`graph`] builds basic blocks, [`statement`], [`loops`] and [`parser`] fill them,
 //!   [`tidy`](forebay_ir::passes::tidy) cleans them up;
@@ -106,8 +106,8 @@ pub fn portability(program: &hir::Program) -> Diagnostics {
     portability::lints(program)
 }
 
-/// The message about a program that instantiates packages, but none under the name `main`: it is correct, and nothing of
-/// it is executed.
+/// The message about a program that instantiates packages, but none under the name `main`: it is correct, and nothing
+/// of it is executed.
 pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
     architecture::misnamed_main(program)
 }

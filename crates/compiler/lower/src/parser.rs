@@ -124,7 +124,8 @@ fn transition(cx: &mut Context, transition: &Transition, blocks: &[BlockId], acc
     }
 }
 
-/// The error of a transition to `reject`: none, except in programs for Linux TC, where such a transition drops the packet.
+/// The error of a transition to `reject`: none, except in programs for Linux TC, where such a transition drops the
+/// packet.
 fn rejection(cx: &Context) -> &'static str {
     match cx.program.error("TC_ACT_SHOT") {
         Some(_) => "TC_ACT_SHOT",

@@ -71,7 +71,7 @@ impl Place {
         }
     }
 
-    /// The storage, if there is only one, all of it is meant, and assigning to it changes nothing else.
+    /// The storage, if the place is a single whole storage and assigning to it changes nothing else.
     pub fn as_storage(&self) -> Option<&Storage> {
         match (self.choices.as_slice(), &self.part) {
             (

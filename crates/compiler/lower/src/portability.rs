@@ -311,7 +311,7 @@ impl<'a> Lints<'a> {
     }
 }
 
-/// Why Tofino cannot compute an operator with these operands, and what to do; `left` is none where it is a result.
+/// Why Tofino cannot compute an operator with these operands, and what to do; `left` is `None` if it is a result.
 fn unlike_tofino(left: Option<&Expr>, link: &Link) -> Option<(&'static str, &'static str)> {
     let constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
     let power = |expr: &Expr| match &expr.kind {

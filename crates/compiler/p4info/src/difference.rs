@@ -47,7 +47,7 @@ pub fn equivalent(found: &P4Info, expected: &P4Info) -> Vec<Difference> {
     differences
 }
 
-/// How the occurrences of a field in one message are told apart.
+/// How the occurrences of a field in one message are distinguished.
 enum Matching {
     /// By the text of this field of theirs, or of their preamble.
     By(&'static str),
@@ -169,7 +169,7 @@ fn by_label(tree: &Tree) -> BTreeMap<String, &Field> {
 /// Repeated fields whose order counts.
 const ORDERED: &[&str] = &["members", "metadata", "expressions"];
 
-/// What tells a message from its siblings: its field `key`, or that of its preamble.
+/// What distinguishes a message from its siblings: its field `key`, or that of its preamble.
 fn key_text(fields: &Tree, key: &str) -> String {
     let direct = fields.iter().find(|field| field.name == key);
     let preamble = fields

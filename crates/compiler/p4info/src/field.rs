@@ -37,7 +37,7 @@ pub(crate) trait Singular: Default + PartialEq {
     /// The value of the field.
     fn to_value(&self) -> Value;
 
-    /// What the field says.
+    /// Reads the value of the field.
     fn from_field(field: &Field) -> Result<Self, ReadError>;
 }
 
@@ -46,7 +46,7 @@ pub(crate) trait FieldValue {
     /// Appends the field, if it is there at all.
     fn append(&self, number: u32, name: &'static str, tree: &mut Tree);
 
-    /// Takes what an occurrence of the field says: the last one counts, or they accumulate.
+    /// Merges an occurrence of the field: the last one counts, or they accumulate.
     fn merge(&mut self, field: &Field) -> Result<(), ReadError>;
 }
 

@@ -1,7 +1,7 @@
 //! Ids of objects and numbers of fields, as p4c assigns them.
 //!
 //! An id has the object's type in its highest 8 bits and a hash of its full name (Jenkins, one at a time) in the rest.
-//! First come the ids that `@id` asks for, with or without the type; then the types in order of their number, and the
+//! First come the ids that `@id` requests, with or without the type; then the types in order of their number, and the
 //! names of each in alphabetical order: where an id is taken, the hash is counted up until one is free.
 
 use crate::alias::SuffixSet;
@@ -65,7 +65,7 @@ pub enum IdError {
     WrongPrefix {
         /// Object.
         name: String,
-        /// The id asked for.
+        /// The requested id.
         id: u32,
         /// What the highest 8 bits should be.
         expected: u8,
@@ -74,7 +74,7 @@ pub enum IdError {
     Duplicate {
         /// Object.
         name: String,
-        /// The id asked for, with the type.
+        /// The requested id, with the type.
         id: u32,
     },
     /// A field's number is 0.
@@ -130,7 +130,7 @@ impl SymbolTable {
         self.suffixes.insert(name);
     }
 
-    /// The id that the user asks for; 0 when it cannot be given.
+    /// The id that the user requests; 0 if it cannot be given.
     fn take(&mut self, kind: SymbolKind, name: &str, id: u32) -> u32 {
         let prefix = u32::from(kind.prefix()) << 24;
         if id >> 24 != 0 && id >> 24 != u32::from(kind.prefix()) {

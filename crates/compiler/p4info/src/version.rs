@@ -1,4 +1,5 @@
-//! P4Info for controllers that know an older version of P4Runtime: readers of the text form refuse fields that they do not know.
+//! P4Info for controllers that know an older version of P4Runtime: readers of the text form refuse fields that they do
+//! not know.
 
 use crate::model::{MeterType, P4Info};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! On which conditions the blocks of a control depend.
 //!
-//! A block depends on a branch when one of the ways from there leads through it for certain and another does not (control
-//! dependence, after J. Ferrante, K. Ottenstein and J. Warren, "The program dependence graph", 1987).
+//! A block depends on a branch when one of the ways from there leads through it for certain and another does not
+//! (control dependence, after J. Ferrante, K. Ottenstein and J. Warren, "The program dependence graph", 1987).
 
 use forebay_ir::{BlockId, Body, SlotId};
 use std::collections::BTreeSet;

@@ -91,7 +91,8 @@ impl Demand {
         demand
     }
 
-    /// A register array's, whose index is computed from so many bits, with arithmetic units of so many bits.
+    /// The demand of a register array whose index is computed from `index_bits` bits, with arithmetic units of
+    /// `alu_bits` bits.
     pub(crate) fn of_register(register: &Register, index_bits: u32, alu_bits: u32) -> Demand {
         let alus = register.width.div_ceil(alu_bits).max(1);
         let elements = register.size.max(1);
@@ -166,7 +167,8 @@ pub(crate) fn key_slots(table: &Table) -> crate::effects::Slots {
     table.keys.iter().flat_map(|key| slots_of(&key.expr)).collect()
 }
 
-/// Blocks for so many entries of so many bits: as many in a row as fit, or as many rows for one as it needs.
+/// The blocks for `entries` entries of `bits` bits each. A row holds as many entries as fit; an entry that is longer
+/// takes several rows.
 fn sram(entries: u64, bits: u64) -> u32 {
     let bits = bits.max(1);
     let rows = match SRAM_ROW_BITS / bits {

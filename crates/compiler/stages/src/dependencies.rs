@@ -1,4 +1,5 @@
-//! Which unit has to stand behind which, and why (after P. Bosshart et al., "Forwarding metamorphosis", SIGCOMM 2013, §4).
+//! Which unit has to stand behind which, and why (after P. Bosshart et al., "Forwarding metamorphosis", SIGCOMM 2013,
+//! §4).
 
 use crate::conditions::Conditions;
 use crate::effects::Slots;
@@ -106,7 +107,7 @@ fn leads(conditions: &Conditions, first: &Unit, second: &Unit) -> bool {
     pairs.into_iter().any(|(from, to)| conditions.leads(from, to))
 }
 
-/// The strongest reason why `second` stands behind `first`.
+/// The strongest reason why `second` must come after `first`.
 fn between(first: &Unit, second: &Unit) -> Option<(Kind, SlotId)> {
     let common = |kind, one: &Slots, other: &Slots| one.intersection(other).next().map(|slot| (kind, *slot));
     let inputs = &first.matches | &first.reads;

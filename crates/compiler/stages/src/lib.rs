@@ -1,5 +1,5 @@
-//! Whether a program fits a chip with match-action stages (an RMT chip), and how: tables, registers, counters and fields on
-//! the chip's stages.
+//! Whether a program fits a chip with match-action stages (an RMT chip), and how: tables, registers, counters and
+//! fields on the chip's stages.
 //!
 //! ```text
 //!   Program ─► units ─► dependencies ─► placement ─► Report
@@ -25,15 +25,16 @@
 //!
 //! This is a model for reasoning, not the vendor's fitter, which knows far more rules and tries harder.
 //!
-//! * An operation does one step of arithmetic in a stage; slices, casts and concatenations are free, and so are conditions.
-//! * A table's memory is its entries, packed into rows, without the room that hashing needs; action data of up to 32 bits
-//!   stand with their entry.
-//! * A register is accessed once for a packet, in one stage. What is computed between its reading and its writing belongs to
-//!   it. One that is wider than an arithmetic unit takes several, in consecutive stages where there are not enough, and shares
-//!   its stages with no other wide one.
+//! * An operation does one step of arithmetic in a stage; slices, casts and concatenations are free, and so are
+//!   conditions.
+//! * A table's memory is its entries, packed into rows, without the room that hashing needs; action data of up to 32
+//!   bits stand with their entry.
+//! * A register is accessed once for a packet, in one stage. What is computed between its reading and its writing
+//!   belongs to it. One that is wider than an arithmetic unit takes several, in consecutive stages where there are not
+//!   enough, and shares its stages with no other wide one.
 //! * A hash that is only an index is computed where the index is used.
 //! * Fields are packed without loss into [`Fields::usable_bytes`](machine::Fields::usable_bytes).
-//! * Parsers and deparsers, and how many ways an exact match has, are not looked at.
+//! * Parsers and deparsers, and the number of ways of an exact match, are not modelled.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

@@ -51,7 +51,7 @@ pub struct Stage {
 pub struct Fields {
     /// Bytes in all containers.
     pub bytes: u32,
-    /// So many of them can be filled in practice.
+    /// The number of these bytes that can be filled in practice.
     pub usable_bytes: u32,
 }
 

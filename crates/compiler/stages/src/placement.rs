@@ -1,4 +1,4 @@
-//! Units on stages: stage by stage, the unit with the longest way behind it first.
+//! Places units on stages: stage by stage, the unit with the longest chain of dependent units first.
 
 use crate::demand::Demand;
 use crate::dependencies::Dependency;
@@ -114,8 +114,8 @@ fn is_complete(unit: &Unit, rest: &Demand) -> bool {
     }
 }
 
-/// As much of a unit as a stage has room for: memory and registers' arithmetic units may be divided, all else is needed in
-/// each stage. Nothing when it is not enough for a part.
+/// As much of a unit as a stage has room for: memory and registers' arithmetic units may be divided, all else is needed
+/// in each stage. Nothing when it is not enough for a part.
 fn part(stage: &Stage, unit: &Unit, rest: &mut Demand, taken: Demand) -> Option<Demand> {
     let mut part = unit.demand;
     match unit.kind {

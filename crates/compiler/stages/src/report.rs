@@ -1,4 +1,4 @@
-//! What came out: for people ([`Report`] prints itself), and for programs (it can be serialised).
+//! The result: for people ([`Report`] prints itself), and for programs (it can be serialised).
 
 use crate::conditions::Conditions;
 use crate::demand::Demand;
@@ -61,7 +61,7 @@ pub struct Step {
     pub name: String,
     /// Its first stage.
     pub stage: usize,
-    /// Why it stands behind the step before: the kind of dependency, and the field.
+    /// Why it stands after the step before: the kind of dependency, and the field.
     pub because: Option<(Kind, String)>,
 }
 
@@ -81,7 +81,7 @@ impl Control {
 
 /// Maps a program that the verifier of `forebay-ir` accepts onto a machine.
 pub fn report(program: &Program, machine: &Machine) -> Report {
-    // What nobody sees takes no stage either: `setValid()` writes fields that the program then writes itself.
+    // What has no effect takes no stage either: `setValid()` writes fields that the program then writes itself.
     let mut program = program.clone();
     forebay_ir::passes::remove_dead_stores(&mut program);
     let program = &program;
@@ -175,7 +175,7 @@ fn placed(control: &Control) -> Vec<Placed> {
         .collect()
 }
 
-/// Units one behind the other, each with the reason.
+/// Consecutive units, each with the reason.
 type Way<'c> = Vec<(usize, Option<&'c Dependency>)>;
 
 /// The longest of the longest ways of all controls.

@@ -1,7 +1,7 @@
 //! A control taken apart into units: what stands in a stage as a whole.
 //!
-//! Every table is a unit, every register array with all that happens between its reading and its writing, every array of
-//! counters or meters, and operations of a block as far as they do not need one another.
+//! Every table is a unit, every register array with all that happens between its reading and its writing, every array
+//! of counters or meters, and operations of a block as far as they do not need one another.
 
 use crate::conditions::Conditions;
 use crate::demand::{Demand, key_slots, matched};
@@ -18,17 +18,17 @@ pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) location: Location,
-    /// Where its first and its last statement stand in the order of the control.
+    /// The positions of its first and its last statement in the order of the control.
     pub(crate) begin: usize,
     pub(crate) end: usize,
     /// The blocks that it is taken from, the first one first.
     pub(crate) blocks: Vec<BlockId>,
-    /// What it is matched by: keys, indices, conditions.
+    /// The slots that it matches: keys, indices, conditions.
     pub(crate) matches: Slots,
-    /// What its actions compute with.
+    /// The slots that its actions read.
     pub(crate) reads: Slots,
     pub(crate) writes: Slots,
-    /// What only chooses the units behind it: whether a table hit, which action ran.
+    /// Results that only select the units after it: whether a table hit, which action ran.
     pub(crate) decides: Slots,
     /// Stages of arithmetic, one after the other.
     pub(crate) stages: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Units {
 /// A statement: block and index.
 type Place = (BlockId, usize);
 
-/// Takes a control apart, for registers' arithmetic units of so many bits.
+/// Splits a control into units; the arithmetic units of registers have `alu_bits` bits.
 pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, alu_bits: u32) -> Units {
     let indices = index_hashes(body);
     let truths = truths(program, body, conditions);
@@ -107,8 +107,8 @@ fn index_hashes(body: &Body) -> BTreeMap<SlotId, Slots> {
     hashes
 }
 
-/// Truth values of which nothing but conditions is made, which a stage computes where they are needed: by slot, what they
-/// are computed of.
+/// Truth values of which nothing but conditions is made, which a stage computes where they are needed: by slot, what
+/// they are computed of.
 fn truths(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<SlotId, Slots> {
     let mut truths: BTreeMap<SlotId, Slots> = BTreeMap::new();
     let mut others = Slots::new();

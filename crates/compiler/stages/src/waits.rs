@@ -39,7 +39,7 @@ pub struct ControlWaits {
     pub stages: Vec<StageWait>,
 }
 
-/// The waits of a control whose units stand at `spans`, in a machine of so many stages.
+/// The waits of a control whose units stand at `spans`, in a machine with this number of stages.
 pub(crate) fn waits(
     control: &'static str,
     units: &[Unit],

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 pub struct Program {
     /// Top-level declarations.
     pub declarations: Vec<Declaration>,
-    /// The names in what could not be read. They may be declared there, so nothing is said about their absence.
+    /// The names in text that could not be parsed. They may be declared there, so their absence is not reported.
     pub lost_names: HashSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the front end says to the user.
+//! Messages of the front end to the user.
 //!
 //! A mistake in a program is never a `Result::Err` or a log line: it is a [`Diagnostic`], collected in
 //! [`Diagnostics`] while the work goes on, so that one run reports as much as it can. Rendering is
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub enum Severity {
     /// The program is wrong; nothing is generated.
     Error,
-    /// The program is legal but probably not what was meant.
+    /// The program is legal but probably not what was intended.
     Warning,
     /// Information.
     Note,
@@ -31,12 +31,12 @@ impl Severity {
     }
 }
 
-/// A marked piece of source with what is to be said about it.
+/// A marked piece of source with a text about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The text that is marked.
     pub span: Span,
-    /// What is said beside the mark; may be empty.
+    /// The text beside the mark; may be empty.
     pub text: String,
 }
 
@@ -59,7 +59,7 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// What would have been right at this place, if that can be listed.
     pub options: Vec<String>,
-    /// What lies behind it, such as a missing declaration: of several messages with one cause the first is given.
+    /// Its cause, such as a missing declaration: of several messages with one cause, only the first is reported.
     pub cause: Option<String>,
 }
 
@@ -121,7 +121,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets what lies behind it.
+    /// Sets its cause.
     pub fn cause(mut self, cause: impl Into<String>) -> Diagnostic {
         self.cause = Some(cause.into());
         self
@@ -296,7 +296,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
     }
 }
 
-/// Names longer than this are not compared: nobody mistypes them, and comparing takes quadratic time.
+/// Names longer than this are not compared with misspelt ones, because comparing takes quadratic time.
 const LONGEST_COMPARED_NAME: usize = 64;
 
 /// The candidate that `written` is most likely a misspelling of: at most a third of its letters differ, or one of two.

@@ -1,8 +1,8 @@
 //! The register of annotations that have a meaning: what stands in their brackets, and where they may stand.
 //!
-//! The parser reads the bodies of these as expressions; the bodies of all others stay lists of tokens. The checker computes
-//! the expressions and reports a known annotation at a place where it could have no effect. An annotation that is not
-//! listed means nothing here and may contain anything.
+//! The parser reads the bodies of these as expressions; the bodies of all others stay lists of tokens. The checker
+//! computes the expressions and reports a known annotation at a place where it could have no effect. An annotation that
+//! is not listed means nothing here and may contain anything.
 //!
 //! [`TABLE_PROPERTIES`] lists the properties of tables.
 

@@ -6,9 +6,9 @@
 //! letters, digits and underscores that begins with a digit; [`parse_integer`] reads its value later, because only
 //! then macros have been expanded.
 //!
-//! A backslash at the end of a line joins the line to the next one, also in the middle of a token (§6.2): the token's text
-//! is without the two characters, its span has them. Blanks may stand between the two, as GNU's preprocessor, which p4c runs,
-//! has it.
+//! A backslash at the end of a line joins the line to the next one, also in the middle of a token (§6.2): the token's
+//! text is without the two characters, its span has them. Blanks may stand between the two, as GNU's preprocessor,
+//! which p4c runs, has it.
 
 use crate::ast::{IntLiteral, Signedness};
 use crate::source::{FileId, Span};
@@ -305,7 +305,7 @@ pub enum IntegerError {
         /// The base, from 2 to 16.
         base: u32,
     },
-    /// The width is more than a number of 32 bits can say.
+    /// The width does not fit into 32 bits.
     WidthTooLarge,
     /// It is longer than [`MAX_INTEGER_DIGITS`].
     TooLong,

@@ -5,9 +5,9 @@
 //!            (tokens with spans)              + SourceMap + Diagnostics
 //! ```
 //!
-//! The crate is pure: it opens no file, but asks a [`source::SourceProvider`]; and it is total: whatever the
-//! text, it returns a tree of what could be read and says in [`diagnostic::Diagnostics`] what was wrong. It does
-//! not panic, its recursion is bounded ([`parser::NESTING_LIMIT`]), and so are the sizes of what it builds.
+//! The crate is pure: it opens no file, but reads through a [`source::SourceProvider`]; and it is total: whatever the
+//! text, it returns a tree of what could be read and says in [`diagnostic::Diagnostics`] what was wrong. It does not
+//! panic, its recursion is bounded ([`parser::NESTING_LIMIT`]), and so are the sizes of what it builds.
 //!
 //! [`parse_program`] is the way in.
 
@@ -55,7 +55,7 @@ impl<'a> ParseOptions<'a> {
     }
 }
 
-/// What came out: the tree of what could be read, the files it was read from, and what is to be said about them.
+/// The result: the tree of what could be read, the files it was read from, and messages about them.
 #[derive(Debug)]
 pub struct ParsedProgram {
     /// The syntax tree. It is complete if there are no errors.

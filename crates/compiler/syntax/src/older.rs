@@ -1,4 +1,4 @@
-//! Programs of P4_14, which are told by what P4_16 cannot have.
+//! Recognises programs in P4_14 by constructs that P4_16 does not have.
 
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
@@ -7,7 +7,7 @@ use crate::token::{Interner, Token, TokenKind};
 /// Words that begin declarations of P4_14, each before a name and a brace.
 const DECLARATIONS: &[&str] = &["header_type", "field_list", "field_list_calculation"];
 
-/// The only error of a program of P4_14: that it is one. What else could be said of its tokens would mislead.
+/// The only error for a P4_14 program. Other messages about its tokens would mislead.
 pub(crate) fn program_of_p4_14(tokens: &[Token], interner: &Interner) -> Option<Diagnostic> {
     let first = tokens.windows(3).find(|tokens| is_declaration(tokens, interner))?[0];
     let message = "this is a program of P4_14, an older language than P4_16";

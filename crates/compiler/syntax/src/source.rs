@@ -210,10 +210,10 @@ impl SourceMap {
             .unwrap_or("")
     }
 
-    /// Where a span begins, as a person is told: `#line` directives applied. None for [`Span::NONE`].
+    /// Where a span begins, for messages: `#line` directives are applied. None for [`Span::NONE`].
     ///
-    /// The column is found by reading the line from its beginning; [`SourceMap::line`] is for what asks of every piece of a
-    /// program, whose lines may be very long.
+    /// The column is found by reading the line from its beginning; [`SourceMap::line`] is for what asks of every piece
+    /// of a program, whose lines may be very long.
     pub fn location(&self, span: Span) -> Option<Location> {
         let (file, line) = self.line(span)?;
         let column = self.file(span.file)?.line_column(span.start).column;

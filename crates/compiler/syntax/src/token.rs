@@ -3,7 +3,7 @@
 //! One lexer serves both. The preprocessor works on the tokens of P4 and on four more kinds that only
 //! it understands (`#`, `##`, the end of a line, what could not be read), so that what it passes on needs no
 //! second reading. `>>` and `>>=` are never one token: the parser joins `>` with the `>` or `>=` that stands
-//! right behind it where an operator is wanted, and takes them one by one where type arguments end.
+//! right after it where an operator is wanted, and takes them one by one where type arguments end.
 
 use crate::source::Span;
 use std::collections::HashMap;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use tonic::{Code, Status};
 
-/// The most updates of a batch of which a text tells one by one what became of them.
+/// The most updates of a batch whose results a text lists one by one.
 pub const SHOWN_MAX: usize = 100;
 
 /// Why a call was not done: a code of gRPC, the switch's own words, and which updates of a batch it is about.
@@ -18,9 +18,10 @@ pub struct CallError {
     message: String,
     /// Position in the batch, code and message.
     updates: Vec<(usize, Code, String)>,
-    /// The switch's words when it tells only of the first updates: there is no room for all of a long batch.
+    /// The switch's remark if it reports only the first updates, because there is no room for all updates of a long
+    /// batch.
     left_out: Option<String>,
-    /// Updates of which it tells.
+    /// The number of updates that it reports.
     updates_told: usize,
     is_connection_refused: bool,
     /// The switch has sent it, whatever its code is.
@@ -41,7 +42,7 @@ impl CallError {
         }
     }
 
-    /// Nobody answers, or not in the expected way.
+    /// The address does not answer, or not with this protocol.
     pub(crate) fn unreachable(address: &Address, error: &tonic::transport::Error) -> CallError {
         let mut causes = vec![error.to_string()];
         let mut cause = error.source();
@@ -77,7 +78,7 @@ impl CallError {
         self.is_connection_refused
     }
 
-    /// The switch has said no.
+    /// The switch has refused the call.
     pub(crate) fn refused(code: Code, message: String) -> CallError {
         CallError {
             code: Some(code),
@@ -98,8 +99,8 @@ impl CallError {
         }
     }
 
-    /// Whether the switch was asked and said no, in contrast to a switch that cannot be asked. A status that it has sent is a
-    /// refusal whatever its code is, UNAVAILABLE too: it says so while it cannot keep its state.
+    /// Whether the switch has refused a call, in contrast to a switch that cannot be reached. A status that it has sent
+    /// is a refusal whatever its code is, UNAVAILABLE too: the switch sends it while it cannot save its state.
     pub fn is_refusal(&self) -> bool {
         self.is_answer
     }
@@ -109,25 +110,25 @@ impl CallError {
         self.code == Some(Code::FailedPrecondition)
     }
 
-    /// Whether there is no room for what was asked, or for an update of a batch.
+    /// Whether there is no room for what was requested, or for an update of a batch.
     pub fn is_resource_exhausted(&self) -> bool {
         let codes = self.updates.iter().map(|(_, code, _)| *code);
         codes.chain(self.code).any(|code| code == Code::ResourceExhausted)
     }
 
-    /// The updates of a batch that were refused: their places in it, and why. Those that were undone with others are left
-    /// out.
+    /// The updates of a batch that were refused: their places in it, and why. Those that were undone with others are
+    /// left out.
     pub fn failures(&self) -> impl Iterator<Item = (usize, String)> {
         let own = self.updates.iter().filter(|(_, code, _)| *code != Code::Aborted);
         own.map(|(index, code, message)| (*index, format!("{}: {message}", name(*code))))
     }
 
-    /// The switch's words about a batch when it tells only of its first updates.
+    /// The switch's remark about a batch if it reports only the first updates.
     pub fn left_out(&self) -> Option<&str> {
         self.left_out.as_deref()
     }
 
-    /// The same, of a batch of so many updates.
+    /// The same error, for a batch of `updates` updates.
     pub(crate) fn of_batch(self, updates: usize) -> CallError {
         let is_partial = (1..updates).contains(&self.updates_told);
         CallError {
@@ -142,7 +143,7 @@ impl CallError {
     }
 }
 
-/// What the library says of a connection that does not speak HTTP/2, or not any more.
+/// The message of the library about a connection that does not, or no longer, speak HTTP/2.
 const NO_HTTP2: [&str; 3] = ["frame with invalid size", "broken pipe", "connection reset"];
 
 impl From<Status> for CallError {

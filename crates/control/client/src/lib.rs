@@ -1,9 +1,8 @@
 //! A client of P4Runtime over gRPC whose calls wait for their answers: what `forebay ctl` speaks with.
 //!
-//! * Reads need no stream, so a client that only reads disturbs nobody.
-//! * Who writes, sends packets or wants to be told something becomes primary first ([`Client::become_primary`]). Without an
-//!   election id of its own a client never takes the place of another one: it asks first, and becomes primary only
-//!   where nobody is.
+//! * Reads need no stream, so a client that only reads does not affect other controllers.
+//! * A client that writes, sends packets or receives messages must become primary first ([`Client::become_primary`]).
+//!   Without an election id, it never displaces another client: it becomes primary only if there is no primary.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +33,8 @@ use stream::Stream;
 use tokio::runtime::{Runtime, RuntimeFlavor};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
-/// Bytes of headers that an answer may have: the details of an error, in which each update of a batch has its own, are a header.
+/// Bytes of headers that an answer may have: the details of an error, in which each update of a batch has its own, are
+/// a header.
 const HEADERS_MAX: u32 = 4 << 20;
 
 /// How long a switch may take to accept a connection or to answer a claim.
@@ -49,7 +49,7 @@ pub struct ClientOptions {
     pub device_id: u64,
     /// The role; empty for the one that may do everything.
     pub role: String,
-    /// The election id; none to become primary only where nobody is.
+    /// The election id; `None` to become primary only if there is no primary.
     pub election_id: Option<u128>,
     /// Certificates, if the connection is to be encrypted.
     pub tls: Option<ClientTls>,
@@ -60,7 +60,7 @@ pub struct ClientOptions {
 pub struct ClientTls {
     /// The authority that the server's certificate must come from.
     pub authority: Vec<u8>,
-    /// The client's own certificate and key, for servers that want them.
+    /// The client's own certificate and key, for servers that require them.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
     /// The name in the server's certificate, if it is not that of the address.
     pub server_name: Option<String>,
@@ -84,15 +84,15 @@ impl Client {
     /// Connects. A thread takes what the switch sends between calls.
     ///
     /// # Errors
-    /// When the address is none, nobody answers there, or the certificates do not suit.
+    /// If the address is invalid or does not answer, or the certificates do not match.
     pub fn connect(options: ClientOptions) -> Result<Client, CallError> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).thread_name("grpc");
         Client::connect_in(&mut builder, options)
     }
 
-    /// Connects without a thread, for a client that calls many times a second: its calls wait for no other thread of this process.
-    /// Between calls nothing is received: a switch takes a client that is silent for a minute for dead.
+    /// Connects without a thread, for a client that calls many times a second: its calls wait for no other thread of
+    /// this process. Between calls nothing is received: a switch takes a client that is silent for a minute for dead.
     ///
     /// # Errors
     /// As those of [`Client::connect`].
@@ -127,7 +127,7 @@ impl Client {
         Ok(self.capabilities_answer()?.p4runtime_api_version)
     }
 
-    /// Whether the state of the switch is saved for a restart; none when the switch does not say.
+    /// Whether the state of the switch is saved for a restart; `None` if the switch does not report it.
     ///
     /// # Errors
     /// When the switch refuses or is gone.
@@ -135,7 +135,7 @@ impl Client {
         Ok(StateReport::of(&self.capabilities_answer()?))
     }
 
-    /// Counters of the data plane as JSON; none when the switch does not tell them.
+    /// Counters of the data plane as JSON; `None` if the switch does not report them.
     ///
     /// # Errors
     /// When the switch refuses or is gone.

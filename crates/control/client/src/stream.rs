@@ -94,7 +94,8 @@ impl Stream {
         next.map_or(Ok(None), taken_from_stream)
     }
 
-    /// The next message that has come already. Even a time-out of 0 would take a millisecond, which is how exact timers are.
+    /// The next message that has come already. Even a time-out of 0 would take a millisecond, which is how exact timers
+    /// are.
     pub(crate) fn next_now(&mut self) -> Result<Option<Response>, CallError> {
         match self.messages.try_recv() {
             Err(mpsc::error::TryRecvError::Empty) => Ok(None),

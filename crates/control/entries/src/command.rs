@@ -61,7 +61,7 @@ pub enum Command {
     RemoveAll,
     /// `remove HANDLE`: the entry that `add ... = HANDLE` added goes.
     Remove {
-        /// What stood behind `=`.
+        /// The text after `=`.
         handle: String,
     },
     /// `packet PORT HEX`: a packet arrives.
@@ -165,7 +165,8 @@ pub enum Command {
         /// Committed and peak.
         rates: [MeterRate; 2],
     },
-    /// `mirroring_add SESSION PORT [BYTES]`: copies go to a port, cut to BYTES if given (the cut is ours, BMv2 has none).
+    /// `mirroring_add SESSION PORT [BYTES]`: copies go to a port, cut to BYTES if given
+    /// (the cut is ours, BMv2 has none).
     MirroringAdd {
         /// Clone session.
         session: u32,
@@ -243,8 +244,8 @@ pub struct EntryName {
     pub table: String,
     /// The larger wins.
     pub priority: Option<u32>,
-    /// Key fields in the order written. A ternary, range, optional or LPM field that is not written matches anything; an exact one
-    /// has to be written.
+    /// Key fields in the order written. A ternary, range, optional or LPM field that is not written matches anything;
+    /// an exact one has to be written.
     pub matches: Vec<KeyMatch>,
 }
 
@@ -299,7 +300,7 @@ pub enum CounterIndex {
     Entry(String),
 }
 
-/// What a `check_counter` asks.
+/// The condition of a `check_counter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterCondition {
     /// Which of its two numbers.

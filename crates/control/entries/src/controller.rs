@@ -32,7 +32,7 @@ pub enum Applied {
     Done,
     /// It was done and has something to say: the value of a register.
     Note(String),
-    /// It asked for something that is not so: `check_counter`.
+    /// Its condition does not hold: `check_counter`.
     Differs(String),
     /// It cannot be done with this program. Nothing was changed.
     Refused(String),

@@ -1,5 +1,5 @@
-//! The language of STF, the "simple test framework" of p4c: commands that fill tables and configure a pipeline, and packets
-//! with what is expected of them.
+//! The language of STF, the "simple test framework" of p4c: commands that fill tables and configure a pipeline, and
+//! packets with what is expected of them.
 //!
 //! ```text
 //! add ipv4_lpm hdr.ipv4.dstAddr:0x0a000100/24 forward(port:2)   # a table entry
@@ -7,9 +7,10 @@
 //! expect 2 000000000001 000000000002 0800 45** $                # the packet that must leave port 2
 //! ```
 //!
-//! [`parse()`] reads a text into a [`Test`]. A [`Controller`] applies the commands that configure a pipeline, one by one; `forebay run
-//! --entries`, scenarios of the timed model, and the test runner (`forebay-stf`) use it. Grammar and meaning
-//! are those of p4c's BMv2 runner (`tools/stf`, `backends/bmv2/bmv2stf.py`), which the modules' documentation spells out.
+//! [`parse()`] reads a text into a [`Test`]. A [`Controller`] applies the commands that configure a pipeline, one by
+//! one; `forebay run --entries`, scenarios of the timed model, and the test runner (`forebay-stf`) use it. Grammar and
+//! meaning are those of p4c's BMv2 runner (`tools/stf`, `backends/bmv2/bmv2stf.py`), which the modules' documentation
+//! spells out.
 //!
 //! # Where we go further than the reference runner
 //! * `check_counter`, `remove` and `no_packet` do what they say; there they are ignored or not implemented.

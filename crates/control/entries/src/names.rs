@@ -79,7 +79,8 @@ fn with_brackets(name: &str) -> String {
 /// Names in a message.
 const NAMES_LISTED_MAX: usize = 12;
 
-/// A name that is not there: the nearest one is proposed, or all that there are. Of tables the IR has those that are applied.
+/// A name that is not there: the nearest one is proposed, or all that there are. Of tables the IR has those that are
+/// applied.
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(name, known.clone()) {
         return format!("there is no {what} `{name}`; did you mean `{near}`?");
@@ -95,7 +96,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
     }
 }
 
-/// The name, or the end of one behind a dot, that a misspelt name is probably meant to be.
+/// The name, or the end of one after a dot, that a misspelt name is probably meant to be.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let parts = name.split('.').count();
     let ends = known.map(|full| {

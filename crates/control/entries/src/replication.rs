@@ -1,8 +1,8 @@
 //! Multicast nodes, groups and clone sessions as simple_switch_CLI has them, brought to the pipeline's form.
 //!
-//! On BMv2's command line a group is a list of *nodes*, each a replication id with ports, and a clone session may name a
-//! group. A pipeline knows only finished lists of replicas, so after each change whatever depends on it is written anew. A change that the pipeline
-//! refuses is taken back.
+//! On BMv2's command line a group is a list of *nodes*, each a replication id with ports, and a clone session may name
+//! a group. A pipeline knows only finished lists of replicas, so after each change whatever depends on it is written
+//! anew. A change that the pipeline refuses is taken back.
 
 use forebay_pipeline::{CloneSession, Pipeline, Replica};
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,7 +13,7 @@ pub struct PortInfo {
     pub name: String,
     /// Its MAC address, if it has one.
     pub mac_address: Option<[u8; 6]>,
-    /// The longest packet behind the Ethernet header, in bytes, if that is limited.
+    /// The longest packet after the Ethernet header, in bytes, if that is limited.
     pub mtu: Option<u32>,
     /// Its speed in Mbit/s, if it has one.
     pub speed_mbps: Option<u32>,
@@ -91,7 +91,7 @@ impl Interfaces {
         Interfaces(Mutex::new(ports.into_iter().map(interface).collect()))
     }
 
-    /// Takes note of a port's state. A port that nobody spoke of before is not an interface.
+    /// Records a port's state. A port that was not registered before is not an interface.
     pub fn update(&self, number: u32, status: PortStatus, epoch_ns: i64) {
         self.change(number, epoch_ns, |interface| interface.status = status);
     }

@@ -63,7 +63,8 @@ enum Kind {
     Counter,
 }
 
-/// A leaf of the schema: its names below `/interfaces/interface[name=…]/`, and its value; none where an interface has no such thing.
+/// A leaf of the schema: its names below `/interfaces/interface[name=…]/`, and its value; none where an interface has
+/// no such thing.
 struct Schema {
     names: &'static [&'static str],
     model: Model,
@@ -218,7 +219,7 @@ impl Leaf {
         self.kind == Kind::Counter
     }
 
-    /// Whether a client gets it that asks for values of this type (§3.3.1).
+    /// Whether a request for values of this type includes it (§3.3.1).
     pub(crate) fn is_of_type(&self, wanted: DataType) -> bool {
         match wanted {
             DataType::All => true,
@@ -233,13 +234,13 @@ impl Leaf {
         full_path(&self.interface, self.names)
     }
 
-    /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key, `...`
-    /// for any number of steps.
+    /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key,
+    /// `...` for any number of steps.
     pub(crate) fn is_meant_by(&self, wanted: &[PathElem]) -> bool {
         is_begin(wanted, Some(&self.interface), 0, self.names)
     }
 
-    /// Its value as a client wants it.
+    /// Its value in the encoding that the client requested.
     pub(crate) fn typed_value(&self, encoding: Encoding) -> TypedValue {
         let json = |is_ietf: bool| match &self.value {
             Scalar::Text(text) => serde_json::Value::from(text.as_str()).to_string(),
@@ -283,7 +284,7 @@ fn element(name: &str) -> PathElem {
 /// The origin whose paths are served (§2.7), besides none.
 const ORIGIN: &str = "openconfig";
 
-/// The steps of a path behind those of its prefix, without the names of YANG modules.
+/// The steps of a path after those of its prefix, without the names of YANG modules.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` when it is not a path of this model's form; `UNIMPLEMENTED` when it is one of another schema.
@@ -372,7 +373,8 @@ pub(crate) fn may_mean(wanted: &[PathElem], names: &[&str]) -> bool {
 /// The steps before the names of a leaf; the second one has the name of the interface as its key.
 const LIST: [&str; 2] = ["interfaces", "interface"];
 
-/// Whether a path is the beginning of that of a leaf, from its step number `at` on. Without an interface, keys are of any.
+/// Whether a path is the beginning of that of a leaf, from its step number `at` on. Without an interface, keys are of
+/// any.
 fn is_begin(wanted: &[PathElem], interface: Option<&str>, at: usize, names: &[&str]) -> bool {
     let steps = LIST.len() + names.len();
     let Some((first, rest)) = wanted.split_first() else {

@@ -11,7 +11,7 @@
 //! * `subscription.rs`: which values are due, without network and clock.
 //! * `service.rs`: the calls.
 //!
-//! The [`Switch`] around it has the clock and says which client may do what.
+//! The [`Switch`] around it provides the clock and decides what each client may do.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

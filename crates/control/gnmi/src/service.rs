@@ -184,7 +184,7 @@ impl Subscribed {
             return Err(Status::invalid_argument("nothing is subscribed to"));
         }
         check_paths(list.subscription.len())?;
-        // What another model would have is refused when it is asked for, and not told never.
+        // Paths of other models are refused at once, instead of being accepted and never reported.
         keep_models(&mut Vec::new(), &list.use_models)?;
         let wanted = list.subscription.iter();
         let steps = wanted.map(|subscription| known(list.prefix.as_ref(), subscription.path.as_ref()));
@@ -255,7 +255,8 @@ async fn tell_all(
     send(to_client, Told::SyncResponse(true)).await
 }
 
-/// Tells values as they change or are sampled, until the client goes. A client that says that it sends no more still receives.
+/// Tells values as they change or are sampled, until the client goes. A client that says that it sends no more still
+/// receives.
 async fn stream(
     switch: &impl Switch,
     subscribed: &Subscribed,

@@ -1,7 +1,7 @@
 //! What a client may change: whether a port is enabled. All of a request is checked before anything is done.
 //!
-//! A value is that of `config/enabled`, or an object of JSON for a container around it, as generated clients (ygot) send. Of what an
-//! object holds beside `enabled`, `name` and `type` may be what they are.
+//! A value is that of `config/enabled`, or an object of JSON for a container around it, as generated clients (ygot)
+//! send. Of what an object holds beside `enabled`, `name` and `type` may be what they are.
 
 use super::interfaces::Interface;
 use super::leaves::{self, INTERFACE_TYPE, is_in_schema, steps, written};
@@ -70,7 +70,8 @@ fn known(steps: &[PathElem]) -> Result<Vec<PathElem>, Status> {
     }
 }
 
-/// Deletes what is below a path: without a configuration of its own, a port is enabled. What is not there is deleted already (§3.4.6).
+/// Deletes what is below a path: without a configuration of its own, a port is enabled. What is not there is deleted
+/// already (§3.4.6).
 fn delete(interfaces: &[Interface], steps: &[PathElem]) -> Result<Vec<Enable>, Status> {
     if !leaves::may_mean(steps, &ENABLED) {
         return Err(only_enabled(&written(steps)));

@@ -4,7 +4,7 @@ use super::leaves::{Leaf, Scalar, steps};
 use forebay_protocol::gnmi::{Path, Subscription as Wanted, SubscriptionMode};
 use tonic::Status;
 
-/// The shortest time between two samples, which is also meant by 0 (§3.5.1.5.2).
+/// The shortest time between two samples; a request for 0 means this time (§3.5.1.5.2).
 const MIN_INTERVAL_NS: u64 = 50_000_000;
 
 /// How often counters are sampled when the client leaves it to the switch.
@@ -42,7 +42,7 @@ impl Subscription {
     /// A subscription that begins now. What is there then counts as sent: it is sent before all else, or not wanted.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a mode that there is not, or samples that are wanted more often than they can be had.
+    /// `INVALID_ARGUMENT` for an unknown mode, or for a sample interval that is too short.
     pub(crate) fn new(
         prefix: Option<&Path>,
         wanted: &Wanted,

@@ -168,8 +168,8 @@ impl Arbitration {
     }
 
     /// The role of a request that changes something. While the role has no primary, a request without an election id is
-    /// accepted, so that scripts can write to a switch that no controller manages; one with an election id is not, since
-    /// its sender has lost its role.
+    /// accepted, so that scripts can write to a switch that no controller manages; one with an election id is not,
+    /// since its sender has lost its role.
     ///
     /// # Errors
     /// `NOT_FOUND` for another device or an unknown role, `PERMISSION_DENIED` when the sender is not the primary.

@@ -4,7 +4,8 @@
 //! {"main": "router.p4", "files": {"router.p4": "#include \"headers.p4\" …", "headers.p4": "…"}, "defines": ["N=8"]}
 //! ```
 //!
-//! Files are named as they would be found from the place where the compiler runs: `#include "x.p4"` in `a/b.p4` is `a/x.p4`.
+//! Files are named as they would be found from the place where the compiler runs: `#include "x.p4"` in `a/b.p4` is
+//! `a/x.p4`.
 
 use crate::status::Error;
 use forebay_syntax::source::{MemorySources, SourceMap};

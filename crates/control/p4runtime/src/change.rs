@@ -16,8 +16,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) ports: &'a Ports,
     /// Nanoseconds since the switch started.
     pub(crate) now_ns: u64,
-    /// Whether what was read from a switch is written again. It may hold what no controller may write: members and groups
-    /// with number 0, which came with the entries that the switch was started with.
+    /// Whether what was read from a switch is written again. It may hold what no controller may write: members and
+    /// groups with number 0, which came with the entries that the switch was started with.
     pub(crate) writes_again: bool,
 }
 

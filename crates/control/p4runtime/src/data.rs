@@ -139,8 +139,8 @@ pub(crate) fn only_width(
     (rest % count == 0).then_some((name, rest / count))
 }
 
-/// Appends each number of a value of this type; none when it holds what no register can. `width_of` gives the width of a
-/// translated type.
+/// Appends each number of a value of this type; none when it holds what no register can. `width_of` gives the width of
+/// a translated type.
 fn add_leaves<'a>(
     types: &'a P4TypeInfo,
     spec: &'a P4DataTypeSpec,

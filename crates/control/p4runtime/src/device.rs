@@ -1,7 +1,7 @@
 //! A device: the state machine that serves P4Runtime.
 //!
-//! Whatever comes is a call, with the time where time matters; what is to be sent or done is in [`Device::take_outputs`]
-//! afterwards. A call never waits, and the data plane never waits for a call.
+//! Whatever comes is a call, with the time where time matters; what is to be sent or done is in
+//! [`Device::take_outputs`] afterwards. A call never waits, and the data plane never waits for a call.
 
 use crate::arbitration::{Arbitration, Notice};
 use crate::change::Writer;
@@ -34,7 +34,7 @@ const ENTITIES_PER_MESSAGE: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
 
-/// What a device is told once.
+/// The settings of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Its number in requests.
@@ -51,7 +51,8 @@ pub struct Settings {
     pub keeps_learned: bool,
     /// The version of P4Runtime whose P4Info controllers are given.
     pub p4info_version: Version,
-    /// Names the program that the switch is started with; empty when there is none. State that is restored must be of it.
+    /// Names the program that the switch is started with; empty when there is none. State that is restored must be of
+    /// it.
     pub origin: Vec<u8>,
 }
 
@@ -64,7 +65,7 @@ pub struct Now {
     pub epoch_ns: i64,
 }
 
-/// What a call wants done.
+/// What the caller must do after a call.
 #[derive(Debug)]
 pub enum Output {
     /// Send this to a controller.
@@ -73,9 +74,9 @@ pub enum Output {
     PacketOut(Vec<u8>),
     /// Run this program from now on.
     Install(Arc<Pipeline>),
-    /// Drop this where nobody waits for it.
+    /// Drop this in a thread that no call waits for.
     Retire(Retired),
-    /// Keep this batch, behind those before it, until the next [`Output::KeepAll`].
+    /// Keep this batch, after those before it, until the next [`Output::KeepAll`].
     Keep(Vec<u8>),
     /// Keep this in place of all that was kept.
     KeepAll(Vec<u8>),
@@ -129,7 +130,7 @@ impl Device {
         }
     }
 
-    /// Serves a program that runs already. `blob` is what a controller that asks for the program gets.
+    /// Serves a program that runs already. `blob` is the program as controllers can read it.
     ///
     /// # Errors
     /// When the P4Info is not that of the program.
@@ -157,8 +158,8 @@ impl Device {
         idle.into_iter().chain(digests).min()
     }
 
-    /// Does what time has made due: lists of digests, idle entries. It does a bounded part: when more is due, [`Device::next_tick_ns`]
-    /// says that the next time is now.
+    /// Does what time has made due: lists of digests, idle entries. It does a bounded part: when more is due,
+    /// [`Device::next_tick_ns`] says that the next time is now.
     pub fn tick(&mut self, now: Now) {
         let Some(running) = &mut self.running else { return };
         let is_heard = |object| self.arbitration.primaries().any(|(_, role)| role.hears_of(object));
@@ -393,7 +394,7 @@ impl Device {
     /// Reads for an operator within the process.
     ///
     /// # Errors
-    /// When something that is asked for cannot be read.
+    /// If a requested entity cannot be read.
     pub fn read_locally(&self, wanted: &[Entity], now: Now) -> Result<Vec<Entity>, Error> {
         let forwarding = self.current().ok_or_else(no_program)?;
         let mut entities = Vec::new();
@@ -434,11 +435,12 @@ impl Device {
         Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }
 
-    /// Reads forwarding state; each message of the answer goes to `sink`. An answer without entities is one empty message:
-    /// clients take a stream that ends without any for a failure.
+    /// Reads forwarding state; each message of the answer goes to `sink`. An answer without entities is one empty
+    /// message: clients take a stream that ends without any for a failure.
     ///
     /// # Errors
-    /// See P4Runtime §13; when requests of the batch fail, the others are answered and the rejection has an error for each.
+    /// See P4Runtime §13; when requests of the batch fail, the others are answered and the rejection has an error for
+    /// each.
     pub fn read(&self, request: &ReadRequest, now: Now, sink: &mut dyn FnMut(ReadResponse)) -> Result<(), Rejection> {
         self.arbitration.check_device(request.device_id)?;
         let forwarding = self.current().ok_or_else(no_program)?;

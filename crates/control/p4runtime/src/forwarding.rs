@@ -54,7 +54,7 @@ impl Forwarding {
     /// A program that was loaded already, with a pipeline that may hold entries already.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the P4Info is not that of the program.
+    /// `INVALID_ARGUMENT` if the P4Info does not belong to the program.
     pub(crate) fn adopt(config: ForwardingPipelineConfig, pipeline: Arc<Pipeline>) -> Result<Forwarding, Error> {
         let info = config
             .p4info
@@ -93,8 +93,8 @@ impl Forwarding {
         })
     }
 
-    /// Does the updates of a batch in order. The result has one for each; when the batch is atomic, an error of one means
-    /// that none was done.
+    /// Does the updates of a batch in order. The result has one for each; when the batch is atomic, an error of one
+    /// means that none was done.
     pub(crate) fn write(
         &mut self,
         updates: &[Update],
@@ -123,8 +123,8 @@ impl Forwarding {
         results
     }
 
-    /// Does something that may give numbers to strings, which stay if it is done. When numbers run short, those that nothing
-    /// uses are freed and it is tried again.
+    /// Does something that may give numbers to strings, which stay if it is done. When numbers run short, those that
+    /// nothing uses are freed and it is tried again.
     fn with_numbers<R>(&mut self, write: impl Fn(&mut Forwarding) -> R, is_done: impl Fn(&R) -> bool) -> R {
         let result = self.once_with_numbers(&write, &is_done);
         let is_short = self.schema.dictionaries().values().any(|words| words.is_short());
@@ -223,7 +223,7 @@ impl Forwarding {
         }
     }
 
-    /// Gives each entity that is asked for.
+    /// Passes each requested entity to `sink`.
     pub(crate) fn read(&self, wanted: &Entity, now_ns: u64, sink: &mut dyn FnMut(Kind)) -> Result<(), Error> {
         self.read_from(&self.source(now_ns, false), wanted, sink)
     }

@@ -1,18 +1,18 @@
 //! Keeping the state through restarts, and what happens while it cannot be kept.
 //!
-//! A change is done first and kept then, since only doing it shows whether it can be done. It is acknowledged when it is
-//! kept. When it cannot be kept (the disk is full, say), the contract is:
+//! A change is done first and kept then, since only doing it shows whether it can be done. It is acknowledged when it
+//! is kept. When it cannot be kept (the disk is full, say), the contract is:
 //!
 //! * The call fails with `INTERNAL`. Its change is in force for packets and readers, and it is not saved.
-//! * From then on what is kept is *behind* the switch, and nothing may follow it but a snapshot of everything. Every call
-//!   that would change something makes that snapshot first. If that fails too, the call is not done, and fails with
-//!   `UNAVAILABLE`.
-//! * [`Keeping::refresh`] tries again by itself, ever more rarely up to every eight seconds, so that the fault ends when
-//!   its cause does. Packets and reads go on all the while.
+//! * From then on what is kept is *behind* the switch, and nothing may follow it but a snapshot of everything. Every
+//!   call that would change something makes that snapshot first. If that fails too, the call is not done, and fails
+//!   with `UNAVAILABLE`.
+//! * [`Keeping::refresh`] tries again by itself, ever more rarely up to every eight seconds, so that the fault ends
+//!   when its cause does. Packets and reads go on all the while.
 //!
 //! So what a restart loads is always a state that the switch had, and every change that was acknowledged is in it: kept
-//! batches follow one another without a gap. `crates/control/p4runtime/tests/faults` tries it with a fault in every operation on
-//! files.
+//! batches follow one another without a gap. `crates/control/p4runtime/tests/faults` tries it with a fault in every
+//! operation on files.
 //!
 //! A snapshot that is only to be fresh ([`Keeping::refresh`]) and fails leaves the switch not behind: batches go on
 //! following the last snapshot. It is a fault all the same, and is tried again.
@@ -23,7 +23,7 @@ use std::fmt;
 
 /// Keeps the forwarding state where it survives a restart. The errors are sentences for people.
 pub trait Keeper: Send + Sync {
-    /// Keeps a batch behind those before it; it is kept when this returns.
+    /// Keeps a batch after those before it; it is kept when this returns.
     ///
     /// # Errors
     /// When it cannot be kept. [`Keeper::takes_batches`] is false then until [`Keeper::keep_all`] has succeeded.
@@ -38,11 +38,11 @@ pub trait Keeper: Send + Sync {
     /// Whether a batch can follow what is kept.
     fn takes_batches(&self) -> bool;
 
-    /// Tells people that a fault has begun or ended.
+    /// Reports that a fault has begun or ended.
     fn tell(&mut self, event: &Event);
 }
 
-/// What people are told, once each.
+/// An event for the log, reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The state cannot be kept.
@@ -111,7 +111,7 @@ pub struct Fault {
     pub retry_ns: u64,
     /// Time between the last attempt and that, in nanoseconds.
     pause_ns: u64,
-    /// Before this no call tries again: the last attempt has taken so long that another would take all the time.
+    /// Before this time no call tries again: the last attempt took so long that further ones would delay every call.
     calls_wait_until_ns: u64,
 }
 
@@ -140,8 +140,8 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Keeps state by these means, in which all of it is now; nothing is kept without any. Means that take no batches from
-    /// the beginning are a fault like any other.
+    /// Keeps state by these means, in which all of it is now; nothing is kept without any. Means that take no batches
+    /// from the beginning are a fault like any other.
     pub fn new(keeper: Option<Box<dyn Keeper>>) -> Keeping {
         let is_behind = keeper.as_ref().is_some_and(|keeper| !keeper.takes_batches());
         let status = KeepingStatus {
@@ -182,7 +182,7 @@ impl Keeping {
         Ok(Changed { result, kept, outputs })
     }
 
-    /// Keeps what outputs want kept; returns the others.
+    /// Saves what the outputs require to be saved; returns the other outputs.
     pub fn settle(&mut self, outputs: Vec<Output>, now: Now) -> (Vec<Output>, Result<(), Error>) {
         let mut others = Vec::with_capacity(outputs.len());
         let mut kept = Ok(());
@@ -227,7 +227,8 @@ impl Keeping {
         })
     }
 
-    /// After a batch that could not be kept: a snapshot may succeed where it did not, in a folder that is gone for example.
+    /// After a batch that could not be kept: a snapshot may succeed where it did not, in a folder that is gone for
+    /// example.
     fn catch_up_at_once(&mut self, device: &mut Device, now: Now) -> Result<(), ()> {
         let fault = self.status.fault.as_ref();
         match fault.is_some_and(|fault| now.switch_ns < fault.calls_wait_until_ns) {

@@ -1,5 +1,5 @@
-//! Entries that packets have added, to be kept over a restart or carried to another program: by names, with values of their own widths,
-//! so that a program that has changed takes those that still mean the same.
+//! Entries that packets have added, to be kept over a restart or carried to another program: by names, with values of
+//! their own widths, so that a program that has changed takes those that still mean the same.
 
 use forebay_bits::Bits;
 use forebay_ir::{ActionId, RegisterId, TableId};

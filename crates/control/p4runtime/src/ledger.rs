@@ -1,8 +1,8 @@
 //! What controllers wrote that packets do not need, but readers want back.
 //!
-//! Reads answer with what was written: metadata of entries, one-shot groups in the form in which they came, ports that are
-//! down now, configurations of digests. A clone shares everything with its original, so that a batch that fails is undone
-//! by putting the clone back.
+//! Reads answer with what was written: metadata of entries, one-shot groups in the form in which they came, ports that
+//! are down now, configurations of digests. A clone shares everything with its original, so that a batch that fails is
+//! undone by putting the clone back.
 
 use forebay_protocol::p4::v1::{
     ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, MulticastGroupEntry,

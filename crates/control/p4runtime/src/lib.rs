@@ -12,9 +12,9 @@
 //!   Keeping ─► Keeper: keeps it, and refuses changes while that fails
 //! ```
 //!
-//! The server around it (`forebay-server`) gives it what comes from the network, from the data plane and from the clock,
-//! and does what its outputs say. Everything that the specification says happens here, so that it can be tested without
-//! a network: see `tests/`.
+//! The server around it (`forebay-server`) gives it what comes from the network, from the data plane and from the
+//! clock, and does what its outputs say. Everything that the specification says happens here, so that it can be tested
+//! without a network: see `tests/`.
 //!
 //! * Section numbers (§) are those of the P4Runtime specification 1.5.
 //! * An error is a code of the specification and a sentence that names the object of the program. A request that fails

@@ -21,8 +21,8 @@ const API_VERSION: &str = "1.5.0";
 pub struct NewProgram(Forwarding);
 
 impl NewProgram {
-    /// Compiles and loads the program of a request, which takes as long as the program wants: it needs no device, so that
-    /// others can be served meanwhile, and it ends when the budget of the thread does (`forebay-budget`).
+    /// Compiles and loads the program of a request. This may take long, and needs no device, so that others can be
+    /// served meanwhile, and it ends when the budget of the thread does (`forebay-budget`).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.
@@ -46,8 +46,8 @@ impl Device {
         self.finish_push(request, program, now)
     }
 
-    /// The first step of a push: whether the sender may do it, and whether the request makes sense. Gives how the program
-    /// is to be [loaded](NewProgram::load) before [`Device::finish_push`]; nothing when none is needed.
+    /// The first step of a push: whether the sender may do it, and whether the request makes sense. Gives how the
+    /// program is to be [loaded](NewProgram::load) before [`Device::finish_push`]; nothing when none is needed.
     ///
     /// # Errors
     /// See P4Runtime §14.
@@ -64,8 +64,8 @@ impl Device {
         }
     }
 
-    /// The last step of a push, after [`Device::begin_push`]: saves or runs the program. Much may have happened since the
-    /// first, so that it is asked anew whether the sender may do it.
+    /// The last step of a push, after [`Device::begin_push`]: saves or runs the program. Much may have happened since
+    /// the first, so that it is asked anew whether the sender may do it.
     ///
     /// # Errors
     /// See P4Runtime §14. Nothing has changed then.

@@ -15,7 +15,7 @@ const SDN_PORT_CPU: u64 = 0xffff_fffd;
 pub(crate) struct Ports {
     /// The port to the controller.
     pub(crate) cpu: Option<u32>,
-    /// Whether each carries packets. Empty when nobody has said which ports there are.
+    /// By port: whether it carries packets. Empty when the ports are unknown.
     pub(crate) up: BTreeMap<u32, bool>,
 }
 
@@ -80,7 +80,7 @@ impl Ports {
         }
     }
 
-    /// Whether a port carries packets. One that nobody knows of is taken to.
+    /// Whether a port carries packets; true for an unknown port.
     pub(crate) fn is_up(&self, port: u32) -> bool {
         self.up.get(&port).copied().unwrap_or(true)
     }

@@ -69,8 +69,8 @@ pub fn load_with(blob: &[u8], info: Option<&P4Info>) -> Result<Loaded, Error> {
     })
 }
 
-/// The program in a `p4.tmp.P4DeviceConfig`, or the blob itself. The first byte of the message is the number of a field and
-/// so one that no text begins with.
+/// The program in a `p4.tmp.P4DeviceConfig`, or the blob itself. The first byte of the message is the number of a field
+/// and so one that no text begins with.
 fn unwrapped(blob: &[u8]) -> Cow<'_, [u8]> {
     const FIELDS: [u8; 3] = [0x08, 0x12, 0x1a];
     let message = blob

@@ -1,8 +1,8 @@
 //! A program in place of another, with the state that both have (P4Runtime §14, `RECONCILE_AND_COMMIT`).
 //!
 //! What controllers have written to the old program is written to the new one, entity by entity, as if a controller did
-//! so. What the new program has no place for makes the whole fail: nothing is lost silently. Entries that packets have added follow, as far
-//! as the new program has a place for them.
+//! so. What the new program has no place for makes the whole fail: nothing is lost silently. Entries that packets have
+//! added follow, as far as the new program has a place for them.
 
 use crate::change::Writer;
 use crate::entity;
@@ -135,8 +135,8 @@ fn is_default_changed(old: &Forwarding, table: &TableSchema) -> bool {
         .is_ok_and(|present| present != initial)
 }
 
-/// Updates that make anew what controllers have written, those first that others name. What counters, meters and registers hold from the
-/// beginning is left out: of registers these values, by id.
+/// Updates that make anew what controllers have written, those first that others name. What counters, meters and
+/// registers hold from the beginning is left out: of registers these values, by id.
 fn state(old: &Forwarding, initial: &BTreeMap<u32, Bits>) -> Vec<Update> {
     let mut updates = Vec::new();
     for wanted in everything() {

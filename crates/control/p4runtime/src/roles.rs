@@ -1,8 +1,8 @@
 //! What a role may do (P4Runtime §5.2).
 //!
-//! A controller may describe its role when it asks for it, as `stratum.P4RoleConfig`: ids that it may write, whether it gets
-//! packets, whether it may push a program. A role without description may do everything, unless the operator has said
-//! that roles of this name only read.
+//! A controller may describe its role when it claims it, as `stratum.P4RoleConfig`: ids that it may write, whether it
+//! gets packets, whether it may push a program. A role without description may do everything, unless the operator has
+//! said that roles of this name only read.
 
 use crate::schema::Schema;
 use crate::status::Error;

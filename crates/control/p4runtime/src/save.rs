@@ -1,10 +1,10 @@
 //! What a switch keeps over a restart: snapshots of everything, and each batch of writes since the last one.
 //!
-//! Both are bytes here; where they are kept is the server's matter. A snapshot holds the programs (the running one, and one
-//! that was saved and is not yet committed) as they were pushed, and updates that make their forwarding state anew. What
-//! packets have written (registers, counters) is in it as of the moment when it was made. Strings that the switch has
-//! numbered keep their numbers, since packets may have stored them. Entries that packets have added are in it if that is asked for, as of the same
-//! moment; what is written again then allows for them having come and gone.
+//! Both are bytes here; where they are kept is the server's matter. A snapshot holds the programs (the running one, and
+//! one that was saved and is not yet committed) as they were pushed, and updates that make their forwarding state anew.
+//! What packets have written (registers, counters) is in it as of the moment when it was made. Strings that the switch
+//! has numbered keep their numbers, since packets may have stored them. Entries that packets have added are in it if
+//! that is asked for, as of the same moment; what is written again then allows for them having come and gone.
 //!
 //! Not kept: how full meters are, and since when entries are idle. Both begin anew.
 
@@ -219,8 +219,8 @@ fn write_again(
     results.into_iter().collect::<Result<(), Error>>().map_err(failed)
 }
 
-/// Writes an update again. In tables whose entries packets add and time removes, the log does not say which entries there were when the update
-/// was done: an insertion may find its entry, a change or deletion may not.
+/// Writes an update again. In tables whose entries packets add and time removes, the log does not say which entries
+/// there were when the update was done: an insertion may find its entry, a change or deletion may not.
 fn write_among_ended(forwarding: &mut Forwarding, update: &Update, writer: Writer<'_>) -> Result<(), Error> {
     let mut write = |update: &Update| {
         let results = forwarding.write(std::slice::from_ref(update), Atomicity::ContinueOnError, writer);

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Code {
     /// Done.
     Ok = 0,
-    /// The caller does not want it any more.
+    /// The caller has cancelled the call.
     Cancelled = 1,
     /// Some of the updates or requests of a batch failed; each has its own code.
     Unknown = 2,
@@ -147,8 +147,8 @@ impl Rejection {
 }
 
 impl Rejection {
-    /// The rejection of a batch whose change could not be kept. Where updates were refused (`rejection`), they keep their own
-    /// errors, and the others say that they are not kept; where all were done, the error is that of the call.
+    /// The rejection of a batch whose change could not be kept. Where updates were refused (`rejection`), they keep
+    /// their own errors, and the others say that they are not kept; where all were done, the error is that of the call.
     pub fn not_kept(rejection: Option<Rejection>, error: Error) -> Rejection {
         let mut details = rejection.map(|rejection| rejection.details).unwrap_or_default();
         let unsaved = Error {

@@ -46,7 +46,7 @@ pub struct ObjectSummary {
     pub count: usize,
 }
 
-/// What a snapshot and the batches behind it hold.
+/// What a snapshot and the batches after it hold.
 ///
 /// # Errors
 /// When they are not what a device has kept.
@@ -129,7 +129,7 @@ fn form(blob: &[u8]) -> &'static str {
     }
 }
 
-/// The kind of an entity, its object, and what tells it from others of that object.
+/// The kind of an entity, its object, and what identifies it among the entities of that object.
 fn key_of(entity: &Kind) -> Option<(&'static str, u32, Vec<u8>)> {
     let index = |index: &Option<Index>| {
         let index = index.map_or(0, |index| index.index);

@@ -1,12 +1,13 @@
 //! Batches that are done as a whole or not at all, without copies of tables.
 //!
-//! `ROLLBACK_ON_ERROR` (§12.2) lets packets see a part of a batch. Its updates are done one after the other in the tables that packets
-//! look up, and undone when a later one fails. That costs as much as the updates; a batch that packets see at once costs a copy of every
-//! table that it touches ([`Pipeline::atomically`](forebay_pipeline::Pipeline::atomically)).
+//! `ROLLBACK_ON_ERROR` (§12.2) lets packets see a part of a batch. Its updates are done one after the other in the
+//! tables that packets look up, and undone when a later one fails. That costs as much as the updates; a batch that
+//! packets see at once costs a copy of every table that it touches
+//! ([`Pipeline::atomically`](forebay_pipeline::Pipeline::atomically)).
 //!
 //! * Insertions and modifications of entries can be undone.
-//! * Deletions cannot, since the counters of an entry would begin anew. They are checked first and done when all else has succeeded,
-//!   which is the same where the rest of the batch is about other entries.
+//! * Deletions cannot, since the counters of an entry would begin anew. They are checked first and done when all else
+//!   has succeeded, which is the same where the rest of the batch is about other entries.
 //! * Writes to counters, meters and registers follow at the end of any batch ([`Later`]).
 //!
 //! A batch with anything else, or one that fails, is left to the copies: nothing has changed, and they find the errors.

@@ -5,8 +5,8 @@ use crate::wire::{OuterHeader, Refusal, Usage};
 
 /// The data plane that sessions are carried out by.
 pub trait UserPlane {
-    /// Packets meet the rules of `after` in place of those of `before`; none is a session that does not exist. URRs that are new
-    /// count from zero.
+    /// Packets meet the rules of `after` in place of those of `before`; none is a session that does not exist. URRs
+    /// that are new count from zero.
     ///
     /// # Errors
     /// When it cannot be done. Packets meet `before` then.
@@ -15,7 +15,7 @@ pub trait UserPlane {
     /// What the counters of URRs are, which are named by their numbers; in the same order.
     ///
     /// # Errors
-    /// When the data plane cannot be asked, in words.
+    /// If the data plane cannot be read.
     fn counters(&mut self, urrs: &[u32]) -> Result<Vec<Usage>, String>;
 
     /// Sends end markers into tunnels that packets have left.

@@ -54,7 +54,7 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Nothing is given. Tunnels end at `tunnels_at`; TEIDs that are chosen begin behind `first_teid`.
+    /// Nothing is given. Tunnels end at `tunnels_at`; TEIDs that are chosen begin after `first_teid`.
     pub fn new(limits: Limits, tunnels_at: Addresses, pools: Pools, first_teid: u32) -> Resources {
         Resources {
             tunnels_at,

@@ -36,12 +36,12 @@ pub struct Session {
     pub bars: BTreeMap<u8, Bar>,
     /// The numbers of its endpoints in the user plane.
     pub endpoints: BTreeMap<Endpoint, u32>,
-    /// Usage Reports, as elements have them, that no answer has come to. The SMF may have them: by its number (UR-SEQN) it knows each
-    /// (§5.2.2.2.1), so they stay as they are.
+    /// Usage Reports, as elements have them, that no answer has come to. The SMF may have them: by its number (UR-SEQN)
+    /// it knows each (§5.2.2.2.1), so they stay as they are.
     pub reports: Vec<Vec<u8>>,
 }
 
-/// What a request asks for besides rules.
+/// What a request contains besides rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Tunnels into which end markers go.
@@ -121,8 +121,8 @@ impl Session {
         Ok(())
     }
 
-    /// QERs and URRs that the request has removed are left out of PDRs that were there before: a request cannot say it of the PDR
-    /// itself, since an Update PDR without QERs or URRs keeps those of before.
+    /// QERs and URRs that the request has removed are left out of PDRs that were there before: a request cannot say it
+    /// of the PDR itself, since an Update PDR without QERs or URRs keeps those of before.
     fn leave_out_removed(&mut self, present: &[u16]) {
         let (qers, urrs) = (&self.qers, &self.urrs);
         for pdr in self.pdrs.values_mut().filter(|pdr| present.contains(&pdr.id)) {

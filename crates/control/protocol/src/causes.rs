@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-/// A message with what caused it, where the message does not say it already: a transport's own is only "transport error".
+/// A message with what caused it, where the message does not say it already: a transport's own is only "transport
+/// error".
 pub fn with_causes(mut message: String, mut cause: Option<&(dyn Error + 'static)>) -> String {
     while let Some(inner) = cause {
         let text = inner.to_string();

@@ -5,7 +5,8 @@
 //!                              └► descriptors ─► text form, binary form of P4Info
 //! ```
 //!
-//! * [`p4`], [`google`], [`stratum`] and [`gnmi`]: the types, made of the `.proto` files in `proto/` without a program from outside.
+//! * [`p4`], [`google`], [`stratum`] and [`gnmi`]: the types, made of the `.proto` files in `proto/` without a program
+//!   from outside.
 //! * [`text`]: any of the messages from and to the text form of protocol buffers.
 //! * [`p4info`]: between the P4Info of the compiler (`forebay_p4info`) and that of the protocol.
 //! * [`Address`]: where a server of these protocols listens, as people write it.

@@ -1,4 +1,4 @@
-//! What `forebay ctl state` asks for: whether the switch's state is saved for a restart.
+//! The answer for `forebay ctl state`: whether the switch's state is saved for a restart.
 //!
 //! It is the `experimental` part of the answer to `Capabilities`, which P4Runtime leaves to the switch (§17). Other
 //! controllers pass it over.
@@ -33,12 +33,12 @@ pub struct StateReport {
     /// Calls that were refused since the switch started.
     #[prost(uint64, tag = "7")]
     pub refused_calls: u64,
-    /// Counters of the data plane as JSON; empty unless the call asks for them ([`STATISTICS`]).
+    /// Counters of the data plane as JSON; empty unless the call requests them ([`STATISTICS`]).
     #[prost(string, tag = "8")]
     pub statistics: String,
 }
 
-/// The metadata of a call of `Capabilities` that asks for counters of the data plane.
+/// The metadata of a call of `Capabilities` that requests counters of the data plane.
 pub const STATISTICS: &str = "forebay-statistics";
 
 impl StateReport {

@@ -1,7 +1,7 @@
 //! Our `.proto` files say of every message, field, enumeration and call what the protocol's own package says.
 //!
-//! `record_descriptors.py` has written what `p4runtime` 1.6.0 on PyPI says to `p4runtime_descriptors.json`, and what finsy
-//! 0.30 says of gNMI to `gnmi_descriptors.json`.
+//! `record_descriptors.py` has written what `p4runtime` 1.6.0 on PyPI says to `p4runtime_descriptors.json`, and what
+//! finsy 0.30 says of gNMI to `gnmi_descriptors.json`.
 
 use prost_reflect::{Cardinality, DescriptorPool, EnumDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};

@@ -4,9 +4,9 @@
 //! cargo run --release -p forebay-server --example rule_updates
 //! ```
 //!
-//! A server and a switch with ports in memory run in this process, a client beside them. It prints a line for each figure:
-//! inserts a second in batches of 1,000 and one by one, and the time from the call of a Write until a packet leaves by the
-//! port that the write has named.
+//! A server and a switch with ports in memory run in this process, a client beside them. It prints a line for each
+//! figure: inserts a second in batches of 1,000 and one by one, and the time from the call of a Write until a packet
+//! leaves by the port that the write has named.
 
 use forebay_client::P4RuntimeClient;
 use forebay_p4runtime::{Device, Now, Settings};

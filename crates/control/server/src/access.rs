@@ -1,8 +1,8 @@
-//! Who may do what: rights that belong to certificates, and to users of this machine.
+//! Access control: rights of certificates, and of users of this machine.
 //!
-//! Roles and election ids (P4Runtime §5) say which controller writes; each chooses them itself, so that they protect from
-//! mistakes and from nobody who means harm. Rights are given by the operator to names that TLS has verified, or that the
-//! system knows.
+//! Roles and election ids (P4Runtime §5) decide which controller writes. Each controller chooses its own, so they
+//! protect against mistakes, not against attacks. The operator grants rights to names that TLS or the operating system
+//! has verified.
 //!
 //! | right | what it allows |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | push | besides: another program |
 //! | admin | besides: disabling ports (gNMI Set) |
 //!
-//! Without any grant, everybody who can connect may do everything.
+//! Without any grant, every client that can connect may do everything.
 
 use crate::calls;
 use crate::certificate;
@@ -23,7 +23,7 @@ use std::str::FromStr;
 use tonic::transport::server::TlsConnectInfo;
 use tonic::{Extensions, Status};
 
-/// What somebody may do; each includes those before it.
+/// A right; each includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// To read.
@@ -50,18 +50,18 @@ impl fmt::Display for Right {
 /// Whom a grant is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Everybody who can connect.
+    /// Every client that can connect.
     Anyone,
-    /// Who has a certificate with this common name or alternative name.
+    /// Clients whose certificate has this common name or alternative name.
     Certificate(String),
     /// The user of this machine with this number, over a socket of the file system.
     User(u32),
 }
 
-/// A right for somebody: `SUBJECT=RIGHT` or `SUBJECT=RIGHT:ROLE,ROLE`, where `-` is the role without a name.
+/// A right of a subject: `SUBJECT=RIGHT` or `SUBJECT=RIGHT:ROLE,ROLE`, where `-` is the role without a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Who has it.
+    /// The clients that have it.
     pub subject: Subject,
     /// What they may do.
     pub right: Right,
@@ -102,7 +102,7 @@ impl FromStr for Grant {
     }
 }
 
-/// Everybody's rights.
+/// The rights of all clients.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     grants: Vec<Grant>,
@@ -121,7 +121,7 @@ impl Access {
         Access { grants }
     }
 
-    /// Whether everybody may do everything.
+    /// Whether every client may do everything.
     pub fn is_open(&self) -> bool {
         self.grants.is_empty()
     }
@@ -182,8 +182,8 @@ impl Permissions {
         }
     }
 
-    /// Whether somebody may claim a role. A primary needs the right to write, unless the role is one that was given to it by
-    /// name.
+    /// Checks whether a client may claim a role. A primary needs the right to write, unless the role was granted to it
+    /// by name.
     ///
     /// # Errors
     /// `PERMISSION_DENIED` when it may not.

@@ -1,7 +1,8 @@
 //! Calls of controllers, counted by method and result.
 //!
-//! Names of methods come from clients; unknown ones are counted together, so that there is a fixed number of counters. A call counts when
-//! its response has ended, with the status that stands in its headers or trailers, or as cancelled when the client has left before.
+//! Names of methods come from clients; unknown ones are counted together, so that there is a fixed number of counters.
+//! A call counts when its response has ended, with the status that stands in its headers or trailers, or as cancelled
+//! when the client has left before.
 
 use forebay_histogram::Histogram;
 use std::array;

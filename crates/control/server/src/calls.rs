@@ -1,12 +1,13 @@
 //! Calls: what their messages take of memory while they are under way, and how long they may take to arrive.
 //!
 //! ```text
-//!   body ─► prefix (5 bytes: a length) ─► claim so many bytes of the budget ─► bytes ─► the message is complete ─► served
+//!   body ─► prefix (5 bytes: a length) ─► claim that many bytes of the budget ─► bytes ─► the message is complete ─► served
 //!             no room: RESOURCE_EXHAUSTED                    not in time: DEADLINE_EXCEEDED
 //! ```
 //!
-//! A message is paid for when its length is known, before its bytes have come, until its call has been served; that of a
-//! stream until it is complete. So what controllers send half of, or too much at once, is bounded, whoever they are.
+//! A message claims memory as soon as its length is known, before its bytes arrive, and until its call has been served;
+//! a message of a stream, until it is complete. So incomplete messages, and too many messages at once, take a bounded
+//! amount of memory.
 
 use crate::call_counts::{CallCounts, CountedCall};
 use crate::connections::{Call, Peer};
@@ -28,7 +29,7 @@ use tower_layer::Layer;
 /// Bytes before a message: whether it is compressed, and its length.
 const PREFIX_BYTES: usize = 5;
 
-/// A message of so many bytes finds room when longer ones do not any more.
+/// Messages of up to this length may use the last quarter of the budget.
 const SHORT_BYTES: usize = 64 << 10;
 
 /// Ends of the names of calls whose bodies have message after message.
@@ -196,7 +197,7 @@ struct Prefix {
 /// What comes with some bytes of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// A message of so many bytes begins.
+    /// A message of this length in bytes begins.
     Begins(usize),
     /// A message is complete.
     Ends,

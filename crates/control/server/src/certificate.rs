@@ -76,7 +76,7 @@ fn text(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).ok().map(str::to_string)
 }
 
-/// Elements of DER, one behind the other: each a tag and its content. Ends at what is none.
+/// Elements of DER, one after another: each a tag and its content. Ends at the first byte that begins no element.
 struct Elements<'a>(&'a [u8]);
 
 impl<'a> Elements<'a> {

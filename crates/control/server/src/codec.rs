@@ -1,4 +1,5 @@
-//! Messages of gRPC as bytes. A long message is decoded aside: the thread that serves hands its other calls to another one meanwhile.
+//! Messages of gRPC as bytes. A long message is decoded aside: the thread that serves hands its other calls to another
+//! one meanwhile.
 
 use prost::Message;
 use prost::bytes::Buf;

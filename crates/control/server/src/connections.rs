@@ -1,7 +1,8 @@
 //! Connections that are accepted: counted, and ended when they do nothing.
 //!
-//! A connection has so much time to say something, and so much to stay without a call. When there are as many as may be, a
-//! new one takes the place of the one that has been without a call for longest; if all have calls, it is closed at once.
+//! A connection has a limited time to send its first bytes, and a limited time without a call. When there are as many
+//! as may be, a new one takes the place of the one that has been without a call for longest; if all have calls, it is
+//! closed at once.
 
 use crate::header_room::{Greeting, HeaderRoom, PREFACE};
 use crate::limits::Limits;
@@ -25,10 +26,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long a new connection waits for the place of one that is ended for it.
 const EVICTION: Duration = Duration::from_secs(1);
 
-/// What calls know of their connection.
+/// The properties of a connection that its calls can read.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// The user of this machine who has it, if it comes by a socket of the file system.
+    /// The id of the local user, for a connection over a Unix socket.
     pub(crate) user: Option<u32>,
     pub(crate) activity: Arc<Activity>,
 }

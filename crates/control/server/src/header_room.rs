@@ -1,7 +1,8 @@
 //! How much room a client has for headers, in which the details of an error come.
 //!
-//! A client of HTTP/2 says so in the first frame that it sends (SETTINGS_MAX_HEADER_LIST_SIZE, RFC 9113 §6.5.2). The HTTP/2 library
-//! does not pass that on, so it is read from the bytes of the connection. Of TLS nothing is known: its bytes are encrypted here.
+//! An HTTP/2 client announces this in the first frame that it sends (SETTINGS_MAX_HEADER_LIST_SIZE, RFC 9113 §6.5.2).
+//! The HTTP/2 library does not pass that on, so it is read from the bytes of the connection. For TLS connections the
+//! room is unknown, because the bytes are encrypted here.
 
 use tonic::codegen::http::Extensions;
 
@@ -49,7 +50,8 @@ impl HeaderRoom {
         peer.map(|peer| peer.activity.header_room()).unwrap_or_default()
     }
 
-    /// Of a client that announces this limit for its headers, or none. A client of gRPC's core takes four fifths of what it announces in any case.
+    /// Of a client that announces this limit for its headers, or none. A client of gRPC's core takes four fifths of
+    /// what it announces in any case.
     fn announced(limit: Option<usize>) -> HeaderRoom {
         match limit.unwrap_or(UNSAID) {
             0..=USUAL => HeaderRoom::default(),

@@ -7,12 +7,13 @@
 //! ```
 //!
 //! * [`start`] listens and serves in threads of its own; [`Running`] ends that when it is dropped.
-//! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never waits
-//!   for either: what has no room is dropped and counted.
+//! * [`link()`] makes what joins a switch and the server: a port for packets, and a way for digests. The switch never
+//!   waits for either: what has no room is dropped and counted.
 //! * gNMI (`forebay-gnmi`) tells of ports and disables them, on the same address; beside both stand health checks
 //!   (`grpc.health.v1`) and reflection, by which tools such as grpcurl find the calls.
 //! * `forebay-client` is the other end; [`Local`] is one within the process, for other interfaces to the same state.
-//! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never takes.
+//! * Everything that P4Runtime means is in `forebay_p4runtime::Device`, behind one lock that the data plane never
+//!   takes.
 
 mod access;
 mod call_counts;
@@ -91,7 +92,7 @@ pub struct Options {
     pub keep_period: Duration,
     /// What is spent on controllers at most.
     pub limits: Limits,
-    /// Who may do what.
+    /// Access control.
     pub access: Access,
 }
 
@@ -141,18 +142,18 @@ impl Running {
         self.shared.keeping()
     }
 
-    /// The same, to be asked again and again.
+    /// A function that returns the same, for repeated calls.
     pub fn watch_keeping(&self) -> impl Fn() -> KeepingStatus + Send + Sync + use<> {
         let shared = Arc::clone(&self.shared);
         move || shared.keeping()
     }
 
-    /// Where counters of the data plane come from, as JSON, for clients that ask for them. It may take its time.
+    /// Sets the function that returns counters of the data plane as JSON, for clients that request them. It may block.
     pub fn give_statistics(&self, statistics: impl Fn() -> String + Send + Sync + 'static) {
         self.shared.set_statistics(Arc::new(statistics));
     }
 
-    /// What controllers have called, to be asked again and again.
+    /// A function that returns the calls of controllers so far.
     pub fn watch_calls(&self) -> impl Fn() -> CallReport + Send + Sync + use<> {
         let (counts, shared) = (Arc::clone(&self.counts), Arc::clone(&self.shared));
         move || counts.report(shared.messages_dropped())
@@ -232,7 +233,7 @@ pub fn start(
     })
 }
 
-/// Serves who connects, until something is sent to what it gives, or that is dropped.
+/// Serves clients until a message is sent through the returned sender, or it is dropped.
 fn serve(
     options: &Options,
     runtime: &Runtime,
@@ -285,9 +286,9 @@ fn serve(
     Ok((file, stop))
 }
 
-/// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each other, and wait for a
-/// processor each time where the data plane needs all but one. What takes long hands the other calls to a further thread
-/// (`block_in_place`), so one is enough.
+/// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each
+/// other, and wait for a processor each time where the data plane needs all but one. What takes long hands the other
+/// calls to a further thread (`block_in_place`), so one is enough.
 fn threads() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     (processors / 2).clamp(1, THREADS_MAX)

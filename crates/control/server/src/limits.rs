@@ -24,7 +24,7 @@ pub struct Limits {
     pub handshake_time: Duration,
     /// How long a connection may stay without a call.
     pub idle_time: Duration,
-    /// How long a connection may be silent before it is asked whether its peer is still there.
+    /// How long a connection may be silent before the server pings its peer.
     pub keepalive: Duration,
     /// Bytes of messages that wait for a controller that does not read its stream.
     pub stream_bytes: usize,

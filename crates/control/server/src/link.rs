@@ -1,7 +1,7 @@
 //! Between a switch and the server: packets in both directions, and digests.
 //!
-//! The switch's side never waits. It counts what it had to drop, and a descriptor tells its worker, which may be waiting for
-//! packets, that there is one from a controller.
+//! The switch's side never waits. It counts what it had to drop, and a descriptor tells its worker, which may be
+//! waiting for packets, that there is one from a controller.
 
 use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, Readiness};
 use forebay_pipeline::DigestMessage;
@@ -59,7 +59,7 @@ pub(crate) struct PacketsIn {
 }
 
 impl PacketsIn {
-    /// Waits for packets, and appends at most so many of them; 0 when none can come any more.
+    /// Waits for packets, and appends at most `max` of them. Returns 0 when no more packets can arrive.
     pub(crate) async fn receive(&mut self, packets: &mut Vec<Vec<u8>>, max: usize) -> usize {
         let first = packets.len();
         let received = self.packets.recv_many(packets, max).await;

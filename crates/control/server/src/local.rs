@@ -7,7 +7,7 @@ use forebay_pipeline::Pipeline;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use std::sync::Arc;
 
-/// A caller's end. Its calls are not arbitrated: it is as an operator who sits at the switch.
+/// Access from the same process. Its calls are not arbitrated, like those of an operator at the switch.
 #[derive(Clone)]
 pub struct Local {
     shared: Arc<Shared>,

@@ -1,5 +1,5 @@
-//! Messages that wait for a controller, bounded in number and in bytes: one that does not read its stream costs so much and
-//! no more, and nobody waits for it.
+//! Messages that wait for a controller, bounded in number and in bytes. So a controller that does not read its stream
+//! takes a bounded amount of memory, and senders never wait for it.
 
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use prost::Message;
@@ -32,7 +32,7 @@ pub(crate) struct Responses {
     waiting: Arc<AtomicUsize>,
 }
 
-/// Both sides, for messages of so many bytes together.
+/// Both sides of an outbox for at most `bytes_max` bytes of messages.
 pub(crate) fn outbox(bytes_max: usize) -> (Outbox, Responses) {
     let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
     let waiting = Arc::<AtomicUsize>::default();
@@ -50,7 +50,8 @@ pub(crate) fn outbox(bytes_max: usize) -> (Outbox, Responses) {
 }
 
 impl Outbox {
-    /// Lets a message wait; false when there is no room, and it is lost. A single one may be larger than all of the room.
+    /// Lets a message wait; false when there is no room, and it is lost. A single one may be larger than all of the
+    /// room.
     pub(crate) fn send(&self, message: StreamMessageResponse) -> bool {
         let bytes = message.encoded_len();
         let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);

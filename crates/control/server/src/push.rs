@@ -85,7 +85,7 @@ impl Pushes {
         let task = move || {
             lower_priority();
             let loaded = of_task.run(|| NewProgram::load(&request, options));
-            // Nobody waits for it when the call has ended.
+            // If the call has ended, there is no receiver.
             let _ = sender.send((turn, loaded));
         };
         let guard = CancelOnDrop(Some(Arc::clone(&budget)));
@@ -146,7 +146,7 @@ impl Drop for CancelOnDrop {
 
 /// Lets packets and calls go before this thread, and those that it starts.
 pub(crate) fn lower_priority() {
-    // SAFETY: the call changes a number of the calling thread and touches no memory. Without it, it is merely slower for
-    // others.
+    // SAFETY: the call changes a number of the calling thread and touches no memory. Without it, it is merely slower
+    // for others.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Others are served by a further thread while a batch of more updates than this is written: it takes longer than half a millisecond.
-/// To hand them over for a shorter one costs more than it helps.
+/// Others are served by a further thread while a batch of more updates than this is written: it takes longer than half
+/// a millisecond. To hand them over for a shorter one costs more than it helps.
 const SMALL_BATCH: usize = 64;
 
 /// Serves calls by a device.

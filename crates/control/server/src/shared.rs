@@ -1,4 +1,4 @@
-//! The device and those who take part in it: streams, the data plane, time.
+//! The device, and what accesses it: streams, the data plane, timers.
 
 use crate::limits::Limits;
 use crate::link::{Link, PacketsIn, PacketsOut};
@@ -26,10 +26,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// How long workers may take to let go of a program.
 const RETIRING_MAX: Duration = Duration::from_secs(60);
 
-/// Is told digests.
+/// Receives digests.
 pub type Learned = Box<dyn Fn(&DigestMessage) + Send + Sync>;
 
-/// What the server asks of the program that it runs in.
+/// What the server requires from the program around it.
 pub struct Environment {
     /// The time.
     pub now: Box<dyn Fn() -> Now + Send + Sync>,
@@ -45,13 +45,13 @@ pub struct Environment {
     pub ports: Vec<PortInfo>,
     /// Enables or disables one of them.
     pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
-    /// Is told every digest, besides controllers of P4Runtime. It must not wait.
+    /// Called with every digest, in addition to controllers of P4Runtime. It must not block.
     pub learned: Option<Learned>,
 }
 
 /// See the [module](self).
 pub(crate) struct Shared {
-    /// Whoever waits for `inner` holds it, so that who has just had `inner` does not have it again at once.
+    /// Held while waiting for `inner`, so that the thread that has just released `inner` cannot take it again at once.
     next: Mutex<()>,
     inner: Mutex<Inner>,
     limits: Limits,
@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     environment: Environment,
     interfaces: Interfaces,
     last_stream: AtomicU64,
-    /// How it stands with what is kept; a copy, to be read without waiting for calls.
+    /// The status of the saved state; a copy, so that reading it does not wait for calls.
     keeping: Mutex<KeepingStatus>,
     /// Told when a fault has begun or ended.
     keeping_changed: Notify,
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     statistics: OnceLock<Arc<Statistics>>,
 }
 
-/// What gives counters of the data plane as JSON. It may take its time.
+/// A function that returns counters of the data plane as JSON. It may block.
 pub(crate) type Statistics = dyn Fn() -> String + Send + Sync;
 
 struct Inner {
@@ -123,13 +123,14 @@ impl Shared {
         (Arc::new(shared), inputs)
     }
 
-    /// Does something with the device, and what comes of it, before anybody else does. It must not change what is kept.
+    /// Calls the device, and acts on its outputs, before any other thread does. The call must not change the state that
+    /// is kept.
     pub(crate) fn call<R>(&self, action: impl FnOnce(&mut Device, Now) -> R) -> R {
         let mut inner = self.lock();
         let now = (self.environment.now)();
         let result = action(&mut inner.device, now);
         let outputs = inner.device.take_outputs();
-        // A change that a controller does not wait for: the fault is told, and ends as all others do.
+        // No controller waits for this change: the fault is logged, and ends like all others.
         let (outputs, _) = inner.keeping.settle(outputs, now);
         self.finish(inner, outputs);
         result
@@ -164,7 +165,8 @@ impl Shared {
         kept
     }
 
-    /// The device, when those before have had it. A thread that has others to serve lets another one do so meanwhile.
+    /// Locks the device, in the order of the callers. A thread of the runtime that must wait hands its other tasks to
+    /// another thread.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         if let Ok(_next) = self.next.try_lock()
             && let Ok(inner) = self.inner.try_lock()
@@ -177,7 +179,7 @@ impl Shared {
         })
     }
 
-    /// After a call: does what it wants done, and plans what time will make due.
+    /// After a call: acts on its outputs, and plans the next timer.
     fn finish(&self, mut inner: MutexGuard<'_, Inner>, outputs: Vec<Output>) {
         let is_installed = outputs.iter().any(|output| matches!(output, Output::Install(_)));
         for output in outputs {
@@ -199,14 +201,14 @@ impl Shared {
         }
     }
 
-    /// How it stands with what is kept.
+    /// The status of the saved state.
     pub(crate) fn keeping(&self) -> KeepingStatus {
         self.keeping.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Where counters of the data plane come from, from now on.
     pub(crate) fn set_statistics(&self, statistics: Arc<Statistics>) {
-        // A second source is none.
+        // Only the first source is used.
         let _ = self.statistics.set(statistics);
     }
 
@@ -225,7 +227,8 @@ impl Shared {
         report_of(&self.keeping(), (self.environment.now)())
     }
 
-    /// Keeps all of the state now and then, since packets change it too, and after a fault as soon as its pause is over.
+    /// Keeps all of the state now and then, since packets change it too, and after a fault as soon as its pause is
+    /// over.
     pub(crate) async fn keep_fresh(self: Arc<Self>, period: Duration) {
         let mut next_ns = self.switch_ns() + period.as_nanos() as u64;
         loop {
@@ -240,7 +243,7 @@ impl Shared {
             {
                 continue;
             }
-            // A fault is told when it begins; calls that it concerns have errors of their own.
+            // A fault is logged when it begins; calls that it affects return errors of their own.
             let _ = tokio::task::block_in_place(|| self.keep_all());
             next_ns = self.switch_ns() + period.as_nanos() as u64;
         }
@@ -315,7 +318,8 @@ impl Shared {
             Output::Keep(_) | Output::KeepAll(_) => debug_assert!(false, "what is to be kept is settled before"),
             Output::Send(stream, message) => self.send(inner, stream, message),
             Output::PacketOut(packet) => {
-                // The port counts nothing that never came to it; a controller sees no answer to a packet-out either way.
+                // The port counts nothing that never came to it; a controller sees no answer to a packet-out either
+                // way.
                 let _ = inner.packets_out.send(packet);
             }
             Output::Install(pipeline) => (self.environment.install)(pipeline),
@@ -380,7 +384,7 @@ impl Inputs {
     }
 }
 
-/// What a client is told of the saved state.
+/// The report about the saved state for a client.
 fn report_of(status: &KeepingStatus, now: Now) -> StateReport {
     let fault = status.fault.as_ref();
     StateReport {

@@ -1,8 +1,9 @@
 //! Errors in the form of gRPC (P4Runtime §10).
 //!
-//! Message and details of a status are headers, and clients take 8 kB of headers in all unless they say more (gRPC's core, Java): a response
-//! with more is a protocol error to them. So both have a budget here ([`HeaderRoom`]). Details are those of the first updates of a batch,
-//! in order, as many as there is room for; the message says how many are left out.
+//! Message and details of a status are headers, and clients take 8 kB of headers in all unless they say more
+//! (gRPC's core, Java): a response with more is a protocol error to them. So both have a budget here ([`HeaderRoom`]).
+//! Details are those of the first updates of a batch, in order, as many as there is room for; the message says how many
+//! are left out.
 
 use crate::header_room::HeaderRoom;
 use forebay_p4runtime::{Error, Rejection};
@@ -100,7 +101,7 @@ fn left_out(errors: &[v1::Error], from: usize) -> String {
     format!("; left out: updates {} to {last}, of which {failures} failed", from + 1)
 }
 
-/// As much of a message as takes so many bytes in a header.
+/// The beginning of a message that takes at most `bytes_max` bytes in a header.
 fn shortened(message: &str, bytes_max: usize) -> String {
     let mut left = bytes_max;
     for (place, character) in message.char_indices() {

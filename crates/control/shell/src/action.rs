@@ -1,4 +1,4 @@
-//! What an entry does: the words behind `do`, and `TableAction` messages (§9.1.2, §9.2.3).
+//! What an entry does: the words after `do`, and `TableAction` messages (§9.1.2, §9.2.3).
 //!
 //! ```text
 //!   do set_next_hop next_hop=1                  an action; parameters by name, or in order
@@ -216,7 +216,7 @@ pub fn write_action(catalog: &Catalog, action: &Action) -> String {
     name + &parameters.collect::<String>()
 }
 
-/// What an entry does, as it may be typed behind `do`.
+/// What an entry does, as it may be typed after `do`.
 pub fn write(catalog: &Catalog, action: &TableAction) -> String {
     match &action.r#type {
         Some(Type::Action(action)) => write_action(catalog, action),

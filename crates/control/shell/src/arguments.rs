@@ -1,4 +1,4 @@
-//! The words behind a command: arguments in order, and options such as `--priority 10` anywhere between them.
+//! The words after a command: arguments in order, and options such as `--priority 10` anywhere between them.
 
 use crate::mistake::Mistake;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Arguments {
         self.words.get(position..).unwrap_or_default()
     }
 
-    /// Makes sure that there are no more than so many.
+    /// Checks that there are at most `count` of them.
     ///
     /// # Errors
     /// When there are.

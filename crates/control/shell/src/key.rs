@@ -201,7 +201,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of something whose description is `owner`. Fields that no entry speaks of (selectors) are not in a P4Info.
+    /// The key of something whose description is `owner`. Fields that no entry speaks of (selectors) are not in a
+    /// P4Info.
     pub fn new(catalog: &Catalog, owner: String, fields: &[MatchField]) -> Key {
         let fields = fields.iter().map(|field| KeyField {
             value: catalog.match_field(field),

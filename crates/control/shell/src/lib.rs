@@ -7,8 +7,8 @@
 //!                        └ completion                   the same forms, backwards
 //! ```
 //!
-//! Everything here is pure: no connection, no terminal. What is wrong in a line is found before anything is sent and is a
-//! [`Mistake`] that says what would be right. What is shown can be typed again.
+//! Everything here is pure: no connection, no terminal. What is wrong in a line is found before anything is sent and is
+//! a [`Mistake`] that says what would be right. What is shown can be typed again.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What is told to people and to programs: records, as tables or as JSON.
+//! Output for people and for programs: records, as tables or as JSON.
 
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -125,8 +125,8 @@ fn table(records: &[Record]) -> String {
     aligned(&std::iter::once(heading).chain(body).collect::<Vec<Vec<String>>>())
 }
 
-/// The columns of all rows. One that not all rows have stands behind the column before it in a row that has it, so that the order
-/// does not depend on which row comes first.
+/// The columns of all rows. One that not all rows have stands after the column before it in a row that has it, so that
+/// the order does not depend on which row comes first.
 fn columns(rows: &[Vec<(String, String)>]) -> Vec<&str> {
     let mut columns: Vec<&str> = Vec::new();
     for row in rows {

@@ -45,7 +45,7 @@ fn counts(record: &Record) -> (i64, i64) {
     (count("packets"), count("bytes"))
 }
 
-/// What tells a counter from others: everything but what it has counted.
+/// What identifies a counter: everything but its counts.
 fn identity(record: &Record) -> String {
     let cells = record
         .cells

@@ -104,7 +104,7 @@ fn table_entry(catalog: &Catalog, entry: &TableEntry) -> Record {
     with_rates(record, entry.meter_config.as_ref())
 }
 
-/// Whole milliseconds: nobody reads more of a time that goes on.
+/// Rounds to whole milliseconds: more digits of a running time are of no use.
 fn rounded(nanoseconds: i64) -> i64 {
     nanoseconds - nanoseconds % 1_000_000
 }

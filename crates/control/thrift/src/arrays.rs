@@ -211,7 +211,8 @@ impl<S: Switch> Runtime<S> {
         self.set_rates_of_array(name, index(number), rates)
     }
 
-    /// Sets the rates of all elements of a meter array; of a direct meter those of all entries, and of those that are added later.
+    /// Sets the rates of all elements of a meter array; of a direct meter those of all entries, and of those that are
+    /// added later.
     ///
     /// # Errors
     /// When there is no such meter, or these are no rates.
@@ -424,7 +425,7 @@ enum ElementKind {
 }
 
 impl ElementWidth {
-    /// The value in so many bits, as bytes.
+    /// The value in the width of an element, as bytes.
     fn bytes(&self, value: i64) -> Vec<u8> {
         let modulus = BigInt::from(1) << self.bits;
         let mut cut = BigInt::from(value) % &modulus;

@@ -171,7 +171,8 @@ impl Failure {
         declared.because(&error.message)
     }
 
-    /// As the answer to a call: an exception that the method declares, in field 1 of its result, or one of the protocol.
+    /// As the answer to a call: an exception that the method declares, in field 1 of its result, or one of the
+    /// protocol.
     pub fn answer(&self) -> (u8, Fields) {
         match self.declared {
             Some(Declared(_, number, _)) => {

@@ -1,7 +1,7 @@
 //! Handles of entries: the numbers by which BMv2 names them, where P4Runtime has their keys.
 //!
-//! The lowest free number is given; in its upper eight bits stands how often it was given before, so that the handle of an entry
-//! that is gone does not mean the one in its place (`handle_mgr.h` of BMv2).
+//! The lowest free number is given; in its upper eight bits stands how often it was given before, so that the handle of
+//! an entry that is gone does not mean the one in its place (`handle_mgr.h` of BMv2).
 
 use forebay_protocol::p4::v1::TableEntry;
 use prost::Message;

@@ -6,8 +6,9 @@
 //!                                                                      handles, nodes, names
 //! ```
 //!
-//! * [`Runtime`] has what this interface has and P4Runtime has not: handles of entries, multicast nodes, priorities of which the
-//!   lowest wins. All else it asks of a [`Switch`], in P4Runtime's messages, so that both interfaces see the same state.
+//! * [`Runtime`] has what this interface has and P4Runtime has not: handles of entries, multicast nodes, priorities of
+//!   which the lowest wins. For everything else it calls a [`Switch`] with P4Runtime's messages, so that both
+//!   interfaces see the same state.
 //! * [`Notifications`] publishes digests, idle entries and changes of ports over nanomsg, as BMv2 does.
 //! * [`serve`] answers calls on a port; [`Client`] makes one of them: a line of commands.
 //! * Names and numbers are those of `standard.thrift`, `simple_pre_lag.thrift` and `simple_switch.thrift` of BMv2 1.15.

@@ -1,6 +1,7 @@
 //! The program in the form of p4c's JSON for BMv2, as far as clients of the interface read it: names, keys, widths.
 //!
-//! Clients ask for it before anything else, to know what they may write. Of a program that p4c has compiled they get p4c's own.
+//! Clients ask for it before anything else, to know what they may write. Of a program that p4c has compiled they get
+//! p4c's own.
 
 use crate::key::match_type;
 use crate::runtime::Runtime;

@@ -1,10 +1,11 @@
 //! Multicast nodes and groups, and clone sessions.
 //!
-//! A group of BMv2 is a list of nodes, each a replication id with ports and link aggregation groups, and a clone session may name a
-//! multicast group. P4Runtime has finished lists of replicas, so whatever depends on a change is written again.
+//! A group of BMv2 is a list of nodes, each a replication id with ports and link aggregation groups, and a clone
+//! session may name a multicast group. P4Runtime has finished lists of replicas, so whatever depends on a change is
+//! written again.
 //!
-//! A node sends one copy to each link aggregation group. BMv2 takes the same member for every packet, the one that a hash of 255
-//! picks (`simple_pre_lag.cpp`), and so it is here.
+//! A node sends one copy to each link aggregation group. BMv2 takes the same member for every packet, the one that a
+//! hash of 255 picks (`simple_pre_lag.cpp`), and so it is here.
 
 use crate::codes::{Failure, Family, INVALID_L1_HANDLE, INVALID_MGID, SESSION_NOT_FOUND};
 use crate::runtime::{Runtime, update};

@@ -23,7 +23,7 @@ pub struct Runtime<S> {
 }
 
 impl<S: Switch> Runtime<S> {
-    /// Nothing is asked of the switch yet.
+    /// Does not call the switch yet.
     pub fn new(switch: S) -> Runtime<S> {
         Runtime {
             switch,

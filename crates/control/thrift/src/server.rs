@@ -88,7 +88,7 @@ fn start<S: Switch + Send + 'static>(
     }
     let (runtime, counted) = (Arc::clone(runtime), Arc::clone(connections));
     let serve = move || {
-        // A client that breaks off, or speaks something else, is not told.
+        // A client that disconnects, or uses another protocol, gets no answer.
         let _ = converse(&stream, &runtime);
         counted.fetch_sub(1, Ordering::Relaxed);
     };

@@ -226,7 +226,7 @@ impl<S: Switch> Runtime<S> {
         Ok(())
     }
 
-    /// Deletes all entries that are not const, and resets the default action if that is asked for.
+    /// Deletes all entries that are not const, and resets the default action if requested.
     ///
     /// # Errors
     /// When there is no such table.
@@ -292,7 +292,7 @@ impl<S: Switch> Runtime<S> {
         }))
     }
 
-    /// Lets an entry that no packet hits for so long be reported, in milliseconds; 0 for never.
+    /// Sets the time without a packet after which an entry is reported, in milliseconds; 0 for never.
     ///
     /// # Errors
     /// When there is no such entry, or entries of the table do not time out.

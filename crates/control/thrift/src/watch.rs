@@ -1,4 +1,4 @@
-//! What subscribers are told without a call: ports that come and go, and entries that no packet hits, as often as BMv2 does.
+//! Notifications for subscribers, as often as BMv2 sends them: ports that come and go, and entries that no packet hits.
 
 use crate::notifications::Notifications;
 use crate::runtime::Runtime;
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How many of them go by between two looks at entries.
 const LOOKS_OF_ENTRIES: u64 = 5;
 
-/// What was told before.
+/// What was published before.
 #[derive(Debug, Default)]
 struct Watch {
     /// The ports that carry packets.
@@ -58,7 +58,7 @@ impl Watch {
         self.up = up;
     }
 
-    /// An entry that stays idle is told in every second look, as BMv2 does. Tables are read only for subscribers.
+    /// An entry that stays idle is published in every second check, as BMv2 does. Tables are read only for subscribers.
     fn look_at_entries<S: Switch>(&mut self, runtime: &mut Runtime<S>) {
         if !runtime.switch.notifications().is_some_and(Notifications::are_heard) {
             return self.told.clear();

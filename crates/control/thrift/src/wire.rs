@@ -1,8 +1,8 @@
 //! Thrift's binary protocol: messages and values as bytes.
 //!
-//! A message is `0x8001`, 0, its kind, its name, a number that the answer repeats, and a structure. A structure is fields, each its
-//! type, its number and its value, and a zero byte. Nothing says how long a message is, so it has to be read to the end.
-//! (thrift.apache.org, "Thrift Binary protocol encoding", strict form.)
+//! A message is `0x8001`, 0, its kind, its name, a number that the answer repeats, and a structure. A structure is
+//! fields, each its type, its number and its value, and a zero byte. Nothing says how long a message is, so it has to
+//! be read to the end. (thrift.apache.org, "Thrift Binary protocol encoding", strict form.)
 
 use std::io::{self, Read};
 
@@ -165,7 +165,7 @@ impl Message {
         out
     }
 
-    /// Reads a message of at most so many bytes; none at the end of the stream.
+    /// Reads a message of at most `bytes_max` bytes; `None` at the end of the stream.
     ///
     /// # Errors
     /// When it cannot be read, is longer, or is no message; the stream is of no use any more.

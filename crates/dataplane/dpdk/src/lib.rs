@@ -5,8 +5,9 @@
 //!                ◄──── rte_eth_tx_burst ◄──             no system call; nothing waits
 //! ```
 //!
-//! DPDK is a library with one environment for the whole process, which the first port starts ([`VARIABLE`] has arguments for it).
-//! Frames are copied out of its buffers and into them, as packets of a switch live in memory of their own.
+//! DPDK is a library with one environment for the whole process, which the first port starts
+//! ([`VARIABLE`] has arguments for it). Frames are copied out of its buffers and into them, as packets of a switch live
+//! in memory of their own.
 //!
 //! Without the feature `linked` there is no DPDK in the program, and [`open`] says so.
 
@@ -39,7 +40,7 @@ pub enum DpdkError {
     },
     /// The device cannot be used.
     Device {
-        /// The device as DPDK knows it, with its arguments.
+        /// The device as DPDK calls it, with its arguments.
         device: String,
         /// What was tried, and what DPDK said.
         cause: String,
@@ -68,7 +69,7 @@ impl fmt::Display for DpdkError {
 
 impl std::error::Error for DpdkError {}
 
-/// Opens a device for at most so many workers: one port for each, as far as the device has queues.
+/// Opens a device for at most `workers` workers: one port for each, as far as the device has queues.
 ///
 /// # Errors
 /// When this program has no DPDK, DPDK does not start, or it has no such device.

@@ -1,8 +1,8 @@
-//! What a user says of a port over DPDK.
+//! The options of a port over DPDK.
 
 use std::fmt;
 
-/// The largest MTU that can be asked for, in bytes.
+/// The largest MTU that can be requested, in bytes.
 const MTU_MAX: u16 = 9600;
 
 /// The smallest MTU of IPv4 (RFC 791), in bytes.
@@ -11,7 +11,8 @@ const MTU_MIN: u16 = 68;
 /// A device of DPDK as the user described it: `DEVICE[,NAME=VALUE]…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DpdkOptions {
-    /// What DPDK is told: the name of a virtual device (`net_memif0`) or a PCI address (`0000:3b:00.0`), and its arguments.
+    /// What DPDK gets: the name of a virtual device (`net_memif0`) or a PCI address (`0000:3b:00.0`), and its
+    /// arguments.
     pub device: String,
     /// The MTU in bytes; none to leave that of the device.
     pub mtu: Option<u16>,

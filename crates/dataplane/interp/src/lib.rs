@@ -1,9 +1,10 @@
 //! The reference executor: slow, obvious, and the specification of every other executor.
 //!
 //! An [`Execution`] takes one packet through the bodies of a [`forebay_ir::Program`]: parser, controls, deparser. It
-//! reads and writes a [`State`](forebay_exec::State) (the values of all slots), uses tables, registers and the like through
-//! [`Objects`](forebay_exec::Objects), and collects [`Requests`](forebay_exec::Requests) (clone, resubmit, digest, ...) for
-//! the architecture, which acts on them when the body has ended. A [`Tracer`](forebay_exec::Tracer) receives every step.
+//! reads and writes a [`State`](forebay_exec::State) (the values of all slots), uses tables, registers and the like
+//! through [`Objects`](forebay_exec::Objects), and collects [`Requests`](forebay_exec::Requests)
+//! (clone, resubmit, digest, ...) for the architecture, which acts on them when the body has ended. A
+//! [`Tracer`](forebay_exec::Tracer) receives every step.
 //!
 //! | file | what it executes |
 //! |---|---|
@@ -15,8 +16,8 @@
 //!
 //! # Guarantees
 //!
-//! * Every body ends: after [`Input::step_limit`](forebay_exec::Input::step_limit) statements and terminators it is stopped
-//!   ([`Ended::StepLimit`](forebay_exec::Ended::StepLimit)).
+//! * Every body ends: after [`Input::step_limit`](forebay_exec::Input::step_limit) statements and terminators it is
+//!   stopped ([`Ended::StepLimit`](forebay_exec::Ended::StepLimit)).
 //! * No packet makes it panic, provided that the program passes the verifier of `forebay-ir`.
 //! * Without a tracer nothing is allocated for a packet, except for digests and values wider than 128 bits.
 //! * The result depends on nothing but its arguments: `random` is a function of

@@ -81,8 +81,8 @@ pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
     })
 }
 
-/// The wide varbit fields of which only the bits that they have are used, with the slots of their lengths: their values are not part of
-/// expressions, except for copies of headers. So the bits above need not be zero.
+/// The wide varbit fields of which only the bits that they have are used, with the slots of their lengths: their values
+/// are not part of expressions, except for copies of headers. So the bits above need not be zero.
 pub(crate) fn varbits_up_to_length(program: &Program) -> BTreeMap<SlotId, SlotId> {
     let fields = program.headers.iter().flat_map(|header| &header.fields);
     let mut varbits: BTreeMap<SlotId, SlotId> = fields.filter_map(|field| Some((field.slot, field.length?))).collect();

@@ -1,8 +1,8 @@
 //! The addresses of the arrays of stateful objects, for generated code.
 //!
-//! On the fast path generated code reads and writes registers and counters itself. The number and size of an array's elements, and which registers
-//! form a [bank](RegisterBanks), come from the program; the addresses come from [`Arrays`], whose shapes are compared with the program's
-//! declarations when they are made.
+//! On the fast path generated code reads and writes registers and counters itself. The number and size of an array's
+//! elements, and which registers form a [bank](RegisterBanks), come from the program; the addresses come from
+//! [`Arrays`], whose shapes are compared with the program's declarations when they are made.
 
 use crate::register_groups::RegisterBanks;
 use forebay_ir::{CounterId, Program, RegisterId, Table, TableId};
@@ -35,8 +35,8 @@ impl ArraysShape {
 pub(crate) const COUNTER_WORDS: u64 = 2;
 
 impl Arrays {
-    /// The addresses of the arrays that the functions return: the array of a register, made together with those of its bank; the words of a counter
-    /// in which no other thread counts at the same time, if there are any.
+    /// The addresses of the arrays that the functions return: the array of a register, made together with those of its
+    /// bank; the words of a counter in which no other thread counts at the same time, if there are any.
     ///
     /// # Safety
     ///
@@ -44,7 +44,8 @@ impl Arrays {
     ///
     /// # Panics
     ///
-    /// When an array does not have as many words as the program declares, or registers do not lie as [`RegisterBanks`] says.
+    /// When an array does not have as many words as the program declares, or registers do not lie as [`RegisterBanks`]
+    /// says.
     pub unsafe fn new<'a>(
         program: &Program,
         register: impl Fn(RegisterId) -> &'a RegisterArray,

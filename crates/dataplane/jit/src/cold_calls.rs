@@ -1,11 +1,12 @@
 //! Register-preserving trampolines for cold runtime calls.
 //!
-//! A call clobbers most registers, so live values are spilled, often on the path that all packets take although few packets make the
-//! call. A cold call therefore goes through a trampoline that preserves all registers ([`CallConv::PreserveAll`]), made once for the
-//! process. The trampoline gets only the context; the other arguments are stored there, since passing them would fix registers.
+//! A call clobbers most registers, so live values are spilled, often on the path that all packets take although few
+//! packets make the call. A cold call therefore goes through a trampoline that preserves all registers
+//! ([`CallConv::PreserveAll`]), made once for the process. The trampoline gets only the context; the other arguments
+//! are stored there, since passing them would fix registers.
 //!
-//! The locks of atomic sections are taken and released in the same way, by [functions of their own](crate::section_locks): programs have
-//! up to thousands of sections.
+//! The locks of atomic sections are taken and released in the same way, by
+//! [functions of their own](crate::section_locks): programs have up to thousands of sections.
 
 use crate::compile::{CompileError, module_error, new_module};
 use crate::context::Context;

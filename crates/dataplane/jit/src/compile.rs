@@ -58,7 +58,8 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// An action of at most this size is inlined wherever its table is applied; so is one that is applied in only one place.
+/// An action of at most this size is inlined wherever its table is applied; so is one that is applied in only one
+/// place.
 const INLINED_SIZE_MAX: usize = 64;
 
 /// Compiles a program's graph with all bodies that it runs. The verifier of `forebay-ir` must accept the graph.
@@ -88,8 +89,8 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     Ok(unsafe { GraphCode::new(CodeMemory::new(module, pool), entry, plan, needs) })
 }
 
-/// Compiles the fast path of a program, in one of its forms. If the program is too large for all paths through its parser, the paths in `wanted` are
-/// compiled first, then others as far as there is room.
+/// Compiles the fast path of a program, in one of its forms. If the program is too large for all paths through its
+/// parser, the paths in `wanted` are compiled first, then others as far as there is room.
 ///
 /// # Panics
 /// When the program [has no fast path](Route::is_blocked), or the order of packets is observable
@@ -155,7 +156,8 @@ pub fn compile_fast_path(
         packets_bytes: bytes[0],
         hashes: hashes.map(|hashes| entry_of(&module, hashes)),
     };
-    // SAFETY: the entries are those of the functions in the module, the length is the first one's, and the environment has counted.
+    // SAFETY: the entries are those of the functions in the module, the length is the first one's, and the environment
+    // has counted.
     Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entries, needs) })
 }
 
@@ -190,7 +192,7 @@ fn environment<'a>(
 }
 
 fn entry_of(module: &JITModule, function: FuncId) -> Entry {
-    // SAFETY: all functions have this signature; who gets the entry gets the module with it.
+    // SAFETY: all functions have this signature, and the entry is kept together with the module that owns the code.
     unsafe { entry(module.get_finalized_function(function)) }
 }
 
@@ -383,7 +385,8 @@ fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<Vec<
     Ok(bytes)
 }
 
-/// Generates the code of each function. This takes most of the compile time; functions are independent, so several threads share the work.
+/// Generates the code of each function. This takes most of the compile time; functions are independent, so several
+/// threads share the work.
 #[allow(
     clippy::disallowed_methods,
     reason = "functions are compiled side by side; all threads end before it returns"

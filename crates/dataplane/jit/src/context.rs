@@ -1,8 +1,8 @@
 //! The data of a packet that compiled code accesses.
 //!
-//! A [`Context`] belongs to one packet's way through the bodies of a program. Compiled code reads and writes its first fields at constant offsets;
-//! the functions of [`crate::runtime`] use the rest. On the fast path a burst has one context, and what differs between its packets is in their
-//! lanes ([`crate::packet_context`]).
+//! A [`Context`] belongs to one packet's way through the bodies of a program. Compiled code reads and writes its first
+//! fields at constant offsets; the functions of [`crate::runtime`] use the rest. On the fast path a burst has one
+//! context, and what differs between its packets is in their lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
 use crate::fast_path::{CopyFate, Frame, Frames, GoingOn, NotedClones, SentBack};
@@ -34,8 +34,8 @@ pub(crate) struct Context<'a> {
     pub(crate) cursor: u64,
     /// The words of all slots.
     pub(crate) state: *mut u64,
-    /// Memory for values that are wider than registers, keys, and data to be hashed: as many words as the compiler found
-    /// that the program needs.
+    /// Memory for values that are wider than registers, keys, and data to be hashed: as many words as the compiler
+    /// found that the program needs.
     pub(crate) temporaries: *mut u64,
     /// Statements and terminators that the body may still execute.
     pub(crate) steps_left: Later<u64>,
@@ -53,8 +53,8 @@ pub(crate) struct Context<'a> {
     pub(crate) timestamp_us: Later<u64>,
     /// On the fast path, stage-batched order: see [`crate::packet_context`].
     pub(crate) queues: Later<*mut u64>,
-    /// Fast path, run-to-completion order: base and stride of the frame descriptors; begin and end of the verdict array; base and
-    /// stride (in words) of the packet contexts.
+    /// Fast path, run-to-completion order: base and stride of the frame descriptors; begin and end of the verdict
+    /// array; base and stride (in words) of the packet contexts.
     pub(crate) first_frame: Later<*mut Frame>,
     pub(crate) frame_stride: Later<usize>,
     pub(crate) fates: Later<*mut u64>,
@@ -72,8 +72,8 @@ pub(crate) struct Context<'a> {
     pub(crate) hit_times: *const u64,
     /// See [`TableObjects::held_lock`].
     pub(crate) held_lock: *mut *const AtomicU64,
-    /// On the fast path and in the function of a graph: the locations of the tables that compiled code searches itself, in the order of the list
-    /// that comes with the function.
+    /// On the fast path and in the function of a graph: the locations of the tables that compiled code searches itself,
+    /// in the order of the list that comes with the function.
     pub(crate) locations: Later<*const Location>,
     /// On the fast path, with a flow cache: see [`crate::flow_pages::Index`]; and the tag of valid slots.
     pub(crate) flow_index: Later<*mut u64>,
@@ -81,8 +81,8 @@ pub(crate) struct Context<'a> {
     pub(crate) flow_shift: Later<u64>,
     /// Arguments of cold calls: see [`crate::cold_calls`].
     pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
-    /// On the fast path, see [`crate::packet_context::Copies`]: the first copy's frame descriptor, the stride of the descriptors, the first copy's
-    /// verdict word, the number of copies, and the most copies.
+    /// On the fast path, see [`crate::packet_context::Copies`]: the first copy's frame descriptor, the stride of the
+    /// descriptors, the first copy's verdict word, the number of copies, and the most copies.
     pub(crate) copy_frames: Later<*mut Frame>,
     pub(crate) copy_stride: Later<usize>,
     pub(crate) copy_fates: Later<*mut u64>,
@@ -92,8 +92,8 @@ pub(crate) struct Context<'a> {
     pub(crate) group: Later<u64>,
     pub(crate) group_members: Later<*const Replica>,
     pub(crate) group_size: Later<u64>,
-    /// In the function of a graph: where the deparser puts the next byte that it emits, and the end of the memory for them. Null before the first
-    /// byte, unless bytes are put into the frame.
+    /// In the function of a graph: where the deparser puts the next byte that it emits, and the end of the memory for
+    /// them. Null before the first byte, unless bytes are put into the frame.
     pub(crate) output_next: *mut u8,
     pub(crate) output_end: *mut u8,
     /// The frame's first byte when emitted bytes are put into it.
@@ -102,14 +102,15 @@ pub(crate) struct Context<'a> {
     pub(crate) wants_copies: u64,
     /// In the function of a graph: see [`Requests::asked`].
     pub(crate) asked: u64,
-    /// In the function of a graph, see [`crate::graph`]: the number of the entrance, and the place at which code has stopped.
+    /// In the function of a graph, see [`crate::graph`]: the number of the entrance, and the place at which code has
+    /// stopped.
     pub(crate) entrance: u64,
     pub(crate) stop: u64,
     /// In the function of a graph: the switch's arguments; the values that come with the packet.
     pub(crate) switch_arguments: *mut u64,
     pub(crate) kept: *mut u64,
-    /// In the function of a graph, the values of the present end. Suspension in a queue: port, class and length; transmission: the port; drop: the
-    /// error.
+    /// In the function of a graph, the values of the present end. Suspension in a queue: port, class and length;
+    /// transmission: the port; drop: the error.
     pub(crate) end_values: [u64; 3],
     /// In the function of a graph: the lowest address to which headers may be written.
     pub(crate) frame_floor: *const u8,
@@ -212,7 +213,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Cuts the output after the last byte that compiled code wrote. Returns the number of bytes when all of them are in the frame.
+    /// Cuts the output after the last byte that compiled code wrote. Returns the number of bytes when all of them are
+    /// in the frame.
     ///
     /// # Safety
     ///
@@ -280,7 +282,7 @@ pub struct Memory {
     pub(crate) clones: NotedClones,
     /// Packets that are sent back, recorded on the fast path.
     pub(crate) sent_back: SentBack,
-    /// The last packet that goes on after ingress.
+    /// The last packet that left specialised code after ingress.
     pub(crate) going_on: GoingOn,
     /// What belongs to a packet while it goes through a graph.
     pub(crate) graph: GraphMemory,
@@ -297,8 +299,8 @@ impl Memory {
         self.flows.counts_as_far = true;
     }
 
-    /// Updates `locations` for the code with this number, unless they still hold. Returns the size in bytes of the memory that searches of these
-    /// tables access at random.
+    /// Updates `locations` for the code with this number, unless they still hold. Returns the size in bytes of the
+    /// memory that searches of these tables access at random.
     pub(crate) fn locate(&mut self, code: u64, tables: &[TableId], objects: &dyn TableObjects) -> usize {
         let pin = objects.pin();
         let located = pin.state().map(|state| (code, state));
@@ -312,7 +314,8 @@ impl Memory {
         self.located_bytes
     }
 
-    /// Disables memos (inline caches) into tables larger than `bytes_max`, so that the records of several packets are prefetched together.
+    /// Disables memos (inline caches) into tables larger than `bytes_max`, so that the records of several packets are
+    /// prefetched together.
     pub(crate) fn forget_memos(&mut self, bytes_max: usize) {
         self.located = None;
         for location in self.locations.iter_mut().filter(|location| location.bytes > bytes_max) {
@@ -320,13 +323,15 @@ impl Memory {
         }
     }
 
-    /// Sets the frames that the copies of packets use, which are at most that many per [`crate::FastPath::new`]. The start of each copy's memory is
-    /// read from its frame descriptor, and its length is written there when it leaves.
+    /// Sets the frames for the copies of packets. The packets of one [`crate::FastPath`] become at most as many copies
+    /// as there are frames. Compiled code reads the start of a copy's memory from the frame descriptor, and writes the
+    /// copy's length there when the copy leaves.
     ///
     /// # Safety
     ///
-    /// As long as frames take a fast path with this memory, until the next call: the frame descriptors belong to the caller and nothing else changes
-    /// them; each points to as many bytes as [`crate::ShortCode::copy_bytes`] returns for the longest frame, which nothing else uses.
+    /// As long as frames take a fast path with this memory, until the next call: the frame descriptors belong to the
+    /// caller and nothing else changes them; each points to as many bytes as [`crate::ShortCode::copy_bytes`] returns
+    /// for the longest frame, which nothing else uses.
     #[inline]
     pub unsafe fn set_copies(&mut self, frames: Frames) {
         self.copies.put_into(frames);

@@ -1,8 +1,8 @@
 //! CRCs whose parameters are known at compile time.
 //!
-//! Generated code divides up to sixteen bytes in one step. For each byte of a step there is a table of remainders of that byte followed by as many
-//! zero bytes as come after it in the step, so the look-ups are independent. Bits are reflected throughout, as these CRCs require: the first bit of
-//! the data is the least significant.
+//! Generated code divides up to sixteen bytes in one step. For each byte of a step there is a table of remainders of
+//! that byte followed by as many zero bytes as come after it in the step, so the look-ups are independent. Bits are
+//! reflected throughout, as these CRCs require: the first bit of the data is the least significant.
 
 use forebay_ir::HashAlgorithm;
 

@@ -46,8 +46,8 @@ pub(crate) struct Needs {
     pub(crate) shape: Shape,
     /// Whether packets may become copies.
     pub(crate) copies: bool,
-    /// The most clones of a packet that may be recorded, whether each must be executed before the next packet, and whether they must be
-    /// executed in order.
+    /// The most clones of a packet that may be recorded, whether each must be executed before the next packet, and
+    /// whether they must be executed in order.
     pub(crate) clones: usize,
     pub(crate) clones_first: bool,
     pub(crate) clones_in_order: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Needs {
     pub(crate) obstacles: Vec<Obstacle>,
     /// Whether packets are batched at look-ups.
     pub(crate) staged: bool,
-    /// Whether all packets of a burst have the same fate, without being looked at.
+    /// Whether all packets of a burst have the same fate, and no packet is read.
     pub(crate) uniform: bool,
     /// Whether this also holds for later packets from the same port, as long as the tables do not change.
     pub(crate) steady: bool,
@@ -100,7 +100,8 @@ impl ShortCode {
         unsafe { std::slice::from_raw_parts(self.entries.packets as *const u8, self.entries.packets_bytes) }
     }
 
-    /// What keeps packets off the fast path because the program is too large, or because its copies cannot be put together.
+    /// What keeps packets off the fast path because the program is too large, or because its copies cannot be put
+    /// together.
     pub fn obstacles(&self) -> &[Obstacle] {
         &self.needs.obstacles
     }
@@ -116,7 +117,8 @@ impl ShortCode {
         self.number
     }
 
-    /// Whether look-ups use the flow cache. In a program without look-ups [`Order::Cached`] generates the same code as [`Order::Straight`].
+    /// Whether look-ups use the flow cache. In a program without look-ups [`Order::Cached`] generates the same code as
+    /// [`Order::Straight`].
     #[inline]
     pub fn caches_flows(&self) -> bool {
         self.needs.slots.is_some()
@@ -181,7 +183,8 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// The form for a burst that does not use the flow cache, with its tables located; and a missing form that would be better.
+    /// The form for a burst that does not use the flow cache, with its tables located; and a missing form that would be
+    /// better.
     fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a ShortCode, Option<Order>) {
         let is_straight = !self.first.caches_flows();
         let straight = self.straight.or(is_straight.then_some(self.first));
@@ -249,9 +252,10 @@ impl NotedClones {
         self.noted.iter()
     }
 
-    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Then the frame. In place of
-    /// [`crate::route::ClonedFrame::Headers`] follow: the packet's length and the length of the frame that entered ingress, in bytes, each
-    /// a 32-bit number; a validity bit for each of the program's headers, padded to whole bytes; the valid headers; and what the parser has left.
+    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Then the frame.
+    /// In place of [`crate::route::ClonedFrame::Headers`] follow: the packet's length and the length of the frame that
+    /// entered ingress, in bytes, each a 32-bit number; a validity bit for each of the program's headers, padded to
+    /// whole bytes; the valid headers; and what the parser has left.
     pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
         &self.bytes[clone.bytes.clone()]
     }
@@ -287,10 +291,11 @@ impl SentBack {
     }
 }
 
-/// A packet that goes on after ingress in other code.
+/// A packet that leaves specialised code after ingress and goes on in general code: see
+/// [`crate::route::Route::leaving`].
 #[derive(Clone, Debug, Default)]
 pub struct GoingOn {
-    /// Its clone, if the program cloned it by an operation. The other code executes the clone first.
+    /// Its clone, if the program cloned it by an operation. General code executes the clone first.
     pub clone: Option<CloneRequest>,
     /// The most bytes of it that leave, if that is limited.
     pub truncate_to: Option<u32>,
@@ -354,7 +359,7 @@ impl Departures {
     }
 }
 
-/// The fate of a packet on the fast path.
+/// The fate of a packet on the fast path: the verdict that compiled code has written for it, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It leaves; its [`Frame`] now says where it starts and how long it is.
@@ -397,7 +402,8 @@ pub enum Fate {
         /// The number of copies.
         count: usize,
     },
-    /// It has passed ingress, and goes on in other code for this reason: see [`FastPath::going_on`]. Its frame is unchanged.
+    /// It has passed ingress, and goes on in general code for this reason: see [`FastPath::going_on`]. Its frame is
+    /// unchanged.
     GoesOn(BailOut),
     /// It must take the slow path, for this reason. Nothing has been changed.
     BailedOut(BailOut),
@@ -437,8 +443,8 @@ pub enum CopyFate {
 }
 
 impl<'a> FastPath<'a> {
-    /// Prepares for a burst of packets, in the best available form. The flow cache is used as long as most flows are met again. Otherwise packets
-    /// run to completion or, when tables are large, are batched at look-ups.
+    /// Prepares for a burst of packets, in the best available form. The flow cache is used as long as most flows are
+    /// met again. Otherwise packets run to completion or, when tables are large, are batched at look-ups.
     pub fn new(
         forms: Forms<'a>,
         objects: &'a dyn TableObjects,
@@ -502,27 +508,30 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Whether all frames have the same fate, without being looked at or changed. [`FastPath::run_unseen`] is enough then.
+    /// Whether all frames have the same fate, and none of them is read or changed. [`FastPath::run_unseen`] is enough
+    /// then.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
     }
 
-    /// Whether all frames from the same port have the same fate, [as long as](TableObjects::pin) the tables do not change.
+    /// Whether all frames from the same port have the same fate, [as long as](TableObjects::pin) the tables do not
+    /// change.
     #[inline]
     pub fn is_steady(&self) -> bool {
         self.code.needs.steady
     }
 
-    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path, and returns how many were
-    /// processed: see [`FastPath::fate`]. If these are not all of them, the last one bailed out, or its clone must be executed before the next
-    /// frame, or it [asks a table](FastPath::may_ask_table). The frames after it have not been touched.
+    /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path,
+    /// and returns how many were processed: see [`FastPath::fate`]. If these are not all of them, the last one bailed
+    /// out, or its clone must be executed before the next frame, or it has
+    /// [sent a message to a table](FastPath::may_ask_table). The frames after it have not been touched.
     ///
     /// # Safety
     ///
-    /// The frame descriptors belong to the caller and nothing else changes them. Each frame is in memory of the caller's, with
-    /// [`ShortCode::headroom`] more bytes before it, and no two frames overlap. The addresses for copies ([`Memory::set_copies`]) are valid for the
-    /// longest frame.
+    /// The frame descriptors belong to the caller and nothing else changes them. Each frame is in memory of the
+    /// caller's, with [`ShortCode::headroom`] more bytes before it, and no two frames overlap. The addresses for copies
+    /// ([`Memory::set_copies`]) are valid for the longest frame.
     pub unsafe fn run(&mut self, frames: Frames, arguments: Arguments) -> usize {
         if frames.count == 0 {
             return 0;
@@ -546,7 +555,7 @@ impl<'a> FastPath<'a> {
     pub fn run_unseen(&mut self, arguments: Arguments) -> Fate {
         assert!(self.is_uniform(), "frames are looked at");
         self.memory.lanes.set_count(1);
-        // SAFETY: the code looks at no frame.
+        // SAFETY: the code reads no frame.
         unsafe { self.execute(arguments) };
         self.fate(0)
     }
@@ -555,7 +564,7 @@ impl<'a> FastPath<'a> {
     ///
     /// # Safety
     ///
-    /// If the code looks at frames, the frames are as promised to [`FastPath::run`].
+    /// If the code reads frames, they are as promised to [`FastPath::run`].
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
         let noted = (self.memory.digests.len(), self.memory.clones.noted.len());
@@ -579,8 +588,8 @@ impl<'a> FastPath<'a> {
             self.packets_ahead = unsafe { hashes(context) } as usize;
             index.fetch(layout, &self.memory.lanes.fates()[..self.packets_ahead]);
         }
-        // SAFETY: the frames are as the caller promises; lanes, queues, temporaries and buffers in the context belong to `self` until this returns,
-        // and are as large as the code needs.
+        // SAFETY: the frames are as the caller promises; lanes, queues, temporaries and buffers in the context belong
+        // to `self` until this returns, and are as large as the code needs.
         let count = unsafe { (self.code.entries.packets)(context) } as usize;
         self.packets_ahead = self.packets_ahead.saturating_sub(count);
         self.take_back(count, noted);
@@ -593,8 +602,8 @@ impl<'a> FastPath<'a> {
         count
     }
 
-    /// Removes the digests and clones of the last processed packet if it bailed out, because the slow path makes them again. The pair is their
-    /// number before this burst.
+    /// Removes the digests and clones of the last processed packet if it bailed out, because the slow path makes them
+    /// again. The pair is their number before this burst.
     fn take_back(&mut self, count: usize, (digests_before, clones_before): (usize, usize)) {
         let Memory {
             lanes, digests, clones, ..
@@ -621,8 +630,8 @@ impl<'a> FastPath<'a> {
         self.code.needs.clones_first && self.has_clones()
     }
 
-    /// Whether the last packet may have sent a message to a table, a pool or a quota among its [digests](FastPath::take_digests), which must be applied
-    /// before the next packet.
+    /// Whether the last packet may have sent a message to a table, a pool or a quota among its
+    /// [digests](FastPath::take_digests), which must be applied before the next packet.
     #[inline]
     pub fn may_ask_table(&self) -> bool {
         self.code.needs.asks_tables && !self.memory.digests.is_empty()
@@ -651,14 +660,14 @@ impl<'a> FastPath<'a> {
         &self.memory.going_on
     }
 
-    /// Passes on the digests that packets have sent since the last call, in the order of packets, with the words of their values, as in
-    /// [`forebay_exec::DigestRequest::of_words`]. Packets that bailed out have none.
+    /// Passes on the digests that packets have sent since the last call, in the order of packets, with the words of
+    /// their values, as in [`forebay_exec::DigestRequest::of_words`]. Packets that bailed out have none.
     pub fn take_digests(&mut self, each: impl FnMut(DigestId, &[u64])) {
         self.memory.digests.take(each);
     }
 
-    /// The length of the run of equal fates that begins at frame `first` of the last burst, up to `behind`. It is 1 where the verdict word is not
-    /// the whole fate.
+    /// The length of the run of equal fates that begins at frame `first` of the last burst, up to `behind`. It is 1
+    /// where the verdict word is not the whole fate.
     #[inline]
     pub fn alike(&self, first: usize, behind: usize) -> usize {
         let fates = &self.memory.lanes.fates()[first..behind];
@@ -668,8 +677,9 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// The departures of the first `count` frames of the last burst, if at least one leaves, all that leave do so by one port as their [`Frame`]
-    /// says, and all others were dropped. `alike`, less than `count`, is the length of the run of [equal fates](FastPath::alike) at the beginning.
+    /// The departures of the first `count` frames of the last burst, if at least one leaves, all that leave do so by
+    /// one port as their [`Frame`] says, and all others were dropped. `alike`, less than `count`, is the length of the
+    /// run of [equal fates](FastPath::alike) at the beginning.
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
         let fates = &self.memory.lanes.fates()[..count];
@@ -744,7 +754,8 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Which of the [left-out parser paths](ShortCode::left_out) a frame of the last burst that bailed out takes, if it is on one.
+    /// Which of the [left-out parser paths](ShortCode::left_out) a frame of the last burst that bailed out takes, if it
+    /// is on one.
     pub fn path_left_out(&self, index: usize) -> Option<usize> {
         let (_, path) = fate::of_bail_out(self.memory.lanes.fates()[index]);
         path.map(|path| path as usize)
@@ -755,8 +766,8 @@ impl<'a> FastPath<'a> {
         self.code
     }
 
-    /// The number of copies of each of the first `count` frames (at least one) of the last burst, if it is the same positive number for all of them
-    /// and the copies are in the order of the frames.
+    /// The number of copies of each of the first `count` frames (at least one) of the last burst, if it is the same
+    /// positive number for all of them and the copies are in the order of the frames.
     pub fn copies_of_each(&mut self, count: usize) -> Option<usize> {
         let fates = &self.memory.lanes.fates()[..count];
         let is_alike = fates[0] >> 32 == fate::REPLICATED && fate::alike(fates) == count;

@@ -4,17 +4,20 @@
 //! │ index: numbers of slots, 32 bits each ... │ no flow's slot │ slots of flows, in the order in which they came ... │ │ │
 //! ```
 //!
-//! Slots are contiguous, and the index has [`ENTRIES_PER_FLOW`] entries for each of them: a thousand flows use 20 pages of 4 KiB. If the hash
-//! selected slots directly, each would be in a page of its own, and a processor's first-level TLB has only some 70 entries. A huge page takes one
-//! TLB entry only where the host of a virtual machine uses a huge page for it, too.
+//! Slots are contiguous, and the index has [`ENTRIES_PER_FLOW`] entries for each of them: a thousand flows use 20 pages
+//! of 4 KiB. If the hash selected slots directly, each would be in a page of its own, and a processor's first-level TLB
+//! has only some 70 entries. A huge page takes one TLB entry only where the host of a virtual machine uses a huge page
+//! for it, too.
 //!
-//! Slots in the first [`NEAR_BYTES`] stay in the processor's caches. Slots after that come from memory; they are used only for programs whose table
-//! searches cost more. When there are many flows, slots are [prefetched](Index::fetch) before their packets are executed. Address space is reserved
-//! for all slots; a page takes memory when a flow first uses it.
+//! Slots in the first [`NEAR_BYTES`] stay in the processor's caches. Slots after that come from memory; they are used
+//! only for programs whose table searches cost more. When there are many flows, slots are [prefetched](Index::fetch)
+//! before their packets are executed. Address space is reserved for all slots; a page takes memory when a flow first
+//! uses it.
 //!
-//! Entries form groups. A flow that is new in an entry takes it, and the previous flow moves to the next entry of the group, where it is found from
-//! then on. When the group is full, the new flow gets the slot of the flow in the group that has been absent for the most table changes. When all
-//! slots are taken, it gets the slot of some other flow, chosen by a hash.
+//! Entries form groups. A flow that is new in an entry takes it, and the previous flow moves to the next entry of the
+//! group, where it is found from then on. When the group is full, the new flow gets the slot of the flow in the group
+//! that has been absent for the most table changes. When all slots are taken, it gets the slot of some other flow,
+//! chosen by a hash.
 
 use crate::flow_slots::SlotLayout;
 use forebay_tables::memory::{HUGE_PAGE, HugePages, prefetch_at};
@@ -32,8 +35,8 @@ const INDEX_BITS_MIN: u32 = 10;
 const INDEX_BITS_NEAR: u32 = 18;
 const INDEX_BITS_MAX: u32 = 22;
 
-/// For far slots an index grows by this many bits at a time: each growth enters all slots again, and packets wait while the system clears the memory
-/// of the new index.
+/// For far slots an index grows by this many bits at a time: each growth enters all slots again, and packets wait while
+/// the system clears the memory of the new index.
 const INDEX_BITS_STEP: u32 = 2;
 
 /// Bytes of an index entry, and the most bytes of the index.
@@ -126,7 +129,8 @@ impl FlowPages {
         }
     }
 
-    /// The slot, and its old tag, of a known flow whose hash leads to this entry. The slot gets this signature, and becomes the first of its group.
+    /// The slot, and its old tag, of a known flow whose hash leads to this entry. The slot gets this signature, and
+    /// becomes the first of its group.
     ///
     /// # Panics
     ///
@@ -288,7 +292,8 @@ impl FlowPages {
 }
 
 impl Index {
-    /// Prefetches the slots of flows with these hashes, and what their [trails](SlotLayout::trail) point to. A packet without a flow has hash 0.
+    /// Prefetches the slots of flows with these hashes, and what their [trails](SlotLayout::trail) point to. A packet
+    /// without a flow has hash 0.
     pub(crate) fn fetch(self, layout: &SlotLayout, hashes: &[u64]) {
         let entry = |hash: u64| (hash >> self.shift) as usize;
         let entries = hashes.iter().filter(|hash| **hash != 0).map(|hash| entry(*hash));

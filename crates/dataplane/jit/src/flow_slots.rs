@@ -6,8 +6,8 @@
 //!                                                                    └── table before has found ┘
 //! ```
 //!
-//! The addresses in a slot are the flow's *trail*: the memory that they point to is prefetched before the flow's next packet is executed. An
-//! element's address is only a hint: a packet that needs another element takes longer.
+//! The addresses in a slot are the flow's *trail*: the memory that they point to is prefetched before the flow's next
+//! packet is executed. An element's address is only a hint: a packet that needs another element takes longer.
 
 use crate::flow_trail::{ArrayId, element_words};
 use crate::tables::{Members, TableLayout};
@@ -23,7 +23,8 @@ const SLOT_WORDS_MAX: usize = 128;
 const POWER_WORDS_MAX: usize = 32;
 const LINE_WORDS: usize = 8;
 
-/// Slots of more words record which of their lines the flow uses. The others, for tables that its packets do not look up, are not prefetched.
+/// Slots of more words record which of their lines the flow uses. The others, for tables that its packets do not look
+/// up, are not prefetched.
 const NOTED_WORDS: usize = 2 * LINE_WORDS;
 
 /// The word of a slot with that record, a bit for each line.
@@ -65,7 +66,8 @@ pub(crate) struct SlotLayout {
 pub(crate) struct FlowPlace {
     /// The first word of the key.
     pub(crate) key: usize,
-    /// The number of words of the key. It is 0 when another table's record determines the key: see [`crate::inline_caches`].
+    /// The number of words of the key. It is 0 when another table's record determines the key: see
+    /// [`crate::inline_caches`].
     pub(crate) key_words: usize,
     pub(crate) nothing: Nothing,
     pub(crate) found: FoundForFlow,
@@ -137,7 +139,8 @@ pub(crate) struct Wanting {
 }
 
 impl Wanting {
-    /// The number of key words in the place, and how the place encodes that nothing was found, relative to its first word.
+    /// The number of key words in the place, and how the place encodes that nothing was found, relative to its first
+    /// word.
     fn shape(&self, with_copy: bool) -> Option<(usize, Nothing)> {
         let key_words = self.layout.key.words();
         if self.learns {
@@ -197,9 +200,9 @@ impl Wanting {
 }
 
 impl SlotLayout {
-    /// A layout with a place for each of these tables, as far as there is room, and words for elements of these arrays; `None` when no table has a
-    /// place. A leader comes before its followers. Small records are copied into slots where that does not make slots larger: a look-up then
-    /// accesses nothing but the slot.
+    /// A layout with a place for each of these tables, as far as there is room, and words for elements of these arrays;
+    /// `None` when no table has a place. A leader comes before its followers. Small records are copied into slots where
+    /// that does not make slots larger: a look-up then accesses nothing but the slot.
     pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>, arrays: &[ArrayId]) -> Option<SlotLayout> {
         let mut words = 1 + arrays.iter().map(|array| array.words()).sum::<usize>();
         let mut chosen: Vec<Wanting> = Vec::new();

@@ -1,7 +1,8 @@
-//! The addresses of large arrays' elements in a [flow cache](crate::flows) slot: those that the flow's last packet used.
+//! The addresses of large arrays' elements in a [flow cache](crate::flows) slot: those that the flow's last packet
+//! used.
 //!
-//! The addresses are hints: the elements are prefetched before the flow's next packet is executed. A packet that needs another element has to wait
-//! for it, without any other effect.
+//! The addresses are hints: the elements are prefetched before the flow's next packet is executed. A packet that needs
+//! another element has to wait for it, without any other effect.
 
 use crate::arrays::{COUNTER_WORDS, default_slot, direct_size};
 use crate::register_groups::RegisterBanks;
@@ -29,7 +30,8 @@ pub(crate) enum ArrayId {
 }
 
 impl ArrayId {
-    /// The arrays of a program, direct ones included, that are too large for near caches, as far as a slot has room for their elements.
+    /// The arrays of a program, direct ones included, that are too large for near caches, as far as a slot has room for
+    /// their elements.
     pub(crate) fn far(program: &Program, banks: &RegisterBanks) -> Vec<ArrayId> {
         let registers = (0..).zip(banks.iter()).map(|(number, bank)| {
             let place = banks.place(bank[0]);

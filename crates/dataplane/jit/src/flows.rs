@@ -7,34 +7,37 @@
 //!                                                                                     then the record
 //! ```
 //!
-//! Each worker has a flow cache, in huge pages. Packets whose keys are made of the same field values share a slot, which has a place for each table.
-//! Every look-up compares its key with the key in its place, so the result does not depend on which packets share a slot. If the keys differ, the
-//! table is searched and the result replaces the old one. A packet of a known flow thus needs one hash for all its look-ups, whatever the match
-//! kinds of the tables, and its records can be prefetched together if they are not in the slot itself.
+//! Each worker has a flow cache, in huge pages. Packets whose keys are made of the same field values share a slot,
+//! which has a place for each table. Every look-up compares its key with the key in its place, so the result does not
+//! depend on which packets share a slot. If the keys differ, the table is searched and the result replaces the old one.
+//! A packet of a known flow thus needs one hash for all its look-ups, whatever the match kinds of the tables, and its
+//! records can be prefetched together if they are not in the slot itself.
 //!
-//! With many flows, slots come from memory. A separate function that consists of the parser alone then computes the hashes of all packets of a burst
-//! first ([`crate::translate`], `flows.rs`). Their slots are [prefetched](crate::flow_pages::Index::fetch), and so is the other memory that the
-//! flow's last packet read ([`crate::flow_trail`]). Each packet then finds its data in a near cache. This matters because in a program that writes
-//! registers the executions of successive packets cannot overlap.
+//! With many flows, slots come from memory. A separate function that consists of the parser alone then computes the
+//! hashes of all packets of a burst first ([`crate::translate`], `flows.rs`). Their slots are
+//! [prefetched](crate::flow_pages::Index::fetch), and so is the other memory that the flow's last packet read
+//! ([`crate::flow_trail`]). Each packet then finds its data in a near cache. This matters because in a program that
+//! writes registers the executions of successive packets cannot overlap.
 //!
-//! [`crate::flow_pages`] describes where slots are, [`crate::flow_slots`] what they contain. Every change of tables gives the cache a new tag. The
-//! first packet of a flow after that finds a slot with an older tag and [renews](FlowCache::admit) it: the places of tables that have changed since
-//! are emptied, by the [`Version`]s of the tables' groups. An update thus costs each flow one look-up in the changed table. For the code of another
-//! program the cache begins empty.
+//! [`crate::flow_pages`] describes where slots are, [`crate::flow_slots`] what they contain. Every change of tables
+//! gives the cache a new tag. The first packet of a flow after that finds a slot with an older tag and
+//! [renews](FlowCache::admit) it: the places of tables that have changed since are emptied, by the [`Version`]s of the
+//! tables' groups. An update thus costs each flow one look-up in the changed table. For the code of another program the
+//! cache begins empty.
 //!
-//! Misses in a table to which packets add entries are not cached, so an added entry neither changes anything for other flows nor makes a new version
-//! of the table ([`forebay_tables::TableSpec::learns`]).
+//! Misses in a table to which packets add entries are not cached, so an added entry neither changes anything for other
+//! flows nor makes a new version of the table ([`forebay_tables::TableSpec::learns`]).
 //!
-//! The cache pays if packets of a flow come again before their slot is reused. When more than one look-up in [`MISSES`] misses, packets bypass the
-//! cache for a while, each time for longer ([`FlowCache::serves`]).
+//! The cache pays if packets of a flow come again before their slot is reused. When more than one look-up in [`MISSES`]
+//! misses, packets bypass the cache for a while, each time for longer ([`FlowCache::serves`]).
 
 use crate::flow_pages::{FlowPages, Index};
 use crate::flow_slots::{Nothing, SlotLayout};
 use forebay_ir::TableId;
 use forebay_tables::{Pin, State, Version};
 
-/// The cache costs as much as it saves when one look-up in this many misses. Packets are assumed to look up all tables that have places, and at
-/// least `TABLES_MIN`.
+/// The cache costs as much as it saves when one look-up in this many misses. Packets are assumed to look up all tables
+/// that have places, and at least `TABLES_MIN`.
 const MISSES: u64 = 12;
 const TABLES_MIN: usize = 3;
 
@@ -176,8 +179,8 @@ impl FlowCache {
         self.packets += packets as u64;
     }
 
-    /// Opens the cache for the code with this number and slot layout, under this pin. Returns the index and the tag of valid slots. `group` returns
-    /// the group of a table.
+    /// Opens the cache for the code with this number and slot layout, under this pin. Returns the index and the tag of
+    /// valid slots. `group` returns the group of a table.
     #[inline]
     pub(crate) fn open(
         &mut self,
@@ -243,7 +246,8 @@ impl FlowCache {
         }
     }
 
-    /// Gives the flow whose hash leads to an index entry its slot there, with the places of changed tables emptied; or a new, empty slot.
+    /// Gives the flow whose hash leads to an index entry its slot there, with the places of changed tables emptied; or
+    /// a new, empty slot.
     ///
     /// # Safety
     ///
@@ -273,7 +277,8 @@ mod tests {
     };
     use std::sync::Arc;
 
-    /// Bursts of 64 packets each until it serves no more, or again; in each, so many look-ups miss.
+    /// The number of bursts for which [`FlowCache::serves`] returns `serves`. Each has 64 packets and `misses` missed
+    /// look-ups.
     fn bursts_while(cache: &mut FlowCache, serves: bool, misses: u64) -> u32 {
         (0..)
             .find(|_| {

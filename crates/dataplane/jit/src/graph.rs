@@ -535,7 +535,8 @@ impl<'a> GraphPass<'a> {
     #[inline]
     pub fn end_values(&self) -> [u64; 3] {
         let [first, second, third] = &self.context.end_values;
-        // Word by word, as the code has just written them: a load of two words at once waits until both writes are in the cache.
+        // Word by word, as the code has just written them: a load of two words at once waits until both writes are in
+        // the cache.
         // SAFETY: references can be read.
         unsafe {
             [

@@ -6,10 +6,10 @@
 //!                └── memo: where the second look-up ended, and which state of the table that was ─┘
 //! ```
 //!
-//! If table A's action data alone determines table B's key, B's result is a function of A's record and B's version.
-//! The result is cached in A's record (an inline cache): records of such a *leading* table have a word after their
-//! data, the memo, which machine code writes. [`forebay_tables::search`] says how machine code knows that a memo is
-//! still valid.
+//! If table A's action data alone determines table B's key, B's result is a function of A's record and B's version. The
+//! result is cached in A's record (an inline cache): records of such a *leading* table have a word after their data,
+//! the memo, which machine code writes. [`forebay_tables::search`] says how machine code tests whether a memo is still
+//! valid.
 
 use crate::analysis::action_body;
 use crate::tables::key_spec;

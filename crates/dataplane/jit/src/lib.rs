@@ -1,10 +1,12 @@
-//! Compiles the intermediate representation to machine code, with Cranelift. The code does what the interpreter does, faster.
+//! Compiles the intermediate representation to machine code, with Cranelift. The code does what the interpreter does,
+//! faster.
 //!
-//! [`compile_graph`] turns a [`forebay_ir::Program`] and the glue of its architecture into one function ([`graph`]). This is the general code: a
-//! [`graph::GraphPass`] takes packets through it with the same state, objects and requests as the interpreter (`forebay-interp`), and with the same
-//! result for every packet: bytes, drops, registers, counters, step limits. Only the interpreter traces. [`compile_fast_path`] makes specialised
-//! code for a program ([`route`]), through which a [`FastPath`] takes bursts. That takes longer to compile; until it is done, packets use the
-//! general code.
+//! [`compile_graph`] turns a [`forebay_ir::Program`] and the glue of its architecture into one function ([`graph`]).
+//! This is the general code: a [`graph::GraphPass`] takes packets through it with the same state, objects and requests
+//! as the interpreter (`forebay-interp`), and with the same result for every packet: bytes, drops, registers, counters,
+//! step limits. Only the interpreter traces. [`compile_fast_path`] makes specialised code for a program ([`route`]),
+//! through which a [`FastPath`] takes bursts. That takes longer to compile; until it is done, packets use the general
+//! code.
 //!
 //! ```text
 //!   Program ──► analysis ──► translate ──► Cranelift ──► GraphCode, ShortCode
@@ -35,61 +37,72 @@
 //!
 //! # Why generated code stays within its bounds
 //!
-//! Generated code reads and writes memory through a few base pointers only. The accesses through each stay in bounds because:
+//! Generated code reads and writes memory through a few base pointers only. The accesses through each stay in bounds
+//! because:
 //!
 //! * **The context.** Offsets are those that the Rust compiler gives the fields of a `#[repr(C)]` structure.
-//! * **The state.** A slot's offset comes from the same [`forebay_exec::StateLayout`] from which the state is allocated; accesses are to whole words
-//!   of the slot, at offsets known at compile time. There are no computed indices: lowering has turned them into branches.
-//! * **Temporaries.** Offsets are assigned at compile time and the largest is recorded; a [`graph::GraphPass`] allocates that much memory before
-//!   anything runs.
-//! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the lookahead) at the current position, or
-//!   of all headers of a sequence that is extracted together. The position is at most the packet's length: it starts at the packet's beginning or at
-//!   the position where a parser stopped, and moves only past bits that were tested. The tests cannot overflow: what is added to a position is a
-//!   constant, or a number that was first found to be at most the packet's length. A load that covers more than its field stays between the header's
-//!   first and last byte. On the fast path, changed fields are written to where they were read. A stack element with a computed index is loaded at
-//!   that index if it is in range, and at the last element's index otherwise; all elements have been extracted. Loads for the copies of a packet may
-//!   be hoisted out of the loop over the copies, since nothing in the loop writes to the packet: only loads of whole headers that the path to the
-//!   loop has extracted.
-//! * **Emitted bytes and the frame's front.** General code puts what deparsers emit into a buffer of its own and compares with its end before each
-//!   header; when a header does not fit, it goes to the output together with everything in the buffer. The emitted bytes are copied in front of what
-//!   the parser left, sixteen at a time from the back, after a test that there is room for them and for fifteen bytes more before the frame.
-//! * **Arguments and kept values.** Each of the switch's arguments has a word. Values that come with packets are at the indices of the plan from
-//!   which their memory is allocated.
-//! * **Action data.** Offsets are those of the parameters of the action. A record holds the action together with its data, and tables check the
-//!   number and widths of arguments when an entry is written. Compiler and table derive the record layout, and so its number of words, from the same
-//!   declaration.
-//! * **Frames and fates.** In run-to-completion order, code walks the caller's frame descriptors and the list of fates up to the given end; both
-//!   have as many entries as the burst has packets, at most [`BURST_MAX`]. Code writes the start and length of a frame that leaves to its
-//!   descriptor: the frame starts after the extracted headers, or earlier by the length of the headers that were put there, and ends where it ended
-//!   or earlier.
-//! * **Lanes and queues.** Offsets in a lane are assigned at compile time, and [`FastPath`] makes every lane large enough for the largest of them. A
-//!   queue has an element for every lane of a burst, and a lane is in one queue at a time.
-//! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their banks as [`RegisterBanks`] says:
-//!   both are checked when they are made. An index is compared with the declared number of elements before it becomes an address; out of range,
-//!   reads give 0 and writes do nothing. The comparison is left out where the preceding instruction has masked the index to values that are all in
-//!   range.
-//! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the default entry. The slot is read
-//!   from the record that a look-up has found.
-//! * **Locks.** Code takes the lock in the word of an element whose index is in range, and releases the lock that [`TableObjects::held_lock`] points
-//!   to. That pointer is null or the address of a lock's word, which does not move as long as the registers exist.
-//! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as long as the burst, or another
-//!   pin of the same [session](forebay_tables::Session) does. A bucket's number is the high half of a product with the number of buckets, so it is
-//!   smaller; the position of an entry in its bucket is that of a bit under a mask of positions. Numbers in cells were published by the table's
-//!   writer after the rows that they refer to; an index of cells has as many bits as the array was made for.
-//! * **Memos.** A memo (an inline cache) is part of a record that a look-up of the burst has found, and only machine code writes it. It points into
-//!   the array of the version that it records: this was checked before the memo was written.
-//! * **Flows.** The number of an index entry has as many bits of a hash as the index is large. Entries contain slot numbers, which only the runtime
-//!   writes, and offsets stay within a slot. An address in a valid slot is that of a record which was found when the tables were in the same state
-//!   as at the beginning of the burst, under a pin of the same reader: see [`forebay_tables::epoch`]. A copied record has the words that the layout
-//!   says.
-//! * **Copies.** The runtime hands out descriptors for as many copies as a group has members, if that many are left. A copy has at most the bytes of
-//!   the headers that are put together and of the packet after its headers; the caller of [`Memory::set_copies`] promises that much memory.
-//! * **The room before a packet.** A frame grows at its front by at most [`ShortCode::headroom`] bytes, which the caller of the fast path promises
-//!   to be there.
+//! * **The state.** A slot's offset comes from the same [`forebay_exec::StateLayout`] from which the state is
+//!   allocated; accesses are to whole words of the slot, at offsets known at compile time. There are no computed
+//!   indices: lowering has turned them into branches.
+//! * **Temporaries.** Offsets are assigned at compile time and the largest is recorded; a [`graph::GraphPass`]
+//!   allocates that much memory before anything runs.
+//! * **The packet.** It is accessed only after a test that the packet has all bits of the header (or of the lookahead)
+//!   at the current position, or of all headers of a sequence that is extracted together. The position is at most the
+//!   packet's length: it starts at the packet's beginning or at the position where a parser stopped, and moves only
+//!   past bits that were tested. The tests cannot overflow: what is added to a position is a constant, or a number that
+//!   was first found to be at most the packet's length. A load that covers more than its field stays between the
+//!   header's first and last byte. On the fast path, changed fields are written to where they were read. A stack
+//!   element with a computed index is loaded at that index if it is in range, and at the last element's index
+//!   otherwise; all elements have been extracted. Loads for the copies of a packet may be hoisted out of the loop over
+//!   the copies, since nothing in the loop writes to the packet: only loads of whole headers that the path to the loop
+//!   has extracted.
+//! * **Emitted bytes and the frame's front.** General code puts what deparsers emit into a buffer of its own and
+//!   compares with its end before each header; when a header does not fit, it goes to the output together with
+//!   everything in the buffer. The emitted bytes are copied in front of what the parser left, sixteen at a time from
+//!   the back, after a test that there is room for them and for fifteen bytes more before the frame.
+//! * **Arguments and kept values.** Each of the switch's arguments has a word. Values that come with packets are at the
+//!   indices of the plan from which their memory is allocated.
+//! * **Action data.** Offsets are those of the parameters of the action. A record holds the action together with its
+//!   data, and tables check the number and widths of arguments when an entry is written. Compiler and table derive the
+//!   record layout, and so its number of words, from the same declaration.
+//! * **Frames and fates.** In run-to-completion order, code walks the caller's frame descriptors and the list of fates
+//!   up to the given end; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Code writes the
+//!   start and length of a frame that leaves to its descriptor: the frame starts after the extracted headers, or
+//!   earlier by the length of the headers that were put there, and ends where it ended or earlier.
+//! * **Lanes and queues.** Offsets in a lane are assigned at compile time, and [`FastPath`] makes every lane large
+//!   enough for the largest of them. A queue has an element for every lane of a burst, and a lane is in one queue at a
+//!   time.
+//! * **Registers and counters.** [`Arrays`] have as many words as the program declares, and registers lie in their
+//!   banks as [`RegisterBanks`] says: both are checked when they are made. An index is compared with the declared
+//!   number of elements before it becomes an address; out of range, reads give 0 and writes do nothing. The comparison
+//!   is left out where the preceding instruction has masked the index to values that are all in range.
+//! * **Direct counters.** They have an element for each slot that an entry of their tables may have, and one for the
+//!   default entry. The slot is read from the record that a look-up has found.
+//! * **Locks.** Code takes the lock in the word of an element whose index is in range, and releases the lock that
+//!   [`TableObjects::held_lock`] points to. That pointer is null or the address of a lock's word, which does not move
+//!   as long as the registers exist.
+//! * **Tables.** A [`forebay_tables::Location`] is that of a table made of the same declaration, and its pin lives as
+//!   long as the burst, or another pin of the same [session](forebay_tables::Session) does. A bucket's number is the
+//!   high half of a product with the number of buckets, so it is smaller; the position of an entry in its bucket is
+//!   that of a bit under a mask of positions. Numbers in cells were published by the table's writer after the rows that
+//!   they refer to; an index of cells has as many bits as the array was made for.
+//! * **Memos.** A memo (an inline cache) is part of a record that a look-up of the burst has found, and only machine
+//!   code writes it. It points into the array of the version that it records: this was checked before the memo was
+//!   written.
+//! * **Flows.** The number of an index entry has as many bits of a hash as the index is large. Entries contain slot
+//!   numbers, which only the runtime writes, and offsets stay within a slot. An address in a valid slot is that of a
+//!   record which was found when the tables were in the same state as at the beginning of the burst, under a pin of the
+//!   same reader: see [`forebay_tables::epoch`]. A copied record has the words that the layout says.
+//! * **Copies.** The runtime hands out descriptors for as many copies as a group has members, if that many are left. A
+//!   copy has at most the bytes of the headers that are put together and of the packet after its headers; the caller of
+//!   [`Memory::set_copies`] promises that much memory.
+//! * **The room before a packet.** A frame grows at its front by at most [`ShortCode::headroom`] bytes, which the
+//!   caller of the fast path promises to be there.
 //!
-//! Keys, indices of meters and the like are not used as addresses here: they go to the runtime as values, and tables and arrays check them. The
-//! index into a CRC's table is a byte. Divisors are never zero and shift amounts are compared with the width before the result is used, so nothing
-//! traps. Loops end by the step limit, which is left out only where the longest path through every body is shorter.
+//! Keys, indices of meters and the like are not used as addresses here: they go to the runtime as values, and tables
+//! and arrays check them. The index into a CRC's table is a byte. Divisors are never zero and shift amounts are
+//! compared with the width before the result is used, so nothing traps. Loops end by the step limit, which is left out
+//! only where the longest path through every body is shorter.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

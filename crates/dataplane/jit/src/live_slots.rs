@@ -1,9 +1,9 @@
-//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and which values glue need not
-//! compute.
+//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and
+//! which values glue need not compute.
 //!
-//! Liveness is propagated backwards through glue and bodies. Where one of several bodies may run (the actions of a table), a slot is live before
-//! them if it is live before one of them. Every operation of a parser may end it with an error, so whatever the error block reads is live throughout
-//! the parser.
+//! Liveness is propagated backwards through glue and bodies. Where one of several bodies may run
+//! (the actions of a table), a slot is live before them if it is live before one of them. Every operation of a parser
+//! may end it with an error, so whatever the error block reads is live throughout the parser.
 
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, MirrorFrame, Target};
 use forebay_ir::{Block, BlockId, Body, BodyId, BodyKind, Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
@@ -194,21 +194,21 @@ impl Finder<'_> {
     /// The slots that are live before a body, from those that are live after it.
     fn before_body(&self, body: BodyId, behind: &IndexSet, rejected: &IndexSet) -> IndexSet {
         let body = &self.program.bodies[body.index()];
-        let paths = Trampolines {
+        let ends = LiveAtEnds {
             returned: behind,
             exited: behind,
             rejected: (body.kind == BodyKind::Parser).then_some(rejected),
         };
-        self.before_blocks(body, &paths)
+        self.before_blocks(body, &ends)
     }
 
-    fn before_blocks(&self, body: &Body, paths: &Trampolines<'_>) -> IndexSet {
+    fn before_blocks(&self, body: &Body, ends: &LiveAtEnds<'_>) -> IndexSet {
         let mut before = vec![self.none(); body.blocks.len()];
         let mut changes = true;
         while changes {
             changes = false;
             for (index, block) in body.blocks.iter().enumerate().rev() {
-                let live = self.before_block(block, &before, paths);
+                let live = self.before_block(block, &before, ends);
                 changes |= live != before[index];
                 before[index] = live;
             }
@@ -216,17 +216,17 @@ impl Finder<'_> {
         before.swap_remove(0)
     }
 
-    fn before_block(&self, block: &Block, before: &[IndexSet], paths: &Trampolines<'_>) -> IndexSet {
+    fn before_block(&self, block: &Block, before: &[IndexSet], ends: &LiveAtEnds<'_>) -> IndexSet {
         let mut live = match &block.terminator {
-            Terminator::Return => paths.returned.clone(),
-            Terminator::Exit => paths.exited.clone(),
-            Terminator::Reject(_) => paths.rejected.unwrap_or(paths.returned).clone(),
+            Terminator::Return => ends.returned.clone(),
+            Terminator::Exit => ends.exited.clone(),
+            Terminator::Reject(_) => ends.rejected.unwrap_or(ends.returned).clone(),
             Terminator::Apply {
                 table,
                 hit,
                 action_run,
                 next,
-            } => self.before_table(*table, (*hit, *action_run), &before[next.index()], paths),
+            } => self.before_table(*table, (*hit, *action_run), &before[next.index()], ends),
             other => {
                 let mut live = self.none();
                 let successors = other.successors();
@@ -242,7 +242,7 @@ impl Finder<'_> {
         for statement in block.statements.iter().rev() {
             self.before_statement(&statement.op, &mut live);
         }
-        paths.rejected.into_iter().for_each(|rejected| live.extend(rejected));
+        ends.rejected.into_iter().for_each(|rejected| live.extend(rejected));
         live
     }
 
@@ -251,13 +251,13 @@ impl Finder<'_> {
         table: TableId,
         results: (Option<SlotId>, Option<SlotId>),
         next: &IndexSet,
-        paths: &Trampolines<'_>,
+        ends: &LiveAtEnds<'_>,
     ) -> IndexSet {
         let table = &self.program.tables[table.index()];
         let mut live = next.clone();
-        let of_action = Trampolines {
+        let of_action = LiveAtEnds {
             returned: next,
-            exited: paths.exited,
+            exited: ends.exited,
             rejected: None,
         };
         for listed in &table.actions {
@@ -289,8 +289,8 @@ impl Finder<'_> {
     }
 }
 
-/// The slots that are live after each kind of end of a body.
-struct Trampolines<'a> {
+/// By the way in which a body ends: the slots that are live afterwards.
+struct LiveAtEnds<'a> {
     returned: &'a IndexSet,
     exited: &'a IndexSet,
     /// For a parser.

@@ -1,8 +1,8 @@
-//! The messages that packets have sent on the fast path, until they are taken.
+//! The digests that packets have sent on the fast path, until the caller takes them.
 
 use forebay_ir::DigestId;
 
-/// Messages with the words of their values, of each value the least significant first. Their memory is used again.
+/// Messages. Each value is stored as words, the least significant first. The memory is reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NotedDigests {
     noted: Vec<Noted>,
@@ -14,7 +14,7 @@ struct Noted {
     /// The index of its packet in the burst.
     place: usize,
     digest: DigestId,
-    /// Behind its last word.
+    /// The index after its last word.
     end: usize,
 }
 

@@ -1,13 +1,14 @@
 //! Per-packet contexts of a burst on the fast path.
 //!
-//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`fate`] (verdict); for most packets that is all. Both are
-//! arrays that the code walks.
+//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`fate`] (verdict); for most
+//! packets that is all. Both are arrays that the code walks.
 //!
-//! A *lane* is the context of one packet: this structure, the words of the key that it looks up, and the values that are live across the look-up.
-//! Lanes do not move in memory; queues hold their addresses. Queue 0 is the burst, every other queue belongs to a look-up:
+//! A *lane* is the memory of one packet of a burst, which it keeps while it waits: this structure, the words of the key
+//! that it looks up, and the values that are live across the look-up. Lanes do not move in memory; queues hold their
+//! addresses. Queue 0 is the burst, every other queue belongs to a look-up:
 //!
 //! ```text
-//! queue   | end | lane | lane | lane | ...          `end` is the address behind the last lane
+//! queue   | end | lane | lane | lane | ...          `end` is the address after the last lane
 //! ```
 
 use crate::context::{Context, Memory};
@@ -17,7 +18,7 @@ use std::ptr;
 /// The maximum number of packets in a burst.
 pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 
-/// The head of a lane. Compiled code knows the offsets of its fields.
+/// The head of a lane. The offsets of its fields are constants in compiled code.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
@@ -41,8 +42,8 @@ pub(crate) struct Lane {
     pub(crate) hit: u64,
 }
 
-/// The copies that the packets of a burst become, in order: for each a frame for its bytes and length, and a verdict word with its egress
-/// port.
+/// The copies that the packets of a burst become, in order: for each a frame for its bytes and length, and a verdict
+/// word with its egress port.
 #[derive(Debug)]
 pub(crate) struct Copies {
     frames: Frames,
@@ -70,7 +71,8 @@ impl Clone for Copies {
     }
 }
 
-// SAFETY: the raw pointers are dereferenced only between `put_into` and the end of the burst, on the worker's own thread.
+// SAFETY: the raw pointers are dereferenced only between `put_into` and the end of the burst, on the worker's own
+// thread.
 unsafe impl Send for Copies {}
 // SAFETY: as above.
 unsafe impl Sync for Copies {}
@@ -129,10 +131,11 @@ pub(crate) mod fate {
     pub(crate) const RESUBMITTED: u64 = 7;
     /// Added to [`PLAIN`] or [`REWRITTEN`]: the packet begins again, and the low half is the number of its note.
     pub(crate) const RECIRCULATED: u64 = 8;
-    /// The packet goes on after ingress, in other code.
+    /// The packet goes on after ingress, in general code.
     pub(crate) const GOES_ON: u64 = 10;
 
-    /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it was on one.
+    /// The low half of the verdict word of a packet that bailed out for this reason, on this left-out parser path if it
+    /// was on one.
     pub(crate) fn bail_out(reason: u32, path: Option<u32>) -> u64 {
         (path.map_or(0, |path| path + 1) << 8 | reason).into()
     }
@@ -313,7 +316,8 @@ impl Lanes {
         }
     }
 
-    /// Puts the first [`BURST_MAX`] of these frames into the first queue; returns their number. With `by_lane`, lanes refer to their frames.
+    /// Puts the first [`BURST_MAX`] of these frames into the first queue; returns their number. With `by_lane`, lanes
+    /// refer to their frames.
     #[inline]
     pub(crate) fn refer_to(&mut self, frames: Frames, by_lane: bool) -> usize {
         self.frames = (frames.first, frames.stride);
@@ -357,8 +361,8 @@ impl Lanes {
     pub(crate) fn lane(&mut self, index: usize) -> &mut Lane {
         assert!(index < BURST_MAX, "there are {BURST_MAX} lanes");
         debug_assert!(self.words.len() == self.shape.lane_words * BURST_MAX);
-        // SAFETY: there are [`BURST_MAX`] lanes of `lane_words` words, at least as many as a lane's head has; they are aligned, and any values are
-        // valid for its fields.
+        // SAFETY: there are [`BURST_MAX`] lanes of `lane_words` words, at least as many as a lane's head has; they are
+        // aligned, and any values are valid for its fields.
         unsafe {
             &mut *self
                 .words

@@ -30,7 +30,7 @@ pub(crate) struct Function {
     pub(crate) has_result: bool,
 }
 
-/// Each function with its parameters. The type to which it is cast makes a wrong number of them an error of compilation.
+/// Each function with its parameters. The cast to a function type makes a wrong number of parameters a compile error.
 macro_rules! functions {
     ($($name:ident = $function:ident($($parameter:tt),*) $(-> $result:ident)?;)*) => {$(
         pub(crate) const $name: Function = Function {
@@ -905,8 +905,8 @@ unsafe extern "C" fn note_going_on(context: *mut Context<'_>, slots: *const u8, 
     }
 }
 
-/// Fast path: notes the clone of a packet that goes on. `truncate_to` is `u32::MAX` if the packet is not truncated; the headers that
-/// were valid before ingress have `header_bits` bits.
+/// Fast path: notes the clone of a packet that goes on. `truncate_to` is `u32::MAX` if the packet is not truncated; the
+/// headers that were valid before ingress have `header_bits` bits.
 unsafe extern "C" fn note_clone_of_leaving(
     context: *mut Context<'_>,
     session: u64,
@@ -927,7 +927,8 @@ unsafe extern "C" fn note_clone_of_leaving(
     }
 }
 
-/// Fast path: notes a packet that is sent back and may keep the `bytes` bytes at `kept`. Returns the number of the note.
+/// Fast path: notes a packet that is sent back and may keep the `bytes` bytes at `kept`. Returns the number of the
+/// note.
 unsafe extern "C" fn note_sent_back(context: *mut Context<'_>, kept: *const u8, bytes: usize, asked: u64) -> u64 {
     // SAFETY: see the module.
     unsafe {

@@ -1,11 +1,11 @@
 //! The locks of atomic sections: functions that take and release them.
 //!
-//! A single worker needs no locks, so the calls are cold ([`crate::cold_calls`]). The usual case, an element whose word has its own lock
-//! ([`forebay_tables::Lock`]), needs few registers, so these functions save few:
+//! A single worker needs no locks, so the calls are cold ([`crate::cold_calls`]). The usual case, an element whose word
+//! has its own lock ([`forebay_tables::Lock`]), needs few registers, so these functions save few:
 //!
 //! ```text
 //!   held is null?        ── no: only one lock is held at a time; the runtime releases it first
-//!   the word has a lock? ── no: the runtime knows which lock, if any
+//!   the word has a lock? ── no: the runtime finds the lock, if there is one
 //!   exchange the lock's byte for 1
 //!   it was 0?            ── no: the runtime waits
 //!   held = address of the word

@@ -1,10 +1,10 @@
 //! Seeds for the random numbers of packets.
 
-/// The generator's initial state for one pass of a packet. It is a function of the switch's seed, the packet, the gress and the pass, so random
-/// numbers depend neither on the order in which packets are executed nor on the executor.
+/// The generator's initial state for one pass of a packet. It is a function of the switch's seed, the packet, the gress
+/// and the pass, so random numbers depend neither on the order in which packets are executed nor on the executor.
 ///
-/// Numbers are drawn by SplitMix64, which mixes its state, so seeds need only be distinct. The constants below have no small multiple in common with
-/// SplitMix64's increment.
+/// Numbers are drawn by SplitMix64, which mixes its state, so seeds need only be distinct. The constants below have no
+/// small multiple in common with SplitMix64's increment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(u64);
 

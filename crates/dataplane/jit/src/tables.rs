@@ -13,8 +13,8 @@ pub trait TableObjects: Objects {
     /// A table without an action profile, made of the same declaration.
     fn table(&self, table: TableId) -> &TableView;
 
-    /// As [`Objects::lookup`], with the key as words, for a table with an action profile. `load` puts the values of the key's fields into `key`,
-    /// which only action selectors need.
+    /// As [`Objects::lookup`], with the key as words, for a table with an action profile. `load` puts the values of the
+    /// key's fields into `key`, which only action selectors need.
     fn lookup_words(
         &self,
         table: TableId,
@@ -24,8 +24,8 @@ pub trait TableObjects: Objects {
         packet: PacketFacts,
     ) -> Lookup<'_>;
 
-    /// Looks up a table with an action profile, and builds the record that a table without one would contain. `key` has the words of
-    /// [`KeyLayout::with_selectors`]. Returns whether it hit. Nothing is counted or metered.
+    /// Looks up a table with an action profile, and builds the record that a table without one would contain. `key` has
+    /// the words of [`KeyLayout::with_selectors`]. Returns whether it hit. Nothing is counted or metered.
     fn find_member(&self, members: &Members, key: &[u64], values: &mut Vec<Bits>, record: &mut [u64]) -> bool;
 
     /// The pin that keeps look-up results valid.
@@ -37,13 +37,13 @@ pub trait TableObjects: Objects {
     /// The arrays of stateful objects.
     fn arrays(&self) -> &Arrays;
 
-    /// The address of the cell that points to the word of the held [lock](forebay_tables::Lock), or is null when no lock is held. Compiled code
-    /// reads and writes the cell while a [`crate::FastPath`] or the execution of a graph lives. A null address means that atomic sections need no
-    /// locks, because no other thread can be in one.
+    /// The address of the cell that points to the word of the held [lock](forebay_tables::Lock), or is null when no
+    /// lock is held. Compiled code reads and writes the cell while a [`crate::FastPath`] or the execution of a graph
+    /// lives. A null address means that atomic sections need no locks, because no other thread can be in one.
     fn held_lock(&self) -> *mut *const AtomicU64;
 
-    /// The effects of a hit other than the direct counter and the hit time: meters the packet and returns the direct meter's colour, if there is
-    /// one.
+    /// The effects of a hit other than the direct counter and the hit time: meters the packet and returns the direct
+    /// meter's colour, if there is one.
     fn hit(&self, table: TableId, slot: u32, packet: PacketFacts) -> Option<u8>;
 
     /// The same for a miss: the default entry is metered.

@@ -1,15 +1,16 @@
 //! Joins stores of two adjacent loop-invariant words into one vector store.
 //!
-//! Copies of a packet begin with headers, most of whose bytes are the same in all copies. These words exceed the general-purpose registers, so each
-//! would be reloaded from the stack for each copy before it is stored. Vector registers are free for them:
+//! Copies of a packet begin with headers, most of whose bytes are the same in all copies. There are more such words
+//! than general-purpose registers, so each would be reloaded from the stack for each copy before it is stored. Vector
+//! registers are free for them:
 //! ```text
 //!   before the loop                        in the loop
 //!   first, second                          store first, place            store first:second, place
 //!                                          store second, place+8    ─►
 //! ```
 //!
-//! The pass runs on a function that has been optimized once, so loop-invariant values are computed before the loop. The second optimization then
-//! hoists the vectors out of the loop, too.
+//! The pass runs on a function that has been optimized once, so loop-invariant values are computed before the loop. The
+//! second optimization then hoists the vectors out of the loop, too.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};

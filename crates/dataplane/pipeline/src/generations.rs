@@ -2,10 +2,10 @@
 //!
 //! A program with many paths through its parser is larger than what is compiled, so its code leaves paths out. Workers
 //! [report](Generations::report) what share of the packets the code leaves out, and on which paths. The program is then
-//! compiled again: paths that more packets take are preferred. What is compiled for one path leaves less room for others, so
-//! a later generation can leave out more packets than an earlier one. Packets therefore use the one that has left out the
-//! smallest share. All generations stay, since workers may be executing them; there are only a few, and each needs more
-//! reports than the previous one.
+//! compiled again: paths that more packets take are preferred. What is compiled for one path leaves less room for
+//! others, so a later generation can leave out more packets than an earlier one. Packets therefore use the one that has
+//! left out the smallest share. All generations stay, since workers may be executing them; there are only a few, and
+//! each needs more reports than the previous one.
 
 use forebay_ir::Program;
 use forebay_jit::route::{Order, PathId, Route};

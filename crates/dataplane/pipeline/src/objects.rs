@@ -140,7 +140,8 @@ impl Stateful {
         }
     }
 
-    /// When a packet last hit the entry of this slot, or when it was inserted; 0 for tables whose entries cannot be idle.
+    /// When a packet last hit the entry of this slot, or when it was inserted; 0 for tables whose entries cannot be
+    /// idle.
     pub(crate) fn last_hit_ns(&self, table: TableId, slot: usize) -> u64 {
         let times = self.hit_times[table.index()].as_ref();
         times.map_or(0, |times| times.last_ns(slot))

@@ -13,8 +13,8 @@ macro_rules! drop_reasons {
         #[non_exhaustive]
         pub enum DropReason {
             $($(#[$doc])* $variant,)+
-            /// The parser ended with this error (an index into [`forebay_ir::Program::errors`], never `NoError`), and the
-            /// program dropped the packet in ingress.
+            /// The parser ended with this error (an index into [`forebay_ir::Program::errors`], never `NoError`), and
+            /// the program dropped the packet in ingress.
             ParserError(u16),
         }
 

@@ -1,9 +1,10 @@
-//! How receiving by several workers scales: frames are put on an interface while the workers wait, and then each worker hands on what
-//! its share of the port brings. Only that is timed, so that the source takes no processor from the workers.
+//! How receiving by several workers scales: frames are put on an interface while the workers wait, and then each worker
+//! hands on what its share of the port brings. Only that is timed, so that the source takes no processor from the
+//! workers.
 //!
-//! `cargo run --release -p forebay-ports --example shares -- xdp:s0 xdp:s1 e0 WORKERS ROUNDS`, where `e0` is the other end of `s0`.
-//! Prints packets a second of the median round, which other work of the machine disturbs less than it does a sum, and frames that
-//! were lost. `benches/veth_queues.py` makes the interfaces and compares.
+//! `cargo run --release -p forebay-ports --example shares -- xdp:s0 xdp:s1 e0 WORKERS ROUNDS`, where `e0` is the other
+//! end of `s0`. Prints packets a second of the median round, which other work of the machine disturbs less than it does
+//! a sum, and frames that were lost. `benches/veth_queues.py` makes the interfaces and compares.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};

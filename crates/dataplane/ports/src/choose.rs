@@ -170,8 +170,8 @@ pub(crate) fn open_fastest_shares(name: &str, count: usize, options: &OpenOption
     )
 }
 
-/// Tries AF_XDP where nothing speaks against it, and then packet sockets; notes why. An interface that another AF_XDP program holds
-/// brings nothing to a packet socket: that is an error unless it is forced.
+/// Tries AF_XDP where nothing speaks against it, and then packet sockets; notes why. An interface that another AF_XDP
+/// program holds brings nothing to a packet socket: that is an error unless it is forced.
 fn fastest<T>(
     name: &str,
     open_xdp: impl FnOnce() -> Result<T, OpenError>,

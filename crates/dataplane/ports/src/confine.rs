@@ -1,11 +1,11 @@
-//! What a switch gives up when its sockets are open.
+//! Drops the privileges that a switch does not need once its sockets are open.
 //!
 //! * **Its user**, if another is named.
 //! * **Capabilities**, but for those by which interfaces are opened again after they have vanished. They are gone for
 //!   good: no program that the process could start would have them either.
-//! * **System calls** that a switch never makes, and that who has got into it would: starting programs, looking into
-//!   others, mounting, loading modules, changing the clock. They fail with `EPERM`. Memory may still be made executable:
-//!   machine code is.
+//! * **System calls** that a switch never makes, but an attacker that controls it would: starting programs, tracing
+//!   processes, mounting, loading modules, changing the clock. They fail with `EPERM`. Memory may still be made
+//!   executable, because machine code needs it.
 //!
 //! Called before there are other threads, since capabilities are each thread's own.
 
@@ -14,8 +14,8 @@ use libc::{c_long, sock_filter};
 use std::ffi::CString;
 use std::{fmt, io};
 
-/// Capabilities that opening an interface needs: `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_IPC_LOCK` (the memory of AF_XDP) and
-/// `CAP_BPF`.
+/// Capabilities that opening an interface needs: `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_IPC_LOCK` (the memory of AF_XDP)
+/// and `CAP_BPF`.
 const KEPT: [u32; 4] = [12, 13, 14, 39];
 
 /// Numbers of capabilities are below this.
@@ -103,15 +103,16 @@ fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> ConfineError {
     move |cause| ConfineError { what, cause }
 }
 
-/// Gives up what the module says. `user` is the name of another user; with `in_sandbox`, capabilities and system calls are
-/// given up.
+/// Drops privileges: see the module. `user` is the name of another user to become; with `in_sandbox`, capabilities and
+/// system calls are dropped.
 ///
 /// # Errors
-/// When there is no such user, or the system refuses; some of it may have been given up then.
+/// If there is no such user, or a system call fails; some privileges may have been dropped then.
 pub fn confine(user: Option<&str>, in_sandbox: bool) -> Result<(), ConfineError> {
     if in_sandbox {
         let others = (0..CAPABILITIES_END).filter(|capability| !KEPT.contains(capability));
-        // Who may not do so has not got them, and the kernel does not have all numbers.
+        // Errors are ignored: a process without the right to do this has no capabilities, and the kernel does not use
+        // all numbers.
         others.for_each(|capability| drop(privileges::never_get(capability)));
     }
     if let Some(name) = user {
@@ -129,7 +130,8 @@ pub fn confine(user: Option<&str>, in_sandbox: bool) -> Result<(), ConfineError>
     }
 }
 
-/// Makes the capabilities effective that this process may have: those of the executable's file, when they are permitted only.
+/// Makes the capabilities effective that this process may have: those of the executable's file, when they are permitted
+/// only.
 ///
 /// # Errors
 /// When the system refuses.

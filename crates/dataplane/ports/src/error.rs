@@ -12,7 +12,7 @@ use forebay_packet::pcap::PcapError;
 pub enum OpenError {
     /// No interface has this name in this network namespace.
     NoSuchInterface {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// Existing names that look alike, best first.
         similar: Vec<String>,
@@ -57,23 +57,23 @@ pub enum OpenError {
     NoXdp {
         /// The interface.
         name: String,
-        /// Its driver, when it tells.
+        /// Its driver, if known.
         driver: Option<String>,
     },
     /// The interface has no such receive queue.
     NoSuchQueue {
         /// The interface.
         name: String,
-        /// The queue asked for.
+        /// The requested queue.
         queue: u32,
         /// How many there are.
         queues: u32,
     },
-    /// The interface has fewer receive queues than threads that want one.
+    /// The interface has fewer receive queues than there are threads.
     TooFewQueues {
         /// The interface.
         name: String,
-        /// How many are wanted.
+        /// The number of threads.
         wanted: usize,
         /// How many there are.
         queues: u32,
@@ -101,14 +101,14 @@ pub enum OpenError {
     },
     /// The system has no TUN/TAP driver.
     NoTapDriver {
-        /// What the system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// A socket of the file system, by which a peer would come, cannot be made.
     Socket {
         /// Its path.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// A device of DPDK cannot be used.
@@ -119,7 +119,7 @@ pub enum OpenError {
         action: &'static str,
         /// The file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// A file is not a capture file that can be read.
@@ -133,7 +133,7 @@ pub enum OpenError {
     System {
         /// What was being done.
         action: String,
-        /// What the system said.
+        /// The error of the operating system.
         cause: io::Error,
     },
 }

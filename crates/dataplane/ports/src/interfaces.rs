@@ -27,9 +27,9 @@ pub fn interface_names() -> Vec<String> {
 pub struct Link {
     /// Its MAC address.
     pub mac_address: Option<[u8; 6]>,
-    /// The longest packet behind the Ethernet header, in bytes.
+    /// The longest packet after the Ethernet header, in bytes.
     pub mtu: Option<u32>,
-    /// Its speed in Mbit/s, when its driver tells one.
+    /// Its speed in Mbit/s, if its driver reports one.
     pub speed_mbps: Option<u32>,
 }
 
@@ -74,14 +74,14 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Its number, by which it is known even when it gets another name.
     pub(crate) index: i32,
-    /// An ordinary socket of its network namespace. It needs no rights, so that a wrong name is told apart from a
+    /// An ordinary socket of its network namespace. It needs no rights, so that a wrong name is distinguished from a
     /// missing right.
     asking: OwnedFd,
-    /// Whether its link was there when that was asked last, and when.
+    /// The state of its link at the last query, and the time of that query.
     carrier: Cell<Option<(Instant, bool)>>,
 }
 
-/// An answer about a link is taken for so long: the question takes the kernel's lock for changes of interfaces.
+/// How long the state of a link is cached: to query it, the kernel takes its lock for changes of interfaces.
 const CARRIER_TIME: Duration = Duration::from_millis(5);
 
 impl Interface {
@@ -136,7 +136,8 @@ impl Interface {
         }
     }
 
-    /// Whether its link is there though the kernel does not call it running yet: of a new veth pair it may take a second to.
+    /// Whether its link is there though the kernel does not call it running yet: of a new veth pair it may take a
+    /// second to.
     fn has_carrier(&self) -> bool {
         if let Some((asked, answer)) = self.carrier.get()
             && asked.elapsed() < CARRIER_TIME
@@ -153,7 +154,7 @@ impl Interface {
         interface::interface_mtu(self.asking.as_fd(), self.index).unwrap_or(1500)
     }
 
-    /// The name of its driver, when it tells.
+    /// The name of its driver, if it reports one.
     pub(crate) fn driver(&self) -> Option<String> {
         interface::driver(self.asking.as_fd(), &self.name)
     }
@@ -184,7 +185,7 @@ impl Watch {
     /// Time after which it is time, in nanoseconds.
     const INTERVAL_NS: u64 = 10_000_000;
 
-    /// Notes that nothing came; true when it is time to ask.
+    /// Records that nothing arrived; true when it is time to query the link.
     pub(crate) fn is_due(&mut self, now_ns: u64) -> bool {
         self.looks += 1;
         let due = self.looks >= Watch::LOOKS || now_ns >= self.checked_ns.saturating_add(Watch::INTERVAL_NS);

@@ -18,14 +18,13 @@
 //! | `mem:` | a queue in this process | [`forebay_packet::MemoryPort`] |
 //! | `loopback:` | what is sent comes back in | [`forebay_packet::MemoryPort::loopback`] |
 //!
-//! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why. An interface that
-//! is deleted and made again comes back by itself.
-//! [`Poller`] waits for several ports at once, [`Clock`] tells the time. [`confine()`] gives up rights that are not
-//! needed once all is open.
+//! A name alone is an existing interface, opened the fastest way that it supports; [`Means`] says which and why. An
+//! interface that is deleted and made again comes back by itself. [`Poller`] waits for several ports at once, [`Clock`]
+//! tells the time. [`confine()`] gives up rights that are not needed once all is open.
 //!
 //! # Invariants
-//! Unsafe code is in `system`, `terminal` and `thread` only, each block with the reason why it is sound. An interface that
-//! vanishes is a state that is reported, never a panic.
+//! Unsafe code is in `system`, `terminal` and `thread` only, each block with the reason why it is sound. An interface
+//! that vanishes is a state that is reported, never a panic.
 
 #![deny(unsafe_code)]
 

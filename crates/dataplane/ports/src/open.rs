@@ -18,7 +18,7 @@ pub struct OpenedPort {
     pub number: u32,
     /// The port.
     pub port: Box<dyn Port>,
-    /// The other end of a memory port, for whoever feeds it; none for other kinds.
+    /// The other end of a memory port, by which the caller feeds it; `None` for other kinds.
     pub far_end: Option<MemoryPort>,
     /// How it carries packets.
     pub means: Means,
@@ -27,17 +27,18 @@ pub struct OpenedPort {
 /// How ports are to be opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// The ports will be asked for packets again and again without waiting. Drivers then work when they are asked, on the
-    /// asking processor, in place of interrupts, where they can (AF_XDP). For veth, whose other end works as long as it is
-    /// not told otherwise: `echo 2 > /sys/class/net/NAME/napi_defer_hard_irqs; echo 200000 >
-    /// /sys/class/net/NAME/gro_flush_timeout`.
+    /// The ports will be asked for packets again and again without waiting. Drivers then work when they are asked, on
+    /// the asking processor, in place of interrupts, where they can (AF_XDP). For veth, whose other end works as long
+    /// as it is not told otherwise:
+    /// `echo 2 > /sys/class/net/NAME/napi_defer_hard_irqs; echo 200000 > /sys/class/net/NAME/gro_flush_timeout`.
     pub busy_poll: bool,
-    /// Open an interface that is held by another AF_XDP program all the same, through a packet socket, which gets nothing of
-    /// what that program takes. Concerns interfaces of which only the name is given.
+    /// Open an interface that is held by another AF_XDP program all the same, through a packet socket, which gets
+    /// nothing of what that program takes. Concerns interfaces of which only the name is given.
     pub force: bool,
 }
 
-/// Opens a port. One over an interface outlives it: when an interface of the same name is there again, it is opened again.
+/// Opens a port. One over an interface outlives it: when an interface of the same name is there again, it is opened
+/// again.
 ///
 /// # Errors
 /// When the interface or file is missing, busy, of the wrong sort or not permitted.
@@ -89,7 +90,7 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
     })
 }
 
-/// Opens a device of DPDK as at most so many ports.
+/// Opens a device of DPDK as at most `count` ports.
 fn open_dpdk(options: &DpdkOptions, count: usize) -> Result<Vec<Box<dyn Port>>, OpenError> {
     forebay_dpdk::open(options, count).map_err(OpenError::Dpdk)
 }
@@ -136,11 +137,14 @@ fn open_interface(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
     }
 }
 
-/// Opens a port as `count` ports for as many threads, or as one where it cannot be divided. The kernel, the network card or the
-/// peer gives each its share of what comes in, the packets of a flow always to the same; each sends by itself.
+/// Opens a port as `count` ports for as many threads, or as one where it cannot be divided. The kernel, the network
+/// card or the peer gives each its share of what comes in, the packets of a flow always to the same; each sends by
+/// itself.
 ///
-/// AF_XDP ports share the interface's receive queues, memif and vhost-user ports those of the connection: where there are fewer than `count`, there is
-/// one port. A device of DPDK is as many ports as it has queues, at most `count`. A name alone is opened as packet sockets then, which the kernel divides by flows. Files, memory and clocks are one port.
+/// AF_XDP ports share the interface's receive queues, memif and vhost-user ports those of the connection: where there
+/// are fewer than `count`, there is one port. A device of DPDK is as many ports as it has queues, at most `count`. A
+/// name alone is opened as packet sockets then, which the kernel divides by flows. Files, memory and clocks are one
+/// port.
 ///
 /// # Errors
 /// As for [`open`].

@@ -23,10 +23,10 @@ pub enum Pace {
 
 /// A port over capture files.
 ///
-/// Received packets keep their recorded time; those of more than [`FRAME_BYTES_MAX`] bytes are dropped. Sent ones are written with the time of the call, a burst in one system call, and
-/// counted as sent when they are in the file. When that is full the port fails, and the file ends with the last whole packet.
-/// Without an output file, sent packets are counted and forgotten, and the port is [`PortState::Finished`] when the input has
-/// ended or there is none.
+/// Received packets keep their recorded time; those of more than [`FRAME_BYTES_MAX`] bytes are dropped. Sent ones are
+/// written with the time of the call, a burst in one system call, and counted as sent when they are in the file. When
+/// that is full the port fails, and the file ends with the last whole packet. Without an output file, sent packets are
+/// counted and forgotten, and the port is [`PortState::Finished`] when the input has ended or there is none.
 pub struct PcapPort {
     name: String,
     input: Option<Reader<Box<dyn Read + Send>>>,

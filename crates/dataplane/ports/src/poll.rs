@@ -23,9 +23,8 @@ impl Poller {
         Poller::default()
     }
 
-    /// Waits until one of the ports is ready, but no longer than `max_wait_ns`. Returns whether a
-    /// port said it is ready (false: the time is over, or nobody can say). Ports are then asked
-    /// with `receive`, which does not block.
+    /// Waits until one of the ports is ready, but no longer than `max_wait_ns`. Returns whether a port said it is ready
+    /// (false: the time is over, or no port can tell). Ports are then asked with `receive`, which does not block.
     ///
     /// # Errors
     /// When the system cannot wait; a signal is not an error.

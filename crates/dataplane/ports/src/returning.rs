@@ -5,8 +5,8 @@
 //! ```
 //!
 //! While it is away the port is [`PortState::Gone`], receives nothing, and drops what it is to send as
-//! [`DropReason::PortDown`]. A thread of its own looks for the name ten times a second and opens it, since opening takes
-//! milliseconds; the thread that moves packets only looks at a flag. Counters go on from where they were.
+//! [`DropReason::PortDown`]. A thread of its own looks for the name ten times a second and opens it, since opening
+//! takes milliseconds; the thread that moves packets only looks at a flag. Counters go on from where they were.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -89,7 +89,7 @@ impl Returning {
         self.present.as_mut()
     }
 
-    /// Bails out what has vanished, and has it looked for.
+    /// Gives up the port that has vanished, and starts the search for its interface.
     #[cold]
     fn vanish(&mut self) {
         if let Some(gone) = self.present.take() {

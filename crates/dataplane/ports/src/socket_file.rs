@@ -15,14 +15,14 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Makes a socket that listens at a path. The file of a socket that no process serves any more is replaced; any other
-    /// file stays.
+    /// Makes a socket that listens at a path. The file of a socket that no process serves any more is replaced; any
+    /// other file stays.
     ///
     /// `bind` makes the socket. `connect` connects to the socket that is there already.
     ///
     /// # Errors
-    /// [`ErrorKind::AddrInUse`] when a process serves a socket at this path, [`ErrorKind::AlreadyExists`] when something
-    /// else is there, or what the system says.
+    /// [`ErrorKind::AddrInUse`] when a process serves a socket at this path, [`ErrorKind::AlreadyExists`] when
+    /// something else is there, or what the system says.
     pub fn listen<S>(
         path: &Path,
         bind: impl Fn() -> io::Result<S>,
@@ -49,7 +49,7 @@ impl Drop for SocketFile {
         let own = self.file.as_ref().and_then(|file| file.metadata().ok());
         let found = fs::symlink_metadata(&self.path).ok();
         if own.is_some() && own.as_ref().map(identity) == found.as_ref().map(identity) {
-            // A file that is left over does no harm: the next who listens replaces it.
+            // A file that is left over does no harm: the next listener replaces it.
             let _ = fs::remove_file(&self.path);
         }
     }

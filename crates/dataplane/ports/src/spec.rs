@@ -7,8 +7,8 @@
 //!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
-//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the interface or file
-//! exists is found out by [`open`](crate::open()).
+//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the
+//! interface or file exists is found out by [`open`](crate::open()).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -384,7 +384,7 @@ fn parse_dpdk(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     Ok(PortKind::Dpdk(options))
 }
 
-/// The path of a socket, and the options behind it.
+/// The path of a socket, and the options after it.
 fn parse_path<'a>(piece: Piece<'a>, help: &str) -> Result<(&'a str, Option<Piece<'a>>), SpecError> {
     let (path, rest) = split_option(piece);
     match path.text() {
@@ -410,7 +410,7 @@ fn parse_options(
     Ok(())
 }
 
-/// What stands before the first comma, and what stands behind it.
+/// The text before the first comma, and the text after it.
 fn split_option(piece: Piece<'_>) -> (Piece<'_>, Option<Piece<'_>>) {
     match piece.split_once(',') {
         Some((first, rest)) => (first, Some(rest)),

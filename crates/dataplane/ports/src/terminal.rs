@@ -4,8 +4,8 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Whether this process is in the foreground of the terminal: not one that a shell has started with `&`, behind its prompt. A file or a
-/// pipe has no foreground.
+/// Whether this process is in the foreground of the terminal: not one that a shell has started with `&`, behind its
+/// prompt. A file or a pipe has no foreground.
 pub fn is_foreground(terminal: &impl AsFd) -> bool {
     let descriptor = terminal.as_fd().as_raw_fd();
     // SAFETY: the descriptor is open as long as it is borrowed; the calls change nothing.
@@ -13,8 +13,8 @@ pub fn is_foreground(terminal: &impl AsFd) -> bool {
     front == own
 }
 
-/// Keys of a terminal as they are pressed, without the return key and without an echo, until it is dropped. Ctrl-C and ctrl-Z remain
-/// signals.
+/// Keys of a terminal as they are pressed, without the return key and without an echo, until it is dropped. Ctrl-C and
+/// ctrl-Z remain signals.
 pub struct Keys<T: AsFd> {
     terminal: T,
     /// How the terminal was, and how it is for keys.
@@ -27,7 +27,8 @@ impl<T: AsFd> Keys<T> {
         if !is_foreground(&terminal) {
             return None;
         }
-        // SAFETY: all zeros is a value of the structure, which the call fills; the descriptor is open as long as it is borrowed.
+        // SAFETY: all zeros is a value of the structure, which the call fills; the descriptor is open as long as it is
+        // borrowed.
         let before = unsafe {
             let mut before: libc::termios = std::mem::zeroed();
             (libc::tcgetattr(terminal.as_fd().as_raw_fd(), &raw mut before) == 0).then_some(before)

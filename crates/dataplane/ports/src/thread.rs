@@ -57,10 +57,10 @@ struct SchedulingAttributes {
 
 /// How long a thread may run before others have their turn. Every thread keeps its share of the processor.
 ///
-/// Where processors are few, a thread that polls without a pause holds up those that serve controllers: one that wakes up on its
-/// processor waits until its time slice is over, or until the next tick of the system's clock, 4 ms. Linux lets a thread with a
-/// shorter slice interrupt one with a longer slice at once. Waits above 1 ms of a thread that wakes up beside one that polls become
-/// 3.5 times rarer (1 % of the wake-ups, on a machine with other work).
+/// Where processors are few, a thread that polls without a pause holds up those that serve controllers: one that wakes
+/// up on its processor waits until its time slice is over, or until the next tick of the system's clock, 4 ms. Linux
+/// lets a thread with a shorter slice interrupt one with a longer slice at once. Waits above 1 ms of a thread that
+/// wakes up beside one that polls become 3.5 times rarer (1 % of the wake-ups, on a machine with other work).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSlice {
     /// For threads that poll: longer than the 1.4 to 2.8 ms that Linux gives by itself.
@@ -78,8 +78,8 @@ impl TimeSlice {
     }
 }
 
-/// Sets the time slice of the calling thread. Linux before 6.12 ignores it; a thread with another scheduling policy than the normal one
-/// keeps what it has.
+/// Sets the time slice of the calling thread. Linux before 6.12 ignores it; a thread with another scheduling policy
+/// than the normal one keeps what it has.
 ///
 /// # Errors
 /// When the system refuses it. The thread runs as before.

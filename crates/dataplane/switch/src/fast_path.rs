@@ -452,8 +452,8 @@ impl Switch {
         }
     }
 
-    /// Sends a packet of port `from` back to ingress, which it enters before the next packet or in the next poll. Returns
-    /// how many packets entered egress.
+    /// Sends a packet of port `from` back to ingress, which it enters before the next packet or in the next poll.
+    /// Returns how many packets entered egress.
     fn send_back<T: Tracer>(
         &mut self,
         how: Return,

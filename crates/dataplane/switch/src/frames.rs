@@ -3,8 +3,8 @@
 use forebay_packet::{Burst, Packet, prefetch};
 use std::ops::Range;
 
-/// The most bytes that are prefetched of the next burst. These lines arrive while the present burst passes the switch, and the processor's own
-/// prefetching goes on from there.
+/// The most bytes that are prefetched of the next burst. These lines arrive while the present burst passes the switch,
+/// and the processor's own prefetching goes on from there.
 const AHEAD_MAX: usize = 1 << 10;
 
 /// Frames that arrive, one after another in one buffer.
@@ -12,7 +12,8 @@ const AHEAD_MAX: usize = 1 << 10;
 pub struct Arriving<'f> {
     /// The bytes of all frames.
     pub data: &'f [u8],
-    /// Frame `i` is `data[offsets[i]..offsets[i + 1]]`, and empty if that is not within the data. There is one more offset than frames.
+    /// Frame `i` is `data[offsets[i]..offsets[i + 1]]`, and empty if that is not within the data. There is one more
+    /// offset than frames.
     pub offsets: &'f [i64],
     /// The port at which each frame arrives, or one port for all.
     pub ports: &'f [u32],
@@ -47,13 +48,13 @@ pub trait Sink {
     /// Takes packets that have left. They are given up afterwards.
     fn take(&mut self, left: &Left<'_>);
 
-    /// Announces that this number of frames is about to pass the switch. About as many leave: a hint to prefetch what [`Sink::take`] writes
-    /// beside their bytes.
+    /// Announces that this number of frames is about to pass the switch. About as many leave: a hint to prefetch what
+    /// [`Sink::take`] writes beside their bytes.
     #[inline]
     fn expect(&mut self, _frames: usize) {}
 
-    /// Announces one of these frames by its bytes, counted from the first byte of the first: a hint to prefetch the memory of its copy.
-    /// Frame by frame, since a processor waits when it is asked for many lines at once.
+    /// Announces one of these frames by its bytes, counted from the first byte of the first: a hint to prefetch the
+    /// memory of its copy. Called frame by frame, because too many prefetches at once stall the processor.
     #[inline]
     fn expect_frame(&mut self, _bytes: Range<usize>) {}
 }
@@ -88,10 +89,11 @@ impl Arriving<'_> {
         Some((ports[0], first..first + count))
     }
 
-    /// Puts frames into an empty burst that has room for them; they arrive at this time. The sink is told to expect them.
+    /// Puts frames into an empty burst that has room for them; they arrive at this time. The sink is told to expect
+    /// them.
     ///
-    /// The frames behind them are prefetched: memory that the processor's own prefetching reaches too late, since programs execute locked
-    /// instructions, which wait for all earlier accesses.
+    /// The frames after them are prefetched: memory that the processor's own prefetching reaches too late, since
+    /// programs execute locked instructions, which wait for all earlier accesses.
     #[inline]
     pub(crate) fn put(&self, frames: Range<usize>, burst: &mut Burst, now_ns: u64, sink: &mut impl Sink) {
         sink.expect(frames.len());

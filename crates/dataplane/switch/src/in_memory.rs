@@ -4,10 +4,10 @@
 //!  frames in order ─► burst ─► Switch ─► ports ─► Outgoing ─► the caller's memory, with port and origin
 //! ```
 //!
-//! For callers that have frames and want frames: no thread, no clock, no socket. Frames enter in the given order,
-//! whatever their ports are. Consecutive frames that arrive at one port form bursts. A burst has left before the next
-//! one enters, and the caller gets the packets that leave without a copy. So a frame is copied twice: from the
-//! caller's memory, and back. After the first bursts, nothing is allocated for a packet.
+//! For callers with frames in memory: it uses no thread, clock or socket. Frames enter in the given order, whatever
+//! their ports are. Consecutive frames that arrive at one port form bursts. A burst has left before the next one
+//! enters, and the caller gets the packets that leave without a copy. So a frame is copied twice: from the caller's
+//! memory, and back. After the first bursts, nothing is allocated for a packet.
 
 use crate::counters::add_by_label;
 use crate::frames::{Arriving, Frames, Left, Sink};

@@ -1,8 +1,8 @@
 //! Shares one set of ports between several workers.
 //!
-//! Every port has a *keeper*, the single worker that calls it. Every worker has its own switch with a port for each
-//! number: the keeper has a [`SteeringPort`] around the port itself; the others have a [`RemotePort`] that reaches it
-//! through two [rings](crate::ring), one for each direction.
+//! Every port has a *keeper*: the worker that owns the port, and alone calls it. Every worker has its own switch with a
+//! port for each number: the keeper has a [`SteeringPort`] around the port itself; the others have a [`RemotePort`]
+//! that reaches it through two [rings](crate::ring), one for each direction.
 //!
 //! ```text
 //!            worker 0                              worker 1
@@ -62,7 +62,7 @@ impl Default for LaneConfig {
     }
 }
 
-/// What one worker attaches to its switch.
+/// What one worker attaches to its switch: the ports that it keeps, and the remote ends of all others.
 pub struct Lane {
     /// The ports by their P4 numbers.
     pub ports: Vec<(u32, Box<dyn Port>)>,

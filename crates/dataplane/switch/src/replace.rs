@@ -10,12 +10,12 @@ use forebay_pipeline::{DropReason, NoTrace, Pipeline, Worker};
 use std::sync::Arc;
 
 /// The most polls in which packets in the switch may leave.
-const LAST_BREATHS: u32 = 256;
+const LAST_POLLS: u32 = 256;
 
 impl Switch {
     /// Runs another program from the next poll on. `now_ns` is that of [`Switch::poll`].
     pub fn replace_pipeline(&mut self, pipeline: Arc<Pipeline>, now_ns: u64) {
-        for _ in 0..LAST_BREATHS {
+        for _ in 0..LAST_POLLS {
             self.go_round_now();
             let (ingress, egress) = self.run_arrived(now_ns, &mut NoTrace);
             let moved = ingress + egress + self.run_queues(now_ns, &mut NoTrace);

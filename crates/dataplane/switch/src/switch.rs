@@ -184,9 +184,9 @@ impl Switch {
         activity
     }
 
-    /// Keeps the epoch pin of the tables across polls in which packets moved, which saves one fence for each burst. Off by default.
-    /// A caller that turns it on must call `stay_pinned(false)` before it waits for a thread that may wait for packets under
-    /// way (for example in `Pipeline::atomically`); otherwise the two deadlock.
+    /// Keeps the epoch pin of the tables across polls in which packets moved, which saves one fence for each burst. Off
+    /// by default. A caller that turns it on must call `stay_pinned(false)` before it waits for a thread that may wait
+    /// for packets under way (for example in `Pipeline::atomically`); otherwise the two deadlock.
     pub fn stay_pinned(&mut self, stays: bool) {
         self.stays_pinned = stays;
         self.worker.stay_pinned(stays);
@@ -382,8 +382,8 @@ impl Switch {
         self.stages.slow.entering.append(&mut self.looping);
     }
 
-    /// Takes all packets that have arrived, after those that entered before, through ingress, and on as far as they come.
-    /// Returns how many entered ingress, and egress.
+    /// Takes all packets that have arrived, after those that entered before, through ingress, and on as far as they
+    /// come. Returns how many entered ingress, and egress.
     pub(crate) fn run_arrived<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
         self.stages.slow.entering.append(&mut self.arrived);
         self.run_entering(now_ns, tracer)

@@ -5,9 +5,8 @@
 //! are searched.
 //!
 //! ```text
-//! ask         ask         ask         …                              some packets' keys in one table, then in the
-//! next
-//!                         find        find        find        …      the same a while later
+//! prefetch    prefetch    prefetch    …                              the keys of some packets, table by table
+//!                         find        find        find        …      the same keys a while later
 //! ```
 //!
 //! This is possible for tables in which a look-up makes a single memory access, at an address that the key determines.

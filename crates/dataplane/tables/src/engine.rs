@@ -150,7 +150,7 @@ impl Engine {
             Kind::Keyless => (Engine::Keyless, EngineWriter::Keyless),
             Kind::Exact => {
                 let (map, writer) = ExactMap::new(domain, layout.words(), record_words);
-                // Look-ups in a table that learns nearly always need slots, which the dense index has not.
+                // Look-ups in a table that learns nearly always need slots, which the dense index does not store.
                 let shape = dense_shape(layout, record_layout).filter(|_| !learns);
                 let (dense, dense_writer) = shape.map(|shape| DenseIndex::new(domain, shape)).unzip();
                 (Engine::Exact { map, dense }, EngineWriter::Exact(writer, dense_writer))

@@ -720,7 +720,7 @@ mod publication {
 
     /// A writer that waits for readers which stay pinned sees what they did before, and they see what it published.
     #[test]
-    fn who_waits_is_behind_the_bursts_of_a_reader_that_stays_pinned() {
+    fn synchronize_waits_for_a_reader_that_stays_pinned() {
         loom::model(|| {
             let places = places();
             let its = Arc::clone(&places);

@@ -58,8 +58,8 @@ const PLACES_MIN: usize = 3;
 const LOAD_MAX: usize = 7;
 const LOAD_GROWN: usize = 6;
 const BUCKETS_MIN: usize = 2;
-/// The buckets that are copied to a new array with each entry that is added or removed. A table has at least 3 places in
-/// a bucket, so an array that is filled to 70 % is at most 75 % full when it has been copied.
+/// The buckets that are copied to a new array with each entry that is added or removed. A table has at least 3 places
+/// in a bucket, so an array that is filled to 70 % is at most 75 % full when it has been copied.
 const COPIED_AT_ONCE: usize = 8;
 
 /// The hash of the words of a key, which gives the home and the tag of its entry.

@@ -1,8 +1,8 @@
 //! Keys: the match kind of a field, and the condition of an entry on it.
 //!
 //! A [`KeyMatch`] comes from a control plane or from the entries in a program, in any form. [`KeyMatch::canonical`]
-//! converts it to the single form for its field's kind. Then equivalent keys are equal, and engines see only forms
-//! that they know.
+//! converts it to the single form for its field's kind. Then equivalent keys are equal, and engines handle only these
+//! forms.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Entries that packets have added, as words by slot.
 //!
 //! An entry of a control plane is an object with an action that entries may share. Packets add entries by the million,
-//! and nearly none of them is ever looked at. So such an entry is a row of words, which follow each other in the order
-//! in which slots are taken:
+//! and the control plane reads nearly none of them. So such an entry is a row of words, which follow each other in the
+//! order in which slots are taken:
 //!
 //! ```text
 //! id │ time-out │ key …

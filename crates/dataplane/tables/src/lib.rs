@@ -1,8 +1,7 @@
 //! Match engines and stateful objects, readable while they are written.
 //!
-//! This crate holds everything of a P4 program that outlives a packet. It knows neither the
-//! syntax nor the names of a program: actions, members and groups are numbers, keys are
-//! [`Bits`](forebay_bits::Bits). From the bottom up:
+//! This crate holds everything of a P4 program that outlives a packet. It does not depend on the syntax or the names of
+//! a program: actions, members and groups are numbers, keys are [`Bits`](forebay_bits::Bits). From the bottom up:
 //!
 //! | layer | modules | what it is |
 //! |---|---|---|

@@ -86,8 +86,8 @@ impl<T> Array<T> {
         unsafe { Array::zeroed_in(count, false) }
     }
 
-    /// `count` elements, all bytes of which are zero, for a caller that writes to most of them before long. In a large array, a page takes
-    /// memory when it is first used.
+    /// `count` elements, all bytes of which are zero, for a caller that writes to most of them before long. In a large
+    /// array, a page takes memory when it is first used.
     ///
     /// # Safety
     ///

@@ -28,9 +28,9 @@
 //! # Between threads
 //!
 //! Each element has a lock of its own. A worker without others takes none ([`MeterArray::execute_alone`]), because a
-//! lock costs as much as all the rest: it lets no load begin before all stores have ended. What the control plane then
-//! reads of an element may have a packet that is being counted partly, as with counters; what it writes, it writes as
-//! a [guest](crate::SectionLocks::guest) of the workers. Packets that arrive with times out of order are metered as if
+//! lock costs as much as everything else: it lets no load begin before all stores have ended. The control plane may
+//! then read a part of a packet that is being counted, as with counters; it writes as a
+//! [guest](crate::SectionLocks::guest) of the workers. Packets that arrive with times out of order are metered as if
 //! they came at the latest time seen.
 
 use std::cell::UnsafeCell;

@@ -2,8 +2,8 @@
 //!
 //! Some tables have one beside the index with all records, for look-ups that need less: short cells, dense buckets. The
 //! writer changes one index after the other. A packet could find the new record in the first, and the next packet still
-//! the old one in the second, for as long as the writer waits for a processor in between. So readers use the first alone
-//! while both change.
+//! the old one in the second, for as long as the writer waits for a processor in between. So readers use the first
+//! alone while both change.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,8 +24,8 @@ impl SecondIndex {
         !self.changing.load(Ordering::Acquire)
     }
 
-    /// Begins a change. The first index publishes with `Release`, so a reader that finds a part of the change there sees
-    /// that it is under way.
+    /// Begins a change. The first index publishes with `Release`, so a reader that finds a part of the change there
+    /// sees that it is under way.
     pub(crate) fn begin_change(&self) -> Changing<'_> {
         self.changing.store(true, Ordering::Relaxed);
         Changing(self)

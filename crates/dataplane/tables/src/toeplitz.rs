@@ -1,7 +1,8 @@
 //! The Toeplitz hash of receive-side scaling (RSS).
 //!
-//! Each bit of the data selects the 32 bits of a key that begin at its place; the selected ones are XORed. The key is the example of
-//! the specification of RSS, which network cards and DPDK have as well. Behind its 320 bits it begins again.
+//! Each bit of the data that is 1 selects the 32 bits of a key that begin at the same position, and all selected words
+//! are XORed. The key is the example of the RSS specification, which network cards and DPDK use by default. After its
+//! 320 bits, it is repeated.
 
 /// The example key of the specification of RSS.
 const KEY: [u8; 40] = [

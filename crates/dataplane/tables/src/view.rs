@@ -73,8 +73,8 @@ pub struct TableView {
     keys: KeyLayout,
     records: RecordLayout,
     engine: Engine,
-    /// By slot. Each pointer holds a count of its entry. Null for an entry that consists of words until a reader wants
-    /// to see it.
+    /// By slot. Each pointer holds a count of its entry. Null for an entry that consists of words, until a reader
+    /// requests the entry.
     entries: Rows<AtomicPtr<Entry>>,
     learned: LearnedWords,
     default: Shared<DefaultAction>,

@@ -15,7 +15,7 @@ pub struct Command {
     pub of: Of,
 }
 
-/// The entries of a plan. Whether the program takes them is for its tables to say.
+/// The entries of a plan. They are not checked against the tables of the program here.
 ///
 /// # Errors
 /// A function without an action, or more functions in half of a pass than the program has steps.

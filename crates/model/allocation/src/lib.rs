@@ -1,8 +1,8 @@
 //! Allocation of network functions to the pipelines of a switch chip.
 //!
-//! A packet enters ingress of the pipeline of its port, and leaves by egress of any pipeline. Functions stand in these halves of
-//! pipelines, each in one of them. When a packet's functions are not done, or when it has not come to its output port, egress sends it
-//! to a loopback port of its own pipeline, and it enters ingress there:
+//! A packet enters ingress of the pipeline of its port, and leaves by egress of any pipeline. Functions stand in these
+//! halves of pipelines, each in one of them. When a packet's functions are not done, or when it has not come to its
+//! output port, egress sends it to a loopback port of its own pipeline, and it enters ingress there:
 //!
 //! ```text
 //!    port ─► ingress 0 ─┐                 ┌─► egress 0 ─► loopback port ─► ingress 0
@@ -10,8 +10,9 @@
 //!            ingress 1 ─┘                 └─► egress 1 ─► port
 //! ```
 //!
-//! Each recirculation costs bandwidth of loopback ports and the time of a pass. [`solve`] looks for the placement with the least
-//! recirculated bandwidth of those that overload no loopback port; [`first_fit`] fills halves of pipelines in order, to compare with.
+//! Each recirculation costs bandwidth of loopback ports and the time of a pass. [`solve`] looks for the placement with
+//! the least recirculated bandwidth of those that overload no loopback port; [`first_fit`] fills halves of pipelines in
+//! order, to compare with.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -23,7 +24,7 @@
 //!
 //! # What is simplified
 //!
-//! * Functions of a half stand one behind another, in the order of the file. They share no stages.
+//! * Functions in a half come one after another, in the order of the file. They share no stages.
 //! * A flow takes one route. A function is in one place.
 //! * A loopback port carries frames of constant length, at its rate on the wire.
 

@@ -53,7 +53,8 @@ impl Plan {
         1.0 / self.utilisation
     }
 
-    /// Whether this is the better one: no overload, then less recirculated bandwidth, then ports that are more evenly loaded.
+    /// Whether this is the better one: no overload, then less recirculated bandwidth, then ports that are more evenly
+    /// loaded.
     pub(crate) fn is_better_than(&self, other: &Plan) -> bool {
         let rank = |plan: &Plan| {
             [
@@ -91,7 +92,8 @@ pub(crate) const TOLERANCE: f64 = 1e-9;
 /// Rounds in which flows may change to other routes.
 const ROUNDS: usize = 4;
 
-/// A route for each flow, so that the pipelines' loopback ports are loaded evenly: large flows choose first, then each may choose again.
+/// A route for each flow, so that the pipelines' loopback ports are loaded evenly: large flows choose first, then each
+/// may choose again.
 fn balanced<'a>(problem: &Problem, choices: &'a [Vec<Egresses>]) -> Vec<&'a Egresses> {
     let mut order: Vec<usize> = (0..choices.len()).collect();
     order.sort_by(|a, b| problem.flows[*b].gbps.total_cmp(&problem.flows[*a].gbps));
@@ -137,7 +139,8 @@ fn fullest_share(problem: &Problem, loads: &[f64]) -> f64 {
     shares.fold(0.0, f64::max)
 }
 
-/// The plan of these routes. A recirculated flow takes the emptiest loopback port of its pipeline; large flows come first.
+/// The plan of these routes. A recirculated flow takes the emptiest loopback port of its pipeline; large flows come
+/// first.
 fn assembled(problem: &Problem, placement: &Placement, places: &[Place], chosen: &[&Egresses]) -> Plan {
     let mut loads: Vec<(u16, f64)> = problem
         .loopback_ports
@@ -247,8 +250,8 @@ impl Room {
     }
 }
 
-/// Functions in the order of the file, each in the first half of a pipeline where it fits; none when one fits nowhere, or a flow has
-/// no way.
+/// Functions in the order of the file, each in the first half of a pipeline where it fits; none when one fits nowhere,
+/// or a flow has no way.
 pub fn first_fit(problem: &Problem) -> Option<Plan> {
     let mut room = Room::new(problem);
     let mut places = Vec::new();

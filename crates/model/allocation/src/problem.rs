@@ -23,7 +23,7 @@ pub struct Chip {
 pub enum Half {
     /// Before the traffic manager.
     Ingress,
-    /// Behind the traffic manager.
+    /// After the traffic manager.
     Egress,
 }
 
@@ -52,7 +52,7 @@ pub struct Place {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Match-action stages that it takes, one behind another.
+    /// The number of consecutive match-action stages that it takes.
     pub stages: u32,
     /// Of the memory of a pipeline, which both halves share.
     #[serde(default)]
@@ -95,7 +95,7 @@ struct File {
 pub struct Mistake {
     /// In words.
     pub message: String,
-    /// What the TOML reader says, when it cannot read the text.
+    /// The message of the TOML reader, if it cannot read the text.
     pub toml: Option<Box<toml::de::Error>>,
     /// A byte of the table that is wrong, and the key in it.
     pub near: usize,

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 /// Where functions stand; none for those that are not placed yet, which count as if they stood everywhere.
 pub(crate) type Placement = Vec<Option<Place>>;
 
-/// Routes of a flow that are looked at.
+/// The most routes of a flow that are examined.
 const ROUTES_MAX: usize = 64;
 
 /// The pipelines by whose egress a packet passes, the last of which is that of its output port.
 pub(crate) type Egresses = Vec<u16>;
 
-/// The number of functions of a flow's chain that a packet has passed behind a half of a pipeline, when it has passed `done` before it.
+/// The number of functions of its flow's chain that a packet has passed after a half of a pipeline, if it had passed
+/// `done` before.
 pub(crate) fn after(problem: &Problem, placement: &Placement, flow: usize, place: Place, mut done: usize) -> usize {
     let mut last = None;
     while let Some(&function) = problem.chains[flow].get(done) {
@@ -33,7 +34,8 @@ struct Position {
     done: usize,
 }
 
-/// The least number of recirculations; none when the flow cannot come to its port, since a pipeline on its way has no loopback port.
+/// The least number of recirculations; none when the flow cannot come to its port, since a pipeline on its way has no
+/// loopback port.
 pub(crate) fn recirculations(problem: &Problem, placement: &Placement, flow: usize) -> Option<usize> {
     let start = Position {
         pipeline: problem.pipeline_of(problem.flows[flow].from),
@@ -101,8 +103,8 @@ fn extend(
     }
 }
 
-/// What a pass can lead to: the egress that it goes through, where the packet would be after a recirculation there, and whether it
-/// can leave in place of that.
+/// What a pass can lead to: the egress that it goes through, where the packet would be after a recirculation there, and
+/// whether it can leave in place of that.
 fn steps<'a>(
     problem: &'a Problem,
     placement: &'a Placement,

@@ -1,8 +1,9 @@
 //! Branch and bound over placements.
 //!
-//! Functions are placed one after another, those of the most traffic first. What is recirculated at least, with the remaining ones
-//! wherever it suits each flow, bounds a branch. The first plan to beat comes from [`first_fit`] and improvements by single moves and
-//! exchanges, which also end the search: they make loads even among plans that recirculate equally much.
+//! Functions are placed one after another, those of the most traffic first. What is recirculated at least, with the
+//! remaining ones wherever it suits each flow, bounds a branch. The first plan to beat comes from [`first_fit`] and
+//! improvements by single moves and exchanges, which also end the search: they make loads even among plans that
+//! recirculate equally much.
 
 use crate::plan::{Plan, Room, TOLERANCE, first_fit};
 use crate::problem::{Place, Problem};
@@ -15,7 +16,7 @@ pub struct Solution {
     pub plan: Plan,
     /// Whether no plan without overload recirculates less; otherwise the search ended early.
     pub is_proven: bool,
-    /// Placements that were looked at, in part or as a whole.
+    /// Placements that were examined, in part or as a whole.
     pub looked_at: u64,
 }
 

@@ -185,8 +185,8 @@ fn random_problem(numbers: &mut Numbers) -> String {
     text
 }
 
-/// The least recirculated bandwidth of all placements, which is found one by one: every function is pinned to one half by leaving
-/// no room elsewhere.
+/// The least recirculated bandwidth of all placements, which is found one by one: every function is pinned to one half
+/// by leaving no room elsewhere.
 fn least_of_all(problem: &Problem) -> Option<f64> {
     let halves: Vec<Place> = (0..2)
         .flat_map(|pipeline| [Half::Ingress, Half::Egress].map(|half| Place { pipeline, half }))

@@ -44,9 +44,9 @@ losses! {
     HeadroomFull = "headroom_full",
     /// The egress port does not exist.
     NoSuchPort = "no_such_port",
-    /// A link lost the frame, as its specification asks.
+    /// A link lost the frame, as its specification requires.
     LinkLoss = "link_loss",
-    /// The frame was lost on purpose, as a fault's specification asks.
+    /// The frame was lost on purpose, as the specification of a fault requires.
     InjectedFault = "injected_fault",
 }
 

@@ -1,7 +1,8 @@
 //! Values that a specification of a chip can have.
 //!
-//! A chip does something: what it divides by, and what its ports send, is not 0. And it is one that could be built: the bounds keep
-//! sums of cycles, bytes and picoseconds far from where numbers wrap around, and no chip comes near to them.
+//! A chip does something: what it divides by, and what its ports send, is not 0. And it is one that could be built: the
+//! bounds keep sums of cycles, bytes and picoseconds far from where numbers wrap around, and no chip comes near to
+//! them.
 
 use crate::spec::ChipSpec;
 use std::ops::RangeInclusive;

@@ -1,8 +1,8 @@
 //! The packet buffer that all queues of a chip share, in cells.
 //!
-//! A packet takes whole cells: first those that its queue has for itself, then cells of the pool. How many of the pool a
-//! queue may hold depends on how many are free: when few queues are busy each may grow long, when many are, each keeps
-//! short and room is left for those that begin (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on
+//! A packet takes whole cells: first those that its queue has for itself, then cells of the pool. How many of the pool
+//! a queue may hold depends on how many are free: when few queues are busy each may grow long, when many are, each
+//! keeps short and room is left for those that begin (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on
 //! Networking 6(2), 1998).
 
 use crate::books::Loss;
@@ -16,7 +16,7 @@ pub(crate) struct PacketBuffer {
     share_percent: u64,
     base_cells: u64,
     queue_cells: u64,
-    /// Every cell is taken so often: by queues that are simulated, and by those that are like them.
+    /// The number of queues for which each cell is taken: a simulated queue stands for this many equal queues.
     alike: u64,
     pool: u64,
     /// Of the pool.
@@ -48,7 +48,7 @@ impl PacketBuffer {
         before_last as u32 + 1
     }
 
-    /// Cells of the pool that a queue has when it holds so many in all.
+    /// The cells of the pool that a queue has if it holds `held` cells in all.
     #[inline]
     fn of_pool(&self, held: u64) -> u64 {
         held.saturating_sub(self.queue_cells)

@@ -29,13 +29,13 @@ pub struct ChipConfig {
     pub spec: ChipSpec,
     /// The program, with its tables and its state: registers and meters.
     pub pipeline: Arc<Pipeline>,
-    /// The same program for the second and each further of the chip's pipelines, when each has registers and meters of its
-    /// own; none when all share those of [`ChipConfig::pipeline`].
+    /// The same program for the second and each further of the chip's pipelines, when each has registers and meters of
+    /// its own; none when all share those of [`ChipConfig::pipeline`].
     pub of_other_pipes: Vec<Arc<Pipeline>>,
     /// The ports that are not as the specification has them.
     pub ports: Vec<PortConfig>,
-    /// How many groups of ports there are that carry what these carry, of which one is simulated: what their queues hold is
-    /// taken so often from the packet buffer. Usually 1.
+    /// How many groups of ports there are that carry what these carry, of which one is simulated: what their queues
+    /// hold is taken so often from the packet buffer. Usually 1.
     pub alike: u32,
     /// Priority flow control, if there is any.
     pub pfc: Option<PfcConfig>,
@@ -58,8 +58,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The clock of the fullest pipeline. `alike` groups of ports are spread over `pipelines`, each group in one of them; one group
-    /// is simulated, and the packets of the others in its pipeline take their share of the cycles.
+    /// The clock of the fullest pipeline. `alike` groups of ports are spread over `pipelines`, each group in one of
+    /// them; one group is simulated, and the packets of the others in its pipeline take their share of the cycles.
     fn new(timing: &Timing, pipelines: u16, alike: u32) -> Clock {
         Clock {
             period: Pacer::new(timing.packets_per_second),
@@ -91,7 +91,8 @@ pub(crate) struct Chip {
     pub(crate) number: u16,
     pub(crate) spec: ChipSpec,
     pub(crate) timing: Timing,
-    /// One for all pipelines, or one for each when registers and meters belong to a pipeline: [`Port::state`] says which.
+    /// One for all pipelines, or one for each when registers and meters belong to a pipeline: [`Port::state`] says
+    /// which.
     pub(crate) workers: Vec<Worker>,
     pub(crate) ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
@@ -99,8 +100,8 @@ pub(crate) struct Chip {
     pub(crate) pfc: Option<Box<Pfc>>,
     /// Packets in ingress, by worker.
     pub(crate) lines: Vec<IngressLine>,
-    /// Clones from egress on their way to the traffic manager, with their time, the port that they come from and what the
-    /// egress parser takes for them.
+    /// Clones from egress on their way to the traffic manager, with their time, the port that they come from and what
+    /// the egress parser takes for them.
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket, u32)>,
     /// Frames that a fault holds up, with the time at which they come and the port whose wire they are on.
     pub(crate) late: Vec<(Picos, u16, IngressPacket)>,
@@ -231,7 +232,7 @@ impl Chip {
         self.worker_of(port).discard_arrived(packet);
     }
 
-    /// A frame as the ingress pipeline wants it; the time is set when it enters.
+    /// A frame as a packet for the ingress pipeline; the time is set when it enters.
     pub(crate) fn arriving(&mut self, bytes: FrameBuffer, ingress_port: u16, tag: u64) -> IngressPacket {
         let mut packet = self.worker_of(ingress_port).packet(bytes, arguments_of(ingress_port));
         packet.tag = tag;

@@ -1,9 +1,9 @@
 //! From the queues to a wire.
 //!
-//! A port takes a packet from its queues when its egress parser is free and its wire has room for it: copies of a packet
-//! wait here for the parser, one after another. The program is executed when the packet leaves its queue: the length with
-//! which it comes to the wire, which egress may change, says when the port takes the next one. A packet that egress drops
-//! leaves a gap as long as it would have been.
+//! A port takes a packet from its queues when its egress parser is free and its wire has room for it: copies of a
+//! packet wait here for the parser, one after another. The program is executed when the packet leaves its queue: the
+//! port takes the next packet after a time that depends on the length after egress, which may differ from the length
+//! before. A packet that egress drops leaves a gap as long as it would have been.
 
 use crate::chip::{Chip, Context, arguments_of};
 use crate::events::Kind;
@@ -88,7 +88,8 @@ impl Chip {
         fate.expect("something becomes of every packet")
     }
 
-    /// Clones go to the traffic manager, and to the egress parser with the headers of their packet; digests to the control plane.
+    /// Clones go to the traffic manager, and to the egress parser with the headers of their packet; digests to the
+    /// control plane.
     #[inline(never)]
     fn after_egress<O: Observer>(&mut self, index: u16, start: Start, parse_parts: u32, context: &mut Context<'_, O>) {
         let mut decisions = std::mem::take(&mut self.egress_decisions);
@@ -170,7 +171,7 @@ impl Port {
         self.on_wire.push_back((arrives, frame));
     }
 
-    /// Takes the wire for as long as a packet of this length takes, or would have taken; says how long.
+    /// Occupies the wire for as long as a packet of this length takes, or would have taken. Returns that time.
     #[inline]
     fn leave_gap(&mut self, length: u32, start: Start, spec: &ChipSpec) -> Picos {
         let duration = self.wire.take(8 * spec.wire_bytes(length));

@@ -2,8 +2,8 @@
 //!
 //! Events are ordered by
 //! 1. time,
-//! 2. kind, in the order of [`Kind`]: what brings a packet forward comes before what takes the next one, so that whoever
-//!    chooses at some time sees all that has arrived until then,
+//! 2. kind, in the order of [`Kind`]: what brings a packet forward comes before what takes the next one, so that every
+//!    choice at some time sees all packets that have arrived until then,
 //! 3. the order in which they were scheduled.
 //!
 //! This order is total, and nothing else decides: the same inputs give the same simulation.
@@ -30,7 +30,7 @@ pub enum Kind {
     Pause,
     /// A port may take a packet from its queues.
     PortReady,
-    /// Whoever runs the simulation wanted to be woken.
+    /// The caller of the simulation requested to be woken.
     Wake,
 }
 
@@ -113,7 +113,7 @@ const WORDS: usize = BUCKETS / 64;
 /// No event.
 const NONE: u32 = u32::MAX;
 
-/// An event in a bucket, and the one behind it.
+/// An event in a bucket, and the one after it.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     time: Picos,
@@ -135,9 +135,9 @@ impl Waiting {
 
 /// The events to come.
 ///
-/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about half a nanosecond each, so that
-/// scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their time
-/// comes near.
+/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about half a nanosecond each, so
+/// that scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their
+/// time comes near.
 ///
 /// ```text
 ///            now                                        end

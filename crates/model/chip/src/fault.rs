@@ -1,7 +1,7 @@
 //! What goes wrong on the wires that lead back into a network: frames that are lost, come twice, or come late.
 //!
-//! For experiments with programs that rely on what they send themselves: which frames are hit is decided by their length and
-//! by a sequence of random numbers with a seed, so that the same faults come every time.
+//! For experiments with programs that rely on what they send themselves: which frames are hit is decided by their
+//! length and by a sequence of random numbers with a seed, so that the same faults come every time.
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
@@ -20,7 +20,7 @@ pub struct FaultSpec {
     pub loss: f64,
     /// The share of frames that come twice.
     pub duplication: f64,
-    /// The share of frames that come late, behind others that were sent after them.
+    /// The share of frames that come late, after others that were sent after them.
     pub delay: f64,
     /// How late.
     pub delay_ps: Picos,

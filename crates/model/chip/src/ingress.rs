@@ -2,8 +2,8 @@
 //!
 //! A packet takes the same time through a pipeline whatever the program does with it, so packets leave in the order in
 //! which they entered. What the program decides is not needed before the packet leaves. So the program is executed for
-//! some packets that are inside when the first of them leaves, as one burst, unless egress could see the difference (see
-//! [`crate::sharing`]).
+//! some packets that are inside when the first of them leaves, as one burst, unless egress could see the difference
+//! (see [`crate::sharing`]).
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
@@ -18,8 +18,8 @@ use forebay_pipeline::{IngressDecision, IngressPacket, NoTrace};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-/// The program is executed for so many packets together: enough that its code stays in the processor's caches meanwhile, few
-/// enough that they do.
+/// The number of packets for which the program is executed together: enough that its code stays in the processor's
+/// caches meanwhile, few enough that they do.
 const BURST: usize = 16;
 
 /// A packet inside.
@@ -35,14 +35,14 @@ struct Inside {
 
 /// What is known of the fate of a packet inside.
 enum Fate {
-    /// The program was not executed for the packet yet. It is not looked at before.
+    /// The program has not been executed for the packet yet. The packet's memory is not accessed before.
     Waits(IngressPacket),
     /// The program is being executed for the packet with this tag.
     Executed(u64),
     /// What the program decided first.
     Decided {
         first: IngressDecision,
-        /// What the traffic manager asks of a packet that goes to a queue.
+        /// What the traffic manager needs of a packet that goes to a queue.
         wanted: Wanted,
         tag: u64,
     },
@@ -177,8 +177,8 @@ impl Chip {
         }
     }
 
-    /// What becomes of a packet, with its port, its tag and what the parser met, for which the program did not decide just that it goes to a
-    /// queue.
+    /// What becomes of a packet, with its port, its tag and what the parser met, for which the program did not decide
+    /// just that it goes to a queue.
     #[inline(never)]
     fn decided<O: Observer>(
         &mut self,

@@ -11,24 +11,25 @@
 //! The chip decides *when*, in what order and under what contention; *what* becomes of a packet is decided by the same
 //! [`forebay_pipeline::Worker`] that the software switch uses, called with simulated times as arguments.
 //!
-//! * [`ChipSpec`] says what a kind of chip is; it never changes during a simulation. The files in `chips/` name the source
-//!   of each value.
+//! * [`ChipSpec`] says what a kind of chip is; it never changes during a simulation. The files in `chips/` name the
+//!   source of each value.
 //! * A [`Network`] is one or more chips joined by links, and the events that are still to come. [`Network::advance`] is
 //!   the whole simulation: it takes the next event and lets the chip that it concerns handle it.
-//! * An [`Observer`] is told of every packet that leaves or is lost.
+//! * An [`Observer`] is called for every packet that leaves or is lost.
 //!
 //! # Time
-//! Integer picoseconds ([`Picos`]). What has a rate (a link, a parser, a clock of 1.22 GHz) carries the part of a picosecond
-//! that a packet leaves over to the next one ([`Pacer`]), so that no period is ever truncated in the long run. Events at
-//! the same time have a total order: see [`events`].
+//! Integer picoseconds ([`Picos`]). What has a rate (a link, a parser, a clock of 1.22 GHz) carries the part of a
+//! picosecond that a packet leaves over to the next one ([`Pacer`]), so that no period is ever truncated in the long
+//! run. Events at the same time have a total order: see [`events`].
 //!
 //! # Books
 //! Packets in, and copies made, are packets out, packets dropped for a named reason, and packets inside: see [`Books`].
 //! [`Network::audit`] counts those inside one by one and compares.
 //!
 //! # What is not modelled
-//! Bits on serial lanes, forward error correction, cut-through (a frame is parsed when its last byte has come), the delay of
-//! table writes, the wire's time that pause frames take, and the sharing of buffer cells by copies of a packet (each copy is charged).
+//! Bits on serial lanes, forward error correction, cut-through (a frame is parsed when its last byte has come), the
+//! delay of table writes, the wire's time that pause frames take, and the sharing of buffer cells by copies of a packet
+//! (each copy is charged).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]

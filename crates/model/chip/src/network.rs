@@ -22,7 +22,7 @@ pub struct Place {
     pub port: u16,
 }
 
-/// Is told what becomes of packets.
+/// Called with the fates of packets.
 pub trait Observer {
     /// A frame leaves by a port that leads outside; `time` is when its last byte has left, which may be later than now.
     fn departed(&mut self, _place: Place, _frame: &[u8], _tag: u64, _time: Picos) {}
@@ -42,7 +42,7 @@ pub trait Observer {
 pub enum Part {
     /// The ingress parser of a port.
     Parser,
-    /// The ingress pipeline behind the parser of a port.
+    /// The ingress pipeline after the parser of a port.
     Ingress,
     /// The queue of a port with this number.
     Queue(u8),
@@ -68,7 +68,7 @@ pub struct Connection {
     pub link: LinkSpec,
 }
 
-/// Why a network cannot be as it is asked for.
+/// Why the requested network cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// There is no such chip.
@@ -220,8 +220,8 @@ impl Network {
         self.events.schedule(time.max(self.now), Kind::Wake, subject);
     }
 
-    /// The last byte of a frame from outside comes to a port that exists, now. The tag goes with the packet and all that
-    /// is made of it.
+    /// The last byte of a frame from outside comes to a port that exists, now. The tag goes with the packet and all
+    /// that is made of it.
     pub fn arrive<O: Observer>(&mut self, place: Place, frame: &[u8], tag: u64, observer: &mut O) {
         let chip = &mut self.chips[usize::from(place.chip)];
         let mut bytes = chip.worker_of(place.port).buffer();
@@ -235,7 +235,7 @@ impl Network {
         receive(chip, place.port, bytes, tag, context);
     }
 
-    /// Lets time pass until somebody is to be woken, or until the given time.
+    /// Lets time pass until the next requested wake-up, or until the given time.
     pub fn advance<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
         let stop = self.pass(until, observer);
         if stop == Stop::Until {
@@ -244,15 +244,15 @@ impl Network {
         stop
     }
 
-    /// Lets all happen that is still to happen, but no longer than until the given time; the time is then that of the last
-    /// event. Wake-up calls, and what comes to hosts, are lost.
+    /// Handles all pending events, but no longer than until the given time; the time is then that of the last event.
+    /// Wake-ups, and frames that arrive at hosts, are discarded.
     pub fn settle<O: Observer>(&mut self, until: Picos, observer: &mut O) {
         while self.pass(until, observer) != Stop::Until {
             self.wires.for_hosts.clear();
         }
     }
 
-    /// Handles events. Nobody changes tables meanwhile.
+    /// Handles events. Tables do not change meanwhile.
     fn pass<O: Observer>(&mut self, until: Picos, observer: &mut O) -> Stop {
         self.pin_tables(true);
         let mut context = Context {
@@ -295,7 +295,8 @@ impl Network {
         &self.chips[usize::from(chip)].books
     }
 
-    /// Compares, chip by chip, what the books say is inside with what is counted there.
+    /// Compares, chip by chip, the number of packets inside according to the books with the number that is counted
+    /// there.
     ///
     /// # Errors
     /// When they differ, which is a mistake of ours.

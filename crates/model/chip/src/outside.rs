@@ -1,4 +1,4 @@
-//! Hosts at ports of chips: who runs the simulation simulates them too, and is told of what comes to them.
+//! Hosts at ports of chips. The caller of the simulation simulates them, and gets the frames that arrive at them.
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
@@ -21,7 +21,7 @@ pub enum HostEvent {
         /// The frame, without its check sequence.
         frame: FrameBuffer,
     },
-    /// The chip wants it to send nothing more, or lets it go on (IEEE 802.1Qbb).
+    /// The chip pauses the host, or lets it continue (IEEE 802.1Qbb).
     Pause {
         /// The host's number.
         host: u16,
@@ -57,14 +57,14 @@ struct HostLine {
 pub(crate) struct Wires {
     pub(crate) links: Vec<Link>,
     hosts: Vec<HostLine>,
-    /// What has come to hosts and nobody has taken.
+    /// Events of hosts that the caller has not taken yet.
     pub(crate) for_hosts: VecDeque<HostEvent>,
 }
 
 impl Network {
-    /// Joins a host to a port, by a line in both directions; the host's number, from 0. The rate, the delay and the losses
-    /// of the specification are those of frames to the host; what the host sends [arrives](Network::arrive) when the caller
-    /// says.
+    /// Joins a host to a port, by a line in both directions; the host's number, from 0. The rate, the delay and the
+    /// losses of the specification are those of frames to the host; what the host sends [arrives](Network::arrive) when
+    /// the caller says.
     ///
     /// # Errors
     /// When there is no such port, or it leads elsewhere already.

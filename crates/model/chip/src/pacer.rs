@@ -23,7 +23,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Serves so many units a second; without a limit when 0.
+    /// Serves `units_per_second` units per second; 0 for no limit.
     pub fn new(units_per_second: u64) -> Pacer {
         Pacer {
             // Nothing is divided without a limit, as nothing takes time.

@@ -1,8 +1,8 @@
 //! The way of a port's packets into ingress: input buffers and the parser.
 //!
-//! The parser takes one packet after another, each for as many cycles as it has states for it (see [`crate::parse`]): first
-//! what is new, then what was recirculated through this port, then what was resubmitted (the published switch gives
-//! resubmitted packets lower priority than new ones, and loses them under overload).
+//! The parser takes one packet after another, each for as many cycles as it has states for it (see [`crate::parse`]):
+//! first what is new, then what was recirculated through this port, then what was resubmitted (the published switch
+//! gives resubmitted packets lower priority than new ones, and loses them under overload).
 
 use crate::books::Loss;
 use crate::pacer::{Pacer, Picos};
@@ -19,8 +19,8 @@ pub(crate) enum Origin {
     Resubmitted,
 }
 
-/// A packet that comes, and how long its frame is: who only lets it wait need not look at it, for it is likely to be far from the
-/// processor.
+/// An arriving packet, and the length of its frame. The length is stored here so that queuing the packet does not
+/// access its memory, which is probably not in a cache.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) packet: IngressPacket,
@@ -78,7 +78,7 @@ impl ParserChannel {
         }
     }
 
-    /// Begins to parse a packet, and says how long that takes; or lets it wait for its turn when another one is being
+    /// Begins to parse a packet, and returns the time that this takes; or queues the packet when another one is being
     /// parsed; or gives it back with the reason why there is no room.
     #[inline(always)]
     pub(crate) fn offer(
@@ -112,7 +112,7 @@ impl ParserChannel {
         self.serving.take().expect("an end of service has a beginning")
     }
 
-    /// Begins to parse the next packet that waits, after [`Self::finish`]; says how long that takes.
+    /// Begins to parse the next packet that waits, after [`Self::finish`]. Returns the time that this takes.
     #[inline(always)]
     pub(crate) fn begin(&mut self, timing: &Timing, now: Picos) -> Option<Picos> {
         let incoming = self.buffers.iter_mut().find_map(InputBuffer::pop)?;

@@ -1,8 +1,9 @@
-//! Priority flow control (IEEE 802.1Qbb): a port whose packets fill the buffer stops who sends them, queue by queue.
+//! Priority flow control (IEEE 802.1Qbb): a port whose packets fill the buffer stops the sender at the other end of its
+//! link, queue by queue.
 //!
-//! What came by a port and waits in a queue of that number, at any port, is counted together. When it is more than a limit,
-//! the port sends a pause frame; when it is little enough, another one that ends the pause. What comes in between and finds no
-//! room in the pool goes into the headroom that each port and queue has for it.
+//! What came by a port and waits in a queue of that number, at any port, is counted together. When it is more than a
+//! limit, the port sends a pause frame; when it is little enough, another one that ends the pause. What comes in
+//! between and finds no room in the pool goes into the headroom that each port and queue has for it.
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
@@ -129,7 +130,7 @@ impl Chip {
         }
     }
 
-    /// A pause frame goes out behind the frame that is on the wire.
+    /// A pause frame goes out after the frame that is on the wire.
     fn send_pause<O: Observer>(&mut self, port: u16, queue: usize, is_paused: bool, context: &mut Context<'_, O>) {
         let of_port = &self.ports[usize::from(port)];
         let Some(upstream) = of_port.upstream else { return };

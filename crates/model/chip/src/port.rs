@@ -26,10 +26,10 @@ pub struct PortConfig {
     pub number: u16,
     /// Whether what it sends comes back into the chip.
     pub loopback: bool,
-    /// Bits a second on the wire; 0: as the chip's specification says.
+    /// Bits per second on the wire; 0 for the rate of the chip's specification.
     pub bits_per_second: u64,
-    /// Its queues, one for each value of `standard_metadata.priority`, so at most eight; eight strict ones when there are
-    /// none.
+    /// Its queues, one for each value of `standard_metadata.priority`, so at most eight; eight strict ones when there
+    /// are none.
     pub queues: Vec<QueueConfig>,
 }
 
@@ -228,7 +228,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Of a chip with so many workers: one, or one for each pipeline.
+    /// A port of a chip with this number of workers: one, or one for each pipeline.
     pub(crate) fn new(spec: &ChipSpec, timing: &Timing, pipe: u16, workers: usize) -> Port {
         let mut port = Port {
             pipe,
@@ -278,7 +278,7 @@ impl Port {
         self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
     }
 
-    /// A queue is paused, or may go on; whether the port is to be told that it may take a packet.
+    /// Pauses a queue, or lets it continue. Returns whether the port may now take a packet.
     pub(crate) fn pause(&mut self, queue: usize, is_paused: bool) -> bool {
         let bit = 1 << queue;
         self.queues.paused = self.queues.paused & !bit | if is_paused { bit } else { 0 };
@@ -293,8 +293,8 @@ impl Port {
         self.channel.packets() + (waiting + self.on_wire.len()) as u64
     }
 
-    /// What it has carried until now. A packet's time on the wire is counted when it begins; of the last one, the part that
-    /// is still to come does not count.
+    /// What it has carried until now. A packet's time on the wire is counted when it begins; of the last one, the part
+    /// that is still to come does not count.
     pub(crate) fn report(&self, now: Picos) -> PortReport {
         PortReport {
             wire_busy_ps: self.report.wire_busy_ps - self.wire_taken_until.saturating_sub(now),

@@ -14,11 +14,11 @@ pub enum Service {
     /// Before all queues with a quantum, and before strict ones of smaller number.
     #[default]
     Strict,
-    /// So many bytes a turn, at least 1.
+    /// Bytes per turn, at least 1.
     Quantum(u32),
 }
 
-/// What the scheduler knows of a queue.
+/// A queue, as the scheduler sees it.
 pub(crate) trait Backlog {
     /// A bit for each queue that has a packet, the lowest for queue 0.
     fn busy(&self) -> u32;
@@ -103,7 +103,7 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// Queues of packets of one size each, as many as asked for.
+    /// Three queues that never run empty: by queue, the size of all its packets.
     struct Endless([Option<u32>; 3]);
 
     impl Backlog for Endless {

@@ -1,7 +1,7 @@
 //! Whether ingress and egress of a program can see each other through registers or meters.
 //!
-//! When they cannot, packets that pass through ingress at the same time may be executed together: their effects are seen
-//! in the same order as if each were executed at its own time.
+//! When they cannot, packets that pass through ingress at the same time may be executed together: their effects are
+//! seen in the same order as if each were executed at its own time.
 
 use forebay_ir::{BodyId, Op, Program, Role, Terminator};
 use std::collections::BTreeSet;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A kind of chip. Which values are possible says `bounds`.
+/// A kind of chip. `bounds` has the possible values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChipSpec {
@@ -30,11 +30,11 @@ pub struct ChipSpec {
     pub buffer: Buffer,
     /// Deficit weighted round robin.
     pub scheduler: Scheduler,
-    /// The match-action stages that programs must fit, by the name that `forebay build --chip` knows; none when every
-    /// program runs.
+    /// The match-action stages that programs must fit, by the name for `forebay build --chip`; none when every program
+    /// runs.
     #[serde(default)]
     pub stages: Option<String>,
-    /// Where each value comes from, by table and key; values of a file that does not say are left out.
+    /// The origin of each value, by table and key; values without an origin in the file are left out.
     #[serde(default)]
     pub from: BTreeMap<String, BTreeMap<String, Origin>>,
     /// The values as they are written, by `table.key`.
@@ -50,7 +50,7 @@ pub enum Origin {
     Source(String),
     /// It was chosen so that the model agrees with these published values.
     Fitted(String),
-    /// Nothing says so; it was taken as likely, for this reason.
+    /// An assumption without a source, for this reason.
     Assumed(String),
 }
 
@@ -73,7 +73,8 @@ pub struct Ports {
     pub count: u16,
     /// Bits a second of each, on the wire.
     pub bits_per_second: u64,
-    /// The most that a scenario may give one of them, as a port of several channels has; 0: any rate. Their own when it is not there.
+    /// The most that a scenario may give one of them, as a port of several channels has; 0: any rate. Their own when it
+    /// is not there.
     #[serde(default)]
     pub max_bits_per_second: Option<u64>,
     /// Bytes that wait for the parser; what comes when it is full is lost.
@@ -107,8 +108,8 @@ pub struct Pipelines {
     pub own_registers: bool,
 }
 
-/// The parsers of a port, one before ingress and one before egress: each takes one state a cycle. See the `parse` module
-/// for what a state is.
+/// The parsers of a port, one before ingress and one before egress: each takes one state a cycle. See the `parse`
+/// module for what a state is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parser {
@@ -179,8 +180,8 @@ pub struct Buffer {
     pub cells: u64,
     /// What is allocated together.
     pub cell_bytes: u32,
-    /// How many cells of the pool a queue may hold, in percent of those that are free: 400 is four times as many (Choudhury
-    /// and Hahne, 1998). With 0 it may hold all.
+    /// How many cells of the pool a queue may hold, in percent of those that are free: 400 is four times as many
+    /// (Choudhury and Hahne, 1998). With 0 it may hold all.
     pub share_percent: u32,
     /// Cells of the pool that a queue may hold however few are free, as long as some are.
     #[serde(default)]
@@ -290,7 +291,7 @@ impl ChipSpec {
         })
     }
 
-    /// The names of values of which the specification does not say where they come from.
+    /// The names of values without an origin in the specification.
     pub fn unsourced(&self) -> Vec<String> {
         let has_origin = |name: &str| {
             let (table, key) = name.split_once('.')?;
@@ -306,8 +307,8 @@ impl ChipSpec {
         self.framing.wire_bytes(frame_bytes)
     }
 
-    /// With a number, `table.key`, so many times as large, rounded to a whole one; none when there is no such number, or rounding
-    /// leaves it as it is.
+    /// This specification with the number `table.key` multiplied by `factor`, rounded to a whole one; none when there
+    /// is no such number, or rounding leaves it as it is.
     pub fn scaled(&self, name: &str, factor: f64) -> Option<ChipSpec> {
         let (table, key) = name.split_once('.')?;
         let mut written = toml::Value::try_from(self).ok()?;

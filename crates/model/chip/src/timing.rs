@@ -1,4 +1,4 @@
-//! How long a program's packets take in a chip: what its parser and its stages say.
+//! The time that packets of a program take in a chip, from its parser and its stages.
 
 use crate::pacer::Picos;
 use crate::parse::{Costs, EgressStates, PARTS, ParseTree, Parsed, ingress_parser};
@@ -49,7 +49,7 @@ impl Timing {
         }
     }
 
-    /// What a packet meets in the ingress parser: parts of cycles, and what will be asked of it later.
+    /// The cost of a packet in the ingress parser, in parts of cycles, and what is needed of the packet later.
     #[inline]
     pub(crate) fn parse(&self, packet: &IngressPacket) -> (u32, Arrival) {
         let Some(tree) = &self.ingress else {
@@ -73,8 +73,8 @@ impl Timing {
             header_bytes,
             frame_bytes,
         } = arrival;
-        // A clone has the headers with which its packet came; of another packet, what the frame has grown or shrunk by is
-        // headers, but for a frame that `truncate` has cut.
+        // A clone has the headers with which its packet came; of another packet, what the frame has grown or shrunk by
+        // is headers, but for a frame that `truncate` has cut.
         let changed = match packet.instance_type() {
             InstanceType::IngressClone => Some(header_bytes),
             _ => (header_bytes + packet.length()).checked_sub(frame_bytes),
@@ -158,7 +158,7 @@ fn of_stage(stage: &StageWait, latency: &Latency) -> u32 {
     }
 }
 
-/// Packets a second when no more than so many are inside at a time; 0: without a limit.
+/// The most packets per second if the number of packets inside at a time is limited; 0 for no limit.
 fn throttled(clock: u64, cycles: u32, latency: &Latency) -> u64 {
     let held = u64::from(cycles + latency.inside_cycles);
     match u64::from(latency.packets_inside) {

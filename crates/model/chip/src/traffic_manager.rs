@@ -9,7 +9,7 @@ use crate::pacer::Picos;
 use crate::port::{Port, Waiting};
 use forebay_pipeline::QueuedPacket;
 
-/// What the traffic manager needs to know of a packet, which need not be looked at then.
+/// What the traffic manager needs of a packet, stored apart so that the packet's memory is not accessed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     egress_port: u32,
@@ -32,7 +32,7 @@ impl Wanted {
 }
 
 impl Chip {
-    /// Into the queue of the packet's port and priority; the egress parser will take so many parts of cycles for it.
+    /// Into the queue of the packet's port and priority; the egress parser will take this many parts of cycles for it.
     pub(crate) fn enqueue<O: Observer>(
         &mut self,
         packet: QueuedPacket,
@@ -44,7 +44,7 @@ impl Chip {
         self.enqueue_as(packet, wanted, from, context);
     }
 
-    /// The same of a packet that has been looked at.
+    /// Does the same with a packet whose memory has been accessed already.
     #[inline(always)]
     pub(crate) fn enqueue_as<O: Observer>(
         &mut self,
@@ -97,8 +97,8 @@ impl Chip {
         }
     }
 
-    /// A packet for a port that the chip has not: one that the architecture recirculates goes round through the queue of the
-    /// port that it came from, others are lost.
+    /// A packet for a port that the chip has not: one that the architecture recirculates goes round through the queue
+    /// of the port that it came from, others are lost.
     #[cold]
     fn beyond_ports<O: Observer>(
         &mut self,
@@ -126,7 +126,7 @@ impl Chip {
 }
 
 impl Port {
-    /// The packet that a port sends next, and how many are behind it in its queue.
+    /// Takes the packet that a port sends next. Also returns the number of packets that remain in its queue.
     #[inline(always)]
     pub(crate) fn dequeue(&mut self, now: Picos, buffer: &mut PacketBuffer) -> Option<(Waiting, u32)> {
         let queue_index = self.scheduler.next(&self.queues)?;

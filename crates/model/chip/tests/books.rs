@@ -1,4 +1,5 @@
-//! Whatever the chip, the program and the load: nothing is lost without a name, and the same inputs give the same results.
+//! Whatever the chip, the program and the load: nothing is lost without a name, and the same inputs give the same
+//! results.
 
 use forebay_chip::{
     Books, ChipConfig, ChipSpec, Connection, FaultSpec, HostEvent, LinkSpec, Loss, Network, NoObserver, Observer,
@@ -305,8 +306,8 @@ proptest! {
     }
 }
 
-/// Over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9). A little
-/// over it, with packets at equal distances, only passes are lost that would have taken no message.
+/// Over the limit N-packets lose some of their messages, far over it also all of them (Wang et al. 2019, section 9). A
+/// little over it, with packets at equal distances, only passes are lost that would have taken no message.
 #[test]
 fn too_many_n_packets_are_lost_in_part_and_as_a_whole() {
     let mut spec = ChipSpec::known("tofino-a0").unwrap();

@@ -1,5 +1,5 @@
-//! ChaCha20, 12 and 8 in P4, in several passes of three different programs: RFC 8439's own vectors, and random keys, nonces,
-//! counters and payloads against the implementation of the RustCrypto project.
+//! ChaCha20, 12 and 8 in P4, in several passes of three different programs: RFC 8439's own vectors, and random keys,
+//! nonces, counters and payloads against the implementation of the RustCrypto project.
 
 use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use chacha20::{ChaCha8, ChaCha12, ChaCha20};

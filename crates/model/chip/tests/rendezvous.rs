@@ -1,4 +1,5 @@
-//! P4QRS under overload and with faults on its recirculation ports: what leaves is right nevertheless, every byte of it.
+//! P4QRS under overload and with faults on its recirculation ports: what leaves is right nevertheless, every byte of
+//! it.
 
 use forebay_chip::{
     Books, ChipConfig, ChipSpec, FaultSpec, Loss, Network, Observer, Picos, Place, PortConfig, QueueConfig, Service,

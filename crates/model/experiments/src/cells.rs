@@ -1,10 +1,10 @@
 //! The published values: a file of comma-separated values.
 //!
-//! The columns `metric`, `published`, `bound`, `basis`, `quick` and `headline` have a meaning of their own; every other column is a
-//! parameter of the scenario. An empty `published` asks for the model's value alone; `quick` is `no` for cells left out in a
-//! quick run. `bound` is `about` when the value is published as a round one, `at-most` or `at-least` when it is published as
-//! a bound, which the model keeps or misses; a bound has no relative error. `headline` is `yes` for values that are also shown
-//! with other arrivals, lengths of trials and fitted constants.
+//! The columns `metric`, `published`, `bound`, `basis`, `quick` and `headline` have a meaning of their own; every other
+//! column is a parameter of the scenario. An empty `published` asks for the model's value alone; `quick` is `no` for
+//! cells left out in a quick run. `bound` is `about` when the value is published as a round one, `at-most` or
+//! `at-least` when it is published as a bound, which the model keeps or misses; a bound has no relative error.
+//! `headline` is `yes` for values that are also shown with other arrivals, lengths of trials and fitted constants.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Basis {
     Calibrated,
     /// It was not.
     Predicted,
-    /// It could hardly be otherwise; left out of the mean error as long as it is right.
+    /// It is implied by the model; left out of the mean error as long as it is right.
     Trivial,
 }
 

@@ -1,4 +1,4 @@
-//! The charts of a report: one for each metric, and rates over time when the experiment asks for them.
+//! The charts of a report: one for each metric, and rates over time if the experiment requests them.
 
 use crate::definition::Definition;
 use crate::metrics::quantity;
@@ -6,8 +6,8 @@ use crate::report::{Report, Row};
 use forebay_sim::plot::{Chart, Point, Series, Style};
 
 impl Report {
-    /// Charts by name. What was published are marks, what the model says are lines, formulas are dashed curves; a metric
-    /// without two places along the axis has none.
+    /// Charts by name. What was published are marks, what the model says are lines, formulas are dashed curves; a
+    /// metric without two places along the axis has none.
     pub fn charts(&self) -> Vec<(String, Chart)> {
         let mut metrics: Vec<&str> = self.rows.iter().map(|row| row.metric.as_str()).collect();
         metrics.sort_unstable();
@@ -76,7 +76,7 @@ impl Report {
     }
 }
 
-/// `n = 8`, of the parameters that tell lines apart.
+/// `n = 8`, of the parameters that distinguish lines.
 fn group(definition: &Definition, row: &Row) -> String {
     let value = |name: &String| Some(format!("{name} = {}", row.parameters.get(name)?));
     let values: Vec<String> = definition.lines.iter().filter_map(value).collect();

@@ -17,7 +17,8 @@ pub struct Definition {
     /// Whether the highest load without loss is searched; a single run otherwise.
     #[serde(default)]
     pub search: bool,
-    /// Runs, or searches, of each combination of parameters, with seeds that follow one another: the value is their mean.
+    /// Runs, or searches, of each combination of parameters, with seeds that follow one another: the value is their
+    /// mean.
     #[serde(default = "one_seed")]
     pub seeds: u64,
     /// What the model's values are multiplied with, before they are compared: units that are all alike.
@@ -30,11 +31,11 @@ pub struct Definition {
     pub x: String,
     /// What that parameter is, with its unit.
     pub x_label: String,
-    /// Parameters that tell lines apart.
+    /// Parameters that distinguish lines.
     #[serde(default)]
     pub lines: Vec<String>,
-    /// The parameter whose values stand beside one another in a table of their own, which has the formula but once; none
-    /// when it is empty.
+    /// The parameter whose values stand beside one another in a table of their own, which has the formula but once;
+    /// none when it is empty.
     #[serde(default)]
     pub columns: String,
     /// The unit of the values.

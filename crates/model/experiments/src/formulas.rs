@@ -1,9 +1,10 @@
 //! Closed formulas for what is simulated.
 //!
 //! Those of aggregation and disaggregation say how much of the wire N-packets may take (messages, for a ring), in Gbps.
-//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, and a parser that takes one state a cycle of f Hz:
-//! a and b states of the compiler's own before those of ingress and egress, four for the headers of a message, r(1) for a
-//! payload that goes into registers (none does at N = 1, where e(1) stands in its place) and e(N) for those of an N-packet:
+//! With L(N) the bytes of an N-packet on the wire, W the rate of a port, and a parser that takes one state a cycle of f
+//! Hz: a and b states of the compiler's own before those of ingress and egress, four for the headers of a message, r(1)
+//! for a payload that goes into registers (none does at N = 1, where e(1) stands in its place) and e(N) for those of an
+//! N-packet:
 //!
 //! | name | formula | what limits |
 //! |---|---|---|
@@ -16,8 +17,8 @@
 //! | `payload-recirculations` | the analytical model of a rendezvous unit (`unit_model`), read with n + 1 passes of a header | |
 //! | `payload-recirculations-printed` | the same as Equation VI.1 is printed, with n | |
 //!
-//! All constants are those of the chip's specification that the simulation reads, so a formula that reads a fitted one is
-//! no evidence of its own: see [`constants`].
+//! All constants are those of the chip's specification that the simulation reads, so a formula that reads a fitted one
+//! is no evidence of its own: see [`constants`].
 
 use crate::unit_model::{Reading, Unit};
 use forebay_sim::ChipSpec;
@@ -108,7 +109,7 @@ impl Chip<'_> {
         limit(self.0.ports.bits_per_second)
     }
 
-    /// What a parser takes when each frame of this length makes it go through so many states.
+    /// The cost of a parser if each frame of this length makes it go through `states` states.
     fn parser(&self, frame_bytes: usize, states: f64) -> f64 {
         let bits = 8.0 * self.0.wire_bytes(frame_bytes as u32) as f64;
         match self.0.pipelines.clock_hz {
@@ -141,7 +142,8 @@ impl Chip<'_> {
         self.line() * forebay_traffic::wire::aggregation_ratio(payload, count)
     }
 
-    /// What a parser takes of N-packets that pass it so often, with so many states of the compiler's own.
+    /// The cost of a parser for N-packets that pass it `passes` times, with `added_states` states that the compiler
+    /// adds.
     fn passes(&self, payload: usize, count: usize, passes: usize, added_states: u32) -> f64 {
         let frame = forebay_traffic::wire::aggregate_frame_bytes(payload, count);
         let states = f64::from(added_states + HEADER_STATES) + self.payloads(payload * count);

@@ -9,8 +9,9 @@
 //! | `cells.csv` | a row for each published value: parameters, metric, value, whether the model was calibrated with it |
 //! | `result.md`, `result.json`, `*.svg`, `*.pdf` | what the command has written |
 //!
-//! [`Experiment::new`] reads the first three and [`Experiment::simulate`] does the work for one combination of parameters,
-//! of which the caller may run several at a time; [`Experiment::report`] puts what was found beside what was published.
+//! [`Experiment::new`] reads the first three and [`Experiment::simulate`] does the work for one combination of
+//! parameters, of which the caller may run several at a time; [`Experiment::report`] puts what was found beside what
+//! was published.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
@@ -59,8 +60,8 @@ struct Prepared {
 }
 
 impl Experiment {
-    /// Reads an experiment; `quick` puts the definition's quick parameters in. `ignore_fit` is a reason to time programs
-    /// that do not fit their chip.
+    /// Reads an experiment; `quick` puts the definition's quick parameters in. `ignore_fit` is a reason to time
+    /// programs that do not fit their chip.
     ///
     /// # Errors
     /// What is wrong with its files, with their names.

@@ -1,4 +1,4 @@
-//! What was lost in the runs that an experiment looks at.
+//! What was lost in the runs that an experiment evaluates.
 
 use crate::metrics::Found;
 use crate::report::put;

@@ -7,7 +7,7 @@ use forebay_sim::{Measures, QueueResults, Results, SearchResults, SourceResults,
 pub(crate) struct Found {
     /// What was searched, if it was.
     pub(crate) search: Option<SearchResults>,
-    /// The run that is looked at: of a search that at the highest load without loss.
+    /// The run that is evaluated: of a search, the one at the highest load without loss.
     pub(crate) results: Option<Results>,
 }
 

@@ -1,7 +1,8 @@
 //! How much headlines hang on what was chosen: each with one thing changed.
 //!
-//! A headline of which a search must be sure is the mean of several searches with longer and longer trials. Each change is searched once, and is compared with the
-//! unchanged scenario searched once: compared with the headline, all changes would seem to raise what longer trials lower.
+//! A headline of which a search must be sure is the mean of several searches with longer and longer trials. Each change
+//! is searched once, and is compared with the unchanged scenario searched once: compared with the headline, all changes
+//! would seem to raise what longer trials lower.
 
 use crate::cells::Cell;
 use crate::metrics::{Found, Value};

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 /// What rows have in common that differ in one parameter alone: the metric, and the other parameters.
 type Common<'r> = (&'r str, BTreeMap<&'r str, &'r str>);
 
-/// The rows in Markdown: formulas, then published and model's value for each value of the definition's parameter, in order
-/// of appearance. Of the other parameters those in `shown`.
+/// The rows in Markdown: formulas, then published and model's value for each value of the definition's parameter, in
+/// order of appearance. Of the other parameters those in `shown`.
 pub(crate) fn side_by_side(rows: &[Row], definition: &Definition, shown: &[String]) -> String {
     let parameter = definition.columns.as_str();
     let mut values: Vec<&str> = Vec::new();

@@ -10,13 +10,13 @@
 //! ```
 //!
 //! The header that recirculates n times passes its queue n + 1 times: it waits there before the first pass too. The
-//! equation is printed with n; both readings are computed. What tells them apart is the lower end of the feasible range.
+//! equation is printed with n; both readings are computed. What tells them apart is the lower end of the feasible
+//! range.
 //!
-//! W are waiting times, W_c = 750 ns the constant part of a pass. When both kinds of packets wait, headers get the share
-//! s = ωh/(ωh + p) of the server, when only one does all of it; how often that is follows from the loads themselves
-//! (aggregation of variables), a fixed point. The published values at n = 8, r = 70 Gbps, ω = 20 are m = 2.00, feasible from
-//! 1.58 to 2.04; n + 1 gives 2.00, 1.58 and 2.04, n gives
-//! 1.99, 1.37 and 2.04.
+//! W are waiting times, W_c = 750 ns the constant part of a pass. When both kinds of packets wait, headers get the
+//! share s = ωh/(ωh + p) of the server, when only one does all of it; how often that is follows from the loads
+//! themselves (aggregation of variables), a fixed point. The published values at n = 8, r = 70 Gbps, ω = 20 are m =
+//! 2.00, feasible from 1.58 to 2.04; n + 1 gives 2.00, 1.58 and 2.04, n gives 1.99, 1.37 and 2.04.
 
 /// What the model is asked.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
-//! How sure the result of a search is: the search with other seeds until the mean is known well enough, then with longer
-//! trials until these change it no more. A highest load that seems to be without loss is tried in longer trials, too.
+//! How sure the result of a search is: the search with other seeds until the mean is known well enough, then with
+//! longer trials until these change it no more. A highest load that seems to be without loss is tried in longer trials,
+//! too.
 
 use crate::run::Progress;
 use crate::scenario::SearchEntry;
@@ -11,8 +12,8 @@ use serde::Serialize;
 /// How sure the result of a search is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certainty {
-    /// With this probability the mean of more searches lies within `half_width_gbps` of that of these: Student's t, of the
-    /// searches with the longest trials. Each search itself is as exact as its tolerance.
+    /// With this probability the mean of more searches lies within `half_width_gbps` of that of these: Student's t, of
+    /// the searches with the longest trials. Each search itself is as exact as its tolerance.
     pub confidence: f64,
     /// See `confidence`.
     pub half_width_gbps: f64,
@@ -39,7 +40,7 @@ const SEARCHES_MIN: usize = 3;
 /// The most that `searches_max` of a scenario may be.
 pub(crate) const SEARCHES_MAX: u32 = 11;
 
-/// Trials become so many times as long.
+/// The factor by which trials become longer.
 const LONGER: f64 = 4.0;
 
 /// Levels of confidence for which quantiles are known.

@@ -1,4 +1,5 @@
-//! A network of chips inside a simulation of others: frames are submitted with their times, and time passes as far as it is told.
+//! A network of chips inside a simulation of others: frames are submitted with their times, and time passes as far as
+//! it is told.
 //!
 //! ```text
 //!   other simulator          CoSimulation
@@ -9,10 +10,10 @@
 //! ```
 //!
 //! Two ways of keeping time fit:
-//! * **Events** (ns-3, OMNeT++): the other simulator has one queue of events. After each call it schedules one at `next_event()`, which
-//!   advances to its time and takes what has left.
-//! * **Promises** (SimBricks): the other simulator promises that it sends nothing before a time; the network advances as far.
-//!   Both give the same frames at the same times.
+//! * **Events** (ns-3, OMNeT++): the other simulator has one queue of events. After each call it schedules one at
+//!   `next_event()`, which advances to its time and takes what has left.
+//! * **Promises** (SimBricks): the other simulator promises that it sends nothing before a time; the network advances
+//!   as far. Both give the same frames at the same times.
 
 use crate::parameters::{Case, expand};
 use crate::scenario::Problem;
@@ -111,7 +112,8 @@ impl CoSimulation {
         self.network.now()
     }
 
-    /// The last byte of a frame comes to a port at a time that is not past. The tag goes with the frame and all that is made of it.
+    /// The last byte of a frame comes to a port at a time that is not past. The tag goes with the frame and all that is
+    /// made of it.
     ///
     /// # Errors
     /// When the time is past. Nothing was changed.
@@ -130,8 +132,8 @@ impl CoSimulation {
         Ok(())
     }
 
-    /// When something happens next if no frame is submitted before: a submitted frame comes, something happens inside, or a frame that
-    /// has not been taken leaves. None when nothing will.
+    /// When something happens next if no frame is submitted before: a submitted frame comes, something happens inside,
+    /// or a frame that has not been taken leaves. None when nothing will.
     pub fn next_event(&self) -> Option<Picos> {
         let coming = self.coming.peek().map(|Reverse(coming)| coming.time);
         let leaving = self.leaving.frames.peek().map(|Reverse(leaving)| leaving.time);

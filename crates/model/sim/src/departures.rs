@@ -1,9 +1,11 @@
-//! Times of single frames that leave the network, for analyses of others: distances between departures, waits one by one.
+//! Times of single frames that leave the network, for analyses of others: distances between departures, waits one by
+//! one.
 
 use crate::run::Simulation;
 use forebay_chip::{Picos, Place};
 
-/// A frame that has left through a port that leads outside. Times are picoseconds since the beginning of the simulation.
+/// A frame that has left through a port that leads outside. Times are picoseconds since the beginning of the
+/// simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// The port: `chip:port`.
@@ -12,8 +14,8 @@ pub struct Departure {
     pub source: Option<String>,
     /// Which frame of its source it was made of, from 0. An N-packet is made of the frame of its last message.
     pub sequence: u64,
-    /// When the last byte of that frame came in; none for a packet of a timer, and for one that stayed inside while 131,072 frames of
-    /// its source followed.
+    /// When the last byte of that frame came in; none for a packet of a timer, and for one that stayed inside while
+    /// 131,072 frames of its source followed.
     pub arrived_ps: Option<Picos>,
     /// When its own last byte was out.
     pub departed_ps: Picos,

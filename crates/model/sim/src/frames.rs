@@ -220,7 +220,7 @@ fn payload_sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
     }
 }
 
-/// Lengths of frames with so many bytes of headers.
+/// The lengths of frames with `headers` bytes of headers.
 fn sizes(entry: &SizeEntry, headers: usize) -> Result<Vec<usize>, String> {
     let sizes = match entry {
         SizeEntry::Fixed(size) => vec![*size],

@@ -8,11 +8,12 @@
 //!                                 their lines  chips kept
 //! ```
 //!
-//! * [`expand`] gives a text for each combination of parameters; [`Setup::new`] reads one and finds whatever is wrong before
-//!   any time is simulated.
+//! * [`expand`] gives a text for each combination of parameters; [`Setup::new`] reads one and finds whatever is wrong
+//!   before any time is simulated.
 //! * [`Setup::run`] simulates once. The same setup and seed give the same [`Results`], byte for byte, on any machine.
 //! * [`Setup::run_with_departures`] records every frame that leaves, too.
-//! * [`CoSimulation`] is the network of a scenario without traffic: another simulator submits frames and says how far time goes.
+//! * [`CoSimulation`] is the network of a scenario without traffic: another simulator submits frames and says how far
+//!   time goes.
 //! * [`find_max`] searches by halving for the highest load without loss, as often as the scenario wants to be sure.
 //! * [`Variation`] changes one thing of a setup, to see how much a result hangs on it.
 //!

@@ -56,8 +56,8 @@ pub(crate) fn check(setup: &Setup, reader: &mut Reader<'_>) {
     }
 }
 
-/// The highest rate of the first stream, in Gbps, at which each port takes all streams into it when the others keep their ratio to it.
-/// None when no port has a limit.
+/// The highest rate of the first stream, in Gbps, at which each port takes all streams into it when the others keep
+/// their ratio to it. None when no port has a limit.
 pub(crate) fn most_gbps(setup: &Setup) -> Option<f64> {
     let first = setup.streams.first()?.rates[0].1;
     let most = by_port(setup).into_values().filter_map(|streams| {

@@ -25,8 +25,8 @@ struct StreamMeter {
     /// Time of arrival by sequence number modulo [`REMEMBERED`].
     arrived: Vec<Picos>,
     next: u64,
-    /// The first sequence number sent behind the warm-up: delays and order are about this frame and later ones, whenever
-    /// they leave.
+    /// The first sequence number sent after the warm-up: delays and order are about this frame and later ones,
+    /// whenever they leave.
     first_measured: u64,
     /// A bit for each sequence number modulo [`REMEMBERED`]: whether a frame of it has come out.
     seen: Vec<u64>,
@@ -105,7 +105,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// One for so many streams, and for so many timers and hosts.
+    /// A measurement of this many streams, timers and hosts.
     pub(crate) fn new(
         (streams, others): (usize, usize),
         window: (Picos, Picos),
@@ -146,7 +146,7 @@ impl Meter {
         self.messages = Some(Messages::new(histogram(), payload_bytes));
     }
 
-    /// From now on it is counted which packets are lost as a whole and which in part, of so many frames each.
+    /// From now on, counts which packets, of `frames` frames each, are lost entirely and which in part.
     pub(crate) fn follow_parts(&mut self, frames: u8) {
         let streams = self.streams.iter_mut();
         streams.for_each(|stream| stream.parts = Some(Parts::new(frames, REMEMBERED)));

@@ -60,7 +60,8 @@ pub(crate) const DELAYS_NS: RangeInclusive<f64> = 0.0..=DELAY_MAX_NS;
 pub(crate) const SHARES: RangeInclusive<f64> = 0.0..=1.0;
 
 impl Reader<'_> {
-    /// Whether the value of a key lies within bounds; notes the mistake when it does not. The key stands in the table of `near`.
+    /// Whether the value of a key lies within bounds; notes the mistake when it does not. The key stands in the table
+    /// of `near`.
     pub(crate) fn within(&mut self, near: Range<usize>, key: &str, value: f64, bounds: RangeInclusive<f64>) -> bool {
         let is_right = bounds.contains(&value);
         if !is_right {

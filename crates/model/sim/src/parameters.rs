@@ -7,8 +7,9 @@
 //! RESUBMISSIONS = "${N}"    # derived: follows N
 //! ```
 //!
-//! Everywhere in the file `${N}` stands for the value, as it is written, and `${N - 1}` for what is computed with it (see
-//! [`crate::expression`]). That is done with the text, before it is read; lines stay what they are. Comments are left alone.
+//! Everywhere in the file `${N}` stands for the value, as it is written, and `${N - 1}` for what is computed with it
+//! (see [`crate::expression`]). That is done with the text, before it is read; lines stay what they are. Comments are
+//! left alone.
 
 use crate::expression::evaluate;
 use crate::scenario::Problem;

@@ -11,7 +11,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of packets with so many frames each, the last `remembered` of which are followed.
+    /// For packets with `expected` frames each, of which the last `remembered` are followed.
     pub(crate) fn new(expected: u8, remembered: usize) -> Parts {
         Parts {
             expected,

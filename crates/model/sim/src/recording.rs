@@ -1,9 +1,12 @@
 //! What happened to single packets of a run: as pcapng, and as a timeline for Perfetto.
 //!
-//! * pcapng: an interface for each port. Frames that arrive and those that leave have the number of the packet they were made of; one that
-//!   leaves has the queue in which it waited, one that ends inside has the verdict *drop* and the reason as comment.
-//! * Timeline: a process for each chip, in it tracks for the parser, ingress, queues, egress and wire of each port, and counters of
-//!   packets in queues; of a run that takes samples also of queues (bytes) and of the buffer (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their original.
+//! * pcapng: an interface for each port. Frames that arrive and those that leave have the number of the packet they
+//!   were made of; one that leaves has the queue in which it waited, one that ends inside has the verdict *drop* and
+//!   the reason as comment.
+//! * Timeline: a process for each chip, in it tracks for the parser, ingress, queues, egress and wire of each port, and
+//!   counters of packets in queues; of a run that takes samples also of queues (bytes) and of the buffer
+//!   (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their
+//!   original.
 
 use crate::results::Results;
 use crate::timeline::{Timeline, Track};

@@ -3,9 +3,9 @@
 //! A packet is *reordered* when one that was sent later has arrived before it (§3.3). Its *extent* (§4.2.1) is how many
 //! packets back the first of those is in the order of arrival.
 //!
-//! When the packets of a link belong to many flows that take turns, a flow has every d-th packet. The ratio *at distance
-//! d* is the share of packets that are reordered within their own flow then: some packet of the same remainder modulo d
-//! that was sent later has arrived before.
+//! When the packets of a link belong to many flows that take turns, a flow has every d-th packet. The ratio *at
+//! distance d* is the share of packets that are reordered within their own flow then: some packet of the same remainder
+//! modulo d that was sent later has arrived before.
 
 use std::collections::VecDeque;
 
@@ -95,7 +95,8 @@ mod tests {
         reordering
     }
 
-    /// The example of RFC 4737, §4.2.3: packets 5 and 6 are late by 2 and 3... as sent 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11.
+    /// The example of RFC 4737, §4.2.3: packets 5 and 6 are late by 2 and 3... as sent 1, 2, 3, 7, 8, 9, 10, 4, 5, 6,
+    /// 11.
     #[test]
     fn the_example_of_the_rfc() {
         let reordering = of(&[1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11], &[]);

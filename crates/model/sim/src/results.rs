@@ -4,9 +4,9 @@ use forebay_chip::Constant;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run has shown, in the units of its names. Rates are those between the end of the warm-up and that of the traffic.
-/// Delays and order are those of all frames that were sent in this time, whenever they leave. Counts of packets are about
-/// the whole run.
+/// What a run has shown, in the units of its names. Rates are those between the end of the warm-up and that of the
+/// traffic. Delays and order are those of all frames that were sent in this time, whenever they leave. Counts of
+/// packets are about the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Results {
     /// The scenario's description.
@@ -56,8 +56,8 @@ pub struct MessageResults {
     pub wait: LatencyResults,
 }
 
-/// Data from one host to another. Bytes are those of data; goodput is about the time that is measured, everything else about the
-/// whole run.
+/// Data from one host to another. Bytes are those of data; goodput is about the time that is measured, everything else
+/// about the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowResults {
     /// Its name.

@@ -5,8 +5,8 @@ use serde_json::Value;
 /// A number of some results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The place of the number, with dots: `results.sources.messages.latency.mean_ns`. Elements of lists are told apart by their name,
-    /// or by their port, else by their place.
+    /// The place of the number, with dots: `results.sources.messages.latency.mean_ns`. Elements of lists are told apart
+    /// by their name, or by their port, else by their place.
     pub measure: String,
     /// For an element of a series, which, from 0.
     pub sample: Option<i64>,

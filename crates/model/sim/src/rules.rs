@@ -1,5 +1,5 @@
-//! Rules of a chip that a scenario or a test file must keep, or lift by name with a reason: the program fits its stages and parsers, a
-//! packet is resubmitted no more often than the chip permits, and registers belong to a pipeline.
+//! Rules of a chip that a scenario or a test file must keep, or lift by name with a reason: the program fits its stages
+//! and parsers, a packet is resubmitted no more often than the chip permits, and registers belong to a pipeline.
 
 use crate::results::Lifted;
 use forebay_chip::{ChipSpec, ParserNeeds};

@@ -18,7 +18,7 @@ pub trait Progress {
     fn at(&mut self, now: Picos, end: Picos, events: u64);
 }
 
-/// Does not want to know.
+/// Ignores progress.
 pub struct Silent;
 
 impl Progress for Silent {
@@ -34,7 +34,7 @@ pub struct Run {
     pub gbps: Option<f64>,
 }
 
-/// Progress is told so often in a run.
+/// The number of progress reports of a run.
 const REPORTS: u64 = 200;
 
 /// The wake-up call for samples; those of streams have their index.

@@ -104,7 +104,7 @@ pub struct Scenario {
     /// What comes.
     #[serde(default)]
     pub(crate) traffic: Vec<TrafficEntry>,
-    /// Who sends and receives by a transport protocol.
+    /// Hosts, which send and receive by a transport protocol.
     #[serde(default)]
     pub(crate) host: Vec<HostEntry>,
     #[serde(default)]
@@ -259,7 +259,8 @@ impl PortEntry {
     expecting = "a queue, as in { weight = 10, capacity_bytes = 88_000 },"
 )]
 pub(crate) struct QueueEntry {
-    /// Weight of deficit weighted round robin, in the chip's unit; strict priority when neither it nor a quantum is there.
+    /// Weight of deficit weighted round robin, in the chip's unit; strict priority when neither it nor a quantum is
+    /// there.
     pub(crate) weight: Option<u32>,
     /// In place of a weight, bytes a turn.
     pub(crate) quantum_bytes: Option<u32>,
@@ -268,7 +269,7 @@ pub(crate) struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// On a chip where a unit of weight is worth so many bytes.
+    /// The service, on a chip where a unit of weight is worth `bytes_per_weight` bytes.
     pub(crate) fn service(&self, bytes_per_weight: u32) -> Service {
         let by_weight = self.weight.map(|weight| weight.saturating_mul(bytes_per_weight));
         self.quantum_bytes
@@ -359,12 +360,12 @@ pub enum ArrivalsEntry {
     Constant,
     /// At random.
     Poisson,
-    /// So many frames back to back, then a pause.
+    /// A number of frames back to back, then a pause.
     Bursts {
         /// In a burst.
         frames: u32,
     },
-    /// Back to back for so long on average, then a pause that gives the rate; both of exponential distribution.
+    /// Back to back for a time, then a pause that gives the rate; both times are exponentially distributed.
     OnOff {
         /// Mean of the times at line rate, in microseconds.
         on_us: f64,
@@ -522,8 +523,8 @@ pub(crate) struct MeasureEntry {
     /// Distances at which reordering within interleaved flows is counted: see `reordering`.
     #[serde(default = "no_distances")]
     pub(crate) reordering_distances: Spanned<Vec<u32>>,
-    /// Frames that must come out for each packet that goes in: which packets are lost as a whole and which in part is counted
-    /// when it is 2 or more. By default `delivered_per_sent` of the search, when that is a whole number.
+    /// Frames that must come out for each packet that goes in: which packets are lost as a whole and which in part is
+    /// counted when it is 2 or more. By default `delivered_per_sent` of the search, when that is a whole number.
     pub(crate) frames_per_packet: Option<Spanned<u8>>,
     /// Whether IoT messages are followed one by one: see `messages`.
     #[serde(default = "not")]

@@ -41,8 +41,8 @@ pub struct Trial {
 /// What a search has found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchResults {
-    /// The highest load without loss that was found, in Gbps of each stream; none when even the least one loses. Of several
-    /// searches, the mean of those with the longest trials.
+    /// The highest load without loss that was found, in Gbps of each stream; none when even the least one loses. Of
+    /// several searches, the mean of those with the longest trials.
     pub max_gbps: Option<f64>,
     /// Whether any load was good.
     pub found: bool,
@@ -197,7 +197,8 @@ impl SearchResults {
     }
 }
 
-/// What may be missing when the scenario does not say: frames that go in may be no multiple of those that come out together.
+/// What may be missing when the scenario does not say: frames that go in may be no multiple of those that come out
+/// together.
 const HALF_A_FRAME: f64 = 0.5;
 
 /// What products of shares such as 1/3 may be off by.

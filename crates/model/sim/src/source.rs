@@ -76,7 +76,8 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// The same stream with a first frame within an interval, not at once: streams of equal distances are not in step then.
+    /// The same stream with a first frame within an interval, not at once: streams of equal distances are not in step
+    /// then.
     pub(crate) fn with_own_phase(mut self, scale: f64) -> Source<'a> {
         if matches!(
             self.stream.arrivals,

@@ -1,8 +1,9 @@
-//! Timelines for Perfetto and chrome://tracing: slices on tracks, counters, and arrows from slice to slice, in the Trace Event Format
-//! (JSON), which both open.
+//! Timelines for Perfetto and chrome://tracing: slices on tracks, counters, and arrows from slice to slice, in the
+//! Trace Event Format (JSON), which both open.
 //!
-//! Slices of a thread must follow one another or lie within one another; Perfetto drops others. Slices of a track that overlap, such as
-//! packets in a queue, therefore get lanes: threads of their own with the name of the track. A slice is in the first lane that is free.
+//! Slices of a thread must follow one another or lie within one another; Perfetto drops others. Slices of a track that
+//! overlap, such as packets in a queue, therefore get lanes: threads of their own with the name of the track. A slice
+//! is in the first lane that is free.
 
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -11,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// Picoseconds in a nanosecond, to which viewers show times.
 const NANOSECOND: u64 = 1_000;
 
-/// Part of a nanosecond that is added to each time. Times are in microseconds, so readers get nanoseconds by a multiplication, and some
-/// cut what is behind the point, others round; with it both get the same whole number.
+/// Part of a nanosecond that is added to each time. Times are in microseconds, so readers get nanoseconds by a
+/// multiplication, and some cut what is after the point, others round; with it both get the same whole number.
 const GUARD_NS: f64 = 0.25;
 
 /// Whole nanoseconds in the format's unit, a microsecond.

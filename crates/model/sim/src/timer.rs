@@ -29,7 +29,7 @@ impl<'a> Timer<'a> {
 }
 
 impl Simulation<'_> {
-    /// Number of the wake-up call of a timer: behind those of streams.
+    /// Number of the wake-up call of a timer: after those of streams.
     fn timer_call(&self, index: usize) -> u16 {
         (self.setup.streams.len() + index) as u16
     }
@@ -59,7 +59,8 @@ impl Simulation<'_> {
         self.network.arrive(timer.setup.place, &frame, tag, &mut self.meter);
     }
 
-    /// When traffic has ended and everything has come out that will: all numbers once more, as fast as the port takes them.
+    /// When traffic has ended and everything has come out that will: all numbers once more, as fast as the port takes
+    /// them.
     pub(crate) fn last_round(&mut self, until: Picos) {
         for index in 0..self.timers.len() {
             let TimerSetup {

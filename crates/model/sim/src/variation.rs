@@ -11,15 +11,15 @@ use std::fmt;
 pub enum Variation {
     /// How the frames of all streams are spaced.
     Arrivals(ArrivalsEntry),
-    /// How long traffic is sent: so many times as long.
+    /// The time for which traffic is sent, multiplied by this factor.
     Length(f64),
-    /// A constant of the chips, `table.key`: so many times as large.
+    /// A constant of the chips, `table.key`, multiplied by this factor.
     Constant(String, f64),
 }
 
 impl Variation {
-    /// Those that a result is usually tried with: other arrivals, shorter and longer trials, and a tenth less and more of each
-    /// constant of the setup's chips that was fitted.
+    /// Those that a result is usually tried with: other arrivals, shorter and longer trials, and a tenth less and more
+    /// of each constant of the setup's chips that was fitted.
     pub fn usual(setup: &Setup) -> Vec<Variation> {
         let arrivals = [
             ArrivalsEntry::Jittered,
@@ -64,8 +64,9 @@ impl fmt::Display for Variation {
 }
 
 impl Setup {
-    /// With one thing changed; none when that changes nothing or cannot be: arrivals that the scenario has anyway, another length
-    /// of a scenario whose streams have steps or ends of their own, a constant that is rounded to what it was.
+    /// With one thing changed; none when that changes nothing or cannot be: arrivals that the scenario has anyway,
+    /// another length of a scenario whose streams have steps or ends of their own, a constant that is rounded to what
+    /// it was.
     pub fn varied(&self, variation: &Variation) -> Option<Setup> {
         let mut varied = self.clone();
         match variation {

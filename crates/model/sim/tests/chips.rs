@@ -88,8 +88,8 @@ fn one_stream_is_copied_to_ten_ports_at_line_rate() {
     }
 }
 
-/// The parser of an N-packet that is copied to one port limits it: 32 bytes of payload are two states, four headers and one
-/// state of the compiler's own five more.
+/// The parser of an N-packet that is copied to one port limits it: 32 bytes of payload are two states, four headers and
+/// one state of the compiler's own five more.
 #[test]
 fn copies_to_one_port_wait_for_its_egress_parser() {
     let commands = "\

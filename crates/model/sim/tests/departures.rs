@@ -84,7 +84,8 @@ fn overloaded() -> String {
         .replace("duration_us = 100", "duration_us = 100\nwarm_up_us = 20")
 }
 
-/// The report's delays come from a histogram of three digits, of whole nanoseconds, of all frames sent behind the warm-up.
+/// The report's delays come from a histogram of three digits, of whole nanoseconds, of all frames sent after the
+/// warm-up.
 #[test]
 fn times_are_those_of_the_report() {
     for (scenario, warm_up_ps, leaves_late) in [(SCENARIO, 0, false), (&overloaded(), 20_000_000, true)] {

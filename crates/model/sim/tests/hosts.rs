@@ -318,7 +318,8 @@ fn what_was_not_measured_is_not_shown_as_zero() {
     assert_eq!(row.split_whitespace().nth(8), Some("–"), "{row}");
 }
 
-/// Ten megabits a second into a queue that takes less: each frame that a host sends is recorded where it comes and where it ends.
+/// Ten megabits a second into a queue that takes less: each frame that a host sends is recorded where it comes and
+/// where it ends.
 #[test]
 fn frames_of_hosts_are_recorded_one_by_one() {
     let text = bottleneck(

@@ -1,7 +1,8 @@
-//! Parameters of a chip, each changed alone in small steps: results follow, and show no step that the specification does not have.
+//! Parameters of a chip, each changed alone in small steps: results follow, and show no step that the specification
+//! does not have.
 //!
-//! A result that jumps between neighbouring values hangs on an accident of the model, such as two events whose order a picosecond decides.
-//! Counts of frames are compared, never the time that a simulation takes.
+//! A result that jumps between neighbouring values hangs on an accident of the model, such as two events whose order a
+//! picosecond decides. Counts of frames are compared, never the time that a simulation takes.
 
 use forebay_driver::FileSources;
 use forebay_ir::Program;
@@ -12,7 +13,8 @@ const CHIP: &str = include_str!("../../chip/chips/tofino.toml");
 /// Values of a parameter, as shares of its own.
 const SHARES: [f64; 11] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0];
 
-/// How many times as much as its parameter a count may change, and how much for other reasons: what is on its way at the end of so short a run.
+/// How many times as much as its parameter a count may change, and how much for other reasons: what is on its way at
+/// the end of so short a run.
 const GAIN: f64 = 2.0;
 const NOISE: f64 = 0.03;
 

@@ -64,7 +64,7 @@ pub struct Aggregate<const N: usize, const P: usize> {
 }
 
 impl<const N: usize, const P: usize> Aggregate<N, P> {
-    /// With so many slots for flows.
+    /// With `slots` slots for flows.
     pub fn new(tables: Arc<AggregateTables>, slots: u32) -> Aggregate<N, P> {
         Aggregate {
             tables,
@@ -284,7 +284,7 @@ impl<const N: usize, const P: usize> Batches<N, P> {
         let lines = &mut self.lines[slot as usize * Self::LINES..][..Self::LINES];
         let bytes = lines.as_mut_ptr().cast::<u8>();
         // SAFETY: the lines are ours alone while borrowed. The head is plain bytes at an aligned place, any bytes are a
-        // head, and the payloads are the bytes behind it.
+        // head, and the payloads are the bytes after it.
         unsafe {
             let payloads = std::slice::from_raw_parts_mut(bytes.add(HEAD), Self::LINES * 64 - HEAD);
             (&mut *bytes.cast::<Head>(), payloads)

@@ -1,7 +1,7 @@
 //! CRC-32 (ISO 3309, as zlib and v1model's `crc32` compute it) of a few bytes whose number is known.
 //!
-//! The CRC is linear: that of a message is that of as many zeros, changed for each byte by what the byte alone changes at its
-//! place. With a table for each place the look-ups do not wait for one another.
+//! The CRC is linear: that of a message is that of as many zeros, changed for each byte by what the byte alone changes
+//! at its place. With a table for each place the look-ups do not wait for one another.
 
 /// The polynomial, least significant bit first.
 const POLYNOMIAL: u32 = 0xedb8_8320;

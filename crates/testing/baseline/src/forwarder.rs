@@ -95,7 +95,8 @@ pub const UNDECIDED: Verdicts = [Verdict(Verdict::DROP); DEFAULT_BURST];
 
 /// A network function.
 pub trait Function: Send {
-    /// Takes a burst of at most [`DEFAULT_BURST`] packets that came by one port, in order, and hands what leaves to `outputs`.
+    /// Takes a burst of at most [`DEFAULT_BURST`] packets that came by one port, in order, and hands what leaves to
+    /// `outputs`.
     fn process(&mut self, burst: &mut Burst, ingress_port: u16, outputs: &mut Outputs);
 
     /// What it has counted itself, by the names that the program's counters have (`messages[0]`), and `digests`.

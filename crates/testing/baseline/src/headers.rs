@@ -40,7 +40,7 @@ pub(crate) fn mac_pair(destination: u64, source: u64) -> MacPair {
     pair
 }
 
-/// An IPv4 header behind an Ethernet header.
+/// An IPv4 header after an Ethernet header.
 pub(crate) trait Ipv4 {
     /// Whether the Ethernet header says that IPv4 follows.
     fn is_ipv4(&self) -> bool;
@@ -88,8 +88,8 @@ impl Ipv4 for Ipv4Frame {
 
     #[inline(always)]
     fn checksum_is_right(&self) -> bool {
-        // The sum over a right header, checksum included, is all ones; so it is with the other zero of ones' complement,
-        // 0xffff, in place of the checksum 0, which no header has.
+        // The sum over a right header, checksum included, is all ones; so it is with the other zero of ones'
+        // complement, 0xffff, in place of the checksum 0, which no header has.
         fold(sum_of_ipv4(self)) == 0xffff && self.checksum() != 0xffff
     }
 

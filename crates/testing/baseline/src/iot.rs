@@ -58,7 +58,7 @@ pub(crate) fn routes(routes: &[Route], next_hops: &[NextHop]) -> Routes {
 
 /// Where a parser of these formats may stop.
 pub(crate) enum Parsed<'a> {
-    /// A UDP datagram to the IoT port, not a fragment, and the bytes behind its header.
+    /// A UDP datagram to the IoT port, not a fragment, and the bytes after its header.
     IotUdp(&'a mut [u8]),
     /// Other IPv4.
     Ipv4(&'a mut Ipv4Frame),
@@ -114,12 +114,12 @@ fn word(data: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([data[at], data[at + 1]])
 }
 
-/// UDP length of a packet with `payload_bytes` behind the flag header.
+/// UDP length of a packet with `payload_bytes` after the flag header.
 pub(crate) const fn udp_length_with(payload_bytes: usize) -> u16 {
     (UDP + FLAG + payload_bytes) as u16
 }
 
-/// IPv4 length of a packet with `payload_bytes` behind the flag header.
+/// IPv4 length of a packet with `payload_bytes` after the flag header.
 pub(crate) const fn total_length_with(payload_bytes: usize) -> u16 {
     udp_length_with(payload_bytes) + IPV4 as u16
 }
@@ -188,7 +188,8 @@ pub(crate) fn sum_of_payload(payload: &[u8]) -> u64 {
     sum
 }
 
-/// A payload's sum when it stands behind `bytes` others: behind an odd number of bytes the halves of its words trade places.
+/// A payload's sum when it stands after `bytes` others: after an odd number of bytes the halves of its words trade
+/// places.
 #[inline(always)]
 pub(crate) fn sum_behind(bytes: usize, sum: u64) -> u64 {
     match bytes % 2 {

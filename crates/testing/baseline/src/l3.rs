@@ -1,4 +1,4 @@
-//! The twin of `programs/l3fwd`: IPv4 routing behind a table of source MAC addresses.
+//! The twin of `programs/l3fwd`: IPv4 routing after a table of source MAC addresses.
 
 use crate::forwarder::{DropReason, Function, Outputs, UNDECIDED, Verdict, Verdicts};
 use crate::headers::{ETHERNET, Ipv4, Ipv4Frame, source_mac};

@@ -1,9 +1,9 @@
 //! The benchmark programs, written by hand.
 //!
-//! Each module is the twin of a program in `programs/`: the same frames in give the same frames out, in the same order, byte
-//! for byte, and the same packets are dropped for the same named reasons; `forebay-bench` tests that. Inside they are what
-//! an engineer writes for this one purpose: no program, no general tables, only code. They say how far compiled P4 is from
-//! that.
+//! Each module is the twin of a program in `programs/`: the same frames in give the same frames out, in the same order,
+//! byte for byte, and the same packets are dropped for the same named reasons; `forebay-bench` tests that. Inside they
+//! are what an engineer writes for this one purpose: no program, no general tables, only code. They say how far
+//! compiled P4 is from that.
 //!
 //! ```text
 //!   Port ─ receive ─► Function::process ─► Outputs ─ send ─► Port

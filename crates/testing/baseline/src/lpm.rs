@@ -1,5 +1,5 @@
-//! Longest prefix match of IPv4 addresses in one memory access, or two (P. Gupta, S. Lin, N. McKeown, "Routing lookups in
-//! hardware at memory access speeds", INFOCOM 1998).
+//! Longest prefix match of IPv4 addresses in one memory access, or two (P. Gupta, S. Lin, N. McKeown, "Routing lookups
+//! in hardware at memory access speeds", INFOCOM 1998).
 //!
 //! ```text
 //!   address: | first 24 bits | last 8 |
@@ -20,7 +20,7 @@ pub struct Lpm {
 /// A prefix: the first `length` bits of `address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
-    /// The address; bits behind the prefix are ignored.
+    /// The address; bits after the prefix are ignored.
     pub address: u32,
     /// Bits, 0 to 32.
     pub length: u8,

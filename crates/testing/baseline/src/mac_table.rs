@@ -5,8 +5,8 @@
 //!   entry, 8 bytes:   | MAC address 48 bits | value + 1, 16 bits |       0: nothing
 //! ```
 //!
-//! Buckets are filled from the left; what does not fit goes to the next bucket, so a search ends at a bucket that is not
-//! full. At most half of the places are used, which makes that rare.
+//! Buckets are filled from the left; what does not fit goes to the next bucket, so a search ends at a bucket that is
+//! not full. At most half of the places are used, which makes that rare.
 
 use crate::memory::{TableArray, Zeroed, prefetch};
 use crate::processor::{Instructions, Portable};
@@ -93,7 +93,7 @@ impl MacTable {
             let bucket = unsafe { self.buckets.get_unchecked(home) };
             let places = I::with_upper_bits(&bucket.0, address);
             if places != 0 {
-                // SAFETY: there are eight places. An empty one looks like the address 0, but stands behind that.
+                // SAFETY: there are eight places. An empty one looks like the address 0, but stands after that.
                 let entry = unsafe { *bucket.0.get_unchecked(places.trailing_zeros() as usize) };
                 return (entry as u16).checked_sub(1);
             }

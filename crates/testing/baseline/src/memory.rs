@@ -65,7 +65,7 @@ impl<T: Zeroed> TableArray<T> {
 
 impl<T: Zeroed> Drop for TableArray<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody borrows from it any more.
+        // SAFETY: the mapping is ours, and nothing borrows from it any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped_bytes) };
     }
 }
@@ -87,8 +87,8 @@ impl<T: Zeroed> DerefMut for TableArray<T> {
     }
 }
 
-/// So many packets ahead the lines of two tables are asked for: more lines on their way than a core can wait for disturb one
-/// another.
+/// The number of packets by which the lines of two tables are prefetched ahead: more lines on their way than a core can
+/// wait for disturb one another.
 pub(crate) const AHEAD: usize = 8;
 
 /// Begins to load the cache line of a value. Harmless for any address.

@@ -1,7 +1,7 @@
 //! Code for the processor that it runs on.
 //!
-//! [`for_this_processor`] compiles a function several times; in its body `Processor` names the instructions that there are,
-//! for code that is generic over [`Instructions`].
+//! [`for_this_processor`] compiles a function several times; in its body `Processor` names the instructions that there
+//! are, for code that is generic over [`Instructions`].
 
 /// What different processors do differently.
 pub(crate) trait Instructions {

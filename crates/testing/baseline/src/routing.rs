@@ -57,7 +57,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Prefixes with what leads to a next hop, which `adjacency` finds. Without a route, packets are dropped in ingress.
+    /// Prefixes with what leads to a next hop, which `adjacency` finds. Without a route, packets are dropped in
+    /// ingress.
     ///
     /// # Panics
     /// When the routes name more different next hops than [`Lpm::NUMBER_MAX`].

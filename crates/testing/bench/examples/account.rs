@@ -1,6 +1,7 @@
-//! Something for profilers that count instructions: `account PROGRAM ENTRIES WHO BURSTS [CODE]` takes so many bursts of 64
-//! packets through the program (`jit`), its twin (`hand-written`) or nothing (`harness`), and does nothing else. The machine
-//! code of the program is written to the file CODE, and its address printed. See `benches/accounting/README.md`.
+//! A workload for profilers that count instructions: `account PROGRAM ENTRIES WHO BURSTS [CODE]` takes `BURSTS` bursts
+//! of 64 packets through the program (`jit`), its twin (`hand-written`) or nothing (`harness`), and does nothing else.
+//! The machine code of the program is written to the file CODE, and its address printed. See
+//! `benches/accounting/README.md`.
 
 use forebay_bench::contender::{Bare, Compiled, Ports, Work};
 use forebay_bench::ports::FramePort;

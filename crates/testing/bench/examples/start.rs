@@ -1,6 +1,6 @@
-//! How long a program takes from its source to packets: `cargo run --release -p forebay-bench --example start -- FILE.p4`
-//! prints milliseconds until the interpreter takes them, until machine code does, and until machine code of the fast path does;
-//! medians of eleven.
+//! How long a program takes from its source to packets:
+//! `cargo run --release -p forebay-bench --example start -- FILE.p4` prints milliseconds until the interpreter takes
+//! them, until machine code does, and until machine code of the fast path does; medians of eleven.
 
 use forebay_driver::{Options as FrontEnd, compile};
 use forebay_pipeline::{Engine, FastPath, Options, Pipeline};

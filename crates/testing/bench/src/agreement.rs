@@ -52,9 +52,8 @@ impl Witness {
     }
 }
 
-/// Lets the witnesses process all their frames. Each must send the same frames by the same ports, in the same order on each,
-/// drop as many for the same reasons, and
-/// count the same.
+/// Lets the witnesses process all their frames. Each must send the same frames by the same ports, in the same order on
+/// each, drop as many for the same reasons, and count the same.
 ///
 /// # Errors
 /// When two differ; the text says where.

@@ -31,7 +31,7 @@ impl CycleCounter {
         self.per_ns
     }
 
-    /// How many cycles so many nanoseconds are.
+    /// The number of cycles in `ns` nanoseconds.
     pub fn cycles(&self, ns: f64) -> Option<f64> {
         self.per_ns.map(|per_ns| ns * per_ns)
     }
@@ -48,8 +48,8 @@ fn stamp() -> Option<u64> {
     None
 }
 
-/// How long the calling thread has run on a processor. Unlike the time on the wall it does not go on while the system lets
-/// other threads run.
+/// How long the calling thread has run on a processor. Unlike the time on the wall it does not go on while the system
+/// lets other threads run.
 pub fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call fills the structure.

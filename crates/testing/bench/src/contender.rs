@@ -35,8 +35,8 @@ pub struct Books {
     pub transmitted: u64,
     /// Packets dropped, by reason.
     pub drops: Vec<(String, u64)>,
-    /// What the program has counted: its short counter arrays (`messages[0]`, by the last part of their names) in packets,
-    /// and its digests.
+    /// What the program has counted: its short counter arrays (`messages[0]`, by the last part of their names) in
+    /// packets, and its digests.
     pub counts: Vec<(String, u64)>,
 }
 
@@ -74,7 +74,7 @@ impl Compiled {
         }
     }
 
-    /// Times one of so many packets, as `forebay run --delay-sample` does.
+    /// Times one of every `every` packets, as `forebay run --delay-sample` does.
     #[must_use]
     pub fn sampling_delays(mut self, every: Option<u64>) -> Compiled {
         if let Some(every) = every {

@@ -2,7 +2,7 @@
 
 use forebay_switch::five_tuple_hash;
 
-/// Frames in order, one behind the other at equal distances, each with the number of its flow.
+/// Frames in order, one after the other at equal distances, each with the number of its flow.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSet {
     bytes: Vec<u8>,
@@ -86,7 +86,8 @@ impl FrameSet {
         taken
     }
 
-    /// The frames of one worker among `workers`: every flow belongs to one of them, as receive-side scaling deals them out.
+    /// The frames of one worker among `workers`: every flow belongs to one of them, as receive-side scaling deals them
+    /// out.
     pub fn share(&self, worker: usize, workers: usize) -> FrameSet {
         let mut share = FrameSet::new(self.stride, self.len() / workers);
         for index in (0..self.len()).filter(|index| self.flows[*index] as usize % workers == worker) {

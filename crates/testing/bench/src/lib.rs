@@ -1,4 +1,5 @@
-//! The benchmark harness: how fast packets go through a compiled program, and through the same function written by hand.
+//! The benchmark harness: how fast packets go through a compiled program, and through the same function written by
+//! hand.
 //!
 //! ```text
 //!   FramePort ─ bursts of 64 ─► switch with the P4 program ─► FramePort        memory to memory,
@@ -16,10 +17,10 @@
 //! 8. [`report`]: tables and JSON.
 //!
 //! # What is measured
-//! The switch is [`forebay_switch::Switch`] around [`forebay_pipeline::Pipeline`], as `forebay run` has it. Copying a frame
-//! into a packet's buffer is the harness's part; it is the same for all contenders, and the third way says what it costs.
-//! Contenders take turns in each round, so that whatever else the machine does falls on all of them. Ratios are medians
-//! of the rounds' ratios.
+//! The switch is [`forebay_switch::Switch`] around [`forebay_pipeline::Pipeline`], as `forebay run` has it. Copying a
+//! frame into a packet's buffer is the harness's part; it is the same for all contenders, and the third way says what
+//! it costs. Contenders take turns in each round, so that whatever else the machine does falls on all of them. Ratios
+//! are medians of the rounds' ratios.
 //!
 //! This crate reads clocks and pins threads; it depends on no interface.
 

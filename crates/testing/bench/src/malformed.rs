@@ -43,8 +43,8 @@ pub struct MixedTraffic {
     pub damaged: [u64; Damage::ALL.len()],
 }
 
-/// `count` frames made of `frames` (UDP over IPv4 without options), which are repeated; a `share` of them, between 0 and 1,
-/// is damaged at random.
+/// `count` frames made of `frames` (UDP over IPv4 without options), which are repeated; a `share` of them, between 0
+/// and 1, is damaged at random.
 pub fn mixed(frames: &FrameSet, count: usize, share: f64, seed: u64) -> MixedTraffic {
     let mut random = SplitMix64::new(seed);
     let longest = frames.iter().map(<[u8]>::len).max().unwrap_or(0);

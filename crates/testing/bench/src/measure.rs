@@ -39,7 +39,7 @@ pub struct Options {
     pub rounds: usize,
     /// How long a turn is.
     pub round: Duration,
-    /// Programs time one of so many packets: see [`Compiled::sampling_delays`].
+    /// Programs time one of this many packets: see [`Compiled::sampling_delays`].
     pub delay_sample: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-/// Who had a turn.
+/// The contender that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// The program.
@@ -83,14 +83,15 @@ pub struct Turn {
     pub received_per_s: f64,
     /// Packets a second that left.
     pub transmitted_per_s: f64,
-    /// The part of the turn in which the threads were on their processors; less than 1 when the machine is busy otherwise.
+    /// The part of the turn in which the threads were on their processors; less than 1 when the machine is busy
+    /// otherwise.
     pub processor_share: f64,
 }
 
 /// The turns of a contender.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Who.
+    /// What was measured.
     pub contender: Contender,
     /// One for each round.
     pub turns: Vec<Turn>,
@@ -104,7 +105,8 @@ impl Figure {
         median(self.turns.iter().map(|turn| turn.received_per_s))
     }
 
-    /// How fast it is in terms of another that took turns with it: the median of the rounds' ratios of packets that came.
+    /// How fast it is in terms of another that took turns with it: the median of the rounds' ratios of packets that
+    /// came.
     pub fn ratio(&self, to: &Figure) -> f64 {
         let rounds = self.turns.iter().zip(&to.turns);
         median(rounds.map(|(of, to)| of.received_per_s / to.received_per_s))
@@ -127,7 +129,7 @@ pub struct Measured {
     pub frame_bytes: f64,
     /// Threads.
     pub workers: usize,
-    /// Who was measured: programs, twin, harness.
+    /// The figures of what was measured: programs, twin, harness.
     pub figures: Vec<Figure>,
     /// For nanoseconds into cycles.
     pub cycles: CycleCounter,
@@ -157,7 +159,8 @@ impl Measured {
     }
 }
 
-/// Measures jobs side by side: in each round every contender of every job has a turn. `progress` is told what is being done.
+/// Measures jobs side by side: in each round every contender of every job has a turn. `progress` is told what is being
+/// done.
 ///
 /// # Errors
 /// When a program does not compile or its entries do not suit it, or when program and twin do not agree.
@@ -384,8 +387,8 @@ fn write_until(ended: &AtomicBool, writer: &mut Writer, interval: Duration) -> R
     Ok(())
 }
 
-/// One worker for so long. A second is a second of the thread on its processor: nothing here waits, so on an idle machine it
-/// is one on the wall too, and on a busy one the threads of others are not counted.
+/// Runs one worker for the time `length`. A second is a second of the thread on its processor: nothing here waits, so
+/// on an idle machine it is one on the wall too, and on a busy one the threads of others are not counted.
 fn run(work: &mut dyn Work, length: Duration) -> Turn {
     let before = work.books().transmitted;
     let (begin, begin_of_thread) = (Instant::now(), thread_time());

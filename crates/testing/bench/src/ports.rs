@@ -37,7 +37,7 @@ impl FramePort {
         FramePort::delivering(name, frames, u64::MAX)
     }
 
-    /// A port that delivers so many frames, beginning again at the first when they are fewer.
+    /// A port that delivers `count` frames, beginning again at the first when the set has fewer.
     pub fn delivering(name: &str, frames: Arc<FrameSet>, count: u64) -> FramePort {
         FramePort {
             name: name.to_string(),

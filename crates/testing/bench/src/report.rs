@@ -137,8 +137,8 @@ fn ns_per_packet(measured: &Measured, figure: &Figure) -> f64 {
     1e9 * measured.workers as f64 / figure.received_per_s()
 }
 
-/// What measurements say beside one another, a line each: engines, numbers of flows, numbers of workers, and messages out of
-/// disaggregation for packets of port forwarding.
+/// What measurements say beside one another, a line each: engines, numbers of flows, numbers of workers, and messages
+/// out of disaggregation for packets of port forwarding.
 pub fn comparisons(all: &[Measured]) -> String {
     let (jit, interpreter) = (Contender::Program(Engine::Jit), Contender::Program(Engine::Interpreter));
     let mut text = String::new();

@@ -112,7 +112,8 @@ fn any_byte_of_a_routed_packet_may_be_changed() {
     changed_bytes(&L3::new(scale(1_000, 1_000)).expect("possible"), 40);
 }
 
-/// Traffic in which one of the first bytes of each frame is another, half of it with the header checksum that then is right.
+/// Traffic in which one of the first bytes of each frame is another, half of it with the header checksum that then is
+/// right.
 fn changed_bytes(workload: &dyn Workload, bytes: u64) {
     let original = workload.frames();
     let mut frames = FrameSet::new(original.frame(0).len(), FRAMES);
@@ -122,7 +123,7 @@ fn changed_bytes(workload: &dyn Workload, bytes: u64) {
         let place = (random.next_u64() % bytes) as usize;
         frame[place] = random.next_u64() as u8;
         if random.chance(0.5) {
-            // Without a checksum of UDP, changes behind it matter too.
+            // Without a checksum of UDP, changes after it matter too.
             frame[40..42].fill(0);
         }
         if random.chance(0.7) {

@@ -1,8 +1,8 @@
 //! JSON that p4c has written for BMv2: whether it loads, and whether it does what its source does.
 //!
-//! The corpus is any folder: each `.json` in it that is a program of BMv2 is read, with the P4Info beside it if there is one.
-//! Where the source is beside it too (`l3.p4` for `l3.json`), both get the same random entries and packets, and what leaves
-//! is compared.
+//! The corpus is any folder: each `.json` in it that is a program of BMv2 is read, with the P4Info beside it if there
+//! is one. Where the source is beside it too (`l3.p4` for `l3.json`), both get the same random entries and packets, and
+//! what leaves is compared.
 
 use anyhow::Context;
 use forebay_driver::{FileSources, Options};

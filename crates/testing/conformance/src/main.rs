@@ -6,7 +6,8 @@
 //! cargo xtask metamorphic [--p4c DIR]  programs rewritten without a change of meaning do the same
 //! ```
 //!
-//! These commands need the whole platform. They are apart from `xtask`, whose commands are there before anything else is compiled.
+//! These commands need the whole platform. They are apart from `xtask`, whose commands are there before anything else
+//! is compiled.
 
 #![forbid(unsafe_code)]
 

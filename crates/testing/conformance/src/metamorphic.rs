@@ -1,7 +1,7 @@
 //! `cargo xtask metamorphic`: programs rewritten without a change of meaning do the same.
 //!
-//! The programs are those of `tests/stf` and, with `--p4c DIR`, those of p4c's samples that have an STF test. What differs is
-//! printed with the rewritten program.
+//! The programs are those of `tests/stf` and, with `--p4c DIR`, those of p4c's samples that have an STF test. What
+//! differs is printed with the rewritten program.
 
 use crate::p4c::{Category, collect, repository_root, sources};
 use anyhow::{Context, Result};

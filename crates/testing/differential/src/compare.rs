@@ -102,8 +102,8 @@ impl Case {
         Arc::new(pipeline)
     }
 
-    /// All packets at once. One worker takes them, and those that come round again, in an order that is laid down; of several
-    /// workers none is.
+    /// All packets at once. One worker takes them, and those that come round again, in an order that is laid down; of
+    /// several workers none is.
     fn in_bursts(&self, workers: usize) -> Result<Compared, String> {
         let frames = self.all_at_once();
         let (reference, compiled) = (self.load(Engine::Interpreter), self.load(Engine::Jit));

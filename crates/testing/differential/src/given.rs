@@ -1,8 +1,8 @@
 //! Programs of people: both engines must do the same with them.
 //!
-//! Frames are made for each way through the parser of a program, and changed here and there. Random entries would never be hit where
-//! keys are addresses, so entries are made of keys that the interpreter looks up; what they do leads packets to further tables, for which
-//! entries are made in the next round.
+//! Frames are made for each way through the parser of a program, and changed here and there. Random entries would never
+//! be hit where keys are addresses, so entries are made of keys that the interpreter looks up; what they do leads
+//! packets to further tables, for which entries are made in the next round.
 
 use crate::compare::{Case, Compared, Packets};
 use crate::entries::call;

@@ -11,13 +11,14 @@
 //! 2. [`mod@entries`]: entries, groups and sessions for what the program declares.
 //! 3. [`packets`]: frames that such programs parse more often than not.
 //! 4. [`mod@compare`]: the executors, and what they did differently.
-//! 5. [`given`]: programs of people in place of random ones, with frames for each path through their parsers and entries that these meet.
+//! 5. [`given`]: programs of people in place of random ones, with frames for each path through their parsers and
+//!    entries that these meet.
 //! 6. [`workers`]: a switch with ports in memory and any number of workers; other tests use it too.
 //!
 //! Programs of people are compared with themselves: [`rewrite`] changes their text and not their meaning.
 //!
-//! `cargo run --release -p forebay-differential -- --minutes 30` goes on until something differs or the time is over, and prints the seed
-//! and the program of what differs. With `--programs FOLDER` it takes the programs there.
+//! `cargo run --release -p forebay-differential -- --minutes 30` goes on until something differs or the time is over,
+//! and prints the seed and the program of what differs. With `--programs FOLDER` it takes the programs there.
 
 #![forbid(unsafe_code)]
 

@@ -2,8 +2,8 @@
 
 use forebay_exec::Random;
 
-/// So many frames with the ports by which they come, the same for the same seed. Half of them are like one that came before, but
-/// for a byte or not at all, as packets of a flow are.
+/// `count` frames with the ports at which they arrive, the same for the same seed. Half of them are like one that came
+/// before, but for a byte or not at all, as packets of a flow are.
 pub fn packets(seed: u64, count: usize) -> Vec<(u32, Vec<u8>)> {
     let mut random = Random::new(seed);
     let mut packets: Vec<(u32, Vec<u8>)> = Vec::with_capacity(count);

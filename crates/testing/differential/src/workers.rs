@@ -51,7 +51,7 @@ impl Port for Script {
     }
 }
 
-/// Takes frames through the program with so many workers, each in a thread, and lists what left each port.
+/// Takes frames through the program with `workers` workers, each in a thread of its own, and lists what left each port.
 pub fn run(pipeline: &Arc<Pipeline>, frames: &Frames, workers: usize, spread: &Spread) -> Frames {
     let mut sent = Vec::new();
     let ports = (0..PORTS).map(|number| {
@@ -80,7 +80,7 @@ pub fn run(pipeline: &Arc<Pipeline>, frames: &Frames, workers: usize, spread: &S
                 .for_each(|(number, port)| switch.attach(number, port));
             let status = lane.status;
             scope.spawn(move || {
-                // Time stands still, and everybody draws the same random numbers.
+                // Time stands still, and all workers draw the same random numbers.
                 loop {
                     if !switch.poll(0, &mut NoTrace).is_idle() || switch.counters().in_flight() > 0 {
                         continue;

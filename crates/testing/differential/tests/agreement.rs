@@ -25,8 +25,8 @@ fn executors_agree_on_random_programs() {
     );
 }
 
-/// In this PSA program, a packet that the parser rejects stops in general code to be cloned, while clones of earlier packets of its burst are
-/// still to be executed.
+/// In this PSA program, a packet that the parser rejects stops in general code to be cloned, while clones of earlier
+/// packets of its burst are still to be executed.
 #[test]
 fn clones_of_a_burst_do_not_disturb_a_packet_that_has_stopped() {
     compare(91_387, 1).unwrap_or_else(|difference| panic!("{difference}"));

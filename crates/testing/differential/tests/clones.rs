@@ -1,4 +1,5 @@
-//! Clones of a program like a telemetry sink: they leave as the interpreter sends them, in their order, with machine code that is specialised for them.
+//! Clones of a program like a telemetry sink: they leave as the interpreter sends them, in their order, with machine
+//! code that is specialised for them.
 
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::{Options as FrontEnd, compile};
@@ -7,8 +8,9 @@ use forebay_switch::Spread;
 use forebay_syntax::source::MemorySources;
 use std::sync::Arc;
 
-/// The first byte says what a packet is, the second how many words of metadata it has. Egress takes them out and reports them in a clone, which is
-/// numbered by a register that only clones use; ingress reports packets that it drops. Another register counts all other packets.
+/// The first byte says what a packet is, the second how many words of metadata it has. Egress takes them out and
+/// reports them in a clone, which is numbered by a register that only clones use; ingress reports packets that it
+/// drops. Another register counts all other packets.
 const SINK: &str = r#"
 #include <core.p4>
 #include <v1model.p4>

@@ -1,5 +1,5 @@
-//! Programs whose tables learn, with bursts in which packets of a flow follow each other closely: what a packet has learnt the next one
-//! finds, in machine code as in the interpreter.
+//! Programs whose tables learn, with bursts in which packets of a flow follow each other closely: what a packet has
+//! learnt the next one finds, in machine code as in the interpreter.
 
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::{FileSources, Options as FrontEnd, compile};
@@ -58,7 +58,8 @@ fn learns(program: &Program) -> bool {
         .any(|table| program.learns(table))
 }
 
-/// Which packet of two workers learns is not laid down, but that all entries are there that were added: time stands still.
+/// Which packet of two workers learns is not laid down, but that all entries are there that were added: time stands
+/// still.
 fn several_workers(name: &str, program: &Program) {
     let pipeline = pipeline(program, Engine::Jit, None);
     run(&pipeline, &short_frames(1), 3, &Spread::FiveTuple);

@@ -1,4 +1,4 @@
-//! What a packet of a burst asks the architecture for does not concern the packets behind it.
+//! What a packet of a burst asks the architecture for does not concern the packets after it.
 
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::{Options as FrontEnd, compile};

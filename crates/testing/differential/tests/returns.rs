@@ -132,7 +132,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 
 const KINDS: u8 = 19;
 
-/// Forms of the program: numbers behind the queue, too; clones from ingress, which leave for egress if that changes
+/// Forms of the program: numbers after the queue, too; clones from ingress, which leave for egress if that changes
 /// registers; clones from egress; all of these.
 const FORMS: [&[&str]; 5] = [
     &["TELL", "NUMBER_BEHIND"],

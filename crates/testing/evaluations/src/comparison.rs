@@ -1,7 +1,7 @@
 //! Devices beside one another, by figures that other evaluations have recorded.
 //!
-//! The paper's last table grades devices by plus signs. Here each sign is a figure: of a `result.json` of another experiment, of a
-//! file that `benches/devices/measure.py` has written, or a published one.
+//! The paper's last table grades devices by plus signs. Here each sign is a figure: of a `result.json` of another
+//! experiment, of a file that `benches/devices/measure.py` has written, or a published one.
 
 use crate::evaluation::{Found, Standing};
 use crate::machine::Machine;
@@ -372,7 +372,8 @@ mod tests {
         )
     }
 
-    /// Rates that the tester limits are lower bounds, loads that did not hold are none, and each record has a machine of its own.
+    /// Rates that the tester limits are lower bounds, loads that did not hold are none, and each record has a machine
+    /// of its own.
     #[test]
     fn cells_say_how_far_they_are_known() {
         let library = folder("device-comparison");

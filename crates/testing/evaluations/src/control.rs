@@ -245,7 +245,8 @@ fn bytes(value: &Bits) -> Vec<u8> {
     all[first..].to_vec()
 }
 
-/// Updates by a process: it reads a version in decimal digits a line, and answers with the line `done`, or with what is wrong.
+/// Updates by a process: it reads a version in decimal digits a line, and answers with the line `done`, or with what is
+/// wrong.
 pub struct Command {
     child: Child,
     input: ChildStdin,

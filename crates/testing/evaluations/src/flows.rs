@@ -7,11 +7,12 @@
 //! | RmaxF1k | all | 1,000 |
 //! | RmaxFmax | all | as many as are asked for |
 //!
-//! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR), and confirmed by
-//! trials as long as those of latency. Latency is then measured at that load, which is the condition of the paper, and at nine
-//! tenths of it, and for all cases at one rate, half of the least of their highest: only there is their latency that of the same queue, and
-//! growth from one to the other that of the look-up. Cases take turns, so that a machine whose speed changes does not favour one of them;
-//! of several trials the one with the middle median counts.
+//! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR),
+//! and confirmed by trials as long as those of latency. Latency is then measured at that load, which is the condition
+//! of the paper, and at nine tenths of it, and for all cases at one rate, half of the least of their highest: only
+//! there is their latency that of the same queue, and growth from one to the other that of the look-up. Cases take
+//! turns, so that a machine whose speed changes does not favour one of them; of several trials the one with the middle
+//! median counts.
 
 use crate::evaluation::Standing;
 use crate::frames::stream;

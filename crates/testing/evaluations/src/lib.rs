@@ -1,4 +1,5 @@
-//! Evaluations of forwarding devices: what a table costs when it is large, how large it may be, and how soon an update acts.
+//! Evaluations of forwarding devices: what a table costs when it is large, how large it may be, and how soon an update
+//! acts.
 //!
 //! | module | question |
 //! |---|---|
@@ -8,8 +9,9 @@
 //! | [`ring`] | how many messages a second go through aggregation and disaggregation; [`sockets`]: what a user program reaches |
 //! | [`comparison`] | devices beside one another, by recorded and published figures |
 //!
-//! A folder of `experiments/` with an `evaluation.toml` ([`Evaluation`]) is one of them, with published values; [`report`] puts these
-//! beside what was measured. The device is a router in memory ([`router`], [`rules`]), or a switch behind interfaces.
+//! A folder of `experiments/` with an `evaluation.toml` ([`Evaluation`]) is one of them, with published values;
+//! [`report`] puts these beside what was measured. The device is a router in memory ([`router`], [`rules`]), or a
+//! switch behind interfaces.
 //!
 //! # Guarantees
 //! * Every packet carries its number and times: loss is exact, latency is that of all packets.

@@ -390,7 +390,8 @@ impl Found {
     }
 }
 
-/// Rates and latencies of a case. The latency at shares of a load that did not hold is that of another load than it says.
+/// Rates and latencies of a case. The latency at shares of a load that did not hold is that of another load than it
+/// says.
 fn flow_figures(result: &FlowResult) -> Vec<Figure> {
     let of = format!("{}, {}, {} B", result.kind.name(), result.case.name, result.frame_bytes);
     let standing = result.standing();
@@ -490,7 +491,8 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     );
 }
 
-/// Trials with a punctual sender that a growth needs of both cases, if not all were: the median of fewer is that of one moment.
+/// Trials with a punctual sender that a growth needs of both cases, if not all were: the median of fewer is that of one
+/// moment.
 const PUNCTUAL_MIN: usize = 3;
 
 /// The load at which the latency of two cases is compared.
@@ -533,8 +535,8 @@ impl Condition {
     }
 }
 
-/// By how many percent the median grows from R1F1 to RmaxF1k under `condition`, by kind and length; left out where too few trials were
-/// punctual.
+/// By how many percent the median grows from R1F1 to RmaxF1k under `condition`, by kind and length; left out where too
+/// few trials were punctual.
 fn growths(results: &[FlowResult], condition: Condition) -> Vec<(Kind, usize, f64)> {
     let median = |kind, bytes, case: &str| {
         let result = results

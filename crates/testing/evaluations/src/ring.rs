@@ -4,9 +4,9 @@
 //!   tester ── messages ──► aggregation ── N-packets ──► disaggregation ── messages ──► tester
 //! ```
 //!
-//! The switches are the two programs of the repository in memory, polled by the tester's thread: one processor does the work of all
-//! three, and time is what it works for this thread. A message is counted when it comes back unchanged. Up to N - 1 messages of a
-//! trial's end wait in the first switch for the rest of their N-packet; they are not lost.
+//! The switches are the two programs of the repository in memory, polled by the tester's thread: one processor does the
+//! work of all three, and time is what it works for this thread. A message is counted when it comes back unchanged. Up
+//! to N - 1 messages of a trial's end wait in the first switch for the rest of their N-packet; they are not lost.
 
 use crate::sockets::{SocketResult, SocketSetting};
 use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS};
@@ -76,7 +76,7 @@ pub struct RingSetting {
     pub methods: Vec<Method>,
     /// N: messages in an N-packet.
     pub messages: Vec<u32>,
-    /// S: bytes of a message behind its UDP header.
+    /// S: bytes of a message after its UDP header.
     pub message_bytes: Vec<usize>,
     /// How long latency is measured in a trial.
     pub seconds: f64,

@@ -81,10 +81,11 @@ pub fn rule(kind: Kind, index: u32) -> Rule {
     }
 }
 
-/// The first rules of a kind as JSON, a line each: what other switches are filled with. `low` and `high` are the ends of a range.
+/// The first rules of a kind as JSON, a line each: what other switches are filled with. `low` and `high` are the ends
+/// of a range.
 ///
 /// # Errors
-/// When there is no such kind, or it has not so many rules, in words.
+/// If there is no such kind, or the kind has fewer than `count` rules.
 pub fn lines(kind: &str, count: u32) -> Result<String, String> {
     let all = [Kind::Exact, Kind::Lpm, Kind::Ternary, Kind::Range];
     let kind = all.into_iter().find(|own| own.name() == kind);

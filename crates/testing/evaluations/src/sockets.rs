@@ -1,8 +1,8 @@
 //! What a user program with UDP sockets reaches: sending alone, receiving alone, and aggregation.
 //!
-//! One thread, one system call a datagram, over the loopback interface. A socket's queue is filled first, and then read as fast as
-//! the thread can; time is what a processor works for this thread. Sending on the loopback interface includes what the system does
-//! to deliver, as it does that at once.
+//! One thread, one system call a datagram, over the loopback interface. A socket's queue is filled first, and then read
+//! as fast as the thread can; time is what a processor works for this thread. Sending on the loopback interface
+//! includes what the system does to deliver, as it does that at once.
 
 use forebay_ports::thread_time_ns;
 use forebay_traffic::message::FLAG_HEADER;
@@ -26,7 +26,7 @@ pub struct SocketSetting {
     pub datagrams: u64,
     /// N of the aggregating program.
     pub messages: Vec<u32>,
-    /// S: bytes of a message behind its UDP header.
+    /// S: bytes of a message after its UDP header.
     pub message_bytes: usize,
 }
 

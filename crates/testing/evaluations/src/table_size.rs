@@ -1,7 +1,8 @@
 //! Operable table size: how many rules a table takes such that each of them really forwards its packet.
 //!
-//! The search of the paper: begin with a size, and halve it until everything works. A size works when every entry was taken and a
-//! packet for each entry came out with what that entry writes. An entry that is taken and does not act is found so.
+//! The search of the paper: begin with a size, and halve it until everything works. A size works when every entry was
+//! taken and a packet for each entry came out with what that entry writes. An entry that is taken and does not act is
+//! found so.
 
 use crate::frames::frame;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};

@@ -25,8 +25,8 @@ pub(crate) const UNIT_PPS: f64 = 1e6;
 /// The distance of the bounds of the highest load, as a share of it.
 const WIDTH: f64 = 0.02;
 
-/// The share of a trial's packets by which the device may hold more at its end than at its beginning. A queue that fills hides
-/// for a while that the load is too high.
+/// The share of a trial's packets by which the device may hold more at its end than at its beginning. A queue that
+/// fills hides for a while that the load is too high.
 const GROWTH_SHARE: f64 = WIDTH / 4.0;
 
 /// Trials in which the load that a search has found must hold. One of them may be disturbed by another process.
@@ -93,8 +93,8 @@ pub struct LoadResult {
 }
 
 impl LoadResult {
-    /// The trial with the middle median, of those whose sender was on time and that have packets that the machine did not disturb;
-    /// of all when there are none. None of nothing.
+    /// The trial with the middle median, of those whose sender was on time and that have packets that the machine did
+    /// not disturb; of all when there are none. None of nothing.
     pub fn middle(all: Vec<LoadResult>) -> Option<LoadResult> {
         let trials = all.len() as u64;
         let late_trials = all.iter().filter(|load| load.is_late).count() as u64;
@@ -112,7 +112,7 @@ impl LoadResult {
         })
     }
 
-    /// Whether all trials, or so many of them, had a punctual sender.
+    /// Whether all trials, or at least `trials_min` of them, had a punctual sender.
     pub(crate) fn is_punctual(&self, trials_min: usize) -> bool {
         self.late_trials == 0 || self.trials - self.late_trials >= trials_min as _
     }
@@ -122,7 +122,8 @@ impl LoadResult {
         format!("{} of {}", self.late_trials, self.trials)
     }
 
-    /// Latency of the packets that the machine did not disturb; none when it disturbed all, or when the sender was late.
+    /// Latency of the packets that the machine did not disturb; none when it disturbed all, or when the sender was
+    /// late.
     pub fn undisturbed(&self) -> Option<&Distribution> {
         (self.latency.count > 0 && !self.is_late).then_some(&self.latency)
     }

@@ -5,9 +5,10 @@
 //!   packets:  old old old old T3 │ T4 new new new        all on one clock
 //! ```
 //!
-//! Packets go through the switch all the time. Each carries back the version of the rule that treated it, in both MAC addresses:
-//! different ones mean half of an update, a version older than one seen before means that an update was undone. Sequence numbers
-//! count loss. T3 and T4 are arrivals at the tester, so the distance of packets is part of the response time, as in the paper.
+//! Packets go through the switch all the time. Each carries back the version of the rule that treated it, in both MAC
+//! addresses: different ones mean half of an update, a version older than one seen before means that an update was
+//! undone. Sequence numbers count loss. T3 and T4 are arrivals at the tester, so the distance of packets is part of the
+//! response time, as in the paper.
 
 use crate::control::{Command, Control, Library, P4Runtime, Target};
 use crate::frames::{frame, stream};
@@ -510,8 +511,8 @@ impl<'a> Traffic<'a> {
         self.last_ns = now_ns;
     }
 
-    /// Tells the control thread of the newest version. It does not listen while updates follow one another without a pause, and
-    /// then wants the last one alone: a newer transition takes the place of one that had no room.
+    /// Tells the control thread of the newest version. It does not listen while updates follow one another without a
+    /// pause, and then wants the last one alone: a newer transition takes the place of one that had no room.
     fn tell(&mut self) {
         if let Some(transition) = self.untold.take()
             && let Err(TrySendError::Full(transition)) = self.told.try_send(transition)

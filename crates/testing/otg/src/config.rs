@@ -79,9 +79,9 @@ pub struct Wanted {
 pub enum Limit {
     /// Never.
     None,
-    /// After so many frames.
+    /// After this number of frames.
     Frames(u64),
-    /// After so many seconds.
+    /// After this time in seconds.
     Seconds(f64),
 }
 

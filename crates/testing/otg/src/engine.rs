@@ -1,6 +1,7 @@
 //! The thread that sends and receives: an open loop for each flow, counters, captures.
 //!
-//! Commands come by a channel and are looked at between rounds. A configuration lives as long as its loop; the next one ends it.
+//! Commands come by a channel and are looked at between rounds. A configuration lives as long as its loop; the next one
+//! ends it.
 
 use crate::capture::Capture;
 use crate::config::{Config, Limit};
@@ -118,8 +119,8 @@ impl Drop for Engine {
     }
 }
 
-/// Configurations one after another, until there are no more commands. One whose ports cannot be opened is refused: the one before it
-/// stays, and its flows stop.
+/// Configurations one after another, until there are no more commands. One whose ports cannot be opened is refused: the
+/// one before it stays, and its flows stop.
 fn run(devices: &mut dyn Devices, commands: &Receiver<Command>) {
     let mut config = Box::<Config>::default();
     let mut opened = Ok(None);

@@ -17,7 +17,8 @@
 //! | `/openapi.json` | GET | all of this for programs |
 //!
 //! # Guarantees
-//! * What is not supported is refused with the path of its field: nothing that a script asks for is passed over in silence.
+//! * What is not supported is refused with the path of its field: nothing that a script asks for is passed over in
+//!   silence.
 //! * Requests, flows, frames and captures are bounded.
 //! * Counters are exact; a flow that has stopped keeps receiving what is still under way.
 

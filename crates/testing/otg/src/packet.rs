@@ -232,7 +232,7 @@ impl Headers {
             .try_fold(1, |period, field| least_common_multiple(period, field.0.len()))
     }
 
-    /// A frame with this payload behind its headers.
+    /// A frame with this payload after its headers.
     fn build(&self, frame: usize, payload: &[u8]) -> Vec<u8> {
         let mac = |field: &Field| {
             let [_, _, bytes @ ..] = (field.at(frame) as u64).to_be_bytes();

@@ -221,8 +221,8 @@ impl Generator {
     }
 }
 
-/// Starts or stops the protocols of all devices. A configuration has no devices, so there is nothing to do: scripts that send this
-/// before their traffic go on.
+/// Starts or stops the protocols of all devices. A configuration has no devices, so there is nothing to do: scripts
+/// that send this before their traffic go on.
 fn protocol(node: &Node<'_>) -> Result<Answer, Answer> {
     node.object(&["choice", "all"])?;
     let (choice, all) = node.choice("all")?;

@@ -159,8 +159,8 @@ impl ChipDevice {
     }
 }
 
-/// A port whose queues take turns by bytes. With strict priorities a packet that goes round could keep another one of the test from
-/// ever moving, which in the software switch, where all move together, does not happen.
+/// A port whose queues take turns by bytes. With strict priorities a packet that goes round could keep another one of
+/// the test from ever moving, which in the software switch, where all move together, does not happen.
 fn fair_port(number: u16) -> PortConfig {
     let queue = QueueConfig {
         service: Service::Quantum(1),

@@ -16,8 +16,8 @@ pub fn run_both(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> 
     compared("the engines differ", reference.differences(&other), expected, found)
 }
 
-/// Runs the test with two programs that should do the same to packets, each freshly loaded: one compiled in two ways, say.
-/// The outcome is that of the reference; packets and digests of the other that differ are failures of kind
+/// Runs the test with two programs that should do the same to packets, each freshly loaded: one compiled in two ways,
+/// say. The outcome is that of the reference; packets and digests of the other that differ are failures of kind
 /// [`FailureKind::Engine`]. What else the programs hold may have other names and another order.
 pub fn run_programs(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> Outcome {
     let expected = run_and_record(test, reference, &mut NoTrace);
@@ -25,9 +25,9 @@ pub fn run_programs(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>)
     compared("the programs differ", Vec::new(), expected, found)
 }
 
-/// Runs the test in the software switch and in a chip, each with a freshly loaded pipeline of one program. The outcome is
-/// that of the switch, with what the chip does differently as in [`run_both`]. Programs that look at times and queues may
-/// rightly do so, unless the chip takes no time inside.
+/// Runs the test in the software switch and in a chip, each with a freshly loaded pipeline of one program. The outcome
+/// is that of the switch, with what the chip does differently as in [`run_both`]. Programs that look at times and
+/// queues may rightly do so, unless the chip takes no time inside.
 pub fn run_switch_and_chip(test: &Test, switch: Arc<Pipeline>, chip: Arc<Pipeline>, spec: ChipSpec) -> Outcome {
     let expected = run_and_record(test, switch.clone(), &mut NoTrace);
     let found = run_on_chip_and_record(test, chip.clone(), spec);

@@ -1,7 +1,7 @@
 //! Runs STF tests: fills the tables of a pipeline, sends packets, and compares what comes out with what is expected.
 //!
-//! [`run`] runs a [`Test`](forebay_entries::Test), which [`forebay_entries::parse`] reads, against a switch in memory. The
-//! [`Outcome`] says what failed. [`run_both`] compares the two engines, [`run_switch_and_chip`] the two switches.
+//! [`run`] runs a [`Test`](forebay_entries::Test), which [`forebay_entries::parse`] reads, against a switch in memory.
+//! The [`Outcome`] says what failed. [`run_both`] compares the two engines, [`run_switch_and_chip`] the two switches.
 
 #![forbid(unsafe_code)]
 

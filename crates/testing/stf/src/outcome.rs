@@ -73,7 +73,7 @@ impl FailureKind {
 }
 
 impl Failure {
-    /// The message behind its place in the test's file: `router.stf:14: port 2 has not sent this packet`.
+    /// The message after its place in the test's file: `router.stf:14: port 2 has not sent this packet`.
     pub fn in_file(&self, file: &str) -> String {
         in_file(file, self.line, self.message.trim_end())
     }

@@ -1,8 +1,8 @@
-//! Tests that nobody has thought of: random entries and random packets that the program's parser does not refuse at once.
+//! Random tests: random entries, and random packets that the program's parser does not reject at once.
 //!
-//! A packet follows a random path through the parser's graph: where a state selects on a field of the packet, the field gets
-//! the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action data, that
-//! entries may be found.
+//! A packet follows a random path through the parser's graph: where a state selects on a field of the packet, the field
+//! gets the value of one of the cases. Other bytes are small numbers more often than not, and so are keys and action
+//! data, that entries may be found.
 
 use forebay_bits::{Bits, write_bits};
 use forebay_entries::{
@@ -36,7 +36,7 @@ const MAX_PAYLOAD: u64 = 32;
 const MAX_VARBIT: u64 = 8;
 
 impl RandomTest {
-    /// A test for a program; what leaves the switch is not said, since nobody knows.
+    /// A test for a program, without expected packets: it is run on several executors, whose outputs are compared.
     pub fn build(&self, program: &Program) -> Test {
         let mut random = Random(self.seed.max(1));
         let mut commands = Vec::new();

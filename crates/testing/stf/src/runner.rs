@@ -1,12 +1,12 @@
 //! Runs a test against a switch in memory, in virtual time.
 //!
 //! What p4c's runner does with BMv2's simple_switch, without the waiting: packets enter one after another and each has
-//! settled, with all copies made of it, before the next command. At the end the packets that left each port are compared
-//! in order with the `expect`s of that port.
+//! settled, with all copies made of it, before the next command. At the end the packets that left each port are
+//! compared in order with the `expect`s of that port.
 //!
-//! There, ports that no `packet` and no `expect` names do not exist. Here they do, and what leaves them is not expected, unless the
-//! test wants it only noted (`UnnamedPorts`). Virtual time goes on by a second for commands that configure, as
-//! the reference runner waits for its command line, and by a microsecond for packets.
+//! There, ports that no `packet` and no `expect` names do not exist. Here they do, and what leaves them is not
+//! expected, unless the test wants it only noted (`UnnamedPorts`). Virtual time goes on by a second for commands that
+//! configure, as the reference runner waits for its command line, and by a microsecond for packets.
 
 pub(crate) use crate::bench::Sent as Departed;
 use crate::compare::{Expectation, Output, compare, unexpected};
@@ -46,15 +46,15 @@ pub fn run<O: Observer>(test: &Test, pipeline: Arc<Pipeline>, observer: &mut O) 
     run_and_record(test, pipeline, observer).0
 }
 
-/// Runs the test with a freshly loaded pipeline in a switch that has only these ports, as `forebay run` has those of its command
-/// line: what would leave by another one is dropped after egress as `no_such_port`.
+/// Runs the test with a freshly loaded pipeline in a switch that has only these ports, as `forebay run` has those of
+/// its command line: what would leave by another one is dropped after egress as `no_such_port`.
 pub fn run_attached(test: &Test, pipeline: Arc<Pipeline>, ports: &BTreeSet<u32>) -> Outcome {
     let device = SwitchDevice::with_ports(pipeline, ports.iter().copied());
     record(test, device, &mut NoTrace).0
 }
 
-/// Runs the test with a freshly loaded pipeline in a chip of the timed model. Each packet settles before the next command,
-/// so what leaves is what leaves the software switch, at other times.
+/// Runs the test with a freshly loaded pipeline in a chip of the timed model. Each packet settles before the next
+/// command, so what leaves is what leaves the software switch, at other times.
 pub fn run_on_chip(test: &Test, pipeline: Arc<Pipeline>, spec: ChipSpec) -> Outcome {
     record(test, ChipDevice::new(pipeline, spec), &mut NoTrace).0
 }

@@ -1,5 +1,5 @@
-//! Every program of the repository does the same before the passes of the IR in the interpreter and behind them in machine
-//! code, by its own tests.
+//! Every program of the repository does the same before the passes of the IR in the interpreter and after them in
+//! machine code, by its own tests.
 
 mod corpus;
 

@@ -1,5 +1,6 @@
-//! What happens between and around the controls (`docs/simple-switch-behaviour.md`), as `forebay run` does it: a switch with the
-//! ports that a test names and no other, in the interpreter and in machine code, with and without the fast path.
+//! What happens between and around the controls (`docs/simple-switch-behaviour.md`), as `forebay run` does it: a switch
+//! with the ports that a test names and no other, in the interpreter and in machine code, with and without the fast
+//! path.
 
 mod corpus;
 

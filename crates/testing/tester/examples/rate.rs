@@ -1,5 +1,6 @@
-//! How many frames a second the tester sends, receives and measures on one processor, on a wire in memory, beside the same frames
-//! copied and moved without being measured. Rates are per second of processor time, so that other work of the machine does not count.
+//! How many frames a second the tester sends, receives and measures on one processor, on a wire in memory, beside the
+//! same frames copied and moved without being measured. Rates are per second of processor time, so that other work of
+//! the machine does not count.
 //!
 //! `cargo run --release -p forebay-tester --example rate [FRAME_BYTES [SECONDS]]`
 

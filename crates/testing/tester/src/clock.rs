@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Clock {
     /// The machine's clock.
     Machine(MachineClock),
-    /// The time that a processor works for this thread: other processes take none of it. For devices that this thread polls.
+    /// The time that a processor works for this thread: other processes take none of it. For devices that this thread
+    /// polls.
     Thread(ThreadClock),
     /// A clock that goes on when it is told.
     Simulated(u64),
-    /// A model of one processor's time: reading it takes time, and so does what a device adds. Trials run as in real time.
+    /// A model of one processor's time: reading it takes time, and so does what a device adds. Trials run as in real
+    /// time.
     Modelled(ModelTime),
 }
 
@@ -67,16 +69,19 @@ impl Clock {
     }
 }
 
-/// Of so long an interval between two readings, the system is asked how much was this thread's.
+/// If two readings are at least this far apart, in nanoseconds, the system is queried for the time that this thread ran
+/// in between.
 const LONG_NS: u64 = 20_000;
 
-/// The system is asked at least once in this time. Short interruptions count as work, and their errors must not add up.
+/// The system is queried at least once in this time, in nanoseconds. Short interruptions count as work, and their
+/// errors must not add up.
 const ASKED_EACH_NS: u64 = 1_000_000;
 
 /// The time that a processor works for one thread.
 ///
-/// To ask the system takes a microsecond, as long as several packets. So the machine's clock gives the time, which takes a fortieth of that,
-/// as long as readings follow each other closely: then nothing else can have run between them but an interruption.
+/// To ask the system takes a microsecond, as long as several packets. So the machine's clock gives the time, which
+/// takes a fortieth of that, as long as readings follow each other closely: then nothing else can have run between them
+/// but an interruption.
 pub struct ThreadClock {
     machine: MachineClock,
     reading: Cell<Reading>,

@@ -1,11 +1,12 @@
 //! Reorder density and reorder buffer-occupancy density (RFC 5236).
 //!
-//! Packets that arrive get the *receive indices* 0, 1, 2, ... in order of arrival; indices that are numbers of lost packets are left
-//! out. The *displacement* of a packet is its receive index less its number: positive when it is late, negative when it is early.
-//! *Occupancy* is how many packets a receiver holds back after an arrival, when it delivers them in order and waits for no lost one.
+//! Packets that arrive get the *receive indices* 0, 1, 2, ... in order of arrival; indices that are numbers of lost
+//! packets are left out. The *displacement* of a packet is its receive index less its number: positive when it is late,
+//! negative when it is early. *Occupancy* is how many packets a receiver holds back after an arrival, when it delivers
+//! them in order and waits for no lost one.
 //!
-//! Whether a packet is lost is decided by looking ahead [`THRESHOLD`] arrivals. A packet that is later than that counts as lost,
-//! and is counted as *beyond*.
+//! Whether a packet is lost is decided by looking ahead [`THRESHOLD`] arrivals. A packet that is later than that counts
+//! as lost, and is counted as *beyond*.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -169,7 +170,8 @@ mod tests {
         assert_eq!(density.occupancies(), [(0, 4)]);
     }
 
-    /// RFC 5236, table 1 and figure of §4.4, with numbers from 0: arrivals 1, 4, 3, 5, 3, 8, 7, 6 without the duplicate; 2 is lost.
+    /// RFC 5236, table 1 and figure of §4.4, with numbers from 0: arrivals 1, 4, 3, 5, 3, 8, 7, 6 without the
+    /// duplicate; 2 is lost.
     #[test]
     fn a_lost_packet_leaves_its_index_out() {
         let density = of(&[0, 3, 2, 4, 7, 6, 5]);

@@ -1,9 +1,10 @@
 //! Traffic from installed entries: for each entry of a table a frame that hits it.
 //!
-//! The reference executor traces a frame of the stream once, which says where in it each header is. Key fields that are fields of
-//! those headers are set to what an entry matches; IPv4, UDP and TCP checksums are computed again. Then the frame is traced: only
-//! frames whose look-up in the table really found their entry become flows. Keys that are no header fields (the ingress port,
-//! metadata) are left to the program; entries that frames of this kind cannot hit are counted.
+//! The reference executor traces a frame of the stream once, which says where in it each header is. Key fields that are
+//! fields of those headers are set to what an entry matches; IPv4, UDP and TCP checksums are computed again. Then the
+//! frame is traced: only frames whose look-up in the table really found their entry become flows. Keys that are no
+//! header fields (the ingress port, metadata) are left to the program; entries that frames of this kind cannot hit are
+//! counted.
 
 use crate::schedule::uniform;
 use forebay_bits::{Bits, read_bits, write_bits};
@@ -40,7 +41,8 @@ pub struct EntryFrames {
     pub unreachable: usize,
 }
 
-/// Frames for the entries of a table, made of a frame that comes by a port. `misses` is the share of frames that hit none.
+/// Frames for the entries of a table, made of a frame that comes by a port. `misses` is the share of frames that hit
+/// none.
 ///
 /// # Errors
 /// When there is no such table, it has no entries, or none of them can be hit, in words.
@@ -92,8 +94,8 @@ pub fn frames(
     Ok(found)
 }
 
-/// Flows that hit no entry: as many as the share of frames asks for when each flow sends as often, within limits. How often each of them
-/// sends is decided by the order of frames.
+/// Flows that hit no entry: as many as the share of frames asks for when each flow sends as often, within limits. How
+/// often each of them sends is decided by the order of frames.
 fn missing_flows(hits: usize, misses: f64) -> usize {
     match misses {
         0.0 => 0,
@@ -241,8 +243,8 @@ impl Bench {
         traced
     }
 
-    /// A frame that hits an entry. Bits that do not matter are first those of the base, then 0, then random: another entry may match
-    /// better.
+    /// A frame that hits an entry. Bits that do not matter are first those of the base, then 0, then random: another
+    /// entry may match better.
     fn hit(
         &mut self,
         base: &[u8],

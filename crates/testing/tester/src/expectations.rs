@@ -1,13 +1,15 @@
 //! Whether streams come out where a test file that checks them expects them.
 //!
-//! With `check`, the reference executor says what comes out where. A `to` that says something else would be ignored, and a stream of
-//! which nothing can be measured would pass: both are mistakes of the file, told before anything is sent.
+//! With `check`, the reference executor says what comes out where. A `to` that says something else would be ignored,
+//! and a stream of which nothing can be measured would pass: both are mistakes of the file, told before anything is
+//! sent.
 
 use crate::setup::Reader;
 use crate::stream::Stream;
 use crate::test_file::TestFile;
 
-/// Notes streams that come out elsewhere than the file says. `reached` has the ports of each stream, `ports` those of the device.
+/// Notes streams that come out elsewhere than the file says. `reached` has the ports of each stream, `ports` those of
+/// the device.
 pub(crate) fn check(file: &TestFile, streams: &[Stream], reached: &[Vec<u32>], ports: &[u32], reader: &mut Reader<'_>) {
     for ((entry, stream), reached) in file.traffic.iter().zip(streams).zip(reached) {
         // Messages cannot be checked, which is told of later.

@@ -73,8 +73,9 @@ impl Frames {
         })
     }
 
-    /// Frames of which the first `hits` are those of entries, in the order that the flows say, and the others miss the table. Of any
-    /// number of frames the share of misses is as near to that of the flows as whole frames allow; they are spread evenly.
+    /// Frames of which the first `hits` are those of entries, in the order that the flows say, and the others miss the
+    /// table. Of any number of frames the share of misses is as near to that of the flows as whole frames allow; they
+    /// are spread evenly.
     ///
     /// # Errors
     /// When the order has an impossible exponent, in words.
@@ -332,7 +333,7 @@ fn flow_order(flows: Option<&FlowsEntry>, seed: u64) -> Result<(usize, Vec<u32>)
 /// The exponent of Zipf's distribution when the file has none: flow n sends a share of 1/n.
 const ZIPF_EXPONENT: f64 = 1.0;
 
-/// The order in which so many flows send; an empty one when they take turns.
+/// The order in which `count` flows send; empty when they take turns.
 fn order(flows: &FlowsEntry, count: usize, seed: u64) -> Result<Vec<u32>, String> {
     let mut random = SplitMix64::new(seed ^ 0x666c_6f77);
     let frames = ORDER_FRAMES.max(4 * count).next_power_of_two();

@@ -15,7 +15,7 @@ pub enum Delay {
     /// No time.
     #[default]
     None,
-    /// So many nanoseconds.
+    /// A constant delay in nanoseconds.
     Constant(f64),
     /// Uniformly distributed between two.
     Uniform(f64, f64),

@@ -8,14 +8,14 @@
 //!
 //! * [`Test::read`] finds whatever is wrong with a test file before any frame is sent.
 //! * [`device`]: a wire, a program in memory, interfaces, a chip in simulated time: all are ports.
-//! * [`trial`]: the loop; [`sender`] and [`schedule`] say what is due, [`tag`] what each frame carries, [`path`] and [`sequence`] what
-//!   is measured of it, [`polling`] how far the machine disturbed.
+//! * [`trial`]: the loop; [`sender`] and [`schedule`] say what is due, [`tag`] what each frame carries, [`path`] and
+//!   [`sequence`] what is measured of it, [`polling`] how far the machine disturbed.
 //! * [`reference`](mod@reference): what the reference executor says of each frame.
 //!
 //! # Guarantees
 //! * Loss, duplication and reordering are counted exactly, of every frame. What could not be sent is no loss.
-//! * Latency is of every frame, and from the time at which it *should* have been sent: a tester that is late, or a device
-//!   that pushes back, cannot make it look shorter.
+//! * Latency is of every frame, and from the time at which it *should* have been sent: a tester that is late, or a
+//!   device that pushes back, cannot make it look shorter.
 //! * In simulated time ([`Session::in_simulated_time`], or with a chip) the same file and seed give the same results.
 
 #![forbid(unsafe_code)]

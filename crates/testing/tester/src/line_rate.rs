@@ -11,13 +11,15 @@ pub(crate) struct TooFast {
     pub message: String,
 }
 
-/// Bits a second of a stream on the wire: on average, and at the peak of its shape. None when it is as fast as the port takes.
+/// Bits a second of a stream on the wire: on average, and at the peak of its shape. None when it is as fast as the port
+/// takes.
 fn bits_per_second(stream: &Stream, line: LineRate) -> Option<(f64, f64)> {
     let mean = stream.mean_pps()? * stream.mean_of(|bytes| 8.0 * line.framing.wire_bytes(bytes as u32) as f64);
     Some((mean, mean * stream.shape.peak() / stream.shape.mean()))
 }
 
-/// What the streams of a port ask of its wire, in bits a second: the sum of their averages, or the peak of one of them when that is more.
+/// What the streams of a port ask of its wire, in bits a second: the sum of their averages, or the peak of one of them
+/// when that is more.
 fn load<'s>(streams: impl Iterator<Item = &'s Stream>, line: LineRate) -> f64 {
     let rates: Vec<(f64, f64)> = streams.filter_map(|stream| bits_per_second(stream, line)).collect();
     let sum: f64 = rates.iter().map(|(mean, _)| mean).sum();

@@ -1,7 +1,8 @@
 //! IoT messages as traffic: the published ones, whose payload of 16 bytes has no room for a tag.
 //!
 //! A message says its device and number itself (`forebay_traffic::message`). The times at which the last [`REMEMBERED`]
-//! messages should be sent, and were, are kept here. A device's switch may put N messages into one packet; each of them counts.
+//! messages should be sent, and were, are kept here. A device's switch may put N messages into one packet; each of them
+//! counts.
 
 use forebay_traffic::{FrameSpec, MessageFormat, MessageId, inspect, mixed};
 use std::net::Ipv4Addr;
@@ -61,8 +62,8 @@ impl Messages {
         }
     }
 
-    /// The numbers of the messages in a frame, with their intended and sending times. `sent` messages were sent. Messages that
-    /// are damaged, or cannot have been sent, are counted by `false`.
+    /// The numbers of the messages in a frame, with their intended and sending times. `sent` messages were sent.
+    /// Messages that are damaged, or cannot have been sent, are counted by `false`.
     pub fn find(&self, frame: &[u8], sent: u64, mut each: impl FnMut(Option<(u64, u64, u64)>)) -> bool {
         let Ok(inspected) = inspect(frame) else { return false };
         let datagram = &frame[inspected.payload];

@@ -33,8 +33,8 @@ pub struct ChipRemarks {
 }
 
 impl OnChip {
-    /// The chip with this name, for a program. `name_span` is where the file names the chip; `ignore_fit` is the caller's reason to time
-    /// a program that does not fit. All rules are those of `forebay sim`.
+    /// The chip with this name, for a program. `name_span` is where the file names the chip; `ignore_fit` is the
+    /// caller's reason to time a program that does not fit. All rules are those of `forebay sim`.
     pub fn read(
         entry: &DeviceEntry,
         (name, name_span): (&str, Range<usize>),

@@ -1,9 +1,10 @@
 //! Traffic from the program's own headers: frames for each way through its parser.
 //!
-//! The parser's graph is walked from its start. Every `select` and every comparison with a constant fixes bits of the frame; bits that
-//! stay free are random. What does not come from the frame has a value, as positions in header stacks and counters of rounds have, so loops
-//! end. A way counts when the reference executor extracts the same headers from the frame, so what the walk does not understand (value
-//! sets, arithmetic on fields) costs ways, but never gives a wrong frame.
+//! The parser's graph is walked from its start. Every `select` and every comparison with a constant fixes bits of the
+//! frame; bits that stay free are random. What does not come from the frame has a value, as positions in header stacks
+//! and counters of rounds have, so loops end. A way counts when the reference executor extracts the same headers from
+//! the frame, so what the walk does not understand (value sets, arithmetic on fields) costs ways, but never gives a
+//! wrong frame.
 
 use crate::entries::correct_checksums;
 use crate::tag::TAG_BYTES;

@@ -38,8 +38,8 @@ pub struct Path {
     pub disturbed: Histogram,
     /// The same from the real sending time.
     pub disturbed_device: Histogram,
-    /// Differences of the latencies of frames that were sent one after another (RFC 5481: IPDV), without their signs; in whatever order
-    /// they came, as far as not more than [`NEIGHBOURS`] came between.
+    /// Differences of the latencies of frames that were sent one after another (RFC 5481: IPDV), without their signs;
+    /// in whatever order they came, as far as not more than [`NEIGHBOURS`] came between.
     pub variation: Histogram,
     /// Times between arrivals.
     pub inter_arrival: Histogram,
@@ -54,7 +54,7 @@ pub struct Path {
     neighbours: Vec<(u64, u64)>,
 }
 
-/// Frames that are remembered until the one before or behind them comes.
+/// Frames that are remembered until the one before or after them comes.
 pub const NEIGHBOURS: usize = 1 << 12;
 
 /// No number of a frame.

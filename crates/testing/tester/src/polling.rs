@@ -1,13 +1,14 @@
 //! The tester's own regularity: how long its loop was away, and which frames that disturbed.
 //!
-//! On a machine that is shared the tester's thread stops now and then for milliseconds. What it measures then is the machine, not
-//! the device. A pause longer than the threshold begins a *disturbance*; it ends when the tester has caught up with what was due,
-//! and has been on time for as long as that took. A frame is disturbed when it should have been sent before that.
+//! On a machine that is shared the tester's thread stops now and then for milliseconds. What it measures then is the
+//! machine, not the device. A pause longer than the threshold begins a *disturbance*; it ends when the tester has
+//! caught up with what was due, and has been on time for as long as that took. A frame is disturbed when it should have
+//! been sent before that.
 
 use crate::histogram::Histogram;
 
-/// A disturbance ends after so many times the pause, even when the tester does not catch up: then it is too slow anyway, which
-/// its lateness shows.
+/// A disturbance ends after this multiple of the pause, even when the tester does not catch up: then it is too slow
+/// anyway, which its lateness shows.
 const CATCH_UP_MAX: u64 = 10;
 
 /// The gaps of the polling loop.

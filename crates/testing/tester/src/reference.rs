@@ -21,7 +21,8 @@ const EXAMPLES_MAX: usize = 8;
 pub struct Output {
     /// The port's number.
     pub port: u32,
-    /// The port's index among those of the device; none when the device of the test has no such port, and nothing is measured there.
+    /// The port's index among those of the device; none when the device of the test has no such port, and nothing is
+    /// measured there.
     index: Option<usize>,
     /// The frame, with any tag.
     frame: Vec<u8>,
@@ -39,9 +40,9 @@ impl Output {
 /// The outputs of the reference executor for every template of every stream.
 ///
 /// Frames of a template differ in their tags alone. The executor runs each template twice, with different tags, in
-/// opposite orders; when all outputs agree but for the tag, they hold for all frames of the template, and a frame that comes back is
-/// compared with bytes in memory, at any rate. Otherwise the program's output depends on the payload or on what came before,
-/// and the check is refused with the name of the stream.
+/// opposite orders; when all outputs agree but for the tag, they hold for all frames of the template, and a frame that
+/// comes back is compared with bytes in memory, at any rate. Otherwise the program's output depends on the payload or
+/// on what came before, and the check is refused with the name of the stream.
 pub struct Reference {
     outputs: Vec<Vec<Vec<Output>>>,
 }
@@ -93,7 +94,8 @@ impl Checked {
 }
 
 impl Reference {
-    /// Runs all templates of the streams. The pipeline executes with the interpreter and has the entries of the device's.
+    /// Runs all templates of the streams. The pipeline executes with the interpreter and has the entries of the
+    /// device's.
     ///
     /// # Errors
     /// When the program's output depends on more than the headers of a frame, in words.

@@ -1,4 +1,5 @@
-//! What a test has found, as JSON has it. `docs/tester.md` describes every field; new ones may be added, none changes its meaning.
+//! What a test has found, as JSON has it. `docs/tester.md` describes every field; new ones may be added, none changes
+//! its meaning.
 
 use crate::histogram::{Distribution, Histogram};
 use crate::impairment::Injected;
@@ -22,12 +23,12 @@ const DISTURBED_MAX: f64 = 0.01;
 const LATENESS_NS_MAX: u64 = 1_000;
 const LATENESS_SHARE_MAX: f64 = 0.1;
 
-/// A sender is late when it needs more than this, or than a share of the trial if that is more, longer than intended, or when its
-/// least lateness grows by as much. The share is less than the width of any search.
+/// A sender is late when it needs more than this, or than a share of the trial if that is more, longer than intended,
+/// or when its least lateness grows by as much. The share is less than the width of any search.
 const LATE_NS_MIN: u64 = 10_000;
 const LATE_SHARE: f64 = 1e-3;
 
-/// What [`TrialResults::is_late`] tolerates in a trial of so many seconds.
+/// The lateness that [`TrialResults::is_late`] tolerates in a trial of `seconds` seconds.
 pub fn late_ns_max(seconds: f64) -> u64 {
     LATE_NS_MIN.max((LATE_SHARE * seconds * 1e9) as u64)
 }
@@ -156,11 +157,12 @@ pub struct PathResults {
     /// Expected and not received.
     pub lost: u64,
     pub loss_ratio: f64,
-    /// When the first frame should have been sent, from the trial's start, that came after the last frame that was lost before it.
+    /// When the first frame should have been sent, from the trial's start, that came after the last frame that was lost
+    /// before it.
     #[serde(default)]
     pub last_loss_ns: Option<u64>,
-    /// Frames that were lost after the last one that came. Where some of a stream's frames come out elsewhere, this and the field before
-    /// count them as lost.
+    /// Frames that were lost after the last one that came. Where some of a stream's frames come out elsewhere, this and
+    /// the field before count them as lost.
     #[serde(default)]
     pub lost_at_end: u64,
     pub duplicated: u64,
@@ -299,8 +301,8 @@ impl TrialResults {
         self.polling.disturbed_share > DISTURBED_MAX
     }
 
-    /// Whether the load was not reached: a sender was late at the end, or ever later. Nothing need be lost then, when the device
-    /// keeps the tester from sending: where both share a thread, or when the port has no room.
+    /// Whether the load was not reached: a sender was late at the end, or ever later. Nothing need be lost then, when
+    /// the device keeps the tester from sending: where both share a thread, or when the port has no room.
     pub fn is_late(&self) -> bool {
         let most = late_ns_max(self.measured_s);
         self.streams
@@ -308,7 +310,8 @@ impl TrialResults {
             .any(|stream| stream.late_ns > most || stream.lateness_growth_ns > most)
     }
 
-    /// How many samples of a stream lie wholly within the time in which frames were sent. The others hold less, or what came after it.
+    /// How many samples of a stream lie wholly within the time in which frames were sent. The others hold less, or what
+    /// came after it.
     pub fn whole_samples(&self, stream: &StreamResults) -> usize {
         let all = stream.samples.len();
         let whole = match self.warm_up_s {
@@ -492,7 +495,7 @@ fn reordering(path: &mut Path, received: u64) -> ReorderingResults {
     }
 }
 
-/// The rate on the wire of frames with so many bytes in all.
+/// The rate on the wire of `frames` frames with `bytes` bytes in all.
 fn gbps(frames: u64, bytes: u64, seconds: f64) -> f64 {
     let mean = bytes.checked_div(frames).unwrap_or(0) as usize;
     frames as f64 * wire_bits(mean) / seconds / 1e9

@@ -81,7 +81,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Measures the tester itself, with the traffic of the test on a wire in memory. Devices in simulated time need none.
+    /// Measures the tester itself, with the traffic of the test on a wire in memory. Devices in simulated time need
+    /// none.
     ///
     /// # Errors
     /// When a port is out of order, in words.
@@ -360,7 +361,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The caller is asked so often whether to go on while nothing happens.
+/// The time between two calls that let the caller end the run while nothing happens.
 const ASKED_EACH: Duration = Duration::from_millis(100);
 
 /// Lets time pass, unless the caller stops the test.

@@ -1,9 +1,9 @@
 //! When frames are to be sent: intended times, independent of when they are.
 //!
-//! Arrivals are a process of unit rate on an axis of *work*: constant, Poisson, or bursts. A [`Shape`], the rate over time,
-//! maps work to time: frame n is due when the integral of the rate reaches its work. For Poisson arrivals this is the exact
-//! inhomogeneous process. Work is counted in frames when the rate is frames a second, and in bits on the wire when it is bits
-//! a second.
+//! Arrivals are a process of unit rate on an axis of *work*: constant, Poisson, or bursts. A [`Shape`], the rate over
+//! time, maps work to time: frame n is due when the integral of the rate reaches its work. For Poisson arrivals this is
+//! the exact inhomogeneous process. Work is counted in frames when the rate is frames a second, and in bits on the wire
+//! when it is bits a second.
 
 use forebay_packet::SplitMix64;
 
@@ -14,7 +14,7 @@ pub enum Arrivals {
     Constant,
     /// With exponential distances.
     Poisson,
-    /// So many frames at once, at equal distances.
+    /// This number of frames at once, at equal distances.
     Bursts(u32),
 }
 
@@ -41,7 +41,8 @@ impl Segment {
             return if area > 0.0 { area / self.from } else { 0.0 };
         }
         let root = (self.from * self.from + 2.0 * slope * area).max(0.0).sqrt();
-        // The form without cancellation: the numerator of the other becomes a difference of near numbers for small slopes.
+        // The form without cancellation: the numerator of the other becomes a difference of near numbers for small
+        // slopes.
         match self.from + root > 0.0 {
             true => (2.0 * area / (self.from + root)).min(self.seconds),
             false => 0.0,
@@ -140,7 +141,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule that begins at `start_ns`. The first frame is due there, or, with Poisson arrivals, after a random time.
+    /// A schedule that begins at `start_ns`. The first frame is due there, or, with Poisson arrivals, after a random
+    /// time.
     pub fn new(arrivals: Arrivals, shape: &Shape, rate: f64, start_ns: u64, seed: u64) -> Schedule {
         let mut schedule = Schedule {
             arrivals,

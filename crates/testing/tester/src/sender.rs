@@ -1,8 +1,8 @@
 //! Sends the frames of a stream when they are due: an open loop, which does not wait for what comes back.
 //!
-//! A frame that the tester is too late for is sent as soon as possible. Its intended time stays, so what a slow tester or a full
-//! queue does to it is part of its latency and of the tester's *lateness*. Frames that were due but could not be sent before the
-//! end are *unsent*; they are never counted as lost.
+//! A frame that the tester is too late for is sent as soon as possible. Its intended time stays, so what a slow tester
+//! or a full queue does to it is part of its latency and of the tester's *lateness*. Frames that were due but could not
+//! be sent before the end are *unsent*; they are never counted as lost.
 
 use crate::histogram::Histogram;
 use crate::messages::Messages;
@@ -12,8 +12,8 @@ use crate::tag::{NUMBER_MAX, TRIALS, Tag};
 use crate::trial::Step;
 use forebay_packet::Burst;
 
-/// Frames that could not be sent are counted one by one up to this many; how many more were due is known on average. A sender that
-/// is asked for far more than it can send must end soon after its trial all the same.
+/// Frames that could not be sent are counted one by one up to this many; how many more were due is known on average. A
+/// sender that is asked for far more than it can send must end soon after its trial all the same.
 const UNSENT_COUNTED: u64 = 5_000_000;
 
 /// A stream that is being sent.
@@ -40,8 +40,8 @@ pub struct Sender<'a> {
     quarters: Quarters,
 }
 
-/// The least lateness in each quarter of the measured time. A sender that is on time now and then has a small one; that of a sender
-/// that is asked for more than it can send grows.
+/// The least lateness in each quarter of the measured time. A sender that is on time now and then has a small one; that
+/// of a sender that is asked for more than it can send grows.
 #[derive(Clone, Copy, Debug)]
 struct Quarters {
     length_ns: u64,
@@ -106,8 +106,8 @@ impl Window {
 }
 
 impl<'a> Sender<'a> {
-    /// The stream from its beginning; `scale` multiplies its rate. The first stream of a test begins at once, others within an
-    /// interval: no two cables have one clock.
+    /// The stream from its beginning; `scale` multiplies its rate. The first stream of a test begins at once, others
+    /// within an interval: no two cables have one clock.
     pub fn new(stream: &'a Stream, index: usize, trial: u64, scale: f64, window: Window, seed: u64) -> Sender<'a> {
         let rate = match stream.rate {
             Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * scale),

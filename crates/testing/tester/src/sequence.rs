@@ -8,9 +8,9 @@
 //! | n-reordered: the n packets before it all have larger numbers; a TCP sender with 3 retransmits | RFC 4737 §5.3 |
 //! | displacement, occupancy | RFC 5236, in [`density`](crate::density) |
 //!
-//! A packet that comes again is a duplicate and counts for none of these. Memory is bounded: the last [`WINDOW`] numbers are
-//! remembered. What is older is *too late*; whether it is a duplicate cannot be told. Loss needs no memory: it is what was
-//! sent less what came, duplicates left out.
+//! A packet that comes again is a duplicate and counts for none of these. Memory is bounded: the last [`WINDOW`]
+//! numbers are remembered. What is older is *too late*; whether it is a duplicate cannot be told. Loss needs no memory:
+//! it is what was sent less what came, duplicates left out.
 
 use crate::density::Density;
 use crate::histogram::Histogram;
@@ -224,7 +224,8 @@ impl SequenceTracker {
         &self.free_runs
     }
 
-    /// Packets that are `n`-reordered: at least so many packets just before them have larger numbers. At most 64 are looked at.
+    /// Packets that are `n`-reordered: at least `n` packets just before them have larger numbers. At most 64 are
+    /// examined.
     pub fn n_reordered(&self, n: usize) -> u64 {
         self.n_reordered[n.min(RECENT)..].iter().sum()
     }

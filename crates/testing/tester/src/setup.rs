@@ -254,8 +254,8 @@ impl Test {
         self.streams.iter().map(pair).collect()
     }
 
-    /// What must come out for the frames of these streams, when they are to be checked: what the reference executor says, or, of a
-    /// wire, what was sent.
+    /// What must come out for the frames of these streams, when they are to be checked: what the reference executor
+    /// says, or, of a wire, what was sent.
     ///
     /// # Errors
     /// When it cannot say that of each frame by itself, in words.
@@ -426,7 +426,8 @@ fn one_end_each(file: &TestFile, reader: &mut Reader<'_>) {
     }
 }
 
-/// Where frames of each stream come out of the program; none when there is no program to ask, or nothing that depends on it.
+/// Where frames of each stream come out of the program; none when there is no program to ask, or nothing that depends
+/// on it.
 fn reached(
     file: &TestFile,
     target: Option<&Target>,
@@ -444,13 +445,15 @@ fn reached(
     Some(reached_ports(pipeline, streams))
 }
 
-/// Whether frames are compared with what the reference executor says. That it cannot say that is told when the device is opened.
+/// Whether frames are compared with what the reference executor says. That it cannot say that is told when the device
+/// is opened.
 fn is_checked(file: &TestFile, loaded: Option<&Loaded>) -> bool {
     let pipeline = loaded.and_then(|loaded| loaded.reference().ok());
     file.device.check && pipeline.is_some_and(|pipeline| state_free(&pipeline).is_ok())
 }
 
-/// The numbers of all ports: those that the file names, and those where frames of streams without `to` come out of the program.
+/// The numbers of all ports: those that the file names, and those where frames of streams without `to` come out of the
+/// program.
 fn ports(
     file: &TestFile,
     target: Option<&Target>,

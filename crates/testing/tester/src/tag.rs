@@ -6,10 +6,11 @@
 //! ```
 //!
 //! * *number* counts the frames of the stream from 0.
-//! * *intended* is when the frame should be sent, in nanoseconds from the trial's start; *lateness* is how much later it was sent.
+//! * *intended* is when the frame should be sent, in nanoseconds from the trial's start; *lateness* is how much later
+//!   it was sent.
 //! * *trial* tells frames of one trial from those that an earlier one left in the device.
-//! * *complement* makes the ones' complement sum of each tag the same. So other frames are told apart; and the UDP or TCP
-//!   checksum of a frame does not depend on its tag: it is computed once.
+//! * *complement* makes the ones' complement sum of each tag the same. So other frames are told apart; and the UDP or
+//!   TCP checksum of a frame does not depend on its tag: it is computed once.
 //!
 //! 18 bytes fit into the shortest Ethernet frame with IPv4 and UDP: 14 + 20 + 8 + 18 = 60. All integers are big-endian.
 
@@ -91,8 +92,8 @@ impl Tag {
         })
     }
 
-    /// The tag of a frame, with its place. It is looked for at the end first; then elsewhere, for frames that were padded on
-    /// the way. `plausible` tells whether the trial can have sent such a tag.
+    /// The tag of a frame, with its place. It is looked for at the end first; then elsewhere, for frames that were
+    /// padded on the way. `plausible` tells whether the trial can have sent such a tag.
     #[inline]
     pub fn find(frame: &[u8], plausible: impl Fn(&Tag) -> bool) -> Option<(usize, Tag)> {
         let last = frame.last_chunk::<TAG_BYTES>()?;

@@ -239,7 +239,7 @@ fn constant() -> Spanned<ArrivalsEntry> {
 /// A rate in frames a second, or the highest that is possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RateEntry {
-    /// So many a second.
+    /// A number per second.
     Fixed(f64),
     /// As many as the tester can send. There are no intended times then.
     Max,
@@ -285,7 +285,7 @@ pub enum ArrivalsEntry {
     Constant,
     /// At exponential distances.
     Poisson,
-    /// So many at once.
+    /// A number at once.
     Bursts {
         /// Frames of a burst.
         frames: u32,

@@ -5,8 +5,8 @@
 //!                             an open loop                  (polled here when it is in this process)
 //! ```
 //!
-//! One thread does all of it, so both ends read one clock. Counters are read when the trial is over and the device has had
-//! [`Plan::drain_ns`] to give back what it still holds.
+//! One thread does all of it, so both ends read one clock. Counters are read when the trial is over and the device has
+//! had [`Plan::drain_ns`] to give back what it still holds.
 
 use crate::clock::Clock;
 use crate::device::Device;
@@ -112,7 +112,8 @@ impl Step {
 
 /// Is told how far a trial is.
 pub trait Progress {
-    /// So much of the trial, from 0 to 1, is over; so many frames were sent and came back. Returns whether it goes on.
+    /// Reports progress: the share of the trial that is over, from 0 to 1, and the frames that were sent and that came
+    /// back. Returns whether the trial continues.
     fn at(&mut self, share: f64, sent: u64, received: u64) -> bool;
 }
 

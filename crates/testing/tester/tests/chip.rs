@@ -1,4 +1,5 @@
-//! Programs on a chip of the timed model: what its ports carry, which programs it takes, and what belongs to one of its pipelines.
+//! Programs on a chip of the timed model: what its ports carry, which programs it takes, and what belongs to one of its
+//! pipelines.
 
 mod support;
 
@@ -22,7 +23,8 @@ fn portfwd(traffic: &str) -> String {
 fn a_port_carries_line_rate_and_no_more() {
     let found = simulate(&portfwd("pps = \"max\""));
     let stream = &found.trials[0].streams[0];
-    // Tofino takes at most one packet in a cycle of each pipeline, so when frames of 60 bytes arrive at line rate, some are lost in the chip.
+    // Tofino takes at most one packet in a cycle of each pipeline, so when frames of 60 bytes arrive at line rate, some
+    // are lost in the chip.
     assert!((99.0..100.05).contains(&stream.sent_gbps), "{}", stream.sent_gbps);
     let found = simulate(&portfwd("gbps = 100").replace("bytes = 60", "bytes = 1514"));
     let stream = &found.trials[0].streams[0];
@@ -105,7 +107,8 @@ fn overload(seconds: f64, more: &str) -> String {
         .replace("duration_s = 0.0001", &format!("duration_s = {seconds}"))
 }
 
-/// No two cables have a common clock: which of two streams at equal distances loses more in a full queue hangs on their phases.
+/// No two cables have a common clock: which of two streams at equal distances loses more in a full queue hangs on their
+/// phases.
 #[test]
 fn streams_at_equal_distances_are_not_in_step() {
     let share = |seed: u64| {

@@ -67,8 +67,9 @@ fn as_fast_as_possible() {
     assert!(stream.sent > 0);
 }
 
-/// Random delays are found with their distributions. They are long beside the pauses of a machine with other work, during which nothing is
-/// sent or received; all frames count, from their real sending times. The distance from the own distribution is mostly below 1.95, the 0.1 % point.
+/// Random delays are found with their distributions. They are long beside the pauses of a machine with other work,
+/// during which nothing is sent or received; all frames count, from their real sending times. The distance from the own
+/// distribution is mostly below 1.95, the 0.1 % point.
 #[test]
 #[ignore = "interfaces named by TESTER_INTERFACES"]
 fn known_distributions_of_delay_are_found_on_a_cable() {

@@ -12,8 +12,8 @@ fn wire(more: &str, duration_s: f64, stream: &str) -> String {
     )
 }
 
-/// Known distributions of delay are measured as they are: the Kolmogorov-Smirnov distance is below its 0.1 % point, 1.95. The bias in
-/// simulated time is none.
+/// Known distributions of delay are measured as they are: the Kolmogorov-Smirnov distance is below its 0.1 % point,
+/// 1.95. The bias in simulated time is none.
 #[test]
 fn delays_are_measured_as_they_were_injected() {
     let us = 1e3;
@@ -256,8 +256,9 @@ fn iot_messages_are_followed() {
     );
 }
 
-/// The same on the machine's clock: 0.1 % of the frames may be that late. `cargo test --release -p forebay-tester -- --ignored`, on a machine
-/// that does nothing else; the bias is what the self test says.
+/// The same on the machine's clock: 0.1 % of the frames may be that late.
+/// `cargo test --release -p forebay-tester -- --ignored`, on a machine that does nothing else; the bias is what the
+/// self test says.
 #[test]
 #[ignore = "a quiet machine"]
 fn delays_are_measured_on_the_machines_clock() {

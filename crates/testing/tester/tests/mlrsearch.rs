@@ -1,5 +1,5 @@
-//! Our search against the reference implementation (PyPI's MLRsearch 1.2.1), trial by trial, with devices that both compute.
-//! `mlrsearch/record.py` records what the reference does.
+//! Our search against the reference implementation (PyPI's MLRsearch 1.2.1), trial by trial, with devices that both
+//! compute. `mlrsearch/record.py` records what the reference does.
 
 use forebay_packet::SplitMix64;
 use forebay_tester::search::{Goal, Limits, Measured, Measurer, search};

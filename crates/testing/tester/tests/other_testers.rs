@@ -101,7 +101,8 @@ fn no_latency_is_outside_of_the_histogram() {
     assert_eq!(latency.histogram.iter().map(|(_, _, count)| count).sum::<u64>(), 100);
 }
 
-/// Frames of another trial, and frames whose end is a tag with a wrong sum or an impossible time, are no frames of this trial.
+/// Frames of another trial, and frames whose end is a tag with a wrong sum or an impossible time, are no frames of this
+/// trial.
 #[test]
 fn frames_that_look_like_the_testers_are_foreign() {
     use forebay_tester::tag::Tag;
@@ -354,7 +355,8 @@ fn the_tester_says_what_it_adds() {
     );
 }
 
-/// What a sender at more than the device's rate measures is a queue, and the trial says that it is none of the device's figures.
+/// What a sender at more than the device's rate measures is a queue, and the trial says that it is none of the device's
+/// figures.
 #[test]
 fn latency_under_overload_is_doubted() {
     let text = wire(&stream(0, &format!("pps = 200_000_000\n{UDP}"))).replace("duration_s = 0.1", "duration_s = 0.02");

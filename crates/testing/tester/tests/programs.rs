@@ -63,7 +63,8 @@ fn a_stream_is_checked_where_the_file_expects_it() {
         let text = l3fwd(&format!("check = true\n{device}"), to).replace("10.0.2.0", destination);
         support::problems(&text)
     };
-    // Port 3 is where the program sends; neither a port that the device does not have nor one that it has makes that right.
+    // Port 3 is where the program sends; neither a port that the device does not have nor one that it has makes that
+    // right.
     for device in ["", "ports = [3]"] {
         let said = problem(device, "to = 2", "10.0.2.0");
         let expected = "12: the reference executor sends to port 3, not to port 2, the frames of a; with check = true";
@@ -269,7 +270,8 @@ fn messages_in_n_packets_are_taken_apart() {
     assert!(path.latency.min_ns < 1000);
 }
 
-/// Frames from the parser graph: every path through the parser is taken, and each frame does what the reference executor says.
+/// Frames from the parser graph: every path through the parser is taken, and each frame does what the reference
+/// executor says.
 #[test]
 fn frames_for_each_way_through_the_parser() {
     let text = l3fwd("check = true", "").replace(

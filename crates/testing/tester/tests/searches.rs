@@ -66,7 +66,8 @@ fn rfc2544_on_a_chip() {
     );
     assert_eq!(size.loss.last().expect("some").1, 0.0);
     assert!(size.back_to_back.mean_frames > 1.0);
-    // The queue has room as soon as less comes in than goes out: the last frame lost was due at most a queue's length before the relief.
+    // The queue has room as soon as less comes in than goes out: the last frame lost was due at most a queue's length
+    // before the relief.
     let recovery = size.recovery.as_ref().expect("the search goes above the line");
     assert!((recovery.overload_pps / throughput - 1.1).abs() < 1e-9);
     let said = (recovery.each_ns.len(), recovery.not_recovered, recovery.without_loss);

@@ -1,8 +1,9 @@
 //! Packets of a test or a trace as pcapng: an interface for each port, and for each packet what became of it.
 //!
-//! * A packet that enters and those that are made of it have the same number (`epb_packetid`); the comment has it too, and the packet's line
-//!   in the test.
-//! * A dropped packet has the verdict *drop* and a comment with the reason and the place in the source: `drop: ingress_drop l3fwd.p4:47`.
+//! * A packet that enters and those that are made of it have the same number (`epb_packetid`); the comment has it too,
+//!   and the packet's line in the test.
+//! * A dropped packet has the verdict *drop* and a comment with the reason and the place in the source:
+//!   `drop: ingress_drop l3fwd.p4:47`.
 //! * Time is that of the test: packet `n` enters at `n` microseconds.
 
 use crate::source_lines::place;

@@ -1,8 +1,8 @@
 //! Steps that belong to one statement of the program, told as one.
 //!
-//! A statement such as `hdr.stack.pop_front(1);` or `hdr.inner = hdr.outer;` assigns many fields, an `if` with several operands
-//! branches several times, and emitting a stack emits each of its elements. A group collects such steps as long as they
-//! follow each other at one place of the source, and says at its end what is to be shown of all of them.
+//! A statement such as `hdr.stack.pop_front(1);` or `hdr.inner = hdr.outer;` assigns many fields, an `if` with several
+//! operands branches several times, and emitting a stack emits each of its elements. A group collects such steps as
+//! long as they follow each other at one place of the source, and says at its end what is to be shown of all of them.
 
 use crate::value_words::{columns, number, number_with_decimal};
 use forebay_bits::Bits;

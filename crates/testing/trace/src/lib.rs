@@ -7,8 +7,9 @@
 //!                          source_lines: what stands in the program's source
 //! ```
 //!
-//! A [`PacketCapture`] writes the packets of a test as pcapng, with what became of each. A [`TracePrinter`] is a [`Tracer`](forebay_pipeline::Tracer) that keeps what it is told until it is asked. The sources of the
-//! program are read from the file system to be quoted; where they are missing, traces quote nothing.
+//! A [`PacketCapture`] writes the packets of a test as pcapng, with what became of each. A [`TracePrinter`] is a
+//! [`Tracer`](forebay_pipeline::Tracer) that keeps what it is told until it is asked. The sources of the program are
+//! read from the file system to be quoted; where they are missing, traces quote nothing.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
 //! What stands in a program's source, to be shown beside what it did.
 //!
-//! The representation that executes keeps a place for each step, and no text. Here the text is found again around that place: the
-//! condition of an `if`, the case of a `select`, the line of a `state`. Where it is not found as expected nothing is shown.
+//! The representation that executes keeps a place for each step, and no text. Here the text is found again around that
+//! place: the condition of an `if`, the case of a `select`, the line of a `state`. Where it is not found as expected
+//! nothing is shown.
 
 use forebay_ir::{Location, Program};
 use std::collections::HashMap;
@@ -53,8 +54,8 @@ impl SourceLines {
         })
     }
 
-    /// The cases of the `select` or `switch` that begins in that line: the text before each colon, and what follows up to the
-    /// semicolon.
+    /// The cases of the `select` or `switch` that begins in that line: the text before each colon, and what follows up
+    /// to the semicolon.
     pub fn cases(&mut self, program: &Program, location: Location) -> Option<Vec<(String, String)>> {
         let text = joined(self.from(program, location)?);
         let first_line = text.lines().next()?;

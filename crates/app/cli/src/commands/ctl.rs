@@ -125,7 +125,8 @@ fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Stat
     }
 }
 
-/// A command that is wrong, or that the switch refuses, is told and ends with 1; everything else is trouble.
+/// Reports an error. A wrong command, or one that the switch refuses, gives exit code 1; all other errors are passed
+/// on.
 fn said(error: anyhow::Error) -> Result<Status> {
     let is_refusal = error.downcast_ref::<CallError>().is_some_and(CallError::is_refusal);
     match is_refusal || error.is::<Mistake>() {

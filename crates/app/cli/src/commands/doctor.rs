@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     })
 }
 
-/// A line for each check; behind those that are not good, why it matters and how to mend it.
+/// A line for each check; after those that are not good, why it matters and how to mend it.
 fn table(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let mut text = String::new();

@@ -1,4 +1,5 @@
-//! `forebay experiment`: published tables and figures beside what the timed model says, or what is measured of the software switch.
+//! `forebay experiment`: published tables and figures beside what the timed model says, or what is measured of the
+//! software switch.
 
 use super::Status;
 use super::sim::IGNORED_FIT;
@@ -59,7 +60,7 @@ enum What {
     },
 }
 
-/// Does what was asked for.
+/// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     match &arguments.what {
         What::List { json } => list(&arguments.folder, *json),

@@ -27,8 +27,8 @@ enum What {
 /// Where functions are.
 #[derive(clap::Args)]
 struct Place {
-    /// The folder of the functions; without, $FOREBAY_FUNCTIONS, or `functions` beside the executable, in share/forebay of
-    /// its installation, in its repository, or here
+    /// The folder of the functions; without, $FOREBAY_FUNCTIONS, or `functions` beside the executable, in share/forebay
+    /// of its installation, in its repository, or here
     #[arg(long = "functions", value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -41,7 +41,8 @@ fn write_all(command: &Command, name: &str, folder: &Path) -> Result<String> {
 fn write(command: &Command, name: &str, folder: &Path) -> Result<String> {
     let path = folder.join(format!("{name}.1"));
     let mut page = Vec::new();
-    // A page's name is one word. The library wants it to live for ever, and there is one for each command.
+    // A page's name is one word. The library requires the name to live for the whole program, and there is one for each
+    // command.
     let name: &'static str = name.to_string().leak();
     Man::new(command.clone().name(name))
         .render(&mut page)

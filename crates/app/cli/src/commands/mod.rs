@@ -35,9 +35,9 @@ use clap::Subcommand;
 pub enum Status {
     /// All is well.
     Good,
-    /// What was asked about is wrong: the program has errors, a test failed.
+    /// The check failed: the program has errors, a test failed.
     Bad,
-    /// It could not be asked: usage, files, interfaces, rights, a test that does not suit the program.
+    /// The command could not be executed: usage, files, interfaces, rights, a test that does not suit the program.
     Unable,
 }
 

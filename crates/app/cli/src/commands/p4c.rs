@@ -1,6 +1,8 @@
-//! Under the names `p4c` and `p4c-bm2-ss`: the command line of p4c's compiler for BMv2, as Makefiles of courses call it.
+//! Under the names `p4c` and `p4c-bm2-ss`: the command line of p4c's compiler for BMv2, as Makefiles of courses call
+//! it.
 //!
-//! What is written is JSON with the program's source files, which all of Forebay takes where p4c's JSON is taken, and the P4Info.
+//! What is written is JSON with the program's source files, which all of Forebay takes where p4c's JSON is taken, and
+//! the P4Info.
 
 use super::Status;
 use crate::output;
@@ -62,10 +64,10 @@ pub fn is_name(name: &str) -> bool {
     is_driver(name).is_some()
 }
 
-/// Compiles what p4c was asked to compile.
+/// Compiles, with the command line of p4c.
 ///
 /// # Errors
-/// When an option asks for what is not done here, or a file cannot be read or written.
+/// If an option is not supported, or a file cannot be read or written.
 pub fn run_under_name(name: &str) -> Result<Status> {
     let command = Arguments::augment_args(Command::new("p4c").version(crate::version::LONG));
     let matches = command.about("In the place of p4c for BMv2").try_get_matches();
@@ -130,7 +132,7 @@ enum P4InfoFormat {
     Binary,
 }
 
-/// The format of a P4Info, by what was asked for or by the name of the file, as p4c takes it.
+/// The format of a P4Info: the requested one, or that of the file's name, as p4c does it.
 fn format_of(file: &Path, asked: Option<&str>) -> Result<P4InfoFormat> {
     let extension = file.extension().and_then(|extension| extension.to_str());
     match asked.or(extension) {

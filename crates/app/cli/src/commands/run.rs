@@ -96,7 +96,8 @@ pub struct Arguments {
     /// Never wait for packets but look for them again and again: shortest delay, all of a processor for each worker
     #[arg(long)]
     busy_poll: bool,
-    /// Time of an expiry profile of entries that packets add, in place of the program's, for example 2=300; 0 is for ever
+    /// Time of an expiry profile of entries that packets add, in place of the program's, for example 2=300; 0 is for
+    /// ever
     #[arg(long = "expiry-profile", value_name = "NUMBER=SECONDS", value_parser = expiry_profile)]
     expiry_profiles: Vec<(usize, u64)>,
     /// Open interfaces that another AF_XDP program holds all the same, through packet sockets beside it
@@ -114,8 +115,8 @@ pub struct Arguments {
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Write the packets of all ports to this file as pcapng, with what became of each and the line of the source that drops it; slow,
-    /// with one worker only
+    /// Write the packets of all ports to this file as pcapng, with what became of each and the line of the source that
+    /// drops it; slow, with one worker only
     #[arg(long, value_name = "FILE.pcapng", conflicts_with = "pcap")]
     capture: Option<PathBuf>,
 }
@@ -232,7 +233,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     Ok(Status::Good)
 }
 
-/// The ports that are asked for.
+/// The requested ports.
 fn port_specs(interfaces: &[String]) -> Result<Vec<PortSpec>> {
     let ports = PortSpec::parse_all(interfaces.iter().map(String::as_str))
         .map_err(|error| anyhow!("a port is not written correctly\n{error}"))?;
@@ -247,8 +248,8 @@ fn port_specs(interfaces: &[String]) -> Result<Vec<PortSpec>> {
 }
 
 impl Arguments {
-    /// The program with the state that was saved, or with the entries of a file. None when the program has mistakes, which have
-    /// been printed.
+    /// The program with the state that was saved, or with the entries of a file. None when the program has mistakes,
+    /// which have been printed.
     fn start(&self, queues: &Arc<QueueControl>) -> Result<Option<Start>> {
         let entries = self.entries.read()?;
         let program = control_plane::load(
@@ -359,13 +360,14 @@ fn announce_control(control: &Control) {
 struct Until {
     /// Set by signals that end the switch.
     stop: Arc<AtomicBool>,
-    /// Set by the signal that asks for statistics now.
+    /// Set by the signal that requests statistics now.
     show: Arc<AtomicBool>,
     /// The end of the duration, on the clock.
     end_ns: Option<u64>,
 }
 
-/// Prints statistics and messages, and tells controllers of ports, until the switch has ended; closes it when it is time to.
+/// Prints statistics and messages, and reports changes of ports to controllers, until the switch has ended; closes it
+/// when a signal, a key or the end of `--duration` requires it.
 fn supervise(
     running: &Running,
     control_plane: Option<&ControlPlane>,

@@ -154,7 +154,7 @@ fn prepare<'a>(path: &Path, case: &'a Case, library: &Folder, arguments: &Argume
     Ok((case, setup))
 }
 
-/// What is found, and the frames that left if they are asked for.
+/// The results, and the frames that left, if requested.
 fn simulate(setup: &Setup, arguments: &Arguments, progress: &Simulations) -> Result<(Found, Vec<Departure>)> {
     let seed = arguments.seed.unwrap_or(setup.scenario().seed);
     let mut one = progress.one();
@@ -236,7 +236,7 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
     Ok(())
 }
 
-/// Of the values that make a case's name, those that are not the same in all cases, with a space behind each.
+/// Of the values that make a case's name, those that are not the same in all cases, with a space after each.
 fn differing(name: &str, all: &[&str]) -> String {
     let is_in_all = |value: &str| all.iter().all(|other| other.split(' ').any(|own| own == value));
     let values = name.split(' ').filter(|value| !is_in_all(value));

@@ -1,5 +1,5 @@
-//! `forebay simple-switch`: the command lines of BMv2's `simple_switch` and `simple_switch_grpc`, so that topologies that start
-//! them can start this in their place.
+//! `forebay simple-switch`: the command lines of BMv2's `simple_switch` and `simple_switch_grpc`, so that topologies
+//! that start them can start this in their place.
 
 use super::{Status, run};
 use crate::output;

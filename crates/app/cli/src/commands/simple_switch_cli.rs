@@ -1,4 +1,5 @@
-//! `forebay simple-switch-cli`, also under the name `simple_switch_CLI`: the commands of BMv2's own, from a terminal or a file.
+//! `forebay simple-switch-cli`, also under the name `simple_switch_CLI`: the commands of BMv2's own, from a terminal or
+//! a file.
 
 use super::Status;
 use crate::output;
@@ -42,7 +43,7 @@ pub fn is_name(name: &str) -> bool {
     ["simple_switch_CLI", "simple_switch_CLI.py"].contains(&name)
 }
 
-/// Does what was asked of BMv2's program.
+/// Runs the command, with the command line of BMv2's program.
 ///
 /// # Errors
 /// As those of [`run`].

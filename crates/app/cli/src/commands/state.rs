@@ -360,7 +360,7 @@ fn plan(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -
     text
 }
 
-/// Asks a person.
+/// Asks the user for confirmation.
 fn agreed() -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!("nothing was changed: --yes is needed where nobody can be asked");

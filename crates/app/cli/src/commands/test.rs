@@ -42,7 +42,8 @@ pub struct Arguments {
     /// What executes the program
     #[arg(long, value_enum, default_value_t = Engines::Interp)]
     engine: Engines,
-    /// In what: the software switch, or a chip of the timed model beside it; the test fails when they do not do the same
+    /// In what: the software switch, or a chip of the timed model beside it; the test fails when they do not do the
+    /// same
     #[arg(long, value_enum, default_value_t = Device::Switch, conflicts_with = "trace")]
     switch: Device,
     /// Print the results as JSON
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     results.finish()
 }
 
-/// The tests that were asked for.
+/// The requested tests.
 fn suites(arguments: &Arguments) -> Result<Vec<Suite>> {
     let mut programs = Vec::new();
     if let Some(program) = &arguments.program {

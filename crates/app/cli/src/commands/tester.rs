@@ -41,11 +41,13 @@ enum Command {
     Search(TestArguments),
     /// Throughput, latency, loss and back-to-back frames after RFC 2544 and RFC 9004, for each frame size
     Rfc2544(TestArguments),
-    /// Address caching capacity, address learning rate and broadcast frames after RFC 2889, for the bridge of the table rfc2889
+    /// Address caching capacity, address learning rate and broadcast frames after RFC 2889, for the bridge of the table
+    /// rfc2889
     Rfc2889(TestArguments),
     /// Compare two results, with confidence intervals
     Compare(CompareArguments),
-    /// Flow scalability, operable table size or rule-update responsiveness, of Forebay or of any switch between two interfaces
+    /// Flow scalability, operable table size or rule-update responsiveness, of Forebay or of any switch between two
+    /// interfaces
     Evaluate(EvaluateArguments),
     /// Serve a subset of the Open Traffic Generator API, for scripts that use snappi
     Serve(super::tester_serve::Arguments),

@@ -115,7 +115,8 @@ struct Measure {
     interfaces: Interfaces,
     #[command(flatten)]
     functions: Functions,
-    /// Other traffic: a test file of `forebay tester` with one stream, in which ${BYTES} and ${PPS} stand for frame size and rate
+    /// Other traffic: a test file of `forebay tester` with one stream, in which ${BYTES} and ${PPS} stand for frame
+    /// size and rate
     #[arg(long, value_name = "TEST.toml")]
     traffic: Option<PathBuf>,
     /// Frame sizes in bytes, without check sequence

@@ -69,8 +69,8 @@ pub(super) fn push(session: &mut Session, push: &Push) -> Result<()> {
     session.format.fact(&format!("{} runs", push.file), &object)
 }
 
-/// What a file holds. P4 source is compiled here, so that mistakes are shown as the compiler shows them, and is pushed with all
-/// files that it includes.
+/// What a file holds. P4 source is compiled here, so that mistakes are shown as the compiler shows them, and is pushed
+/// with all files that it includes.
 fn blob(path: &Path, defines: &[String]) -> Result<Vec<u8>> {
     if path.extension().is_none_or(|extension| extension != "p4") {
         return read_blob(path);

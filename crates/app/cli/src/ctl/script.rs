@@ -6,8 +6,8 @@ use crate::output;
 use anyhow::{Context, Result};
 use std::io::BufRead;
 
-/// Does the commands of the standard input. A line that fails is told with its number; the script ends there unless it is
-/// to keep going. What is gathered at its end is not done, which is a mistake too.
+/// Does the commands of the standard input. A line that fails is told with its number; the script ends there unless it
+/// is to keep going. What is gathered at its end is not done, which is a mistake too.
 ///
 /// # Errors
 /// When the switch is gone.

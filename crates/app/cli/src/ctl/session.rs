@@ -40,8 +40,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, and asks for the program's P4Info. While nothing listens at the address it is tried again, for so long: a switch may
-    /// have been started just now.
+    /// Connects, and reads the program's P4Info. While nothing listens at the address, this is tried again for the time
+    /// `patience`: a switch may have been started just now.
     ///
     /// # Errors
     /// When the switch cannot be reached.
@@ -57,7 +57,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Asks for the P4Info again.
+    /// Reads the P4Info again.
     ///
     /// # Errors
     /// When the switch is gone.
@@ -75,7 +75,8 @@ impl Session {
     /// Does what some words say.
     ///
     /// # Errors
-    /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or written.
+    /// When they are no command ([`Mistake`]), the switch refuses ([`CallError`]), or something cannot be read or
+    /// written.
     pub fn perform(&mut self, words: &[String]) -> Result<Next> {
         match self.read_command(words)? {
             Command::Help(text) => output::print(&text)?,

@@ -74,7 +74,7 @@ pub(super) fn counters(session: &mut Session, watching: &Watching) -> Result<()>
     Ok(())
 }
 
-/// Writes records over so many lines that stand on the terminal; returns how many stand there now.
+/// Replaces the last `lines` lines on the terminal by records; returns how many lines they take.
 fn refresh(session: &Session, records: &[Record], lines: usize) -> Result<usize> {
     if session.format.is_json() {
         output::print(&format!("{}\n", listing::json(records)))?;
@@ -126,7 +126,7 @@ pub(super) fn packets(session: &mut Session, limit: Limit) -> Result<()> {
     })
 }
 
-/// Takes messages until ctrl-C, or until so many were shown.
+/// Takes messages until ctrl-C, or until `count` of them were shown.
 fn follow(
     session: &mut Session,
     limit: Limit,

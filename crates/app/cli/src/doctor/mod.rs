@@ -1,7 +1,7 @@
 //! What a host lacks for running switches: `forebay doctor` without its output.
 //!
-//! A [`Check`] looks at one thing: what was found, why it matters, how to mend it. What the kernel tells is read from files below a
-//! root folder ([`Host`]), so that tests can describe any host.
+//! A [`Check`] looks at one thing: what was found, why it matters, how to mend it. Information of the kernel is read
+//! from files below a root folder ([`Host`]), so that tests can describe any host.
 
 mod interface;
 mod system;
@@ -81,7 +81,7 @@ impl Check {
     }
 }
 
-/// The host, as its kernel tells.
+/// The host, as described by its kernel.
 pub struct Host {
     /// The folder with `proc`, `sys` and `dev`.
     root: PathBuf,
@@ -114,7 +114,7 @@ impl Host {
         self.root.join(path).exists()
     }
 
-    /// What stands behind `NAME` in a file of lines.
+    /// The text after `NAME` in a file of lines.
     fn line(&self, path: &str, name: &str) -> Option<String> {
         let text = self.text(path)?;
         let behind = text.lines().find_map(|line| line.strip_prefix(name))?;

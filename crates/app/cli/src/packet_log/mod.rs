@@ -7,8 +7,8 @@
 //!                      console, or files that rotate
 //! ```
 //!
-//! While a log is written the interpreter executes the program, and packets enter one at a time, so that the lines of a packet
-//! stand together. A log that cannot be written any more ends; the switch goes on.
+//! While a log is written the interpreter executes the program, and packets enter one at a time, so that the lines of a
+//! packet stand together. A log that cannot be written any more ends; the switch goes on.
 
 mod narrator;
 mod port;
@@ -30,7 +30,7 @@ pub enum Level {
     Trace,
     /// What becomes of packets, and which tables and actions decide it.
     Debug,
-    /// Messages of the program (`log_msg`), and packets as they come and go if that is asked for.
+    /// Messages of the program (`log_msg`), and packets as they come and go, if requested.
     Info,
     /// Nothing is a warning yet: like errors.
     Warn,

@@ -16,7 +16,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// For so many ports.
+    /// For this number of ports.
     pub fn new(ports: usize) -> Turns {
         Turns {
             turn: Arc::default(),

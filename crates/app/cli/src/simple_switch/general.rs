@@ -21,8 +21,8 @@ Example:
   forebay simple-switch -i 1@veth1 -i 2@veth2 --device-id 1 --no-p4 -- --grpc-server-addr 0.0.0.0:9559 --cpu-port 255"
 )]
 pub struct Arguments {
-    /// JSON of p4c for BMv2, P4_16 source, or ir.txt of `forebay build`; a file called .json may hold any of them. Ports may
-    /// stand here too
+    /// JSON of p4c for BMv2, P4_16 source, or ir.txt of `forebay build`; a file called .json may hold any of them.
+    /// Ports may stand here too
     #[arg(value_name = "PROGRAM")]
     places: Vec<String>,
     /// A port; may be repeated
@@ -84,7 +84,8 @@ pub struct Arguments {
     json_version: bool,
     #[arg(long, value_name = "ADDRESS", hide = true)]
     nanolog: Option<String>,
-    /// Publish digests, idle entries and states of ports over nanomsg: ipc://PATH or tcp://HOST:PORT [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
+    /// Publish digests, idle entries and states of ports over nanomsg: ipc://PATH or tcp://HOST:PORT
+    /// [default: ipc:///tmp/bmv2-DEVICE_ID-notifications.ipc]
     #[arg(long, value_name = "ADDRESS")]
     pub notifications_addr: Option<String>,
     #[arg(long, hide = true)]

@@ -1,7 +1,7 @@
 //! The command lines of BMv2's `simple_switch` and `simple_switch_grpc`, translated to that of `forebay run`.
 //!
-//! Every option of theirs works, does nothing and says so, or is refused with a reason: `docs/simple-switch.md` lists them, and
-//! a test here holds the list and the program together.
+//! Every option of theirs works, does nothing and says so, or is refused with a reason: `docs/simple-switch.md` lists
+//! them, and a test here holds the list and the program together.
 
 mod general;
 mod target;
@@ -93,7 +93,7 @@ pub struct Plan {
     pub captures: Option<PathBuf>,
     /// How long to wait before the first packet.
     pub delay: Duration,
-    /// Whether Thrift is to be served on its usual port, if that is free: nobody has said where.
+    /// Whether to serve Thrift on its default port, if that is free, because no port was given.
     pub wants_thrift: bool,
     /// Where digests are to be published, if that was said.
     pub notifications: Option<String>,
@@ -153,7 +153,7 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
         log: log(arguments, &mut lines)?,
         captures: places.captures,
         delay: Duration::from_secs(arguments.use_files.map_or(0, |seconds| seconds.max(0) as u64)),
-        // A switch that reads files ends with them, and nobody comes.
+        // A switch that reads files ends with them, so no client needs Thrift.
         wants_thrift: kind == Kind::Plain && arguments.thrift_port.is_none() && arguments.use_files.is_none(),
         notifications: arguments.notifications_addr.clone(),
         device_id: arguments.device_id,

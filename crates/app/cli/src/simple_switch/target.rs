@@ -58,7 +58,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Where to serve P4Runtime, if anywhere: plain simple_switch does so only when it is asked to.
+    /// Where to serve P4Runtime, if anywhere: plain simple_switch does so only with an option.
     pub fn address(&self, kind: Kind) -> Option<Address> {
         let usual = || USUAL_ADDRESS.parse().ok().filter(|_| kind == Kind::Grpc);
         self.grpc_server_addr.clone().or_else(usual)

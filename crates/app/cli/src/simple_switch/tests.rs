@@ -163,7 +163,7 @@ fn logs() {
     assert!(refusal("x --no-p4 --log-file f --log-file-max-size 0").contains("--log-file-max-size"));
 }
 
-/// A row of the document: the option with a value, whether it stands behind `--`, and what becomes of it.
+/// A row of the document: the option with a value, whether it stands after `--`, and what becomes of it.
 struct Row {
     option: String,
     is_behind: bool,

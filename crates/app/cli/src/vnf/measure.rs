@@ -1,8 +1,8 @@
 //! What a function between two interfaces carries, for each frame size: the measurement of `forebay vnf measure`.
 //!
-//! The traffic is a test file of the tester (docs/tester.md) with one stream, in which `${BYTES}` and `${PPS}` stand for frame size and rate.
-//! For each size: a search for the highest load that passes, which further trials confirm; then latency with hardly any load,
-//! and at nine tenths of what passes.
+//! The traffic is a test file of the tester (docs/tester.md) with one stream, in which `${BYTES}` and `${PPS}` stand
+//! for frame size and rate. For each size: a search for the highest load that passes, which further trials confirm;
+//! then latency with hardly any load, and at nine tenths of what passes.
 
 use crate::files;
 use anyhow::{Result, anyhow};
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Frames a second when the device has hardly anything to do.
 const IDLE_PPS: f64 = 200.0;
 
-/// The highest rate that the tester is asked for, in frames a second.
+/// The highest rate that is tested, in frames per second.
 const HIGHEST_PPS: f64 = 10e6;
 
 /// The share of the highest rate at which latency under load is measured.
@@ -139,8 +139,8 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
         .replace("${PPS}", &format!("{pps:.1}"))
 }
 
-/// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds. `None` when no frame has a latency: none
-/// came, or the machine paused during each of them.
+/// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds. `None` when no frame has
+/// a latency: none came, or the machine paused during each of them.
 fn latency(results: &Results) -> Option<(f64, f64)> {
     let latency = &results.trials.first()?.streams.first()?.paths.first()?.latency;
     (latency.count > 0).then_some((latency.p50_ns as f64, latency.p99_ns as f64))

@@ -1,7 +1,8 @@
 //! Network functions between an uplink and a downlink that run on their own: `forebay vnf` without its output.
 //!
-//! Each is a process of `forebay run`, which its [`Instance`] remembers in a file of the run folder, beside what the process writes. A
-//! process is known by its number and the time of its start, so that another one with the same number is not taken for it.
+//! Each is a process of `forebay run`, which its [`Instance`] remembers in a file of the run folder, beside what the
+//! process writes. A process is known by its number and the time of its start, so that another one with the same number
+//! is not taken for it.
 
 pub mod measure;
 
@@ -277,8 +278,8 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-/// When a process was started, in ticks since the machine was; none when there is no such process, or when it has ended and
-/// nothing has waited for it.
+/// When a process was started, in ticks since the machine was; none when there is no such process, or when it has ended
+/// and nothing has waited for it.
 fn start_of_process(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field is the program's name in parentheses, which may contain anything.

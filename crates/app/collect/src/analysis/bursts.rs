@@ -1,14 +1,14 @@
 //! Microbursts: a queue that is full for a short time.
 //!
-//! A burst begins with the first report in which a queue is at a threshold, by its depth or by the hop's latency, and ends when a report has
-//! less than half of both, or when the queue has had no report for a while. Times are the node's own where it reports them, otherwise
-//! those at which reports came.
+//! A burst begins with the first report in which a queue is at a threshold, by its depth or by the hop's latency, and
+//! ends when a report has less than half of both, or when the queue has had no report for a while. Times are the node's
+//! own where it reports them, otherwise those at which reports came.
 
 use super::Event;
 use crate::report::{Flow, Hop, Report};
 use std::collections::HashMap;
 
-/// A queue without reports for so long is not full any more, in nanoseconds.
+/// Time without reports after which a queue is taken to be no longer full, in nanoseconds.
 const SILENCE_NS: u64 = 100_000_000;
 
 /// Queues that are followed at the same time while they are full.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Numbers wrap here.
 const MODULUS: u32 = 1 << 22;
 
-/// A datagram whose number is at most so much behind the newest is late; behind that, its node has started anew.
+/// A datagram whose number is at most this much below the newest is late; below that, its node has restarted.
 const LATE_MAX: u32 = 4_096;
 
 /// Nodes that are followed.
@@ -17,7 +17,7 @@ const REPORTERS_MAX: usize = 65_536;
 pub enum Gap {
     /// None is missing.
     None,
-    /// So many are missing before it.
+    /// This number of datagrams is missing before it.
     Missing(u32),
     /// It is one that was missing, or one that was there already.
     Late,

@@ -59,7 +59,8 @@ impl Bitmap {
         is_known.then(|| (self.bits.count_ones() + (self.bits & DOUBLE).count_ones()) as usize)
     }
 
-    /// Reads the metadata, and a drop reason; none when there are too few bytes. What follows bits that are not defined is not read.
+    /// Reads the metadata, and a drop reason; none when there are too few bytes. What follows bits that are not defined
+    /// is not read.
     pub(super) fn read(self, bytes: &mut Bytes<'_>) -> Option<(Hop, Option<u8>)> {
         let mut hop = Hop::default();
         let mut drop_reason = None;

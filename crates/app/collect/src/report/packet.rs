@@ -1,6 +1,7 @@
 //! The packet that a report is about: its flow, and the INT stack that a sink has left in it.
 //!
-//! A report has the beginning of a packet only, so headers that are cut off are no error: then there is no flow, or there are fewer hops.
+//! A report has the beginning of a packet only, so headers that are cut off are no error: then there is no flow, or
+//! there are fewer hops.
 
 use super::bytes::Bytes;
 use super::metadata::Bitmap;
@@ -34,7 +35,8 @@ const INT_VERSION: u8 = 2;
 /// Words of the INT header, which the length in the shim header has in it.
 const INT_HEADER_WORDS: usize = 3;
 
-/// Packets with the same addresses, protocol and ports. Ports of other protocols than TCP and UDP, and of fragments but the first, are 0.
+/// Packets with the same addresses, protocol and ports. Ports of other protocols than TCP and UDP, and of fragments but
+/// the first, are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
     /// Source address.
@@ -70,7 +72,7 @@ impl fmt::Display for Flow {
     }
 }
 
-/// What a packet tells.
+/// What is read from a packet.
 pub(super) struct Packet {
     pub(super) mode: Mode,
     pub(super) flow: Option<Flow>,
@@ -106,7 +108,7 @@ pub(super) fn parse(inner: u8, mut packet: Bytes<'_>, int_port: u16) -> Result<P
     }
 }
 
-/// What the network header tells.
+/// What is read from the network header.
 #[derive(Clone, Copy)]
 struct Network {
     source: IpAddr,
@@ -194,7 +196,7 @@ fn ports(packet: &mut Bytes<'_>) -> Option<(u16, u16)> {
     Some((packet.u16()?, packet.u16()?))
 }
 
-/// Shim header, INT header and stack, behind a UDP header with this source port.
+/// Shim header, INT header and stack, after a UDP header with this source port.
 fn int(network: Network, source_port: u16, mut packet: Bytes<'_>) -> Result<Packet, Malformed> {
     let Some([kind, words, high, low]) = packet.array() else {
         return Ok(Packet::of(None));

@@ -119,7 +119,8 @@ impl Files {
         written.map_err(at(&part))
     }
 
-    /// Gives a file that is on the disk its name. A file of the same time gets a number, with which it sorts behind the other.
+    /// Gives a file that is on the disk its name. A file of the same time gets a number, with which it sorts after the
+    /// other.
     fn complete(&self, part: &Path, name: &str) -> Result<(), ParquetError> {
         let mut path = self.folder.join(format!("{name}.{COMPLETE}"));
         let mut number = 1;
@@ -132,7 +133,8 @@ impl Files {
         Ok(())
     }
 
-    /// Deletes the oldest files until all have at most so many bytes; the newest stays. Returns how many were deleted.
+    /// Deletes the oldest files until all together have at most `bytes_max` bytes; the newest stays. Returns how many
+    /// were deleted.
     pub(super) fn delete_oldest(&self, bytes_max: u64) -> Result<u64, StoreError> {
         let files = self.list()?;
         let size = |path: &PathBuf| fs::metadata(path).map(|metadata| metadata.len()).map_err(at(path));

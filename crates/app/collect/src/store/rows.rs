@@ -188,7 +188,8 @@ impl Cells<'_> {
     }
 }
 
-/// A row that was read: the number of its report, and a report with one hop. None when it is not as this program writes it.
+/// A row that was read: the number of its report, and a report with one hop. None when it is not as this program writes
+/// it.
 pub(super) fn report_of(row: &Row) -> Option<(i64, Stored)> {
     let cells = Cells(row.get_column_iter().map(|(_, field)| field).collect());
     let flow = flow_of(&cells);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-/// Connections at the same time; a further one takes the place of that which has asked for nothing for the longest time.
+/// Connections at the same time; a further one takes the place of the one whose last request is oldest.
 const CONNECTIONS_MAX: usize = 32;
 
 /// How long a request may take to arrive, and a connection may be without one.
@@ -39,7 +39,7 @@ pub(crate) struct Pages {
 /// A connection that is served.
 struct Held {
     task: AbortHandle,
-    /// When it came, or asked for something last.
+    /// The time of its last request, or of its beginning.
     asked: Arc<Mutex<Instant>>,
 }
 

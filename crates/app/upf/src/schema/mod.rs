@@ -225,7 +225,8 @@ impl Schema {
         }
     }
 
-    /// What a counter says: its index, and packets and bytes of one direction of the program, or the bytes of the register.
+    /// What a counter says: its index, and packets and bytes of one direction of the program, or the bytes of the
+    /// register.
     pub(crate) fn read_usage(&self, entity: &Entity) -> Option<(u32, Counted)> {
         match entity.entity.as_ref()? {
             Kind::CounterEntry(entry) => {

@@ -1,4 +1,4 @@
-//! Closes and opens a port while packets flow: what an operator does who disables it.
+//! Closes and opens a port while packets flow, for operators who disable ports.
 
 use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, delegate_port};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl<P: Port> Gate<P> {
 }
 
 impl<P: Port> Port for Gate<P> {
-    /// While it is closed, packets are taken from the port all the same: none of them is old when it opens.
+    /// Packets are also taken from a closed port, and dropped, so that no old packets are waiting when it opens.
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let received = self.port.receive(burst, max, now_ns)?;

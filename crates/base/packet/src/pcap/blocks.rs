@@ -87,7 +87,7 @@ impl Interface {
 }
 
 impl Section {
-    /// Reads the section header behind its block type.
+    /// Reads the section header after its block type.
     pub(super) fn read<R: Read>(source: &mut Source<R>) -> Result<Section, PcapError> {
         let length = source.array::<4>()?;
         let order = match source.array::<4>()? {

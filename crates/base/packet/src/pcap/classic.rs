@@ -25,7 +25,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the file header behind its magic number.
+    /// Reads the file header after its magic number.
     pub(super) fn read<R: Read>(source: &mut Source<R>, magic: [u8; 4]) -> Result<Header, PcapError> {
         let (order, nanoseconds_per_fraction) = [Order::Little, Order::Big]
             .into_iter()

@@ -1,7 +1,7 @@
 //! Writing pcapng (draft-ietf-opsawg-pcapng): an interface for each port, and for each packet what became of it.
 //!
-//! Four kinds of block are written: section header, interface description, enhanced packet, interface statistics. Everything is
-//! little-endian, times are in nanoseconds.
+//! Four kinds of block are written: section header, interface description, enhanced packet, interface statistics.
+//! Everything is little-endian, times are in nanoseconds.
 
 use super::{LINK_TYPE_ETHERNET, MAX_RECORD_BYTES};
 use std::io::{self, Write};

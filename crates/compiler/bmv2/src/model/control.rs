@@ -205,7 +205,7 @@ fn read_selector(cursor: &Cursor) -> Result<(String, Vec<Operand>)> {
     Ok((cursor.field("algo")?.text()?, Operand::read_all(cursor, "input")?))
 }
 
-/// Entries of what does not say its size.
+/// The size of tables without one.
 const DEFAULT_SIZE: u64 = 1024;
 
 fn size(cursor: &Cursor) -> Result<u64> {
@@ -313,7 +313,7 @@ pub struct Entry {
     pub priority: i64,
 }
 
-/// What an entry says of a key field.
+/// The condition of an entry on a key field.
 #[derive(Debug)]
 pub enum KeyMatch {
     /// A value; of a header's validity, 0 or 1.

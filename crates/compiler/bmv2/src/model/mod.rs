@@ -127,8 +127,8 @@ fn check_version(root: &Cursor) -> Result<()> {
 /// Names of the controls of a v1model program.
 const PIPELINES: [&str; 2] = ["ingress", "egress"];
 
-/// A program for psa_switch has two parsers, one for pna_nic a control of another name. Read as a v1model program, either would run
-/// without them.
+/// A program for psa_switch has two parsers, one for pna_nic a control of another name. Read as a v1model program,
+/// either would run without them.
 fn check_architecture(root: &Cursor) -> Result<()> {
     let hint = "only programs for simple_switch (v1model) are executed as JSON; for PSA and PNA take the P4 source";
     for (key, what) in [("parsers", "parser"), ("deparsers", "deparser")] {

@@ -51,7 +51,7 @@ pub struct Calculation {
 pub enum Input {
     /// A field, or all fields of a header.
     Data(Operand),
-    /// A constant of so many bits.
+    /// A constant, and its width in bits.
     Constant(BigInt, u32),
     /// What the parser has left.
     Payload,

@@ -133,9 +133,9 @@ pub enum BinaryOp {
     BitXor,
     /// `two_comp_mod`: the lowest bits, as many as the right operand says, as a signed number.
     TwosComplement,
-    /// `sat_cast`: the nearest signed number of so many bits.
+    /// `sat_cast`: the nearest signed number of a given width.
     SaturateSigned,
-    /// `usat_cast`: the nearest unsigned number of so many bits.
+    /// `usat_cast`: the nearest unsigned number of a given width.
     SaturateUnsigned,
 }
 

@@ -217,7 +217,7 @@ pub struct ValueSet {
     pub size: u64,
 }
 
-/// Elements of a value set whose size the JSON does not say.
+/// The size of value sets without one.
 const VALUE_SET_SIZE: u64 = 1024;
 
 impl ValueSet {

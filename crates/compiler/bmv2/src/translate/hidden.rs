@@ -12,7 +12,7 @@ use forebay_ir::{BlockId, KeySet, SelectCase, Terminator};
 use num_bigint::BigInt;
 
 impl Translator<'_> {
-    /// Whether a table is none of the program's.
+    /// Whether p4c has made a table that the program does not declare.
     pub(super) fn is_hidden(&self, table: &Table) -> bool {
         let cannot_change = table.default.as_ref().is_some_and(|default| default.is_const)
             && (table.key.is_empty() || table.entries.is_some());
@@ -24,8 +24,8 @@ impl Translator<'_> {
         cannot_change && !has_objects && is_unknown
     }
 
-    /// Whether the P4Info leaves a table out. A P4Info that has tables, but none of the program, is that of another program
-    /// and leaves nothing out.
+    /// Whether the P4Info leaves a table out. A P4Info that has tables, but none of the program, is that of another
+    /// program and leaves nothing out.
     pub(super) fn is_left_out(&self, table: &Table) -> bool {
         let known = &self.known.tables;
         let mut tables = self.json.pipelines.iter().flat_map(|pipeline| &pipeline.tables);

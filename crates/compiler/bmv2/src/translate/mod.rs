@@ -1,13 +1,13 @@
 //! From the structures of the JSON to the IR.
 //!
 //! * **Storage** ([`storage`]): every field of every header and struct becomes a slot.
-//! * **Numbers** ([`number`], [`expression`]): the JSON computes with whole numbers of any size and cuts them where they are
-//!   stored; the IR computes with so many bits. How many are needed follows from the operands and from what is kept of
-//!   the result.
-//! * **Places** ([`place`], [`copy`]): a header is known by name, or chosen among a stack's elements by an index; then reading
-//!   and writing it means choosing among all.
-//! * **Bodies** ([`body`], [`parser`], [`select`], [`primitive`], [`action`], [`control`], [`table`], [`hidden`], [`entry`], [`checksum`]):
-//!   states, primitives and nodes become blocks.
+//! * **Numbers** ([`number`], [`expression`]): the JSON computes with whole numbers of any size and truncates them
+//!   where they are stored; the IR computes with a fixed number of bits. The number that is needed follows from the
+//!   operands and from the bits of the result that are kept.
+//! * **Places** ([`place`], [`copy`]): a header is given by its name, or selected among a stack's elements by an index;
+//!   reading or writing it then selects among all elements.
+//! * **Bodies** ([`body`], [`parser`], [`select`], [`primitive`], [`action`], [`control`], [`table`], [`hidden`],
+//!   [`entry`], [`checksum`]): states, primitives and nodes become blocks.
 //! * **Objects** ([`object`]): arrays, calculations, field lists.
 
 mod action;
@@ -79,8 +79,8 @@ pub fn translate(json: &Json, known: &Known) -> Result<Program> {
     }
 }
 
-/// Names of errors in the order of their numbers, and the number of the first, which is `NoError`. Those of the core library that the JSON
-/// does not list come last, as in BMv2.
+/// Names of errors in the order of their numbers, and the number of the first, which is `NoError`. Those of the core
+/// library that the JSON does not list come last, as in BMv2.
 fn error_names(json: &Json) -> Result<(Vec<String>, u32)> {
     let numbers = json.errors.iter().map(|(_, number)| *number);
     let (Some(first), Some(last)) = (numbers.clone().min(), numbers.max()) else {
@@ -123,7 +123,7 @@ struct Translator<'a> {
     first_error: u32,
 }
 
-/// What action data mean.
+/// The meaning of action data.
 enum ActionData {
     /// There are none here.
     None,

@@ -1,8 +1,8 @@
 //! How many bits the numbers of the JSON need.
 //!
-//! The JSON computes with whole numbers: `a + b` has no width, and p4c writes `(a + b) & 0xff` where a program adds bytes. A
-//! [`Shape`] says which numbers an operand can be at all: so many bits, with or without a sign. In so many bits the IR can
-//! represent it exactly.
+//! The JSON computes with whole numbers: `a + b` has no width, and p4c writes `(a + b) & 0xff` where a program adds
+//! bytes. A [`Shape`] bounds the values of an operand: a number of bits, with or without a sign. With that many bits,
+//! the IR represents the operand exactly.
 
 use super::place::Fields;
 use super::{ActionData, Translator};
@@ -11,7 +11,7 @@ use crate::model::{BinaryOp, Named, Operand, UnaryOp};
 use num_bigint::{BigInt, Sign};
 use num_traits::ToPrimitive;
 
-/// The numbers that something can be.
+/// The possible values of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bits.

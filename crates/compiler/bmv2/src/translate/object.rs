@@ -65,7 +65,8 @@ impl Translator<'_> {
 
     fn declare_counter(&mut self, counter: &Array) -> Result<()> {
         let size = array_size(counter, COUNTER_BYTES)?;
-        // p4c calls every direct counter that is declared inside its table `counter`; in the P4Info it has the table's name.
+        // p4c calls every direct counter that is declared inside its table `counter`; in the P4Info it has the table's
+        // name.
         let name = match &counter.binding {
             Some(table) if self.program.counters.iter().any(|other| other.name == counter.name) => table,
             _ => &counter.name,
@@ -94,7 +95,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The JSON says how wide an element is, not of what: that follows from the key of a state that uses the set.
+    /// The JSON has the width of an element, but not its fields: these follow from the key of a state that uses the
+    /// set.
     fn declare_value_set(&mut self, set: &ValueSet) -> Result<()> {
         let json = self.json;
         let uses = |state: &&ParseState| {
@@ -283,7 +285,7 @@ fn item(slot: SlotId, length: Option<SlotId>) -> DataItem {
     }
 }
 
-/// Whether it is known which header is meant.
+/// Whether the header is fixed, rather than selected at run time.
 fn is_fixed(header: &Operand) -> bool {
     match header {
         Operand::Named(..) => true,

@@ -1,4 +1,4 @@
-//! Headers, unions and fields that are read and written, also where an index chooses them while packets pass.
+//! Headers, unions and fields that are read and written, including elements that an index selects at run time.
 
 use super::Translator;
 use super::number::{constant, describe};
@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::model::{Named, Operand, VALID};
 use forebay_ir::{BinaryOp, Expr, SlotId, build};
 
-/// One of several things: the last whose guard holds, or the one without a guard.
+/// One of several alternatives. The last one whose guard holds is selected, otherwise the one without a guard.
 pub struct Choice<T> {
-    /// Holds when this one is meant; none when it always is.
+    /// The condition on which it is selected; `None` for always.
     pub guard: Option<Expr>,
-    /// What is meant.
+    /// The alternative.
     pub what: T,
 }
 
@@ -21,7 +21,7 @@ impl<T> Choice<T> {
         vec![Choice { guard: None, what }]
     }
 
-    /// Another thing for the same reason.
+    /// Another alternative with the same guard.
     pub fn with<U>(&self, what: U) -> Choice<U> {
         Choice {
             guard: self.guard.clone(),
@@ -240,7 +240,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Writes a value to each slot that may be meant.
+    /// Writes a value to the selected slot.
     pub(super) fn write(&mut self, slots: &[Choice<SlotId>], value: Expr) {
         let value = match slots.len() {
             0 | 1 => value,
@@ -279,7 +279,7 @@ impl Translator<'_> {
     }
 }
 
-/// The value of the choice that is meant.
+/// An expression for the value of the selected alternative.
 pub fn select(choices: Vec<Choice<Expr>>) -> Option<Expr> {
     let mut choices = choices.into_iter().rev();
     let last = choices.next()?.what;

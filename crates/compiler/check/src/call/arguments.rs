@@ -1,4 +1,5 @@
-//! Arguments of calls (§6.8, §8.22): which argument belongs to which parameter, inference of type arguments, directions.
+//! Arguments of calls (§6.8, §8.22): which argument belongs to which parameter, inference of type arguments,
+//! directions.
 
 use super::{CallSite, are_given, count_text};
 use crate::checker::Checker;
@@ -28,7 +29,7 @@ pub(crate) struct Callable {
     pub(crate) wildcards: bool,
 }
 
-/// What is asked of arguments for parameters without direction.
+/// The requirements on arguments for parameters without direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// A call: compile-time values.
@@ -71,8 +72,8 @@ pub(crate) struct BoundCall {
     pub(crate) result: Type,
 }
 
-/// The order in which arguments are written, given the index of each parameter's argument; parameters without one come last.
-/// Empty when it is the order of the parameters.
+/// The order in which arguments are written, given the index of each parameter's argument; parameters without one come
+/// last. Empty when it is the order of the parameters.
 fn written_order(assigned: &[Option<usize>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..assigned.len()).collect();
     order.sort_by_key(|param| assigned[*param].unwrap_or(usize::MAX));

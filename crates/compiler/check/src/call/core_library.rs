@@ -1,5 +1,5 @@
-//! What core.p4's externs ask of their arguments beyond their types (§13.7, §13.8, §16.1, §19): extract, lookahead, emit,
-//! verify and static_assert.
+//! What core.p4's externs ask of their arguments beyond their types (§13.7, §13.8, §16.1, §19): extract, lookahead,
+//! emit, verify and static_assert.
 
 use super::arguments::BoundCall;
 use crate::checker::Checker;

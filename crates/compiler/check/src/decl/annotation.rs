@@ -33,7 +33,8 @@ impl Checker {
         evaluated
     }
 
-    /// Compilers ignore an annotation at a place where it means nothing, and programs that have one are in use. It has no effect.
+    /// Compilers ignore an annotation at a place where it means nothing, and programs that have one are in use. It has
+    /// no effect.
     fn warn_misplaced(&mut self, known: &Known, place: Place, annotation: &Annotation) -> bool {
         let places: Vec<String> = known.places.iter().map(Place::to_string).collect();
         let message = format!("@{} has no effect on {place}", known.name);
@@ -42,7 +43,7 @@ impl Checker {
         false
     }
 
-    /// Other annotations may mean something to somebody else.
+    /// Other annotations may have a meaning for other tools.
     fn warn_misspelt(&mut self, annotation: &Annotation) -> bool {
         let name = &annotation.name.name;
         if let Some(meant) = known::probably_meant(name) {

@@ -1,7 +1,7 @@
 //! List expressions (§8.13) and structure-valued expressions (§8.14).
 //!
-//! Both become [`ExprKind::Aggregate`]s whose type is a [`Type::Tuple`] or [`Type::Record`] until it is known what they initialise. A
-//! `...` at the end is an element [`ExprKind::DefaultValue`] of unknown type, which `coerce` expands.
+//! Both become [`ExprKind::Aggregate`]s whose type is a [`Type::Tuple`] or [`Type::Record`] until it is known what they
+//! initialise. A `...` at the end is an element [`ExprKind::DefaultValue`] of unknown type, which `coerce` expands.
 
 use crate::checker::Checker;
 use crate::hir::*;

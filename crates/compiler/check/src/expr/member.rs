@@ -1,5 +1,5 @@
-//! What stands after a dot: fields, members of enums and `error`, parts of stacks and of apply results (§8.2, §8.3, §8.17, §8.20,
-//! §14.2.2). Methods are in `call`.
+//! What stands after a dot: fields, members of enums and `error`, parts of stacks and of apply results
+//! (§8.2, §8.3, §8.17, §8.20, §14.2.2). Methods are in `call`.
 
 use crate::checker::Checker;
 use crate::hir::*;

@@ -126,7 +126,8 @@ impl Checker {
         }
     }
 
-    /// Gives two numbers the same type: `int` takes the type of the other operand. Reports and returns none if that fails.
+    /// Gives two numbers the same type: `int` takes the type of the other operand. Reports and returns none if that
+    /// fails.
     fn same_number(&mut self, op: BinaryOp, left: Expr, right: Expr, span: Span) -> Option<(Expr, Expr)> {
         let left = self.number_of(left);
         let right = self.number_of(right);

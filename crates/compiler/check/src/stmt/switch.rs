@@ -96,7 +96,8 @@ impl Checker {
         self.report(diagnostic.secondary(earlier, "the first time"));
     }
 
-    /// The action's index in the table's list. A table without a default action has `NoAction` too: its index is the list's length.
+    /// The action's index in the table's list. A table without a default action has `NoAction` too: its index is the
+    /// list's length.
     fn action_label(&mut self, label: &ast::Expr, table: TableId) -> Option<usize> {
         let has_default = self.program.tables[table.index()].default_action.is_some();
         let actions: Vec<ActionId> = self.program.tables[table.index()]

@@ -70,7 +70,8 @@ impl Checker {
         }
     }
 
-    /// The arguments in the action list: one for each directional parameter; and in what order they are written, defaults first.
+    /// The arguments in the action list: one for each directional parameter; and in what order they are written,
+    /// defaults first.
     fn bind_directional(&mut self, action: ActionId, reference: &ast::ActionRef) -> (Vec<Expr>, Vec<usize>) {
         let params = self.program.actions[action.index()].params.clone();
         let args = reference.args.as_deref().unwrap_or(&[]);

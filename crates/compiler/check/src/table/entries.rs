@@ -202,8 +202,8 @@ impl Checker {
         value
     }
 
-    /// Keysets must be constants, and masks of lpm keys prefixes. Other masks and ranges stand for as many entries as they
-    /// take (§14.2.1.4).
+    /// Keysets must be constants, and masks of lpm keys prefixes. Other masks and ranges stand for as many entries as
+    /// they take (§14.2.1.4).
     fn check_entry_keysets(&mut self, keysets: &[KeySet], table: &Table, span: Span) {
         for (keyset, key) in keysets.iter().zip(&table.keys) {
             match keyset {

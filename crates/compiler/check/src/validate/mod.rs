@@ -26,11 +26,11 @@ impl Checker {
     }
 }
 
-/// What the deparsers of PSA are told of a packet.
+/// The structures of metadata that the deparsers of PSA get.
 const TOLD_TO_DEPARSERS: [&str; 2] = ["psa_ingress_output_metadata_t", "psa_egress_output_metadata_t"];
 
-/// Whether a control is a deparser of PSA. Its out parameters are the metadata of clones, resubmitted and other packets; each may be
-/// assigned only for the packets that take it along, so most paths leave it unset.
+/// Whether a control is a deparser of PSA. Its out parameters are the metadata of clones, resubmitted and other
+/// packets; each may be assigned only for the packets that take it along, so most paths leave it unset.
 fn is_psa_deparser(program: &Program, control: &Control) -> bool {
     let params = control.params.iter();
     let types: Vec<&Type> = params.map(|param| &program.vars[param.var.index()].ty).collect();

@@ -1,8 +1,8 @@
 //! Control-plane names (§18.3): two actions or two tables must not share one.
 //!
 //! The name of an object is its `@name`, or the declared one, after the name of its control and a dot. A `@name` that
-//! begins with a dot stands by itself. NoAction is left out: programs made by compilers have one in each control. So is what is
-//! `@hidden`. Keys of a table that share a name, or a table and an action, earn a warning.
+//! begins with a dot stands by itself. NoAction is left out: programs made by compilers have one in each control. So is
+//! what is `@hidden`. Keys of a table that share a name, or a table and an action, earn a warning.
 
 use crate::annotations;
 use crate::checker::Checker;

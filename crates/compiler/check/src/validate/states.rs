@@ -28,7 +28,8 @@ impl Checker {
 }
 
 impl Checker {
-    /// Warns of states that the start does not lead to, and of those from which the parser cannot end, though it can end from others.
+    /// Warns of states that the start does not lead to, and of those from which the parser cannot end, though it can
+    /// end from others.
     pub(crate) fn check_states(&mut self) {
         let mut warnings = Vec::new();
         for parser in &self.program.parsers {

@@ -1,6 +1,6 @@
 //! Declarations that nothing uses: a table that is never applied, an action in no list, a control without an instance.
 //!
-//! What is inside an unused parser or control is not looked at. A file that is included may declare parsers, controls,
+//! What is inside an unused parser or control is not checked. A file that is included may declare parsers, controls,
 //! actions and instances for several programs, so at the top level only the program's own file counts.
 
 use crate::annotations;

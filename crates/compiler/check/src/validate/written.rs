@@ -66,7 +66,7 @@ impl Checker {
         unwritten.extend(unspecified);
     }
 
-    /// Whether a value that nobody writes has unspecified parts: headers have none, as they begin invalid (§6.8).
+    /// Whether a value that is never written has unspecified parts: headers have none, as they begin invalid (§6.8).
     fn is_unspecified(&self, ty: &Type) -> bool {
         match ty {
             Type::Composite(id, args) => {

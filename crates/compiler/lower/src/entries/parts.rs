@@ -1,4 +1,5 @@
-//! Sets of numbers that a match kind cannot say in one entry: ranges as prefixes or numbers, masks as ranges.
+//! Splits sets of numbers that a match kind cannot express in one entry: ranges into prefixes or numbers, masks into
+//! ranges.
 
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
@@ -23,7 +24,7 @@ impl Range {
     }
 }
 
-/// All numbers of so many bits.
+/// All numbers of `width` bits.
 pub fn whole(width: u32) -> Range {
     Range {
         low: BigUint::ZERO,

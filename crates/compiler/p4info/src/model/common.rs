@@ -3,7 +3,7 @@
 use crate::field::{Bytes, message, oneof};
 
 message! {
-    /// What the program's author says of it as a whole (`@pkginfo`).
+    /// The author's description of the program as a whole (`@pkginfo`).
     PkgInfo {
         /// Name.
         1 "name" name: String,
@@ -31,7 +31,7 @@ message! {
 }
 
 message! {
-    /// What a target must offer at least; 0 asks for nothing.
+    /// The least that a target must offer; 0 for no requirement.
     PlatformProperties {
         /// Multicast groups.
         1 "multicast_group_table_size" multicast_group_table_size: i32,

@@ -14,7 +14,7 @@ message! {
 enumeration! {
     /// What a counter counts.
     CounterUnit {
-        /// Not said.
+        /// Not specified.
         Unspecified = 0 "UNSPECIFIED",
         /// Bytes.
         Bytes = 1 "BYTES",
@@ -64,7 +64,7 @@ message! {
 enumeration! {
     /// What a meter measures.
     MeterUnit {
-        /// Not said.
+        /// Not specified.
         Unspecified = 0 "UNSPECIFIED",
         /// Bytes.
         Bytes = 1 "BYTES",

@@ -339,7 +339,7 @@ message! {
 oneof! {
     /// Form of a translated value.
     SdnType {
-        /// A number of so many bits.
+        /// A number of this width in bits.
         2 "sdn_bitwidth" SdnBitwidth(i32),
         /// A string.
         3 "sdn_string" SdnString(SdnString),

@@ -76,8 +76,8 @@ impl ProgramParser<'_> {
         })
     }
 
-    /// Reads the body of an annotation once more, from the token `first` to the one before `close`, if its name says what
-    /// it means. A body that does not fit is reported, and has no values.
+    /// Reads the body of an annotation once more, from the token `first` to the one before `close`, if its name says
+    /// what it means. A body that does not fit is reported, and has no values.
     fn known_arguments(&mut self, name: &str, first: usize, close: TokenKind) -> Vec<AnnotationArgument> {
         let Some(known) = known::find(name) else {
             return Vec::new();

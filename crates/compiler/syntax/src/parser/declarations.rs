@@ -162,7 +162,7 @@ impl ProgramParser<'_> {
         self.expression()
     }
 
-    /// Reads a name with `[n]` behind it, which declares an array as in C.
+    /// Reads a name with `[n]` after it, which declares an array as in C.
     fn declarator(&mut self, base: Type, what: &str) -> Parsed<(Type, Ident)> {
         let height = self.height;
         let name = self.declared_name(what, false)?;

@@ -1,8 +1,8 @@
 //! Expressions, by precedence climbing (P4_16 specification, "Expressions").
 //!
 //! From loosest to tightest: `?:`, `||`, `&&`, `== !=`, `< > <= >=`, `|`, `^`, `&`, `<< >>`,
-//! `+ - |+| |-| ++`, `* / %`, prefix operators and casts, `. [] ()`. Unlike in C the bitwise operators bind more tightly
-//! than comparisons.
+//! `+ - |+| |-| ++`, `* / %`, prefix operators and casts, `. [] ()`. Unlike in C the bitwise operators bind more
+//! tightly than comparisons.
 
 use super::{Parsed, ProgramParser};
 use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Ident, Link, Name, Type, TypeKind, UnaryOp};
@@ -108,7 +108,7 @@ impl ProgramParser<'_> {
         Some((op, level, 1))
     }
 
-    /// Whether the token after this one is of a kind and stands right behind it.
+    /// Whether the token after this one is of a kind and stands right after it.
     pub(super) fn is_joined(&self, kind: TokenKind) -> bool {
         let next = self.token_at(1);
         next.kind == kind && !next.spaced && !next.starts_line

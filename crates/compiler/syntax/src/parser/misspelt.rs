@@ -1,4 +1,5 @@
-//! Misspelt keywords: a word is taken for a keyword that it resembles when what follows makes sense only after that keyword.
+//! Misspelt keywords: a word is taken for a keyword that it resembles when what follows makes sense only after that
+//! keyword.
 //!
 //! The word is reported, and read as the keyword ([`ProgramParser::reread`]), so that no other message follows.
 
@@ -79,7 +80,7 @@ pub(super) const TRANSITION: &Candidates = &[
 ];
 
 impl ProgramParser<'_> {
-    /// Reports a misspelt keyword here, and lets it be read as the one that is meant.
+    /// Reports a misspelt keyword here, and reads it as the intended one.
     pub(super) fn mend_keyword(&mut self, candidates: &Candidates) {
         let word = self.token();
         if word.kind != TokenKind::Identifier || word.origin.is_some() {
@@ -96,8 +97,8 @@ impl ProgramParser<'_> {
         self.reread = Some((self.next, meant));
     }
 
-    /// The keyword that a word is close to. A name in scope is not misspelt, unless it differs from a keyword by case only
-    /// and names a type: `Parser` of v1model.p4 is no result of a function.
+    /// The keyword that a word is close to. A name in scope is not misspelt, unless it differs from a keyword by case
+    /// only and names a type: `Parser` of v1model.p4 is no result of a function.
     fn meant_keyword(&self, word: Token, fitting: &[TokenKind]) -> Option<TokenKind> {
         let written = self.text(word);
         let is_declared = self.scopes.is_type(word.text) || self.scopes.is_value(word.text);

@@ -4,17 +4,18 @@
 //! (a trailing comma in most lists, `a[lo +: width]`, `priority = ...` in entries).
 //! There is a file for each area; this one has what they share: the cursor, messages, recovery.
 //!
-//! **Types and values.** The grammar can be read only by one who knows which names are types: `a < b > (c)` is a call
-//! with a type argument if `b` is a type, and two comparisons if it is not. [`scope::Scopes`] keeps
-//! track of that while declarations go by, as they must stand before their use anyway.
+//! **Types and values.** Parsing requires to know which names are types: `a < b > (c)` is a call with a type argument
+//! if `b` is a type, and two comparisons if it is not. [`scope::Scopes`] records this as declarations are parsed, which
+//! P4 requires to come before their use.
 //!
 //! **Errors.** A function that cannot go on reports the error and returns [`Reported`]; the innermost loop over
 //! a list (statements, fields, declarations, ...) catches it, skips to where the next element probably begins
-//! ([`ProgramParser::recover`]), and goes on. A missing `;` at the end of a line is reported and then taken to be there.
+//! ([`ProgramParser::recover`]), and goes on. A missing `;` at the end of a line is reported and then taken to be
+//! there.
 //!
-//! **Depth.** Recursion goes through [`ProgramParser::nested`], which counts it. Chains such as `a + a + a` make
-//! deep trees without recursion, so the height of each expression and type is kept, too. Thus trees never
-//! get deeper than [`NESTING_LIMIT`], and whoever walks one by recursion needs no care.
+//! **Depth.** Recursion goes through [`ProgramParser::nested`], which counts it. Chains such as `a + a + a` make deep
+//! trees without recursion, so the height of each expression and type is kept, too. So no tree is deeper than
+//! [`NESTING_LIMIT`], and code may walk trees by recursion.
 
 mod addresses;
 mod annotations;

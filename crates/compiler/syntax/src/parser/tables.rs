@@ -9,7 +9,7 @@ use crate::codes::source as codes;
 use crate::diagnostic::{Diagnostic, closest_name};
 use crate::token::TokenKind;
 
-/// Match kinds of core.p4 and v1model.p4: what stands behind the `:` of a key.
+/// Match kinds of core.p4 and v1model.p4: what stands after the `:` of a key.
 const MATCH_KINDS: [&str; 6] = ["exact", "lpm", "ternary", "range", "optional", "selector"];
 
 impl ProgramParser<'_> {

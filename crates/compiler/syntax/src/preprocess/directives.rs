@@ -66,8 +66,8 @@ impl Preprocessor<'_> {
             .push(Diagnostic::warning(codes::IGNORED_DIRECTIVE, hashes.span, message).hint("write comments with `//`"));
     }
 
-    /// A line that begins with `#` and is no directive. p4c takes it for a comment; what looks like a misspelt directive is
-    /// an error.
+    /// A line that begins with `#` and is no directive. p4c takes it for a comment; what looks like a misspelt
+    /// directive is an error.
     fn unknown_directive(&mut self, span: Span, name: &Token) {
         let spelling = name.spelling(&self.interner);
         let message = format!("`#{spelling}` is not a preprocessor directive");

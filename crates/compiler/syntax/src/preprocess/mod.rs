@@ -10,8 +10,8 @@
 //!
 //! A macro is not expanded again while tokens of its own expansion are pending, and a name that was met in that
 //! time is *painted* and never expanded: this is what makes expansion end. That output stays bounded, too, is the
-//! budget's work ([`MAX_TOKENS`], [`MAX_READ`]): each token that is read or made is paid for, and when nothing is left the
-//! input simply ends, with an error.
+//! budget's work ([`MAX_TOKENS`], [`MAX_READ`]): each token that is read or made is paid for, and when nothing is left
+//! the input simply ends, with an error.
 //!
 //! A token from a macro's body carries the span of the macro's use, and a [`MacroUse`] that tells the
 //! parser which macro that was; a token from a macro's argument keeps the span of the argument.
@@ -32,8 +32,8 @@ use std::rc::Rc;
 
 /// How many tokens a program may have, and how many macros may make: these are kept in memory.
 pub const MAX_TOKENS: usize = 2_000_000;
-/// How many tokens may be read of files, directives and what conditions leave out included: libraries of macros have some
-/// millions, of which a program sees few.
+/// How many tokens may be read of files, directives and what conditions leave out included: libraries of macros have
+/// some millions, of which a program sees few.
 pub const MAX_READ: usize = 32_000_000;
 /// How deep files may include each other.
 pub const MAX_INCLUDE_DEPTH: usize = 64;
@@ -477,8 +477,8 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    /// Says what is wrong with a token, once for each place, however often a macro repeats it, and once for characters that
-    /// follow one another.
+    /// Says what is wrong with a token, once for each place, however often a macro repeats it, and once for characters
+    /// that follow one another.
     fn report_unreadable(&mut self, token: Token) {
         let Span { file, start, end } = token.span;
         let goes_on = token.kind == TokenKind::Unknown && self.unreadable.contains(&(file, start));

@@ -1,11 +1,13 @@
 //! String literals that go over several lines.
 //!
-//! To a C preprocessor, which p4c runs over a program first, such a string is not one: a quotation mark without a partner on its
-//! line takes the rest of this line with it, and the next lines are text like any other. So those that begin with `#` are
-//! directives, macros in them are replaced, and comments stay. Constraints (`@entry_restriction`) are written this way.
+//! To a C preprocessor, which p4c runs over a program first, such a string is not one: a quotation mark without a
+//! partner on its line takes the rest of this line with it, and the next lines are text like any other. So those that
+//! begin with `#` are directives, macros in them are replaced, and comments stay. Constraints (`@entry_restriction`)
+//! are written this way.
 //!
-//! The string is read as the tokens between its quotation marks: a *window* of the file. A branch that a condition leaves
-//! out may contain the closing quotation mark; then the window is extended, and the string ends at the next mark.
+//! The string is read as the tokens between its quotation marks: a *window* of the file. A branch that a condition
+//! leaves out may contain the closing quotation mark; then the window is extended, and the string ends at the next
+//! mark.
 
 use super::Preprocessor;
 use crate::codes::source as codes;

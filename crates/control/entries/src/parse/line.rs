@@ -193,7 +193,7 @@ impl<'a> Line<'a> {
         &self.text[self.position..]
     }
 
-    /// Whether `()` follows a name that ends with `isValid` and is a key field: then a `:` comes behind it.
+    /// Whether `()` follows a name that ends with `isValid` and is a key field: then a `:` comes after it.
     fn validity_follows(&self, name: &str) -> bool {
         let behind = self.rest().strip_prefix("()");
         let is_key = behind.is_some_and(|behind| behind.trim_start().starts_with(':'));

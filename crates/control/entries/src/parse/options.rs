@@ -1,6 +1,6 @@
 //! Comment lines that say how a test's program is to be compiled: `# forebay: -D N=2 -I include`.
 
-/// What such a comment begins with, behind `#`.
+/// What such a comment begins with, after `#`.
 const MARK: &str = "forebay:";
 
 /// The options that comment lines of an STF file give, each with its line (from 1). What the options mean is up to

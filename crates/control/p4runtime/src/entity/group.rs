@@ -1,8 +1,8 @@
 //! Groups of action selectors (P4Runtime §9.2.2).
 //!
-//! The pipeline has of a group only those members whose watch ports are up; the ledger has all. When a port goes down or
-//! comes up, [`refresh`] brings the pipeline up to date. A group all of whose members are down is empty: packets that hit
-//! it run no action.
+//! The pipeline has of a group only those members whose watch ports are up; the ledger has all. When a port goes down
+//! or comes up, [`refresh`] brings the pipeline up to date. A group all of whose members are down is empty: packets
+//! that hit it run no action.
 
 use super::{member, one_shot};
 use crate::change::Change;

@@ -1,6 +1,7 @@
 //! Multicast groups and clone sessions (P4Runtime §9.5).
 //!
-//! Of a replica with backups the pipeline has the first port that is up; when none is, its own port, which drops the copy.
+//! Of a replica with backups the pipeline has the first port that is up; when none is, its own port, which drops the
+//! copy.
 
 use crate::change::Change;
 use crate::ledger::Ledger;

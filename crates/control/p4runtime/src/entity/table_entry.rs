@@ -306,7 +306,7 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
     Ok(())
 }
 
-/// Refuses what a default entry cannot have, written or asked for: a key, a priority, an idle time-out.
+/// Refuses what a default entry cannot have, in a write or a read: a key, a priority, an idle time-out.
 pub(crate) fn check_default(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     let invalid = |problem: &str| Err(Error::invalid(format!("table `{}`: {problem}", table.name)));
     if !entry.r#match.is_empty() || entry.priority != 0 {

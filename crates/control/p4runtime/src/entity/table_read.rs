@@ -127,7 +127,7 @@ fn give(
     sink(record, entry);
 }
 
-/// Adds what is asked for of the entry's counter and meter.
+/// Adds the requested data of the entry's counter and meter.
 fn add_resources(source: &Source<'_>, table: &TableSchema, wanted: &TableEntry, slot: u64, entry: &mut TableEntry) {
     if wanted.counter_data.is_some() {
         entry.counter_data = counter(source, table, slot);
@@ -169,7 +169,7 @@ fn written_action(schema: &Schema, action: &EntryAction, notes: Option<&EntryNot
     })
 }
 
-/// Whether the entry has the action that is asked for, if one is.
+/// Whether the entry has the requested action, if there is one.
 fn has_action(wanted: &TableEntry, entry: &TableEntry) -> bool {
     let action_id = |entry: &TableEntry| match entry.action.as_ref()?.r#type.as_ref()? {
         ActionType::Action(action) => Some(action.action_id),
@@ -225,7 +225,7 @@ fn meter_counts(source: &Source<'_>, table: &TableSchema, slot: u64) -> Option<M
     counts.map(counter_data_of)
 }
 
-/// Tables whose entries are asked for by a direct counter or meter.
+/// Tables whose entries a request for a direct counter or meter names.
 fn for_entries(
     source: &Source<'_>,
     wanted: Option<&TableEntry>,

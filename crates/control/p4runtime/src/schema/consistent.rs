@@ -1,5 +1,5 @@
-//! Whether a P4Info contradicts itself or the program in ids, match kinds, sizes and implementations (P4Runtime §14). Names,
-//! numbers of fields and widths are looked at where schemas are made of them.
+//! Whether a P4Info contradicts itself or the program in ids, match kinds, sizes and implementations (P4Runtime §14).
+//! Names, numbers of fields and widths are looked at where schemas are made of them.
 
 use super::differs;
 use super::tables::{id, name};

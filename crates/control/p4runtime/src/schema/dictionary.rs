@@ -1,5 +1,5 @@
-//! The strings of a translated type (`@p4runtime_translation(…, string)`, P4Runtime §18.1) and the numbers for which they
-//! stand.
+//! The strings of a translated type (`@p4runtime_translation(…, string)`, P4Runtime §18.1) and the numbers for which
+//! they stand.
 //!
 //! * A string that `@p4runtime_translation_mappings` lists stands for the number that it gives.
 //! * A decimal number without leading zeros stands for itself as long as it fits the type.
@@ -169,8 +169,8 @@ impl Dictionary {
             .collect()
     }
 
-    /// Gives a string a number, as it had it before a restart; what had either before loses it, but not to a mapping of the
-    /// program.
+    /// Gives a string a number, as it had it before a restart; what had either before loses it, but not to a mapping of
+    /// the program.
     pub(crate) fn set(&self, number: u64, text: Vec<u8>) {
         let mut words = self.words();
         let of_text = words.numbers.get(&text).copied();

@@ -87,9 +87,9 @@ pub(super) fn header(
     })
 }
 
-/// The places of the header's fields in the data plane, and its width: the P4Info has the widths of the controller, which are
-/// others where types are translated, and leaves out hidden fields. It does not say which header it is: it is one with
-/// exactly these fields, or, where there is none, the smallest one that has these among others.
+/// The places of the header's fields in the data plane, and its width: the P4Info has the widths of the controller,
+/// which are others where types are translated, and leaves out hidden fields. It does not say which header it is: it is
+/// one with exactly these fields, or, where there is none, the smallest one that has these among others.
 fn layout(program: &Program, header: &ControllerPacketMetadata) -> Option<(Vec<Place>, usize)> {
     let width = |field: &HeaderField| program.slot(field.slot).width;
     let is = |field: &HeaderField, metadata: &Metadata| {

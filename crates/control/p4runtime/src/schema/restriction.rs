@@ -1,4 +1,5 @@
-//! Constraints of the program on what controllers write: `@entry_restriction` of tables, `@action_restriction` of actions.
+//! Constraints of the program on what controllers write: `@entry_restriction` of tables, `@action_restriction` of
+//! actions.
 
 use super::value::ValueType;
 use super::{ActionSchema, Field, TableSchema};
@@ -14,8 +15,8 @@ const ENTRIES: &str = "entry_restriction";
 /// The annotation of actions.
 const DATA: &str = "action_restriction";
 
-/// A constraint; `FAILED_PRECONDITION`, with the place of the mistake, for one that cannot be read: the program runs, but
-/// nothing can be written that the constraint is about.
+/// A constraint; `FAILED_PRECONDITION`, with the place of the mistake, for one that cannot be read: the program runs,
+/// but nothing can be written that the constraint is about.
 pub(crate) type Restriction = Result<Constraint, Error>;
 
 /// The constraints on the entries of a table.

@@ -87,8 +87,8 @@ pub(super) fn actions(
     schemas.collect()
 }
 
-/// Actions that tables list and the P4Info does not describe: `@hidden` ones, which entries of the program may have. A table lists
-/// its actions in the program's order.
+/// Actions that tables list and the P4Info does not describe: `@hidden` ones, which entries of the program may have. A
+/// table lists its actions in the program's order.
 pub(super) fn hidden_actions(
     info: &P4Info,
     program: &Program,

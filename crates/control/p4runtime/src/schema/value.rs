@@ -21,7 +21,7 @@ pub(crate) struct ValueType {
 /// What a controller writes.
 #[derive(Clone, Debug)]
 enum Form {
-    /// A number of so many bits; that of the data plane, or `sdn_bitwidth` of a translation.
+    /// A number of this width in bits: the width in the data plane, or `sdn_bitwidth` of a translated type.
     Number(u32),
     /// `sdn_string` of a translation: each string stands for a number.
     Text(Arc<Dictionary>),
@@ -40,8 +40,8 @@ pub(crate) struct Translations {
 }
 
 impl Translations {
-    /// Those of a P4Info. `port_type` is the name of the type by which packets of controllers name ports; `widths` are those of
-    /// types in the data plane.
+    /// Those of a P4Info. `port_type` is the name of the type by which packets of controllers name ports; `widths` are
+    /// those of types in the data plane.
     pub(crate) fn new(info: &P4Info, port_type: Option<&str>, widths: BTreeMap<String, u32>) -> Translations {
         let mut translations = Translations {
             widths,

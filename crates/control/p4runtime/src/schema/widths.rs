@@ -1,5 +1,5 @@
-//! Widths of translated types in the data plane. A P4Info says those of the controller only; the program says those of the
-//! fields that have these types.
+//! Widths of translated types in the data plane. A P4Info says those of the controller only; the program says those of
+//! the fields that have these types.
 
 use super::packets;
 use super::tables::name;

@@ -11,7 +11,7 @@ use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::{DigestList, DigestListAck, Update};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A list is sent when it has so many messages, whatever its configuration says.
+/// The most messages of a list: it is then sent, whatever its configuration.
 const LIST_MAX: usize = 1024;
 
 /// Lists of one kind that may wait for an acknowledgement; of more, the oldest is forgotten.
@@ -156,7 +156,7 @@ impl Digests {
 }
 
 impl Kind {
-    /// Forgets lists that nobody has acknowledged in time.
+    /// Forgets lists that were not acknowledged in time.
     fn forget_old(&mut self, config: &Config, now_ns: u64) {
         let is_old = |list: &SentList| now_ns.saturating_sub(list.sent_ns) >= config.ack_timeout_ns as u64;
         while self.unacknowledged.front().is_some_and(is_old) {

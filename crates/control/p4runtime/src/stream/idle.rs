@@ -1,10 +1,11 @@
 //! Entries that no packet has hit for as long as they allow (P4Runtime §16.4).
 //!
-//! An entry with a time-out has a timer from when it was written. When the timer is due, the entry's last hit says how it
-//! stands: the timer is armed for the rest of the time, or the entry is idle. An idle entry is told once; its time begins
-//! anew then. One look tells of a bounded number of entries, so that others are served in between.
+//! An entry with a time-out has a timer from when it was written. When the timer is due, the entry's last hit says how
+//! it stands: the timer is armed for the rest of the time, or the entry is idle. An idle entry is reported once; its
+//! time then starts again. One call reports a bounded number of entries, so that other calls are served in between.
 //!
-//! An entry that packets have added, or that is in a table where they add some, is told when it has expired and is gone.
+//! An entry that packets have added, or that is in a table to which packets add entries, is reported when it has
+//! expired and been deleted.
 //!
 //! A timer of an entry that was deleted is forgotten when it is due, or when such timers become many.
 
@@ -81,8 +82,8 @@ fn idle_time(schema: &Schema, pipeline: &Pipeline, table: u32, entry: u64) -> Op
     (idle.timeout_ns > 0).then_some(idle)
 }
 
-/// A notification for each table that has idle entries of which somebody wants to hear; `timestamp` is the time since 1970
-/// in nanoseconds. There may be more at once: see [`IdleTimers::next_ns`].
+/// A notification for each table that has idle entries and for which `is_heard` is true; `timestamp` is the time since
+/// 1970 in nanoseconds. There may be more at once: see [`IdleTimers::next_ns`].
 pub(crate) fn look(
     forwarding: &mut Forwarding,
     now_ns: u64,

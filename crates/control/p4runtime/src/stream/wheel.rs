@@ -5,8 +5,8 @@
 //!   armed:    entry 7 ─► 120   entry 9 ─► 120   entry 4 ─► 123
 //! ```
 //!
-//! A timer that is armed anew for an earlier time is in two buckets; the later one is passed over, since `armed` names the
-//! other. To arm a timer costs the same whether there are ten or a million.
+//! A timer that is armed anew for an earlier time is in two buckets; the later one is passed over, since `armed` names
+//! the other. To arm a timer costs the same whether there are ten or a million.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,8 +38,8 @@ struct Armed {
 }
 
 impl Wheel {
-    /// Lets a timer be due `after_ns` after `since_ns`. One that is due earlier anyway stays as it is: whoever is told of
-    /// it looks how it stands, and arms it anew.
+    /// Arms a timer to be due `after_ns` after `since_ns`. If it is due earlier already, it stays as it is: when it
+    /// fires, the caller checks the entry and arms the timer again.
     pub(crate) fn arm(&mut self, timer: Timer, since_ns: u64, after_ns: u64) {
         let bucket = since_ns.saturating_add(after_ns).div_ceil(GRAIN_NS);
         let armed = Armed { bucket, since_ns };

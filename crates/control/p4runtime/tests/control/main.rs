@@ -1,5 +1,5 @@
-//! The control plane without a network: what each section of the P4Runtime specification demands. `docs/p4runtime.md` names
-//! the test of each demand.
+//! The control plane without a network: what each section of the P4Runtime specification demands. `docs/p4runtime.md`
+//! names the test of each demand.
 
 mod arbitration;
 mod bad_input;

@@ -148,7 +148,8 @@ fn entries_that_a_table_of_pna_has_learnt_are_read_and_deleted() {
     switch.expect("register_entry { register_id: $last index { index: 0 } }", &[register]);
 }
 
-/// A controller that deletes what it has read deletes both entries of a pair, of which the first takes the second along.
+/// A controller that deletes what it has read deletes both entries of a pair, of which the first takes the second
+/// along.
 #[test]
 fn both_entries_of_a_pair_are_deleted_in_one_batch() {
     let table = "table_entry { table_id: $connections }";

@@ -3,8 +3,8 @@
 use super::support::{Switch, VARIANTS};
 use forebay_p4runtime::Code;
 
-/// Tables and their selectors: a group's weights are 3 at most; members are 2 at most, each of a weight of 5 at most; no
-/// weights.
+/// Tables and their selectors: a group's weights are 3 at most; members are 2 at most, each of a weight of 5 at most;
+/// no weights.
 const LIMITED: (&str, &str) = ("by_limited", "limited");
 const COUNTED: (&str, &str) = ("by_counted", "counted");
 const PLAIN: (&str, &str) = ("by_plain", "plain");

@@ -1,5 +1,5 @@
-//! A switch with the program `tests/clients/entities.p4` and its primary controller. Entities are written as texts in which
-//! `$name` stands for the id of an object.
+//! A switch with the program `tests/clients/entities.p4` and its primary controller. Entities are written as texts in
+//! which `$name` stands for the id of an object.
 
 use forebay_p4runtime::{Code, Device, Error, Now, Output, Rejection, Settings, StreamId};
 use forebay_pipeline::{IngressArguments, IngressPacket, NoTrace, Pipeline, Worker};

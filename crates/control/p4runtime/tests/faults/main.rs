@@ -1,7 +1,8 @@
-//! A device that keeps its state in a folder, while every operation on files fails in every way: whatever a restart loads
-//! is a state that the device had, with everything that was acknowledged.
+//! A device that keeps its state in a folder, while every operation on files fails in every way: whatever a restart
+//! loads is a state that the device had, with everything that was acknowledged.
 //!
-//! `crates/base/journal/tests/faults.rs` does the same with bytes, and with more ways for names and content to get lost.
+//! `crates/base/journal/tests/faults.rs` does the same with bytes, and with more ways for names and content to get
+//! lost.
 
 mod session;
 

@@ -1,4 +1,5 @@
-//! A device with a folder on a disk in memory, and what is known of it: every state that it had, and which was acknowledged.
+//! A device with a folder on a disk in memory, and what is known of it: every state that it had, and which was
+//! acknowledged.
 
 use forebay_journal::memory::{Disk, End};
 use forebay_journal::{Recovered, Store, Sync};

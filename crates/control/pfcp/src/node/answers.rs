@@ -1,4 +1,4 @@
-//! Answers that may be asked for again: a request that comes twice is done once (§6.4).
+//! Answers that may have to be repeated: a request that arrives twice is executed once (§6.4).
 
 use crate::wire::{Header, MessageType};
 use std::collections::{HashMap, VecDeque};
@@ -61,7 +61,7 @@ impl Answers {
         }
     }
 
-    /// Forgets what is too old to be asked for.
+    /// Forgets answers that are too old to be requested again.
     pub(super) fn expire(&mut self, now: Duration) {
         while self
             .order

@@ -14,7 +14,7 @@ const ASSOCIATIONS_MAX: usize = 256;
 pub struct Association {
     /// Where its messages come from.
     pub address: IpAddr,
-    /// When it last lost its sessions, as it says.
+    /// When it last lost its sessions, according to itself.
     pub recovery: u32,
     /// Whether it does not answer any more.
     pub is_lost: bool,
@@ -43,7 +43,7 @@ impl Node {
         };
         let is_retained = wants_retention && self.associations.contains_key(&node);
         if self.associations.contains_key(&node) {
-            // What its former life has asked for, a new one may ask for in the same words.
+            // After its restart, the peer may send the same requests again.
             self.answers.forget(request.from.ip());
         }
         self.associations.insert(node.clone(), association);
@@ -101,7 +101,8 @@ impl Node {
         let address = request.from.ip();
         let of_address = self.associations.iter().filter(|(_, one)| one.address == address);
         let of_address: Vec<(NodeId, u32)> = of_address.map(|(node, one)| (node.clone(), one.recovery)).collect();
-        // A heartbeat does not name its node: of several at one address it is that with this time stamp, or cannot be told.
+        // A heartbeat does not name its node. If several nodes have its address, it is the one with the same time
+        // stamp, or the node is unknown.
         let is_alone = of_address.len() == 1;
         for (node, known) in of_address {
             if is_alone || known == recovery {
@@ -153,7 +154,7 @@ impl Node {
         }
     }
 
-    /// Asks the peers that have not been heard of for a while.
+    /// Sends heartbeats to peers from which nothing has arrived for a while.
     pub(super) fn send_heartbeats(&mut self, now: Duration) {
         let due = self.associations.iter().filter(|(_, one)| one.next_heartbeat <= now);
         let due: Vec<(NodeId, IpAddr)> = due.map(|(node, one)| (node.clone(), one.address)).collect();

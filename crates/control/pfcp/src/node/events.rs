@@ -1,4 +1,4 @@
-//! What is told and counted.
+//! Events for the log, and counters.
 
 use crate::wire::NodeId;
 use std::fmt;
@@ -71,7 +71,7 @@ impl Counters {
         *counter += 1;
     }
 
-    /// Names and values, for those who print them.
+    /// All counters by name, for printing.
     pub fn named(&self) -> [(&'static str, u64); 14] {
         [
             ("received", self.received),

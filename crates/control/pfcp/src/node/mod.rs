@@ -3,14 +3,14 @@
 //! * `mod.rs`: which message is which, and who may send it.
 //! * `associations.rs`: associations, heartbeats, peers that are lost or have restarted.
 //! * `sessions.rs`: sessions are established, modified, deleted.
-//! * `reports.rs`: what the SMF is told: usage, packets that wait, errors of tunnels.
+//! * `reports.rs`: reports to the SMF: usage, packets that wait, errors of tunnels.
 //! * `requests.rs`: requests of this side, which are repeated until they are answered.
 //! * `answers.rs`: answers that are given again when a request is repeated.
-//! * `events.rs`: what is told and counted.
+//! * `events.rs`: events for the log, and counters.
 //! * `save.rs`: sessions and associations as bytes, for a restart.
 //!
-//! Every number that grows is bounded: sessions and rules ([`Limits`]), associations, requests without answer, answers that
-//! are kept.
+//! Every number that grows is bounded: sessions and rules ([`Limits`]), associations, requests without answer, answers
+//! that are kept.
 
 mod answers;
 mod associations;
@@ -40,7 +40,7 @@ use std::time::Duration;
 /// The port of PFCP.
 pub const PORT: u16 = 8805;
 
-/// What a node is told at its start.
+/// The settings of a node.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its name.
@@ -55,14 +55,14 @@ pub struct Settings {
     pub limits: Limits,
     /// When it last lost its sessions: seconds of NTP.
     pub recovery: u32,
-    /// The number of its first request, of 24 bits. It must differ from the last ones of an earlier life, whose answers peers may still
-    /// keep (§6.4): take it from the clock.
+    /// The number of its first request, of 24 bits. It must differ from the last ones of an earlier life, whose answers
+    /// peers may still keep (§6.4): take it from the clock.
     pub first_sequence: u32,
     /// T1: a request is repeated after this time.
     pub retry: Duration,
     /// N1: how often a request is sent.
     pub attempts: u32,
-    /// A peer is asked this often whether it is there.
+    /// The interval between heartbeats to a peer.
     pub heartbeat: Duration,
     /// Networks of peers; all if there is none.
     pub peers: Vec<Network>,
@@ -114,10 +114,10 @@ pub struct Node {
     next_seid: u32,
     next_sequence: u32,
     pending: BTreeMap<u32, Pending>,
-    /// Sessions with usage reports that were sent in vain.
+    /// Sessions with usage reports that were not acknowledged.
     unreported: BTreeSet<u64>,
     answers: Answers,
-    /// PDRs of sessions for which the SMF has been told that packets wait.
+    /// PDRs of sessions for which the SMF was notified that packets wait.
     notified: HashSet<(u64, u16)>,
     /// Sessions whose rules or measurements differ from what was saved.
     changed: BTreeSet<u64>,
@@ -130,7 +130,7 @@ pub struct Node {
 /// The largest sequence number.
 const SEQUENCE_MAX: u32 = 0xff_ffff;
 
-/// Events that wait to be told; the oldest go first.
+/// The most events that wait to be taken; beyond it, the oldest are discarded.
 const EVENTS_MAX: usize = 1024;
 
 impl Node {
@@ -298,8 +298,8 @@ impl Node {
         self.outputs.push_back((to, datagram));
     }
 
-    /// What is due by time: heartbeats, requests that are repeated, answers that are forgotten. Ten times a second is often
-    /// enough.
+    /// What is due by time: heartbeats, requests that are repeated, answers that are forgotten. Ten times a second is
+    /// often enough.
     pub fn tick(&mut self, now: Duration) {
         self.answers.expire(now);
         self.retransmit(now);
@@ -311,7 +311,7 @@ impl Node {
         self.outputs.pop_front()
     }
 
-    /// The next event to be told.
+    /// Takes the next event for the log.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

@@ -1,4 +1,4 @@
-//! What the SMF is told without having asked: usage, packets that wait, errors of tunnels (§7.5.8).
+//! Reports to the SMF that it did not request: usage, packets that wait, errors of tunnels (§7.5.8).
 
 use super::associations::address_of;
 use super::requests::Purpose;
@@ -20,8 +20,8 @@ const REPORTS_MAX: usize = 64;
 const READ_MAX: usize = 20_000;
 
 impl Node {
-    /// Reads the counters of URRs that may be due, and reports those that are. Once a second is often enough: a threshold or
-    /// quota is exceeded by what comes in between.
+    /// Reads the counters of URRs that may be due, and reports those that are. Once a second is often enough: a
+    /// threshold or quota is exceeded by what comes in between.
     pub fn report_usage(&mut self, now: Duration, plane: &mut dyn UserPlane) {
         self.report_again(now);
         let looked_at = self.urrs_to_look_at(now);
@@ -136,7 +136,7 @@ impl Node {
         self.report(now, seid, purpose, |request| request.bytes(elements.as_bytes()));
     }
 
-    /// Sends reports again that were sent in vain, to SMFs that are there.
+    /// Repeats reports that were not acknowledged, to SMFs that are reachable.
     fn report_again(&mut self, now: Duration) {
         for seid in std::mem::take(&mut self.unreported) {
             let Some(session) = self.sessions.get(&seid) else {
@@ -151,7 +151,7 @@ impl Node {
         }
     }
 
-    /// Packets for the UE of a session are kept: the SMF is told once, until the rules of the session change.
+    /// Packets for the UE of a session are being kept: notifies the SMF, once until the rules of the session change.
     pub fn downlink_data(&mut self, now: Duration, seid: u64, pdr: u16) {
         let Some(session) = self.sessions.get(&seid) else {
             return;

@@ -76,7 +76,7 @@ impl Node {
         self.pending.len() < PENDING_MAX
     }
 
-    /// Repeats what is due, and gives up what has been sent often enough.
+    /// Repeats requests that are due, and gives up those that have reached the limit of attempts.
     pub(super) fn retransmit(&mut self, now: Duration) {
         let due = self.pending.iter().filter(|(_, pending)| pending.next <= now);
         let due: Vec<u32> = due.map(|(sequence, _)| *sequence).collect();

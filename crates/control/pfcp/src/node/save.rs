@@ -1,8 +1,8 @@
 //! Sessions and associations as bytes, so that a UPF goes on after a restart as if there had been none.
 //!
-//! A snapshot is a sequence of records, and so is a batch of changes: what comes later replaces what came before. A record is
-//! its kind, its length and its content. A session is saved as the elements that would create it, with what has no element
-//! in front.
+//! A snapshot is a sequence of records, and so is a batch of changes: what comes later replaces what came before. A
+//! record is its kind, its length and its content. A session is saved as the elements that would create it, with what
+//! has no element in front.
 
 use super::sessions::TunnelIndex;
 use super::{Association, Node};
@@ -53,7 +53,7 @@ impl Node {
         writer.into_bytes()
     }
 
-    /// What has changed since this was asked last; none if nothing has.
+    /// The changes since the last call; `None` if there are none.
     pub fn save_changes(&mut self) -> Option<Vec<u8>> {
         let mut writer = Writer::default();
         if std::mem::take(&mut self.has_changed_associations) {
@@ -81,8 +81,8 @@ impl Node {
         });
     }
 
-    /// Continues with what was saved: a snapshot and the batches after it. Sessions, numbers and the recovery time stamp are
-    /// as they were, so no peer sees that there was a restart.
+    /// Continues with what was saved: a snapshot and the batches after it. Sessions, numbers and the recovery time
+    /// stamp are as they were, so no peer sees that there was a restart.
     ///
     /// # Errors
     /// When what was saved is damaged.

@@ -123,7 +123,7 @@ impl Node {
         Ok(())
     }
 
-    /// Reports of rules that are removed, or that the SMF asks for.
+    /// Reports of rules that are removed, or that the SMF queries.
     fn reports_of_change(
         &mut self,
         before: &Session,
@@ -184,7 +184,7 @@ impl Node {
         }))
     }
 
-    /// Counters, or zeros when the data plane cannot be asked: what has been changed is not undone for that.
+    /// Counters, or zeros if the data plane cannot be read: changes are not undone because of that.
     fn counters_of(&mut self, numbers: &[u32], plane: &mut dyn UserPlane) -> Vec<Usage> {
         plane.counters(numbers).unwrap_or_else(|why| {
             self.events.push_back(Event::PlaneFailed(why));

@@ -133,7 +133,7 @@ impl Far {
         self.action & actions::BUFFER != 0
     }
 
-    /// Whether the SMF is told of the first packet that is kept.
+    /// Whether the SMF is notified of the first packet that is kept.
     pub fn notifies(&self) -> bool {
         self.action & actions::NOTIFY != 0
     }

@@ -66,7 +66,8 @@ impl Value for Filter {
     fn read(reader: &mut Reader<'_>) -> Result<Filter, Fault> {
         let flags = reader.u8()?;
         reader.u8()?;
-        // ToS, SPI and flow label are not looked at by the user plane; a filter that is known by a number only has no rule.
+        // ToS, SPI and flow label are not looked at by the user plane; a filter that is known by a number only has no
+        // rule.
         if flags & 1 == 0 || flags & 0b1110 != 0 {
             return Err(Fault::Wrong);
         }

@@ -6,11 +6,11 @@
 //!                        └─► URR (count, report)
 //! ```
 //!
-//! Each kind is read from the elements that create it, changed by those that update it, and written as the former again: a
-//! session is saved as the elements that would create it. What the UPF cannot do is refused, not left out.
+//! Each kind is read from the elements that create it, changed by those that update it, and written as the former
+//! again: a session is saved as the elements that would create it. What the UPF cannot do is refused, not left out.
 //!
-//! FARs, QERs and URRs have a `number` besides their identifier: it is unique in the whole UPF, where the identifier is unique
-//! in its session.
+//! FARs, QERs and URRs have a `number` besides their identifier: it is unique in the whole UPF, where the identifier is
+//! unique in its session.
 
 mod bar;
 mod far;

@@ -17,7 +17,7 @@ pub mod triggers {
     pub const VOLUME_QUOTA: u32 = 1 << 8;
     /// A time quota.
     pub const TIME_QUOTA: u32 = 1 << 9;
-    /// In reports alone: the SMF has asked.
+    /// Only in reports: the SMF has queried it.
     pub const IMMEDIATE: u32 = 1 << 7;
     /// In reports alone: the rule or the session has ended.
     pub const TERMINATION: u32 = 1 << 11;
@@ -241,7 +241,7 @@ impl Urr {
             )
     }
 
-    /// A quota that is used up is told once.
+    /// A quota that is used up is reported once.
     fn quota_due(&self, now: Duration, counters: &Usage) -> u32 {
         if self.measured.is_told {
             return 0;
@@ -264,7 +264,8 @@ impl Urr {
         !self.measured.is_told && self.time_quota.is_some_and(is_used)
     }
 
-    /// The report that is due for triggers. A used-up quota stops packets, and is reported if that is wanted (§5.2.2.3.1).
+    /// The report that is due for triggers. A used-up quota stops packets, and is reported if that is wanted
+    /// (§5.2.2.3.1).
     pub fn report_due(&mut self, due: u32, now: Duration, counters: Usage) -> Option<Report> {
         let wanted = due & (self.triggers | !QUOTAS);
         let report = (wanted != 0).then(|| self.report(wanted, now, counters));

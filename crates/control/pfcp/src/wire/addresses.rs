@@ -55,7 +55,7 @@ impl From<IpAddr> for Addresses {
 pub enum NodeId {
     /// By its address.
     Address(IpAddr),
-    /// By its name: labels, each behind its length.
+    /// By its name: labels, each after its length.
     Name(Vec<u8>),
 }
 

@@ -98,7 +98,7 @@ impl Usage {
         }
     }
 
-    /// Counters from which so much less had been counted; at least zero.
+    /// These counters minus `used`, and at least zero.
     pub fn without(&self, used: &Usage) -> Usage {
         Usage {
             uplink_bytes: self.uplink_bytes.saturating_sub(used.uplink_bytes),

@@ -1,7 +1,7 @@
-//! The commands: their forms, and what a line of words asks for.
+//! The commands: their forms, and the command of a line of words.
 //!
-//! A [`Form`] is everything that is known of a command: how it is written, what stands at each place (for completion), its
-//! options, and the function that reads its words. Help, completion and reading all use the same list.
+//! A [`Form`] is everything that is known of a command: how it is written, what stands at each place (for completion),
+//! its options, and the function that reads its words. Help, completion and reading all use the same list.
 
 mod batch;
 mod counter;
@@ -28,7 +28,7 @@ use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, PacketOut, Update, update};
 
-/// What a line asks for.
+/// The command of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Print this text.
@@ -80,14 +80,14 @@ pub enum Command {
 pub struct Reading {
     /// What to ask for.
     pub entities: Vec<Entity>,
-    /// Show no more than so many.
+    /// The most that are shown.
     pub limit: Option<usize>,
 }
 
 /// When to stop watching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// After so many; none for never.
+    /// The number of messages after which it ends; `None` for never.
     pub count: Option<u64>,
 }
 

@@ -70,7 +70,7 @@ pub(super) const FORMS: &[Form] = &[
     },
 ];
 
-/// The kinds that `info` can be asked for.
+/// The kinds that `info` can show.
 pub(crate) const KINDS: &[&str] = &[
     "tables",
     "actions",

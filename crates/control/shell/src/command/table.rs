@@ -129,7 +129,7 @@ fn dump(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     }))
 }
 
-/// What is asked of a table: its entries, and if no entry is named its default action.
+/// The requests to read a table: its entries, and if no entry is named its default action.
 fn questions(catalog: &Catalog, table: &Table, arguments: &Arguments) -> Result<Vec<TableEntry>, Mistake> {
     let has_counter = resource_is(table, |id| {
         catalog.info.direct_counters.iter().any(|counter| counter.id() == id)

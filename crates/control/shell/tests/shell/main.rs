@@ -1,5 +1,5 @@
-//! Commands on a switch with the program `tests/clients/entities.p4`: no network, the answers as people and programs read
-//! them.
+//! Commands on a switch with the program `tests/clients/entities.p4`: no network, the answers as people and programs
+//! read them.
 
 mod completions;
 mod entities;

@@ -92,8 +92,8 @@ fn set_crc<S: Switch>(runtime: &Runtime<S>, crc: CustomCrc, arguments: &Argument
         .map(|()| None)
 }
 
-/// Changes limits of queues: of one of a port, all of a port, or all. The status is 0, or 1 when there are no such queues: the
-/// methods declare no exception.
+/// Changes limits of queues: of one of a port, all of a port, or all. The status is 0, or 1 when there are no such
+/// queues: the methods declare no exception.
 fn limit_queues<S: Switch>(runtime: &Runtime<S>, method: &str, arguments: &Arguments) -> Answer {
     let number = |place: i16| {
         let number = arguments.i32(place)?;

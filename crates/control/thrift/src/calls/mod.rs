@@ -1,7 +1,7 @@
 //! The calls: a method's name and arguments to what the [`Runtime`] does.
 //!
-//! Methods belong to four services (`standard`, `simple_pre`, `simple_pre_lag`, `simple_switch`), whose names clients put in front;
-//! no two services have a method of the same name that means something else.
+//! Methods belong to four services (`standard`, `simple_pre`, `simple_pre_lag`, `simple_switch`), whose names clients
+//! put in front; no two services have a method of the same name that means something else.
 
 mod arguments;
 mod arrays;

@@ -395,7 +395,7 @@ fn values<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
     Ok(runtime.values(name)?.into_iter().map(hex).collect())
 }
 
-/// Ports, and behind `|` link aggregation groups.
+/// Ports, and after `|` link aggregation groups.
 fn ports_and_lags(words: &[&str]) -> Result<(Vec<u32>, Vec<u32>), Failure> {
     let mut parts = words.splitn(2, |word| *word == "|");
     let mut numbers = |what| {

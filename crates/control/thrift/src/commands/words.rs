@@ -1,4 +1,4 @@
-//! The words behind a command.
+//! The words after a command.
 
 use crate::codes::{BAD_ACTION_DATA, BAD_MATCH_KEY, Failure};
 use crate::key::{Said, long, match_type};
@@ -72,7 +72,7 @@ impl Entry {
 }
 
 impl<S: Switch> Runtime<S> {
-    /// Reads `KEY... => DATA... [PRIORITY]`. Without `=>` simple_switch_CLI drops a word behind the key, and the action
+    /// Reads `KEY... => DATA... [PRIORITY]`. Without `=>` simple_switch_CLI drops a word after the key, and the action
     /// has no data.
     pub(super) fn read_entry(&self, table: &Table, mut words: Vec<&str>) -> Result<Entry, Failure> {
         let priority = match crate::key::has_priorities(table) {

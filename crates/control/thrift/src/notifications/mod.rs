@@ -1,4 +1,5 @@
-//! What BMv2 publishes: digests, idle entries and changes of ports, as messages over nanomsg, which its controllers unpack.
+//! What BMv2 publishes: digests, idle entries and changes of ports, as messages over nanomsg, which its controllers
+//! unpack.
 //!
 //! | bytes | digests |
 //! |---|---|
@@ -20,8 +21,8 @@
 //! | 28 to 31 | how many entries follow | nothing |
 //! | then | their handles, 4 bytes each | number and state of each, 4 bytes each: 1 for up |
 //!
-//! Numbers before the samples are little-endian, as on the machines that BMv2 runs on. A sample that was sent is not sent again until its buffer is
-//! acknowledged.
+//! Numbers before the samples are little-endian, as on the machines that BMv2 runs on. A sample that was sent is not
+//! sent again until its buffer is acknowledged.
 
 mod list;
 mod publisher;

@@ -1,7 +1,9 @@
-//! The publishing end of nanomsg's PUB/SUB (protocol numbers of `sp-pubsub-01`, mappings `sp-tcp-mapping-01` and that of nanomsg's IPC).
+//! The publishing end of nanomsg's PUB/SUB (protocol numbers of `sp-pubsub-01`, mappings `sp-tcp-mapping-01` and that
+//! of nanomsg's IPC).
 //!
-//! Both ends of a connection begin with `0, 'S', 'P', 0`, their protocol in two bytes, and two zeros. Then each message follows its length in eight
-//! bytes; over IPC a byte 1 stands before it. A subscriber gets all messages, and chooses among them itself. One that is too slow loses messages.
+//! Both ends of a connection begin with `0, 'S', 'P', 0`, their protocol in two bytes, and two zeros. Then each message
+//! follows its length in eight bytes; over IPC a byte 1 stands before it. A subscriber gets all messages, and chooses
+//! among them itself. One that is too slow loses messages.
 
 use forebay_ports::SocketFile;
 use std::fmt;
@@ -107,7 +109,7 @@ impl Publisher {
                     .map(|(stream, _)| Box::new(stream) as Box<dyn Connection>),
             };
             match accepted {
-                // One that speaks something else is not told.
+                // A client with another protocol gets no answer.
                 Ok(connection) => _ = self.welcome(connection),
                 // No descriptors are left, for example.
                 Err(_) => thread::sleep(Duration::from_millis(100)),

@@ -9,8 +9,8 @@ use port::DpdkPort;
 use shim::Device;
 use std::sync::{Arc, OnceLock};
 
-/// Arguments before the user's own. DPDK opens no socket of its own; cards that are not named stay with the system (the address is
-/// none that a card has).
+/// Arguments before the user's own. DPDK opens no socket of its own; cards that are not named stay with the system
+/// (no card has this address).
 const ARGUMENTS: [&str; 3] = ["--no-telemetry", "-a", "ffff:ff:1f.7"];
 
 /// With huge pages: DPDK keeps no files.
@@ -32,7 +32,8 @@ pub(crate) fn open(options: &DpdkOptions, workers: usize) -> Result<Vec<Box<dyn 
     Ok((0..queues).map(port).collect())
 }
 
-/// Starts DPDK's environment, once in a process. It pins the thread that starts it to a processor, so that is one which ends.
+/// Starts DPDK's environment, once in a process. DPDK pins the thread that starts it to a processor, so this happens in
+/// a thread that ends afterwards.
 fn start() -> Result<(), DpdkError> {
     static STARTED: OnceLock<Result<(), DpdkError>> = OnceLock::new();
     let start = || {

@@ -28,8 +28,8 @@ pub(crate) struct Frame {
     length: u32,
 }
 
-// SAFETY: it is looked at only in the calls of `Device::receive` and `Device::send`, right after it was made of memory that the
-// caller of these has borrowed.
+// SAFETY: the pointer is used only during a call of `Device::receive` or `Device::send`, whose caller has borrowed the
+// memory that it points to.
 unsafe impl Send for Frame {}
 
 impl Frame {
@@ -105,7 +105,8 @@ pub(crate) fn start(arguments: &[String]) -> Result<(), String> {
     let count = pointers.len() as c_int;
     pointers.push(std::ptr::null_mut());
     let pointers = pointers.leak();
-    // SAFETY: an array of `count` strings and a null pointer, which live for ever; the message has the size that is said.
+    // SAFETY: an array of `count` strings and a null pointer, which live for ever; the message has the size that is
+    // said.
     explained(|error, size| unsafe { forebay_dpdk_start(count, pointers.as_mut_ptr(), error, size) })
 }
 
@@ -129,14 +130,14 @@ pub(crate) fn processors() -> String {
 #[derive(Debug)]
 pub(crate) struct Device(Opened);
 
-// SAFETY: DPDK's functions for queues, links and counters may be called by any thread; a queue is used by one thread at a time, since
-// each port has one of its own and is borrowed mutably.
+// SAFETY: DPDK's functions for queues, links and counters may be called by any thread; a queue is used by one thread at
+// a time, since each port has one of its own and is borrowed mutably.
 unsafe impl Send for Device {}
 // SAFETY: as above.
 unsafe impl Sync for Device {}
 
 impl Device {
-    /// Opens and starts a device with at most so many queues for each direction. `mtu` in bytes.
+    /// Opens and starts a device with at most `queues` queues for each direction. `mtu` is in bytes.
     pub(crate) fn open(description: &str, queues: u16, mtu: Option<u16>) -> Result<Device, String> {
         let description = text(description)?;
         let mut opened = Opened {
@@ -163,7 +164,7 @@ impl Device {
         self.0.longest as usize
     }
 
-    /// Receives into frames, of which each is room for one; returns how many came.
+    /// Receives into frames that have memory; returns how many arrived.
     pub(crate) fn receive(&self, queue: u16, frames: &mut [Frame]) -> usize {
         let count = frames.len().min(BURST) as u16;
         // SAFETY: the frames are memory that the caller has borrowed, see `Frame`; the queue is one of the device's.
@@ -184,7 +185,7 @@ impl Device {
         unsafe { forebay_dpdk_has_link(&self.0) == 1 }
     }
 
-    /// Frames that were lost for want of room in the device's queues or of buffers.
+    /// Frames that were lost because the device's queues were full or no buffer was free.
     pub(crate) fn missed(&self) -> u64 {
         let mut stats = Stats::default();
         // SAFETY: an open device, a structure of the layout that the shim has.

@@ -103,7 +103,7 @@ fn pairs(liveness: &FlowLiveness<'_>, flow: &Flow, extracted: &[HeaderId]) -> BT
 fn candidates(program: &Program, route: &Route, flow: &Flow) -> BTreeSet<(SlotId, SlotId)> {
     let is_field =
         |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Field(_)) && !route.kept().any(|kept| *kept == slot);
-    // A packet that leaves takes these slots along.
+    // The values of these slots go with a packet that leaves.
     let is_taken_along = |slot: SlotId| route.leaving.iter().flatten().any(|taken| *taken == slot);
     let has_varbit = |slot: SlotId| match program.slot(slot).kind {
         SlotKind::Field(header) => {
@@ -235,7 +235,7 @@ mod tests {
         let mut flow = Flow::of_bodies(&program, &route);
         let zero = forebay_bits::Bits::from_bool(false);
         let from = example::slot(&program, "from.$valid");
-        // After the copy the other header is invalid, and jump threading knows it.
+        // After the copy the other header is invalid, and jump threading has recorded this.
         for block in &mut flow.blocks {
             block.facts.becomes(from, Some(&zero));
         }

@@ -3,7 +3,8 @@
 use super::{ClonedFrame, DropWhen, Route};
 use forebay_ir::{BodyId, Program, SlotId};
 
-/// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the port in the slot `port`.
+/// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the
+/// port in the slot `port`.
 pub(super) fn route(program: &Program, port: &str) -> Route {
     let body = |name: &str| {
         let index = program.bodies.iter().position(|body| body.name == name);

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Wider slots are not tracked.
 const WIDTH_MAX: u32 = 64;
 
-/// Values that a slot is known not to have. What further tests say about it is not kept: facts are copied for each block,
-/// and a chain of tests may have thousands.
+/// Values that a slot is known not to have. What further tests say about it is not kept: facts are copied for each
+/// block, and a chain of tests may have thousands.
 const NOT_MAX: usize = 64;
 
 /// Values that slots certainly have, and values that they certainly do not have.

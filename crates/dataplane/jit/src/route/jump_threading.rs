@@ -259,8 +259,8 @@ impl Threader<'_> {
     }
 }
 
-/// Leads a terminator to the blocks for what is certain at each of its targets, and leaves out targets that cannot be reached. Returns what is
-/// certain after the actions of a table.
+/// Leads a terminator to the blocks for what is certain at each of its targets, and leaves out targets that cannot be
+/// reached. Returns what is certain after the actions of a table.
 pub(super) fn thread_terminator(
     program: &Program,
     terminator: &mut Terminator,

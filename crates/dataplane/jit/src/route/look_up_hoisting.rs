@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   src_mac.apply()      packets wait; src_mac and dst_mac are looked up
-//!        │               nothing here writes what the key of dst_mac is
-//!   dst_mac.apply()      packets do not wait: what was found is known
+//!        │               nothing here writes the key of dst_mac
+//!   dst_mac.apply()      packets do not wait: the result is known
 //! ```
 //!
 //! Packets then wait once, and the memory of both tables is prefetched at the same time. A look-up is hoisted only if

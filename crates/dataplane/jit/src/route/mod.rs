@@ -12,9 +12,9 @@
 //!   otherwise by the deparser; headers that keep their position in the packet are not copied.
 //!
 //! A loop around what follows ingress makes the copies for the members of a multicast group. The function *bails out*
-//! where something rare happens: a parser error, a copy that cannot be made in place. Until then it has changed nothing,
-//! not even the packet, so the architecture takes the packet through the slow path from the start. A program that
-//! changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
+//! where something rare happens: a parser error, a copy that cannot be made in place. Until then it has changed
+//! nothing, not even the packet, so the architecture takes the packet through the slow path from the start. A program
+//! that changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
 //! [`Route::obstacles`] lists what keeps packets off the fast path, and [`BailOut`] counts it.
 
 mod bail_out;
@@ -91,8 +91,8 @@ pub struct Route {
     pub requests: Vec<Request>,
     /// How packets are sent back to ingress, if the program may do so.
     pub sends_back: Option<SendsBack>,
-    /// A slot that ingress sets if this route does not know how the packet continues; such packets bail out. A path
-    /// through the parser is not compiled if packets on it may set the slot after they have changed state.
+    /// A slot that ingress sets if this route does not describe how the packet continues; the packet then bails out. A
+    /// path through the parser is not compiled if packets on it may set the slot after they have changed state.
     pub misses: Option<SlotId>,
     /// The length in bytes that counters and meters use after ingress. Without it they use the length of the received
     /// frame.
@@ -107,23 +107,26 @@ pub struct Route {
     pub fixed: Vec<SlotId>,
     /// Slots whose values clones of the packet may keep. Without it, cloned packets bail out.
     pub preserved: Option<Vec<SlotId>>,
-    /// Whether clones from egress may be noted, too. This requires that such a clone shows only the headers that are
-    /// valid there and what the parser left, in whole bytes.
+    /// Whether clones from egress may be noted, too. This requires that nothing in such a clone can be observed except
+    /// the headers that are valid there and what the parser left, in whole bytes.
     pub clones_from_egress: bool,
     /// Why clones from egress of a program that makes them are not noted: a location, and what the program does there.
     pub cannot_note: Option<(Location, String)>,
     /// The frames of noted clones from ingress and from egress.
     pub cloned_frames: [ClonedFrame; 2],
-    /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading looks at
-    /// it: paths without clones are kept apart from those with clones, and keep nothing for these.
+    /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading
+    /// reads it, to separate paths with a clone from those without, so packets that are not cloned keep nothing for
+    /// clones.
     pub cloned: Option<SlotId>,
     /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
     /// executed before or after packets that are no clones.
     pub clones_are_apart: bool,
-    /// The slots that a packet takes along that leaves after ingress: it [goes on](crate::Fate::GoesOn) in other code, so nothing
-    /// that ingress has done is done again. Without them, packets with a [request](Route::requests) bail out.
+    /// The slots whose values go with a packet that leaves specialised code after ingress. The packet
+    /// [goes on](crate::Fate::GoesOn) in general code from there, so nothing that ingress has done is repeated. Without
+    /// these slots, packets with a [request](Route::requests) bail out.
     pub leaving: Option<Vec<SlotId>>,
-    /// Whether packets that ingress clones leave, because egress finds other state after the clone.
+    /// Whether packets that ingress clones leave there. The clone must then pass egress before its packet, because both
+    /// find the same state.
     pub clones_leave: bool,
 }
 
@@ -132,18 +135,19 @@ pub struct Route {
 pub enum ClonedFrame {
     /// As it entered ingress.
     Received,
-    /// What the parser left, and before it [the headers](Route::headers_of_clones) of the packet, which ones these are, and lengths.
+    /// Lengths, a validity bit for each header, the valid [headers](Route::headers_of_clones), and what the parser
+    /// left.
     Headers,
     /// As the deparser puts it together.
     Deparsed,
 }
 
-/// What ingress asks of the architecture by setting a slot.
+/// A request of ingress to the architecture, which ingress makes by setting a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// 0 if it is not asked for.
+    /// The slot; 0 if there is no request.
     pub slot: SlotId,
-    /// What is asked for.
+    /// The kind.
     pub kind: RequestKind,
 }
 
@@ -192,8 +196,8 @@ pub struct DropWhen {
 /// How packets are sent back to ingress. The fast path completes the pass of such a packet, and notes what the packet
 /// keeps for its next pass: see [`crate::SentBack`].
 ///
-/// A slot is 0 if the packet is not sent back. Otherwise it is [`SendsBack::NO_LIST`], or [`SendsBack::FIRST_LIST`] plus
-/// the number of a field list.
+/// A slot is 0 if the packet is not sent back. Otherwise it is [`SendsBack::NO_LIST`], or [`SendsBack::FIRST_LIST`]
+/// plus the number of a field list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendsBack {
     /// Read after ingress: the packet begins again as it was received, before anything else happens to it.
@@ -468,9 +472,9 @@ impl Route {
         self.kept_by_clones().iter().chain(back)
     }
 
-    /// Whether the fast path needs no other code to find out what becomes of packets that are cloned. It notes clones; a clone is
-    /// executed after its packet and before the next packet. So if packets are cloned before egress, egress must change
-    /// no state, or other state for clones than for other packets, unless such packets [leave](Route::clones_leave).
+    /// Whether cloned packets can stay on the fast path. It notes clones; a clone is executed after its packet and
+    /// before the next packet. So if packets are cloned before egress, egress must change no state, or must change
+    /// different state for clones than for other packets, unless such packets [leave](Route::clones_leave).
     pub fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
         let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.clones_from_egress);
@@ -539,7 +543,8 @@ impl Route {
         self.notes_clones(program) && !shares_state && behind.digests == 0 && !self.recirculates_in_egress(program)
     }
 
-    /// Whether clones must be executed in the order of their packets, as a later packet or clone could see a difference.
+    /// Whether clones must be executed in the order of their packets, as a later packet or clone could see a
+    /// difference.
     pub(crate) fn keeps_order_of_clones(&self, program: &Program) -> bool {
         !self.clones_commute(program) || self.changes_state_in_egress(program)
     }
@@ -582,7 +587,7 @@ impl Route {
         all.digests > 0 && all.digests <= DIGESTS_MAX && !all.asserts
     }
 
-    /// Whether packets query tables for entries, pools or quotas.
+    /// Whether packets request changes of tables, pools or quotas.
     pub(crate) fn asks_tables(&self, program: &Program) -> bool {
         Use::of(program, &self.bodies()).asks_tables
     }
@@ -682,7 +687,7 @@ pub(crate) struct Notes {
     pub(crate) digests: bool,
     /// Clones.
     pub(crate) clones: bool,
-    /// What a packet takes along that [leaves](Route::leaving) after ingress.
+    /// The values that go with a packet that [leaves](Route::leaving) after ingress.
     pub(crate) requests: bool,
 }
 

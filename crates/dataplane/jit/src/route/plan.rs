@@ -35,11 +35,12 @@ const NODES_BELOW_WANTED_MAX: usize = 1_000;
 /// The most paths of a plan: each has its own copy of the controls.
 pub(super) const LEAVES_MAX: usize = 64;
 
-/// The most statements in all copies of the controls together, those of inlined actions included: they take most of the compilation time. They are
-/// counted before jump threading, which leaves out some and copies others.
+/// The most statements in all copies of the controls together, those of inlined actions included: they take most of the
+/// compilation time. They are counted before jump threading, which leaves out some and copies others.
 pub(super) const STATEMENTS_MAX: usize = 6_500;
 
-/// The most statements of one copy. Beyond it, specialised code takes many seconds to compile and is hardly faster than general code.
+/// The most statements of one copy. Beyond it, specialised code takes many seconds to compile and is hardly faster than
+/// general code.
 pub(super) const PATH_STATEMENTS_MAX: usize = 18_000;
 
 /// The most blocks that jump threading may make in all copies of the controls together, and the most statements.
@@ -705,8 +706,8 @@ impl<'a> Planner<'a> {
         Next::Leaf(self.plan.leaves.len() - 1)
     }
 
-    /// The flow after the parser on this path, from the plain one. If packets cannot be copied, those that would be copied bail out after
-    /// ingress; `None` when that is too late.
+    /// The flow after the parser on this path, from the plain one. If packets cannot be copied, those that would be
+    /// copied bail out after ingress; `None` when that is too late.
     fn flow(
         &mut self,
         special: &Special,

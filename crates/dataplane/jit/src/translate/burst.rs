@@ -561,8 +561,8 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The packet leaves: moves its beginning by a number of bytes, and truncates it if the program wants that. The
-    /// packet is not read afterwards.
+    /// The packet leaves: moves its beginning by a number of bytes, and truncates it if the program does. The packet is
+    /// not read afterwards.
     pub(super) fn move_frame(&mut self, by: Option<ir::Value>) {
         let truncates = truncates(self.program);
         if by.is_none() && !truncates {

@@ -1,6 +1,6 @@
 //! The fast path: clones. The packet itself continues; where ingress or egress has ended, the first bytes of the clone
-//! are noted: see [`crate::NotedClones::bytes_of`]. The burst ends after the packet if the next packet could see that
-//! the clone has not been executed before it.
+//! are noted: see [`crate::NotedClones::bytes_of`]. The burst ends after the packet if the next packet could observe
+//! that the clone has not been executed yet.
 
 use super::Translator;
 use super::value::{ActionData, Value};
@@ -84,8 +84,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(clone.wanted, zero);
     }
 
-    /// After ingress: ends the packet if a clone is requested that must be executed before egress. The burst ends with it,
-    /// because it goes on before the next packet.
+    /// After ingress: ends the packet if a clone is requested that must be executed before egress. The burst ends with
+    /// it, because it goes on before the next packet.
     pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
         let Some(clone) = self
             .clone_wanted
@@ -192,7 +192,8 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Notes a clone: the packet's lengths, which headers are valid, the lengths of their varbit fields, and the headers.
+    /// Notes a clone: the packet's lengths, which headers are valid, the lengths of their varbit fields, and the
+    /// headers.
     fn note_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts, clone: CloneWanted) {
         let headers = &leaf.program.headers;
         let varbits: Vec<(&Header, SlotId)> = (headers.iter())

@@ -225,7 +225,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 Home::Packet(_) | Home::Constant(_) => {}
             }
         }
-        // The packet's sums are also the same for all copies. Cranelift sees that if every copy restores them.
+        // The packet's sums are also the same for all copies. Cranelift detects this if every copy restores them.
         if !self.burst_state().staged() {
             for variable in self.sum_variables() {
                 values.push(Restored::Register(variable, self.builder.use_var(variable)));

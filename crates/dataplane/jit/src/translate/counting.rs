@@ -30,9 +30,9 @@ use forebay_tables::SLOT_BITS;
 /// Where the current packet has been counted, if it may have to be taken back.
 #[derive(Default)]
 pub(super) struct Counted {
-    /// For each count, in the order of translation: what is counted there, once it is translated, and a register. The register
-    /// is 0 when the packet was not counted there. Otherwise it is the element's address or, if the runtime has
-    /// counted, twice the element's index plus one.
+    /// For each count, in the order of translation: what is counted there, once it is translated, and a register. The
+    /// register is 0 when the packet was not counted there. Otherwise it is the element's address or, if the runtime
+    /// has counted, twice the element's index plus one.
     places: Vec<(Option<Count>, Variable)>,
     /// The number of bytes that counts after ingress add, if that is not the frame's length.
     bytes_behind: Option<Variable>,

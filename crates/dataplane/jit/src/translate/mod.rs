@@ -132,8 +132,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) step_limit: u64,
     /// The functions of actions that are not inlined.
     pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
-    /// The trampolines of functions that change no register.
-    pub(crate) paths: &'static Trampolines,
+    /// The trampolines to runtime functions that are called rarely.
+    pub(crate) trampolines: &'static Trampolines,
 }
 
 /// Numbers of `error` values.
@@ -460,7 +460,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         for (number, argument) in arguments.iter().enumerate() {
             self.store(*argument, self.context, cold_calls::argument_offset(number));
         }
-        self.call_preserving(self.environment.paths.to(function));
+        self.call_preserving(self.environment.trampolines.to(function));
     }
 
     /// Calls a function that preserves all registers, with the context and the arguments that are stored there.
@@ -545,7 +545,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// The parser's position, in bits.
     fn load_cursor(&mut self) -> ir::Value {
         match self.leaf.map(|leaf| leaf.cursor) {
-            // Not carried to where a packet is taken up again.
+            // The register is not carried across a suspension, because the position is a constant.
             Some(CursorFact::At(position)) => self.number(position as i64),
             _ if self.is_fast_path() => self.builder.use_var(self.cursor_variable),
             _ => self.load_context_cursor(),

@@ -1,8 +1,8 @@
 //! Looks keys up in place, in tables laid out as [`forebay_tables::search`] says.
 //!
 //! The rarest case is left to the runtime: an entry that is in neither of the two buckets examined. Less rare cases (a
-//! miss, an entry in its second bucket, a prefix longer than two arrays cover) are out of line, so the code that most
-//! packets execute is straight.
+//! miss, an entry in its second bucket, a prefix longer than two arrays cover) are out of line, so most packets execute
+//! straight-line code.
 
 use super::Translator;
 use super::within_bounds;

@@ -1,7 +1,7 @@
 //! Atomic sections.
 //!
-//! A single worker needs no locks. This is tested first; with several workers, functions that preserve all registers take and release the
-//! locks ([`crate::section_locks`]).
+//! A single worker needs no locks. This is tested first; with several workers, functions that preserve all registers
+//! take and release the locks ([`crate::section_locks`]).
 
 use super::Translator;
 use super::value::ActionData;
@@ -28,13 +28,13 @@ impl Translator<'_, '_, '_> {
             for (number, argument) in [(LOCK, lock), (INDEX, index), (WORD, word)] {
                 translator.store(argument, translator.context, cold_calls::argument_offset(number));
             }
-            translator.call_preserving(translator.environment.paths.take_lock);
+            translator.call_preserving(translator.environment.trampolines.take_lock);
         });
     }
 
     /// Ends the section.
     pub(super) fn leave_section(&mut self) {
-        self.unless_alone(|translator| translator.call_preserving(translator.environment.paths.release_lock));
+        self.unless_alone(|translator| translator.call_preserving(translator.environment.trampolines.release_lock));
     }
 
     /// Executes code if there are several workers.

@@ -1,5 +1,5 @@
-//! Operations on values of more than 128 bits, a word at a time. Longer values, multiplication, saturation and shifts by
-//! amounts that are not constant are the runtime's.
+//! Operations on values of more than 128 bits, a word at a time. Longer values, multiplication, saturation and shifts
+//! by amounts that are not constant are the runtime's.
 
 use super::Translator;
 use super::value::Value;

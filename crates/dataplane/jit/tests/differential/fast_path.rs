@@ -130,8 +130,8 @@ fn route(program: &Program) -> Route {
     }
 }
 
-/// Whether headers and their parts before and after a varbit field consist of whole bytes, and the parser leaves exactly
-/// what follows the headers that it has extracted.
+/// Whether headers and their parts before and after a varbit field consist of whole bytes, and the parser leaves
+/// exactly what follows the headers that it has extracted.
 fn has_plain_headers(program: &Program) -> bool {
     let kind = |slot: SlotId| program.slot(slot).kind;
     let parser = &program.bodies[generate::PARSER.index()];

@@ -22,8 +22,8 @@
 //! publishes all of them with one store, that of the snapshot. The tables that they replace are freed when no burst
 //! uses them any more.
 //!
-//! Entries name members of profiles, which are in the snapshot. A packet must never find an entry whose member it does
-//! not know. So a write to a profile waits until all bursts that began before it have ended.
+//! Entries name members of profiles, which are in the snapshot. A packet must never find an entry whose member is not
+//! in its snapshot. So a write to a profile waits until all bursts that began before it have ended.
 //!
 //! # Not part of a batch
 //!
@@ -53,7 +53,7 @@ pub struct Batch<'a> {
     pub(super) ended: EndedEntries,
 }
 
-/// Entries of pairs that ended with the other one, which a controller has deleted.
+/// Entries that ended because a controller deleted their partners.
 #[derive(Debug, Default)]
 pub struct EndedEntries(pub(super) HashSet<(TableId, Vec<KeyMatch>)>);
 

@@ -1,5 +1,5 @@
-//! Table entries with everything that a controller may ask about them: idle time-outs, direct counters and meters, an
-//! identity.
+//! Table entries with everything that a controller can read about them: idle time-outs, direct counters and meters,
+//! ids.
 //!
 //! [`crate::Entry`] describes what an entry does. A [`Record`] adds what the data plane stores about it.
 

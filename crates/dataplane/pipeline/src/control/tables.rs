@@ -186,15 +186,16 @@ impl Batch<'_> {
         self.remove(id, found.id())
     }
 
-    /// Whether this entry of a pair has ended with the other one, which the same controller has just deleted: one that deletes what it
-    /// has read deletes both. It is said once.
+    /// Whether this entry ended because the same controller has just deleted its partner. A controller that deletes all
+    /// entries that it has read deletes both entries of a pair, so its second deletion must succeed. Returns true once
+    /// for each such entry.
     pub fn take_ended(&mut self, table: TableId, matches: &[EntryMatch]) -> bool {
         let declared = &self.pipeline.program.tables[table.index()];
         let ended = &mut self.ended.0;
         !ended.is_empty() && convert::key_from_control(declared, matches).is_ok_and(|key| ended.remove(&(table, key)))
     }
 
-    /// Lets entries that have ended in one batch be known in the next: it takes those of the other side, and gives its own.
+    /// Exchanges the list of entries for [`Batch::take_ended`] with `ended`, to hand it from one batch to the next.
     pub fn swap_ended(&mut self, ended: &mut EndedEntries) {
         std::mem::swap(&mut self.ended, ended);
     }

@@ -360,8 +360,8 @@ fn note(passed: &mut Vec<Passed>, first: usize, passage: Passage) {
 }
 
 impl WorkerScratch {
-    /// Exchanges the requests and the output of the current packet for those that are set aside. Clones of earlier packets may be executed
-    /// before a packet that has stopped continues.
+    /// Exchanges the requests and the output of the current packet for those that are set aside. Clones of earlier
+    /// packets may be executed before a packet that has stopped continues.
     fn exchange_aside(&mut self) {
         let (requests, output) = &mut self.aside;
         std::mem::swap(requests, &mut self.scratch.requests);

@@ -112,8 +112,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     /// Processes a clone that the fast path has noted, for one of the ports of its session. `preserved` are the values
-    /// that it keeps. The frame is that with which the clone begins; for a clone that begins in egress with headers, it is what the
-    /// parser left.
+    /// that it keeps. The frame is that with which the clone begins; for a clone that begins in egress with headers, it
+    /// is what the parser left.
     pub(crate) fn clone_noted(
         mut self,
         frame: IngressPacket,

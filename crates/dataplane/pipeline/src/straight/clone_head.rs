@@ -24,7 +24,8 @@ pub(super) const FIELDS: [(&str, u32); 6] = [
 pub(crate) struct Head {
     /// The slots that clones may keep, with their widths. Each takes whole bytes.
     kept: Vec<(SlotId, u32)>,
-    /// By field list: the parts of the header with values that a clone does not keep. For other numbers this is all of them.
+    /// By field list: the parts of the header with values that a clone does not keep. For other numbers this is all of
+    /// them.
     cleared: BTreeMap<u32, Vec<Range<usize>>>,
     all: Vec<Range<usize>>,
 }

@@ -29,8 +29,9 @@ use forebay_ir::{
 use forebay_jit::route::{ClonedFrame, DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
 
-/// Why clones from egress cannot be noted, if so: a location, and what the program does there. Such a clone must show, besides what it keeps,
-/// only the headers that are valid there and the bytes after those that the parser has extracted, in whole bytes.
+/// Why clones from egress cannot be noted, if they cannot: a location, and what the program does there. Besides what
+/// such a clone keeps, nothing may be observable in it except the headers that are valid there and the bytes that the
+/// parser left, all in whole bytes.
 pub(crate) fn obstacle_in_egress(program: &Program, layout: &Layout, route: &Route) -> Option<(Location, String)> {
     let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
     let parser = &program.bodies[route.parser.index()];
@@ -67,7 +68,7 @@ pub(crate) fn obstacle_in_egress(program: &Program, layout: &Layout, route: &Rou
     }
 }
 
-/// Whether a header has whole bytes, before and behind its one field of variable length. That field has whole bytes, too.
+/// Whether a header consists of whole bytes, before and after its one field of variable length, and so does that field.
 pub(super) fn is_whole(program: &Program, header: &Header) -> bool {
     let mut parts = header.fields.split(|field| field.length.is_some());
     let bits = |fields: &[HeaderField]| -> u32 { fields.iter().map(|field| program.slot(field.slot).width).sum() };
@@ -82,7 +83,8 @@ fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -
     }
 }
 
-/// Whether clones and other packets use different registers and meters, or none that change: see [`Route::clones_are_apart`].
+/// Whether clones and other packets use different registers and meters, or none that change: see
+/// [`Route::clones_are_apart`].
 pub(crate) fn are_apart(program: &Program, layout: &Layout, route: &Route) -> bool {
     let from = route.clones(program);
     let (mut of_clones, mut of_others) = (State::default(), State::default());
@@ -206,8 +208,8 @@ fn before_egress(route: &Route, layout: &Layout) -> Vec<(SlotId, Source)> {
         .collect()
 }
 
-/// The program with an egress that does only what it does for packets of one kind. `None` if the program writes the instance type, or has
-/// no such slot.
+/// The program with its egress specialised for packets of one instance type. `None` if the program writes the instance
+/// type, or has no slot for it.
 fn egress_of(program: &Program, layout: &Layout, egress: BodyId, what: InstanceType) -> Option<Program> {
     let instance_type = layout.slots.instance_type?;
     let mut special = program.clone();
@@ -233,7 +235,7 @@ fn egress_of(program: &Program, layout: &Layout, egress: BodyId, what: InstanceT
     Some(special)
 }
 
-/// Egress without what it does only for other packets than these clones. `None` if it cannot be told apart.
+/// Egress specialised for these clones. `None` if it cannot be: see [`egress_of`].
 fn egress_of_clones(program: &Program, layout: &Layout, egress: BodyId, from: [bool; 2]) -> Option<Vec<Block>> {
     let special =
         |what| egress_of(program, layout, egress, what).map(|program| program.bodies[egress.index()].blocks.clone());
@@ -314,7 +316,7 @@ pub(super) fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<Sl
     new_header(program, "clone", &fields)
 }
 
-/// What the parser finds out about a clone.
+/// The slots in which the parser stores what the head says about a clone.
 #[derive(Clone, Copy)]
 struct Told {
     port: SlotId,

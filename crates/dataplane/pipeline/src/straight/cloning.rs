@@ -40,7 +40,8 @@ pub(super) fn place_of_request(program: &Program, slot: SlotId) -> Option<Locati
     statements.find(asks).map(|statement| statement.location)
 }
 
-/// Whether a frame that begins with these headers, before what the program's first parser has left, consists of whole bytes.
+/// Whether a frame that begins with these headers, before what the program's first parser has left, consists of whole
+/// bytes.
 pub(super) fn is_whole(program: &Program, emitted: &[HeaderId], route: &Route) -> bool {
     let header_is_whole = |id: &HeaderId| clones::is_whole(program, &program.headers[id.index()]);
     let parser = &program.bodies[route.parser.index()];

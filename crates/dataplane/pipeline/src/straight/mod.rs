@@ -1,20 +1,22 @@
-//! Straightens programs whose frame is put together and parsed again between ingress and egress, for specialised code.
+//! Converts programs to *straight* ones, for specialised code: a straight program parses the frame once, before its
+//! controls, and puts it together once, after them.
 //!
 //! ```text
 //!  PSA    parser ─► ingress ─► deparser ─► frame ─► queue ─► parser ─► egress ─► deparser ─► frame
 //!  here   parser ─► ingress ─► hand over ────────► decide ──────────► egress ─► end ──────► emit
 //! ```
 //!
-//! [`forebay_jit::route`] supports one parser, one deparser and controls between them. Here, what the first deparser
-//! of a PSA program emits and the second parser extracts becomes assignments between headers ([`reparse`]). *Hand
-//! over* is the first deparser without its emits, and the second parser over the headers that were emitted. *End* is
-//! the second deparser without its emits. *Emit* emits what both emitted: first the headers that egress emits, then
-//! those of ingress that its parser left in the frame.
+//! [`forebay_jit::route`] supports one parser, one deparser and controls between them, which v1model programs have
+//! already. Here, what the first deparser of a PSA program emits and the second parser extracts becomes assignments
+//! between headers ([`reparse`]). *Hand over* is the first deparser without its emits, and the second parser over the
+//! headers that were emitted. *End* is the second deparser without its emits. *Emit* emits what both emitted: first the
+//! headers that egress emits, then those of ingress that its parser left in the frame.
 //!
 //! The resulting program has all of the original's tables, actions and objects with the same numbers, and further
-//! bodies and slots. It does to a packet what the architecture's graph does to a packet that arrives at a port, finds
-//! its queue empty. What clones a packet becomes an operation, as v1model has it ([`cloning`]), where such a clone can be noted. A packet
-//! whose clone cannot, or that is sent back, leaves after ingress, before its first deparser, and continues in the graph ([`side_exit`]).
+//! bodies and slots. For a packet that arrives at a port and finds its queue empty, it has the same effects as the
+//! architecture's graph. A request for a clone becomes an operation, as in v1model ([`cloning`]), if the clone can be
+//! noted. A packet whose clone cannot be noted, or that is sent back, leaves specialised code after ingress, before its
+//! first deparser, and continues in the graph ([`side_exit`]).
 
 pub(crate) mod clone_head;
 pub(crate) mod clones;

@@ -12,7 +12,8 @@ use forebay_ir::{
 };
 use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Request, RequestKind, Route, Source};
 
-/// Mirrored packets are noted if the program uses one mirror slot, and their frames have whole bytes. Otherwise they leave.
+/// The straight path of a program. Mirrored copies are noted if the program uses a single mirror slot and the frames
+/// consist of whole bytes. Otherwise mirrored packets leave specialised code.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     let made = straightened(program, true)?;
     let emitted = Deparsed::of(program, stage(program, Role::MainDeparser))?.emitted;
@@ -136,7 +137,7 @@ fn told(program: &Program, block: &str) -> Told {
 struct Mirror {
     wanted: SlotId,
     session: SlotId,
-    /// The first line that asks for it.
+    /// The first line that requests the mirrored copy.
     place: Location,
 }
 
@@ -174,7 +175,8 @@ fn direction(program: &Program, told: Told) -> Option<Statement> {
     Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
-/// The deparser without its emits, for packets that do not go round again and are not mirrored in one of these slots. Those leave before it.
+/// The deparser without its emits. Packets that recirculate, or that are mirrored in one of these slots, leave before
+/// it.
 fn hand_over(
     program: &Program,
     (fate, recirculates): (SlotId, Option<(SlotId, Location)>),
@@ -211,7 +213,7 @@ fn hand_over(
     blocks
 }
 
-/// The line on which a packet's fate may become to go round again, if there is one.
+/// The first line that may decide that a packet recirculates, if there is one.
 fn place_of_recirculation(program: &Program, fate: SlotId) -> Option<Location> {
     let round = Bits::new(program.slot(fate).width, pna::FATE_RECIRCULATE.into());
     let asks = |op: &Op| match op {
@@ -230,7 +232,8 @@ fn place_of_recirculation(program: &Program, fate: SlotId) -> Option<Location> {
     statement.map(|statement| statement.location)
 }
 
-/// The direction would have to be known in the parser, before anything can be computed.
+/// Refuses programs whose parser reads `direction`: it is computed before each control, and nothing can be computed
+/// before the parser.
 fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<(), Refusal> {
     let parser = stage(program, Role::MainParser);
     let mut reads = false;
@@ -252,7 +255,8 @@ fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<()
     }
 }
 
-/// `exit` in an action of the first control ends only that control.
+/// Refuses programs in which an action of the first control exits: `exit` ends only that control, but here both
+/// controls are one body.
 fn refuse_exits_before_main(program: &Program) -> Result<(), Refusal> {
     let pre = program.stages[&Role::PreControl];
     let actions = with_actions(program, &[Role::PreControl])

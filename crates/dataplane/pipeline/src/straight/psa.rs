@@ -32,7 +32,8 @@ pub(super) struct Fields {
     egress_class: SlotId,
 }
 
-/// Clones from ingress are noted, or else their packets leave.
+/// The straight path of a program. Clones from ingress are noted if possible; otherwise packets that ingress clones
+/// leave specialised code.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
     let made = straightened(program, true)?;
     let is_noted = made.route.clones(&made.program) == [false; 2] || made.route.notes_clones(&made.program);
@@ -180,7 +181,7 @@ fn keeps_metadata(program: &Program) -> bool {
     kept.is_some_and(|slots| !slots.is_empty())
 }
 
-/// What makes a packet leave after ingress, in a program that may ask for it.
+/// The requests with which packets leave after ingress, as far as the program makes them.
 fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, notes_clones: bool) -> Vec<Request> {
     let request = |(kind, slot)| Request { slot, kind };
     let clone = (!notes_clones).then_some((RequestKind::Clone, fields.clone));
@@ -191,7 +192,8 @@ fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, no
     all.filter(is_made).collect()
 }
 
-/// The line on which a packet gets the port for recirculation: by its number if there is such a line, otherwise any.
+/// A line that sends packets to the recirculation port: one that assigns the port's number, otherwise one that assigns
+/// a computed port.
 fn place_of_recirculation(program: &Program, egress_port: SlotId) -> Location {
     let statements = || {
         let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
@@ -246,8 +248,9 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
     Ok([before_parser, before_egress, before_copy])
 }
 
-/// Egress, and what is done for packets that leave: the deparser without its emits. A deparser is a part of egress where dropped packets are
-/// deparsed, too: if it has effects, or if packets are cloned on the line `cloned`.
+/// The body of egress, and the body for packets that leave: the deparser without its emits. If dropped packets must be
+/// deparsed, too, because the deparser has effects or because packets are cloned on the line `cloned`, the deparser is
+/// part of egress instead.
 fn egress(program: &mut Program, fields: &Fields, cloned: Option<Location>, deparser: Vec<Block>) -> (BodyId, BodyId) {
     let egress = program.stages[&Role::Egress];
     let has_effects = psa::has_effects(program, Role::EgressDeparser);
@@ -279,8 +282,8 @@ fn egress(program: &mut Program, fields: &Fields, cloned: Option<Location>, depa
     (egress, new_body(program, "end", BodyKind::Control, vec![nothing()]))
 }
 
-/// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's effects and for
-/// its clone. For other packets the frame is emitted and parsed.
+/// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's
+/// effects and for its clone. For other packets the frame is emitted and parsed.
 struct HandOver<'a> {
     program: &'a Program,
     fields: &'a Fields,

@@ -4,8 +4,9 @@
 //!  clone   head, egress parser ─► begin ─► decide ─► egress ─► end ─► emit
 //! ```
 //!
-//! A clone is a frame: as received, or as the egress deparser has put it together. Before it stands a header
-//! ([`Head`](super::clone_head::Head)) with what is known about the clone. A clone for the port of recirculation bails out.
+//! A clone is a frame: as received, or as the egress deparser has put it together. The header before it
+//! ([`Head`](super::clone_head::Head)) says what is known about the clone. A clone for the recirculation port bails
+//! out.
 
 use super::clones::{extract, head_of};
 use super::{Straight, append, assign, block, branch, new_body, new_slot};
@@ -13,7 +14,7 @@ use forebay_arch::psa::{CLONE_E2E_PATH, CLONE_I2E_PATH, PORT_RECIRCULATE};
 use forebay_ir::{BlockId, BodyKind, Expr, Program, Role, SlotId, Statement, Terminator, build};
 use forebay_jit::route::{Request, RequestKind, Route, Source};
 
-/// The path of clones, if there can be specialised code for it. For a program that is straight, and its route.
+/// The path of clones of a straight program with this route, if there can be specialised code for it.
 pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
     let from = route.clones(program);
     let are_noted = from != [false; 2] && route.executes_clones(program);
@@ -65,7 +66,7 @@ pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
     Some(Straight { program: made, route })
 }
 
-/// Slots with what a clone is told.
+/// The slots in which the parser stores what the head says about a clone.
 #[derive(Clone, Copy)]
 struct Told {
     port: SlotId,
@@ -92,7 +93,7 @@ impl Clones<'_> {
         assign(slot, build::resize(Expr::Slot(field), width(field), width(slot), false))
     }
 
-    /// The egress parser behind the header.
+    /// The egress parser, after the head has been extracted.
     fn parser(&self, route: &Route, from: [bool; 2]) -> Option<Vec<forebay_ir::Block>> {
         let &[port, length, _, _, from_egress, _, ref kept @ ..] = self.head else {
             unreachable!("the header has these fields")

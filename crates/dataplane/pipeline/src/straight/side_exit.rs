@@ -1,4 +1,5 @@
-//! Packets that leave specialised code after ingress, because they need more than their own buffers: see [`Route::leaving`].
+//! Packets that leave specialised code after ingress, because they need more than their own buffers: see
+//! [`Route::leaving`].
 
 use forebay_bits::Bits;
 use forebay_exec::{Preserve, Random, Requests, State};
@@ -8,12 +9,12 @@ use forebay_jit::GoingOn;
 use forebay_jit::graph::{At, slots_needed_at};
 use forebay_jit::route::{Route, SendsBack};
 
-/// What is needed to take such packets on in the graph.
+/// What is needed to continue such packets in the graph.
 #[derive(Debug)]
 pub(crate) struct SideExit {
     /// The position in the graph at which they continue.
     at: At,
-    /// The slots that they take along, with their widths.
+    /// The slots whose values go with them, with their widths.
     slots: Vec<(SlotId, u32)>,
     /// The fields of variable length among these, with their lengths.
     varbits: Vec<(SlotId, SlotId)>,
@@ -21,9 +22,9 @@ pub(crate) struct SideExit {
     header_bytes: Option<SlotId>,
     /// Whether ingress draws random numbers.
     draws_random_numbers: bool,
-    /// The slots that ask to send a packet back.
+    /// The slots that request to send a packet back: resubmission, recirculation.
     sends_back: Option<[SlotId; 2]>,
-    /// The number of slots of the program with the graph. Further ones are those of its specialised code.
+    /// The number of slots of the program with the graph. Specialised code has further slots.
     slots_of_graph: usize,
 }
 
@@ -56,7 +57,7 @@ impl SideExit {
         Random::new(if self.draws_random_numbers { noted.random } else { seed })
     }
 
-    /// Gives a packet its state, and returns what it has asked for.
+    /// Restores a packet's state, and returns its requests.
     pub(crate) fn take(&self, noted: &GoingOn, state: &mut State) -> Requests {
         let mut requests = Requests {
             clone: noted.clone.filter(|_| self.header_bytes.is_some()),
@@ -99,8 +100,8 @@ fn behind_ingress(program: &Program, graph: &Graph) -> Option<BlockId> {
     })
 }
 
-/// The position from which a block is executed. The digests of a packet that leaves are already noted, and machine code has an entrance
-/// behind the operation that would send them.
+/// The position at which a block is entered. The digests of a packet that leaves are already noted, so this is after
+/// the operation that sends them, where machine code has an entrance.
 fn entrance(graph: &Graph, block: BlockId) -> At {
     let begins_with_commit = matches!(graph.block(block).ops.first(), Some(GlueOp::Commit));
     At {
@@ -109,13 +110,14 @@ fn entrance(graph: &Graph, block: BlockId) -> At {
     }
 }
 
-/// The slots that a packet takes along which continues in the graph after ingress. `None` for a program without graph.
+/// The slots whose values go with a packet that continues in the graph after ingress. `None` for a program without
+/// graph.
 pub(super) fn taken_along(program: &Program) -> Option<Vec<SlotId>> {
     let graph = program.graph.as_ref()?;
     Some(slots_needed_at(program, graph, behind_ingress(program, graph)?))
 }
 
-/// What a packet keeps that is sent back with this value of a slot of [`SendsBack`].
+/// What a packet keeps when it is sent back, by the value of a slot of [`SendsBack`].
 fn preserve(asked: &Bits) -> Option<Preserve> {
     match asked.to_u64() {
         0 => None,

@@ -70,7 +70,7 @@ impl Sides {
         Ok(())
     }
 
-    /// Whether the parser behind the queue reads a slot.
+    /// Whether the parser after the queue reads a slot.
     pub(super) fn parser_reads(&self, program: &Program, slot: SlotId) -> bool {
         let mut read_by_parser = BTreeSet::new();
         read(program, stage(program, Role::EgressParser), &mut read_by_parser);

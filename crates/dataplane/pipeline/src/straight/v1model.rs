@@ -1,4 +1,4 @@
-//! The route of a v1model program, which needs no straightening. Requests that are decided on later become slots.
+//! The route of a v1model program, which is straight already. Requests that take effect later become slots.
 
 use super::{assign, clones, new_slot};
 use crate::layout::{Layout, field_list};
@@ -10,8 +10,8 @@ use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Replication, Route, Se
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The program and its route. Requests to send a packet back are [slots](SendsBack). Where clones from egress are noted, or
-/// packets leave that ingress clones, another slot tells [whether the packet was cloned](Route::cloned).
+/// The program and its route. Requests to send a packet back are [slots](SendsBack). If clones from egress are noted,
+/// or packets that ingress clones leave, another slot says [whether the packet was cloned](Route::cloned).
 pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Program>, Route) {
     let mut route = route(program, layout);
     let mut program = Cow::Borrowed(program);
@@ -31,8 +31,8 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
     (program, route)
 }
 
-/// Replaces resubmissions and recirculations by assignments. The last one counts. A replica forgets what ingress has
-/// asked for.
+/// Replaces resubmissions and recirculations by assignments to slots, of which the last one counts. For a replica, a
+/// recirculation that ingress requested is cancelled.
 fn send_back_by_slots(program: &mut Program, route: &mut Route) {
     let lists =
         |op: &Op| matches!(op, Op::Resubmit { field_list } | Op::Recirculate { field_list } if field_list.is_some());
@@ -70,7 +70,7 @@ fn number_of_list(list: Option<Expr>) -> Expr {
     })
 }
 
-/// Makes the program tell where it has cloned a packet.
+/// Adds [`Route::cloned`]: after each operation that clones a packet, the slot becomes 1.
 pub(super) fn tell_clones(program: &mut Program, route: &mut Route) {
     let cloned = new_slot(program, "has_been_cloned", 1);
     for block in program.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
@@ -186,7 +186,7 @@ fn preserved_by_clones(program: &Program) -> Vec<SlotId> {
     )
 }
 
-/// The slots of all field lists, if one of the operations that may name one does.
+/// The slots of all field lists, if the program has an operation for which `names_list` is true; none otherwise.
 fn slots_of_field_lists(program: &Program, names_list: impl Fn(&Op) -> bool) -> Vec<SlotId> {
     if !ops(program).any(names_list) {
         return Vec::new();

@@ -1,7 +1,8 @@
-//! Which headers may be valid together in packets that egress clones, and whether clones observe the values of invalid headers.
+//! Which headers may be valid together in packets that egress clones, and whether clones observe the values of invalid
+//! headers.
 //!
-//! Walks the blocks of bodies with the sets of valid headers. Branches are decided where their conditions depend only on validity and on slots
-//! that were assigned constants, such as a flag that says whether to clone the packet.
+//! Walks the blocks of bodies with the sets of valid headers. Branches are decided where their conditions depend only
+//! on validity and on slots that were assigned constants, such as a flag that says whether to clone the packet.
 
 use forebay_bits::Bits;
 use forebay_exec::{State, eval};
@@ -71,13 +72,14 @@ struct Known {
 
 /// The headers of packets that egress clones.
 pub(super) struct Validities {
-    /// The headers that may be valid together behind egress.
+    /// The sets of headers that may be valid together after egress.
     pub(super) sets: BTreeSet<Valid>,
     /// Where a clone may read, in egress or later, the value of a header that is invalid, and which.
     pub(super) reads_stale: Option<(Location, SlotId)>,
 }
 
-/// Finds the validities of arriving packets; `None` when there are too many paths. `for_clones` is the program as clones from egress execute it.
+/// Finds the validities of arriving packets; `None` when there are too many paths. `for_clones` is the program as
+/// clones from egress execute it.
 pub(super) fn of_clones(program: &Program, for_clones: &Program, route: &Route) -> Option<Validities> {
     let bodies = [route.parser, route.verify_checksum, route.ingress, route.egress];
     let liveness = Liveness::of(program, bodies);
@@ -117,7 +119,7 @@ fn find(program: &Program, for_clones: &Program, route: &Route, liveness: &Liven
             known
         });
     let behind = walk.through(route.ingress, verified.collect())?;
-    // A clone from ingress is none from egress.
+    // A packet that ingress has cloned is not cloned by egress yet.
     let before_egress = behind.into_iter().map(|mut known| {
         set(&route.before_egress, &mut known);
         Known {
@@ -298,7 +300,8 @@ impl Liveness {
 struct Walk<'a> {
     program: &'a Program,
     liveness: &'a Liveness,
-    /// Whether clones are followed: nothing is known about their metadata, and their headers matter only where they are read.
+    /// Whether clones are followed: nothing is known about their metadata, and their headers matter only where they are
+    /// read.
     is_of_clones: bool,
     parser_error: Option<SlotId>,
     /// No values.
@@ -315,8 +318,8 @@ impl Walk<'_> {
         Some(&returned | &exited)
     }
 
-    /// What is known where a body returns, and where it exits. A packet that the parser rejects continues with the headers that it has, and so
-    /// does one that ends before a header does.
+    /// What is known where a body returns, and where it exits. A packet that the parser rejects continues with the
+    /// headers that it has, and so does one that ends before a header does.
     fn body(&mut self, body: BodyId, before: BTreeSet<Known>) -> Option<[BTreeSet<Known>; 2]> {
         let program = self.program;
         let blocks = &program.bodies[body.index()].blocks;
@@ -507,7 +510,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes whether a value depends on what an invalid header has got.
+    /// Records whether a value depends on a field that was written while its header was invalid.
     fn read(&mut self, expr: &Expr, known: &Known) {
         match expr {
             Expr::Slot(slot) => self.read_slot(*slot, known),

@@ -2,8 +2,8 @@
 //!
 //! The tables stay pinned meanwhile. Requests that must wait for other readers or for another writer are left to the
 //! worker, which unpins for them; the burst ends there. The burst also ends when the state of the tables is no longer
-//! that of its beginning, because what compiled code knows about them is then invalid. Adding an entry to a table that
-//! learns does not change the state, unless the table grows: [`forebay_tables::TableSpec::learns`].
+//! that of its beginning, because addresses that compiled code has read from them are then invalid. Adding an entry to
+//! a table that learns does not change the state, unless the table grows: [`forebay_tables::TableSpec::learns`].
 
 use crate::control::learning::LearnedList;
 use crate::load::Pipeline;

@@ -161,7 +161,7 @@ impl Clones {
             if frames != FramesOfClones::OfV1model {
                 let before = head.bytes() - Head::FIXED_BYTES;
                 if noted.len() - before > options.packet_limit as usize {
-                    // Nor does the packet leave, whose frame this is.
+                    // The packet with this frame does not leave either.
                     continue;
                 }
                 let limit = session.packet_length_bytes.map_or(usize::MAX, |limit| limit as usize);

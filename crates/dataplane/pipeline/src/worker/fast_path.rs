@@ -24,7 +24,8 @@ use forebay_jit::{FastPath, Fate, Rewriting, Seed, ShortCode};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// The verdict on a packet on the fast path.
+/// The verdict on a packet of the fast path, for the switch. The worker makes it from the [`Fate`] that compiled code
+/// has written: it completes frames, counts drops, and collects copies and clones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It is ready to leave by this port.

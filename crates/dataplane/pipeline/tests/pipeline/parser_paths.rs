@@ -127,7 +127,8 @@ fn packets_that_end_early_have_their_paths() {
     assert_eq!(pass(&mut switch, &whole), (true, expected));
 }
 
-/// A path behind which there are very many statements is left to general code. It is named, and no packets have it compiled.
+/// A path behind which there are very many statements is left to general code. It is named, and no packets have it
+/// compiled.
 #[test]
 fn a_path_with_very_many_statements_is_left_out() {
     let ingress = format!(

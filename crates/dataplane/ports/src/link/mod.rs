@@ -7,16 +7,16 @@
 //!                                           peer ◄──────────────────────────────┘
 //! ```
 //!
-//! What both have in common is here: the port itself, waiting, and the hand-over between the thread that moves packets and the one
-//! that speaks with the peer. A queue is taken by a lock once a burst. Only the controller competes for it, while a connection
-//! begins or ends, and receiving then passes the queue over.
+//! What both have in common is here: the port itself, waiting, and the hand-over between the thread that moves packets
+//! and the one that speaks with the peer. A queue is taken by a lock once a burst. Only the controller competes for it,
+//! while a connection begins or ends, and receiving then passes the queue over.
 //!
-//! The controller's thread starts with the first call of the port, not when it is opened, so that it has no more rights than the
-//! workers ([`crate::confine()`]).
+//! The controller's thread starts with the first call of the port, not when it is opened, so that it has no more rights
+//! than the workers ([`crate::confine()`]).
 //!
 //! # A peer that misbehaves
-//! Everything in shared memory is checked where it is used. What cannot be right is a [`Fault`]: the queue is closed, the controller
-//! ends the connection and says why, and waits for the next.
+//! Everything in shared memory is checked where it is used. What cannot be right is a [`Fault`]: the queue is closed,
+//! the controller ends the connection and says why, and waits for the next.
 
 mod port;
 mod thread;
@@ -89,8 +89,8 @@ pub(crate) struct Link<R, S> {
 }
 
 impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
-    /// A link of up to `queues` queues for each direction, for as many workers as there are `shares`; `attention` wakes the
-    /// controller.
+    /// A link of up to `queues` queues for each direction, for as many workers as there are `shares`; `attention` wakes
+    /// the controller.
     pub(crate) fn new(queues: usize, shares: usize, attention: Arc<Event>) -> io::Result<Link<R, S>> {
         let bells = (0..shares).map(|_| Bell::new()).collect::<io::Result<Vec<_>>>()?;
         let changed = Event::new()?;
@@ -128,8 +128,8 @@ impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
         *lock(&self.why_down) = why;
     }
 
-    /// Puts a queue by which packets come in its place, or none; returns the one that was there. The worker that receives by it
-    /// is woken by its event.
+    /// Puts a queue by which packets come in its place, or none; returns the one that was there. The worker that
+    /// receives by it is woken by its event.
     pub(crate) fn set_receiver(&self, queue: usize, new: Option<R>) -> Option<R> {
         let bell = &self.bells[queue % self.bells.len()];
         let mut place = lock(&self.receivers[queue]);

@@ -8,8 +8,9 @@ use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState
 
 use super::{Controller, Link, ReceiveQueue, SendQueue, lock, try_lock};
 
-/// Looks without a packet before a worker may wait: waking it costs both sides a system call, and what comes next often comes
-/// soon. They become fewer while waits are long: where the peer runs on the same processor, it cannot send while a worker looks.
+/// Looks without a packet before a worker may wait: waking it costs both sides a system call, and what comes next often
+/// comes soon. They become fewer while waits are long: where the peer runs on the same processor, it cannot send while
+/// a worker looks.
 const LOOKS_MIN: u32 = 4;
 const LOOKS_MAX: u32 = 64;
 
@@ -36,11 +37,11 @@ pub(crate) struct LinkPort<R, S> {
     is_armed: Cell<bool>,
     idle_looks: Cell<u32>,
     looks_before_waiting: u32,
-    /// When it looked last.
+    /// The time of the last check for packets.
     looked_ns: u64,
 }
 
-/// How many looks to take before the next wait.
+/// The number of checks before the next wait.
 fn looks_after(waited_ns: u64, looks: u32) -> u32 {
     match waited_ns {
         0..SHORTEST_WAIT_NS => looks,
@@ -213,7 +214,7 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
             return Readiness::Now;
         }
         self.is_armed.set(true);
-        // What was rung until now, the look that arming ends with finds.
+        // Arming ends with a check, which finds what has been announced until now.
         self.link.bells[self.share].hush();
         if self.arm(true) { Readiness::Now } else { bell }
     }

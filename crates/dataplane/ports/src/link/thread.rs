@@ -45,7 +45,7 @@ impl Stop {
     }
 }
 
-/// What a thread does until it is told to stop.
+/// The work of a thread, until it must stop.
 type Work = Box<dyn FnOnce(&Stop) + Send>;
 
 /// A thread that is started when it is first needed and ends with its owner.
@@ -57,7 +57,7 @@ pub(crate) struct Lazy {
 }
 
 impl Lazy {
-    /// A thread that will do `work`, which returns soon after it is told to stop; `event` wakes it.
+    /// A thread that will do `work`, which must return soon after [`Stop`] is set; `event` wakes it.
     pub(crate) fn new(name: String, event: Arc<Event>, work: impl FnOnce(&Stop) + Send + 'static) -> Lazy {
         Lazy {
             stop: Arc::new(Stop {

@@ -18,7 +18,7 @@ use crate::system::unix::{self, SocketKind};
 /// Time between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// How often a connection is looked at when nothing happens.
+/// The interval at which a connection is checked when nothing happens.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The link of a client, and its thread.
@@ -167,7 +167,7 @@ impl Offered {
         Ok(Offered { file, bytes, rings })
     }
 
-    /// What is sent after so many answers, and the descriptor beside it.
+    /// The message that is sent after `step` answers, and the descriptor that goes with it.
     fn message(&self, step: usize) -> Option<(Message, Option<BorrowedFd<'_>>)> {
         let region = Message::AddRegion {
             index: 0,

@@ -80,7 +80,8 @@ impl Receiver {
             }
             let continues = flags & CONTINUES != 0;
             if is_too_long || continues && count == available {
-                // The rest of it is taken as another frame, and dropped for the same reason or by whoever parses it.
+                // The rest of it is read as another frame, which is dropped for the same reason or by the program's
+                // parser.
                 return Ok((count, Some(DropReason::Truncated)));
             }
             if !continues {
@@ -208,8 +209,8 @@ impl Sender {
         Ok(1)
     }
 
-    /// As [`Sender::put`] for a frame that one buffer does not hold. No descriptor is written unless all of it fits, because
-    /// those of a client tell how long its buffers are.
+    /// As [`Sender::put`] for a frame that one buffer does not hold. No descriptor is written unless all of it fits,
+    /// because those of a client tell how long its buffers are.
     #[cold]
     fn put_parts(&self, frame: &[u8], room: u16) -> Result<u16, Fault> {
         let ring = &self.0;

@@ -1,8 +1,8 @@
 //! The messages of memif, version 2.0 (`memif.h` of libmemif, VPP and DPDK describe the same).
 //!
-//! A message has 128 bytes: its type, and fields without gaps in the machine's byte order. A descriptor may come beside it. The
-//! server greets; the client tells which interface it wants, hands over its memory and its rings, and connects; every message is
-//! answered before the next is sent.
+//! A message has 128 bytes: its type, and fields without gaps in the machine's byte order. A descriptor may come beside
+//! it. The server greets; the client tells which interface it wants, hands over its memory and its rings, and connects;
+//! every message is answered before the next is sent.
 
 /// Bytes of a message.
 pub(crate) const MESSAGE_BYTES: usize = 128;
@@ -25,7 +25,7 @@ const ETHERNET: u8 = 0;
 /// A ring carries packets from the client to the server.
 const TO_SERVER: u16 = 1;
 
-/// Fields behind the type.
+/// Fields after the type.
 const BODY: usize = 2;
 
 /// A message.
@@ -35,7 +35,7 @@ pub(crate) enum Message {
     Ack,
     /// A server's limits.
     Hello(Hello),
-    /// The interface that a client wants.
+    /// The interface that a client requests.
     Init(Init),
     /// Memory, whose descriptor comes beside it.
     AddRegion {
@@ -82,7 +82,7 @@ pub(crate) struct Hello {
     pub(crate) ring_exponent: u8,
 }
 
-/// What a client wants.
+/// The request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Init {
     /// The version that it speaks.

@@ -9,9 +9,9 @@
 //!     │ ◄──────────────── CONNECTED ────────────┤
 //! ```
 //!
-//! Peers are VPP, DPDK's net_memif, libmemif, and other switches of this sort. Several interfaces of one socket are told apart by
-//! numbers; ports of this process with the same path share the socket ([`server`]). Whichever end goes away, the other goes on
-//! and connects again.
+//! Peers are VPP, DPDK's net_memif, libmemif, and other switches of this sort. Interfaces on one socket are
+//! distinguished by numbers; ports of this process with the same path share the socket ([`server`]). When one end goes
+//! away, the other continues, and reconnects.
 
 mod client;
 mod frames;
@@ -35,7 +35,7 @@ use message::{MESSAGE_BYTES, Message};
 
 pub use options::{MemifOptions, MemifRole};
 
-/// What is told to peers as our name.
+/// Our name in messages to peers.
 const NAME: &str = concat!("forebay ", env!("CARGO_PKG_VERSION"));
 
 /// A link by rings of memif.
@@ -95,7 +95,7 @@ struct Channel(OwnedFd);
 enum End {
     /// The peer has gone, or has said why it ends the connection.
     Peer(Option<String>),
-    /// The peer has done something that is not right, and is told so.
+    /// The peer has violated the protocol, and gets this message.
     Refused(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! What a user says of a memif port.
+//! The options of a memif port.
 
 use std::fmt;
 

@@ -6,11 +6,12 @@
 //!   128 descriptors: flags, region, length, offset, metadata
 //! ```
 //!
-//! All memory is the client's. On a ring to the server the client writes a frame and then `head`; the server takes it and then writes
-//! `tail`. On a ring to the client, `head` says how many empty buffers the client has put there; the server fills them and then
-//! writes `tail`. A frame that is longer than a buffer takes several descriptors, each but the last with a flag.
+//! All memory is the client's. On a ring to the server the client writes a frame and then `head`; the server takes it
+//! and then writes `tail`. On a ring to the client, `head` says how many empty buffers the client has put there; the
+//! server fills them and then writes `tail`. A frame that is longer than a buffer takes several descriptors, each but
+//! the last with a flag.
 //!
-//! The client places its buffers once and for all and believes nothing that the server could have written but lengths; the server
+//! The client places its buffers once, and uses nothing that the server could have written except lengths; the server
 //! checks region, offset and length of every descriptor.
 
 use std::sync::Arc;
@@ -29,7 +30,7 @@ const TAIL_AT: usize = 64;
 const DESCRIPTORS_AT: usize = 128;
 const DESCRIPTOR_BYTES: usize = 16;
 
-/// In the flags of a ring: whoever takes from it does not want to be rung.
+/// In the flags of a ring: its consumer requests no events.
 const NO_EVENTS: u16 = 1;
 
 /// In the flags of a descriptor: the frame goes on in the next one.
@@ -51,7 +52,7 @@ pub(crate) fn ring_bytes(exponent: u8) -> usize {
 pub(crate) enum Side {
     /// The memory is the peer's.
     Server,
-    /// The memory is ours: buffers of so many bytes each, one after another from an offset in region 0 on.
+    /// The memory is ours: buffers of equal size, one after another from an offset in region 0 on.
     Client {
         /// Bytes of a buffer.
         buffer_bytes: u32,
@@ -60,7 +61,7 @@ pub(crate) enum Side {
     },
 }
 
-/// A ring, and who is to be told of changes.
+/// A ring, and the event that announces changes.
 pub(crate) struct Ring {
     pub(super) regions: Regions,
     region: usize,
@@ -125,7 +126,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// The event by which one side tells the other of changes.
+    /// The event by which one side announces changes to the other.
     pub(crate) fn event(&self) -> &Event {
         &self.event
     }
@@ -219,7 +220,7 @@ impl Ring {
             .write_pair(self.descriptor_at(position), [first, part.at as u64]);
     }
 
-    /// Tells the peer that something has come, unless it looks by itself.
+    /// Announces new entries to the peer, unless it polls.
     #[inline]
     pub(super) fn ring_peer(&self) {
         // Our position must be visible before the flags are read.
@@ -229,7 +230,7 @@ impl Ring {
         }
     }
 
-    /// Says whether the side that takes packets out wants to be rung. Returns when that is visible to the peer.
+    /// Sets whether the consumer requests events. Returns when this is visible to the peer.
     pub(super) fn want_events(&self, is_wanted: bool) {
         let flags = if is_wanted { 0 } else { NO_EVENTS };
         self.memory().word16(self.at + FLAGS_AT).store(flags, Ordering::Relaxed);

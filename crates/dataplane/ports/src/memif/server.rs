@@ -1,7 +1,7 @@
 //! A server of memif: it listens, and takes the memory of clients.
 //!
-//! Ports with the same path are offers of one [`Listener`], which is there as long as one of them. Its thread accepts connections and
-//! answers their messages; each connection names the offer that it wants.
+//! Ports with the same path are offers of one [`Listener`], which is there as long as one of them. Its thread accepts
+//! connections and answers their messages; each connection names the offer that it wants.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,13 +20,13 @@ use crate::system::event::Event;
 use crate::system::shared::SharedMemory;
 use crate::system::unix::{self, Listening, SocketKind};
 
-/// How often connections are looked at when nothing happens.
+/// The interval at which connections are checked when nothing happens.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The most regions of a connection.
 const REGIONS_MAX: usize = 64;
 
-/// Connections that have not said yet what they want.
+/// The most connections that have not requested an interface yet.
 const STRANGERS_MAX: usize = 16;
 
 /// All sockets of this process.
@@ -38,7 +38,7 @@ pub(super) struct Offer {
     listener: Arc<Listener>,
 }
 
-/// What the listener knows of an interface.
+/// An interface, as the listener sees it.
 struct Shared {
     id: u32,
     secret: String,
@@ -135,7 +135,7 @@ impl Listener {
     }
 }
 
-/// Accepts connections and answers messages until it is told to stop.
+/// Accepts connections and answers messages until `stop` is set.
 fn serve(listening: &Listening, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Event, stop: &Stop) {
     let mut sessions: Vec<Session> = Vec::new();
     while !stop.is_set() {
@@ -179,7 +179,8 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Greets a client. Which interface it wants is not known yet, so it is told of no more queues than all of them have.
+    /// Greets a client. Which interface it will request is unknown yet, so it is offered only as many queues as every
+    /// interface has.
     fn begin(connection: OwnedFd, queues: usize) -> Option<Session> {
         let channel = Channel(connection);
         let last_ring = queues as u16 - 1;
@@ -223,7 +224,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends a connection that nobody wants any more.
+    /// Checks whether the connection may continue; the error says why it must end.
     fn check(&self) -> Result<(), End> {
         if self.connected.is_none() && self.patience.is_over() {
             return Err(End::Refused("the connection was not made in time"));
@@ -332,7 +333,7 @@ impl Session {
     }
 }
 
-/// The offer that a client wants.
+/// The offer that a client has requested.
 fn choose(init: &Init, offers: &[Arc<Shared>]) -> Result<Arc<Shared>, End> {
     if init.version != VERSION {
         return Err(End::Refused("another version of memif"));

@@ -106,7 +106,7 @@ impl Stranger {
         assert!(steps.iter().all(Result::is_ok), "{steps:?}");
     }
 
-    /// Puts a descriptor in the ring to the server, and says that so many are there.
+    /// Puts a descriptor into the ring to the server, and announces `head` descriptors.
     fn offer(&self, (region, offset, bytes): (u64, u64, u64), flags: u64, head: u16) {
         self.memory
             .write_pair(128, [flags | region << 16 | bytes << 32, offset]);

@@ -16,7 +16,7 @@ pub(crate) enum Network {
     Ipv6,
 }
 
-/// Where TCP or UDP directly over IP stands in a frame, behind at most two VLAN tags.
+/// Where TCP or UDP directly over IP stands in a frame, after at most two VLAN tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transport {
     pub(crate) network: Network,
@@ -44,7 +44,7 @@ impl Transport {
         })
     }
 
-    /// Where the checksum stands behind the beginning of the TCP or UDP header.
+    /// Where the checksum stands after the beginning of the TCP or UDP header.
     pub(crate) fn checksum_offset(&self) -> usize {
         if self.protocol == TCP { 16 } else { 6 }
     }
@@ -77,7 +77,7 @@ impl Transport {
     }
 }
 
-/// The network layer behind the Ethernet header and at most two VLAN tags.
+/// The network layer after the Ethernet header and at most two VLAN tags.
 fn find_network(frame: &[u8]) -> Option<(Network, usize)> {
     let mut at = ETHERNET;
     for _ in 0..3 {
@@ -99,7 +99,7 @@ fn ipv4_payload(frame: &[u8], at: usize) -> Option<(u8, usize)> {
     is_whole.then_some((header[9], at + length))
 }
 
-/// The protocol behind a whole IPv6 header, and where it begins.
+/// The protocol after a whole IPv6 header, and where it begins.
 fn ipv6_payload(frame: &[u8], at: usize) -> Option<(u8, usize)> {
     let header = frame.get(at..at + 40)?;
     (header[0] >> 4 == 6).then_some((header[6], at + 40))

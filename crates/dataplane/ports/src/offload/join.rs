@@ -1,8 +1,9 @@
 //! Joining TCP segments into the super-frame that they may have been cut from: the reverse of [`super::segment`].
 //!
-//! A veth pair carries a super-frame of 64 KiB at little more than the price of one frame, so segments that leave by one one after
-//! another are handed over together. Nothing is lost by it: only segments are joined that cutting gives again bit for bit, with right
-//! checksums and consecutive sequence numbers and identifications, and otherwise the same headers.
+//! A veth pair carries a super-frame of 64 KiB at little more than the price of one frame, so segments that leave by
+//! one one after another are handed over together. Nothing is lost by it: only segments are joined that cutting gives
+//! again bit for bit, with right checksums and consecutive sequence numbers and identifications, and otherwise the same
+//! headers.
 
 use forebay_packet::Packet;
 use forebay_packet::checksum::internet_checksum;
@@ -61,7 +62,7 @@ impl Joined {
         self.segments
     }
 
-    /// Its headers; the payloads of the packets stand behind them.
+    /// Its headers; the payloads of the packets stand after them.
     pub(crate) fn headers(&self) -> &[u8] {
         &self.headers[..self.payload_at]
     }
@@ -111,7 +112,7 @@ impl Segment<'_> {
         frame[self.transport.transport_at + 13] & PSH != 0
     }
 
-    /// Whether a frame is what the segment with this index behind this one would be, but for its payload and checksums.
+    /// Whether a frame is what the segment with this index after this one would be, but for its payload and checksums.
     #[inline]
     fn continues(&self, index: usize, frame: &[u8]) -> bool {
         let Transport {

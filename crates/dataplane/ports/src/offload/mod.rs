@@ -27,7 +27,7 @@ const GSO_TCP_IPV6: u8 = 4;
 /// What is left to do on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Offload {
-    /// The transport checksum: where its coverage starts, and where it stands behind that.
+    /// The transport checksum: where its coverage starts, and where it stands after that.
     pub(crate) checksum: Option<(usize, usize)>,
     /// The frame is a super-frame of this sort, to be cut.
     pub(crate) segmentation: Option<Segmentation>,

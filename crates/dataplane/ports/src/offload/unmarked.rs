@@ -1,12 +1,12 @@
 //! Open checksums that nothing marks.
 //!
 //! AF_XDP gives the bytes of a frame and nothing beside them, so that it does not tell of a transport checksum that was
-//! left open for a network card, as packet sockets do. But an open checksum shows itself: the field holds the sum of the
-//! pseudo-header, where a finished one holds the complement of the sum over everything. Both are the same for one finished
-//! frame in 65,536, which is found out by checking it; so every frame that is right stays as it is. A frame with a
-//! *wrong* checksum is taken for an open one when that happens to be the sum of its pseudo-header.
+//! left open for a network card, as packet sockets do. But an open checksum shows itself: the field holds the sum of
+//! the pseudo-header, where a finished one holds the complement of the sum over everything. Both are the same for one
+//! finished frame in 65,536, which is found out by checking it; so every frame that is right stays as it is. A frame
+//! with a *wrong* checksum is taken for an open one when that happens to be the sum of its pseudo-header.
 //!
-//! Not recognised: checksums inside tunnels, and SCTP. Who sends these from sockets on the same machine switches the
+//! Not recognised: checksums inside tunnels, and SCTP. To send these from sockets on the same machine, switch the
 //! offload off: `ethtool -K NAME tx off` at the other end.
 
 use super::complete_checksum;

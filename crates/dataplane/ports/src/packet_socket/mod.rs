@@ -6,16 +6,17 @@
 //!   kernel ◄────── sendmsg ◄── TCP segments     send to a veth pair: joined to a super-frame
 //! ```
 //!
-//! One socket receives, another sends, past the queueing discipline and past sniffers. The first gives every frame that comes in by the interface,
-//! for whichever address, and none that goes out by it. A *shared* port has one socket for both, without these short cuts: sniffers see
-//! what it sends, and what other programs send by the interface comes in, as with libpcap, by which BMv2 opens interfaces. What the kernel left undone for a network card is done here ([`crate::offload`]):
-//! checksums are completed, VLAN tags put back, super-frames cut.
+//! One socket receives, another sends, past the queueing discipline and past sniffers. The first gives every frame that
+//! comes in by the interface, for whichever address, and none that goes out by it. A *shared* port has one socket for
+//! both, without these short cuts: sniffers see what it sends, and what other programs send by the interface comes in,
+//! as with libpcap, by which BMv2 opens interfaces. What the kernel left undone for a network card is done here
+//! ([`crate::offload`]): checksums are completed, VLAN tags put back, super-frames cut.
 //!
-//! A veth pair takes super-frames too, so that TCP between two machines on this one is not cut for good: what was cut on the way in is
-//! joined on the way out ([`crate::offload::join`]).
+//! A veth pair takes super-frames too, so that TCP between two machines on this one is not cut for good: what was cut
+//! on the way in is joined on the way out ([`crate::offload::join`]).
 //!
-//! There is no ring for sending (PACKET_TX_RING): the kernel would put the slots' memory itself into the frames and give
-//! a slot back when a veth pair hands the frame on, while the receiver still reads from it.
+//! There is no ring for sending (PACKET_TX_RING): the kernel would put the slots' memory itself into the frames and
+//! give a slot back when a veth pair hands the frame on, while the receiver still reads from it.
 //!
 //! The interface stays in the hands of the kernel too: an address on it makes the kernel answer
 //! beside the switch. Give interfaces of a switch no addresses.
@@ -78,8 +79,8 @@ pub struct PacketPort {
 }
 
 impl PacketPort {
-    /// Opens the interface called `name`. A shared one is that of other programs too, as with libpcap: sniffers see what it sends, and what
-    /// others send by the interface comes in.
+    /// Opens the interface called `name`. A shared one is that of other programs too, as with libpcap: sniffers see
+    /// what it sends, and what others send by the interface comes in.
     ///
     /// # Errors
     /// When there is none, it is not an Ethernet interface, or the process has not CAP_NET_RAW.
@@ -345,7 +346,8 @@ fn open_receiver(interface_index: i32, group: Option<u16>, is_shared: bool) -> i
     Ok((receiver, ring))
 }
 
-/// The number of a group of sockets that nobody on this machine is likely to use: of this process, counted up.
+/// A number for a group of sockets that no other program on this machine is likely to use: from the id of this process,
+/// counted up.
 fn next_group() -> u16 {
     static COUNT: AtomicU16 = AtomicU16::new(0);
     (std::process::id() as u16)
@@ -362,8 +364,8 @@ fn open_sender(interface_index: i32) -> io::Result<OwnedFd> {
     Ok(sender)
 }
 
-/// A socket for super-frames. They take the ordinary way, on which the kernel cuts them where the interface has been told not to take
-/// them.
+/// A socket for super-frames. They take the ordinary way, on which the kernel cuts them where the interface has been
+/// told not to take them.
 fn open_super_sender(interface_index: i32) -> io::Result<OwnedFd> {
     const { assert!(SEGMENTS_MAX + 2 <= PARTS) };
     let sender = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;

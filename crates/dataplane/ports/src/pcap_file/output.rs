@@ -92,7 +92,7 @@ impl Output {
         result.map(|()| whole).map_err(|error| (whole, error))
     }
 
-    /// Has the disk full after so many more bytes.
+    /// Simulates a disk that is full after `bytes` more bytes.
     #[cfg(test)]
     pub(super) fn limit_bytes(&mut self, bytes: usize) {
         self.room = Some(bytes);

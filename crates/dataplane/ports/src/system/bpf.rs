@@ -39,7 +39,7 @@ pub(crate) struct Instruction {
     pub(crate) immediate: i32,
 }
 
-/// Who runs a program that is attached to an interface.
+/// What runs a program that is attached to an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attachment {
     /// The driver, before the kernel makes anything of the frame.
@@ -108,7 +108,7 @@ unsafe fn bpf<T>(command: c_int, attributes: &T) -> io::Result<c_long> {
 /// # Safety
 /// As for [`bpf`].
 unsafe fn bpf_descriptor<T>(command: c_int, attributes: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the caller's promise; the descriptor is new and owned by nobody else.
+    // SAFETY: the caller's promise; the descriptor is new, and has no other owner.
     unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attributes)? as RawFd)) }
 }
 

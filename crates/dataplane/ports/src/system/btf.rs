@@ -1,5 +1,5 @@
-//! The kernel's description of its own types and functions (Documentation/bpf/btf.rst), read for one thing: the number of
-//! a function that a program may call.
+//! The kernel's description of its own types and functions (Documentation/bpf/btf.rst), read for one thing: the number
+//! of a function that a program may call.
 //!
 //! ```text
 //!   header | types: one after another, numbered from 1 | names, each closed by a zero
@@ -54,7 +54,7 @@ fn offset_of(names: &[u8], name: &str) -> Option<u32> {
     None
 }
 
-/// Bytes behind the header of a type of this kind with so many members; none for a kind that we do not know.
+/// Bytes after the header of a type of this kind with `count` members; `None` for an unknown kind.
 fn rest_of_type(kind: u32, count: usize) -> Option<usize> {
     match kind {
         // Integers, variables, declaration tags.

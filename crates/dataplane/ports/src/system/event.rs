@@ -15,7 +15,7 @@ pub(crate) struct Event(OwnedFd);
 impl Event {
     /// A new one.
     pub(crate) fn new() -> io::Result<Event> {
-        // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
+        // SAFETY: no pointers; the descriptor returned is new, and has no other owner.
         let descriptor =
             unsafe { OwnedFd::from_raw_fd(check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?) };
         Ok(Event(descriptor))
@@ -59,14 +59,15 @@ impl AsFd for Event {
 
 /// A descriptor that is readable when any event of a set has been rung since [`Bell::hush`].
 ///
-/// Events are watched for edges: their counters are never read, so that a wake-up costs one system call for all of them.
+/// Events are watched for edges: their counters are never read, so that a wake-up costs one system call for all of
+/// them.
 #[derive(Debug)]
 pub(crate) struct Bell(OwnedFd);
 
 impl Bell {
     /// One for no event.
     pub(crate) fn new() -> io::Result<Bell> {
-        // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
+        // SAFETY: no pointers; the descriptor returned is new, and has no other owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         Ok(Bell(epoll))
     }

@@ -69,8 +69,8 @@ pub(crate) enum Operation {
 
 /// Whether the interface with this number carries frames; an error of kind `ENODEV` when there is none.
 ///
-/// IFF_RUNNING is the operational state of RFC 2863 (`operstate`): up, or unknown where the driver tells nothing. The kernel
-/// answers without its lock for changes of interfaces, unlike for the questions of `ethtool`.
+/// IFF_RUNNING is the operational state of RFC 2863 (`operstate`): up, or unknown where the driver tells nothing. The
+/// kernel answers without its lock for changes of interfaces, unlike for the questions of `ethtool`.
 pub(crate) fn operation(socket: BorrowedFd<'_>, index: c_int) -> io::Result<Operation> {
     let mut request = request_by_index(socket, index)?;
     interface_ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
@@ -117,8 +117,8 @@ pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result
     interface_ioctl(socket, libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// Makes an open `/dev/net/tun` the TAP device `name`, or one of its queues. Each frame comes and goes behind an offload
-/// header; what comes may have its checksum open or be a TCP super-frame.
+/// Makes an open `/dev/net/tun` the TAP device `name`, or one of its queues. Each frame comes and goes after an
+/// offload header; what comes may have its checksum open or be a TCP super-frame.
 pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str, is_one_of_several: bool) -> io::Result<()> {
     let mut request = interface_request(name)?;
     let queues = if is_one_of_several { libc::IFF_MULTI_QUEUE } else { 0 };

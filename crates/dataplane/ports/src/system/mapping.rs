@@ -6,7 +6,8 @@ use std::ptr::{self, NonNull};
 
 use libc::{c_int, c_void, off_t};
 
-/// A mapping, undone when it is dropped. It hands out pointers; whoever follows them says why that is allowed.
+/// A mapping, undone when it is dropped. It hands out pointers; the code that dereferences them states why that is
+/// sound.
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     length: usize,

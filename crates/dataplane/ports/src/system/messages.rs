@@ -106,8 +106,8 @@ pub(crate) fn take_kernel_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(statistics.tp_drops)
 }
 
-/// Sends up to [`BATCH`] frames without blocking, each behind the offload header if there is one. Returns how many went (at least one), or
-/// why the first did not.
+/// Sends up to [`BATCH`] frames without blocking, each after the offload header if there is one. Returns how many went
+/// (at least one), or why the first did not.
 pub(crate) fn send_batch(
     socket: BorrowedFd<'_>,
     offload: Option<&[u8; OFFLOAD_HEADER]>,
@@ -132,7 +132,7 @@ pub(crate) fn send_batch(
     Ok(sent as usize)
 }
 
-/// Sends one frame that is in several places, behind its offload header, without blocking.
+/// Sends one frame that is in several places, after its offload header, without blocking.
 pub(crate) fn send_parts<'a>(
     socket: BorrowedFd<'_>,
     offload: &[u8; OFFLOAD_HEADER],
@@ -148,8 +148,8 @@ pub(crate) fn send_parts<'a>(
     }
     header.msg_iov = vectors.as_mut_ptr();
     header.msg_iovlen = count as _;
-    // SAFETY: the header points to `count` vectors on this stack frame, and these to bytes that are borrowed for the whole call, with
-    // their true lengths. `sendmsg` only reads them.
+    // SAFETY: the header points to `count` vectors on this stack frame, and these to bytes that are borrowed for the
+    // whole call, with their true lengths. `sendmsg` only reads them.
     check(unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT) as c_int }).map(drop)
 }
 

@@ -1,8 +1,8 @@
 //! Thin safe wrappers of the system calls that the standard library does not have.
 //!
 //! Every wrapper takes and returns plain values; no pointer outlives the call it is made for, except those into the
-//! mappings of [`mapping`], which say why. The structures given to the kernel are plain old data for which all zeroes is
-//! a valid value, which is what every `zeroed` rests on.
+//! mappings of [`mapping`], which say why. The structures given to the kernel are plain old data for which all zeroes
+//! is a valid value, which is what every `zeroed` rests on.
 
 #![allow(unsafe_code)]
 
@@ -41,7 +41,7 @@ fn check(result: c_int) -> io::Result<c_int> {
 /// A new non-blocking socket, closed in child processes.
 pub(crate) fn socket(domain: c_int, kind: c_int) -> io::Result<OwnedFd> {
     let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
+    // SAFETY: no pointers; the descriptor returned is new, and has no other owner.
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::socket(domain, kind, 0))?)) }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn set_option<T: Copy>(socket: BorrowedFd<'_>, level: c_int, option: 
     Ok(())
 }
 
-/// The error that a socket keeps for the next who asks; it keeps it no longer.
+/// Takes the pending error of a socket (SO_ERROR), which clears it.
 pub(crate) fn take_error(socket: BorrowedFd<'_>) -> io::Result<c_int> {
     let mut error: c_int = 0;
     let mut length = size_of_val(&error) as socklen_t;
@@ -106,7 +106,7 @@ pub(crate) fn poll(descriptors: &mut [PollDescriptor], wait_ns: u64) -> io::Resu
 
 /// A descriptor that is readable when one of `descriptors` is, as long as those are open.
 pub(crate) fn wait_for_any<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) -> io::Result<OwnedFd> {
-    // SAFETY: no pointers; the descriptor returned is new and owned by nobody else.
+    // SAFETY: no pointers; the descriptor returned is new, and has no other owner.
     let any = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
     for descriptor in descriptors {
         let mut event = libc::epoll_event {

@@ -18,7 +18,7 @@ use super::{OFFLOAD_HEADER, check, set_option};
 /// Bytes of memory that the kernel allocates together.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// The sender's address stands behind the slot's header, and in it, at this offset, which way the frame went.
+/// The sender's address stands after the slot's header, and in it, at this offset, which way the frame went.
 const ADDRESS_AT: usize = size_of::<tpacket2_hdr>();
 const PACKET_TYPE_AT: usize = 10;
 
@@ -48,8 +48,8 @@ pub(crate) struct Slot<'a> {
 }
 
 impl ReceiveRing {
-    /// Gives a socket, not yet bound, whose frames come behind offload headers, a ring of `slots` slots of `slot_bytes`:
-    /// both powers of two, a slot of at most 65,536 bytes.
+    /// Gives a socket, not yet bound, whose frames come behind offload headers, a ring of `slots` slots of
+    /// `slot_bytes`: both powers of two, a slot of at most 65,536 bytes.
     pub(crate) fn open(socket: BorrowedFd<'_>, slots: usize, slot_bytes: usize) -> io::Result<ReceiveRing> {
         set_option(
             socket,
@@ -132,7 +132,7 @@ impl ReceiveRing {
     }
 }
 
-/// Takes a whole frame, behind its offload header, from the socket's queue. Returns its length, header included, which
+/// Takes a whole frame, after its offload header, from the socket's queue. Returns its length, header included, which
 /// is more than `buffer` holds when it was cut.
 pub(crate) fn receive_queued(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;

@@ -83,7 +83,8 @@ pub(crate) fn become_user(ids: UserIds) -> io::Result<()> {
     checked(unsafe { libc::setuid(ids.user) }.into())
 }
 
-/// Keeps those capabilities of this thread that are in a set of bits, and no others; threads that it starts have the same.
+/// Keeps those capabilities of this thread that are in a set of bits, and no others; threads that it starts have the
+/// same.
 pub(crate) fn keep_capabilities(kept: u64) -> io::Result<()> {
     change_capabilities(|half, place| {
         half.permitted &= [kept as u32, (kept >> 32) as u32][place];
@@ -113,7 +114,8 @@ fn change_capabilities(change: impl Fn(&mut CapabilityHalf, usize)) -> io::Resul
     checked(unsafe { libc::syscall(libc::SYS_capset, &mut header, halves.as_ptr()) })
 }
 
-/// Removes a capability from those that the process could ever get. Fails for want of rights, or when there is no such one.
+/// Removes a capability from those that the process could ever get. Fails without the right to do so, or if there is no
+/// such capability.
 pub(crate) fn never_get(capability: u32) -> io::Result<()> {
     control(libc::PR_CAPBSET_DROP, capability.into())
 }
@@ -129,7 +131,7 @@ pub(crate) fn filter_calls(filter: &mut [libc::sock_filter]) -> io::Result<()> {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the program has so many instructions.
+    // SAFETY: the length is that of the program.
     checked(unsafe {
         libc::syscall(
             libc::SYS_seccomp,

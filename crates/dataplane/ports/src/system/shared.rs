@@ -1,11 +1,12 @@
 //! Memory that another process maps too, and may change at any time.
 //!
-//! Nothing here hands out a reference to shared bytes. They are copied out and in; words by which both sides tell each other
-//! something are accessed atomically or with volatile reads, so that a value that was checked is the value that is used. Every
-//! access is checked against the length of the mapping.
+//! Nothing here hands out a reference to shared bytes. They are copied out and in; words by which both sides tell each
+//! other something are accessed atomically or with volatile reads, so that a value that was checked is the value that
+//! is used. Every access is checked against the length of the mapping.
 //!
-//! The owner of a file may make it shorter, and an access beyond its end would end the process (SIGBUS). [`lost`] puts empty memory
-//! in its place: the ring is garbage from then on, [`SharedMemory::is_lost`] says so, and the process goes on.
+//! The owner of a file may make it shorter, and an access beyond its end would end the process (SIGBUS). [`lost`] puts
+//! empty memory in its place: the ring is garbage from then on, [`SharedMemory::is_lost`] says so, and the process goes
+//! on.
 
 mod lost;
 
@@ -92,7 +93,8 @@ impl SharedMemory {
     pub(crate) fn create(name: &str, length: usize) -> io::Result<(SharedMemory, OwnedFd)> {
         let name = std::ffi::CString::new(name).map_err(|_| io::ErrorKind::InvalidInput)?;
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a string that the kernel only reads; the descriptor returned is new and owned by nobody else.
+        // SAFETY: the name is a string that the kernel only reads; the descriptor returned is new, and has no other
+        // owner.
         let file = unsafe { OwnedFd::from_raw_fd(check(libc::memfd_create(name.as_ptr(), flags))?) };
         let bytes = libc::off_t::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: no pointers.
@@ -125,7 +127,7 @@ impl SharedMemory {
             "{length} bytes at {at} are outside of {}",
             self.length
         );
-        // SAFETY: it lies within the mapping, or just behind it for no bytes.
+        // SAFETY: it lies within the mapping, or just after it for no bytes.
         unsafe { self.start.as_ptr().add(at) }
     }
 
@@ -158,7 +160,8 @@ impl SharedMemory {
         unsafe { &*self.place::<AtomicU64>(at) }
     }
 
-    /// Two words of 64 bits: a descriptor. Read once; the peer may change them meanwhile, so that they need not belong together.
+    /// Two words of 64 bits: a descriptor. Read once; the peer may change them meanwhile, so that they need not belong
+    /// together.
     #[inline]
     pub(crate) fn read_pair(&self, at: usize) -> [u64; 2] {
         let first = self.place::<u64>(at);
@@ -183,8 +186,8 @@ impl SharedMemory {
     #[inline]
     pub(crate) fn copy_out(&self, at: usize, to: &mut [u8]) {
         let from = self.pointer(at, to.len());
-        // SAFETY: both are as long; ours is borrowed exclusively, so they do not overlap. What the peer writes meanwhile
-        // may be in the copy or not: the bytes mean nothing before they are copied.
+        // SAFETY: both are as long; ours is borrowed exclusively, so they do not overlap. What the peer writes
+        // meanwhile may be in the copy or not: the bytes mean nothing before they are copied.
         unsafe { ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
     }
 
@@ -206,8 +209,8 @@ impl SharedMemory {
         }
     }
 
-    /// As [`SharedMemory::prefetch`] for a line that is written next: another processor's cache gives it up at once, not only when the first
-    /// store asks for it again.
+    /// As [`SharedMemory::prefetch`] for a line that is written next: another processor's cache gives it up at once,
+    /// not only when the first store asks for it again.
     #[inline]
     pub(crate) fn prefetch_to_write(&self, at: usize) {
         if self.contains(at, 1) {

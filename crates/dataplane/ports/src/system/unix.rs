@@ -53,7 +53,8 @@ pub(crate) struct Received {
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// The address of a path; one that begins with `@` names a socket of the abstract namespace, which is in no file system.
+/// The address of a path; one that begins with `@` names a socket of the abstract namespace, which is in no file
+/// system.
 fn address(path: &str) -> io::Result<(sockaddr_un, socklen_t)> {
     // SAFETY: plain old data, see the module above.
     let mut address: sockaddr_un = unsafe { zeroed() };
@@ -117,7 +118,7 @@ pub(crate) fn connect(kind: SocketKind, path: &str) -> io::Result<OwnedFd> {
 /// The next connection, if one waits.
 pub(crate) fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
     let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: null pointers ask for no address; the descriptor returned is new and owned by nobody else.
+    // SAFETY: null pointers ask for no address; the descriptor returned is new, and has no other owner.
     let accepted = check(unsafe { libc::accept4(listener.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), flags) });
     match accepted {
         // SAFETY: as above.
@@ -202,7 +203,8 @@ pub(crate) fn receive(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Resu
 
 fn read_descriptors(message: &msghdr) -> Vec<OwnedFd> {
     let mut descriptors = Vec::new();
-    // SAFETY: the kernel has written well-formed control messages; each descriptor in them is new and owned by nobody else.
+    // SAFETY: the kernel has written well-formed control messages; each descriptor in them is new, and has no other
+    // owner.
     unsafe {
         let mut header = libc::CMSG_FIRSTHDR(message);
         while !header.is_null() {

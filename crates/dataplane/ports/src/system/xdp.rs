@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Whose frame is whose: a frame is the kernel's from the moment its address is published in the fill or transmit ring
-//! until the address is read from the receive or completion ring. Nothing but this module sees addresses, so nobody else
-//! can read a frame that the kernel writes.
+//! until the address is read from the receive or completion ring. Nothing but this module sees addresses, so nobody
+//! else can read a frame that the kernel writes.
 
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};
@@ -57,12 +57,12 @@ pub(crate) struct SocketOptions {
     pub(crate) busy_poll: bool,
 }
 
-/// Who copies packets between the driver's memory and ours.
+/// How packets get from the driver's memory to ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyMode {
-    /// Nobody: the driver uses our memory.
+    /// The driver uses our memory, without a copy.
     ZeroCopy,
-    /// The kernel.
+    /// The kernel copies them.
     Copy,
 }
 
@@ -281,8 +281,8 @@ impl XdpSocket {
         }
     }
 
-    /// Publishes what was pushed and has the kernel send it, as far as it does at once. What it leaves goes with the next
-    /// call.
+    /// Publishes what was pushed and has the kernel send it, as far as it does at once. What it leaves goes with the
+    /// next call.
     ///
     /// # Errors
     /// When the kernel cannot send at all: the interface is down or gone.

@@ -4,7 +4,7 @@ use super::memory::{GuestMemory, Part};
 use super::ring::{CHAIN_MAX, Chain};
 use crate::link::Fault;
 
-/// Parts of all chains together, so that another chain of any length fits behind those that were taken.
+/// Parts of all chains together, so that another chain of any length fits after those that were taken.
 const PARTS_MAX: usize = 2 * CHAIN_MAX;
 
 /// A chain that was taken, and where its parts are.
@@ -98,7 +98,7 @@ impl Chains {
     }
 }
 
-/// Copies bytes out of parts, from `skip` bytes behind their beginning on.
+/// Copies bytes out of parts, from `skip` bytes after their beginning on.
 #[inline]
 pub(crate) fn gather(memory: &GuestMemory, parts: &[Part], mut skip: usize, mut to: &mut [u8]) {
     for part in parts {

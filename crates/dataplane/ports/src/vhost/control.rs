@@ -159,7 +159,8 @@ impl Incoming {
         Ok(bytes.saturating_sub(self.bytes.len()))
     }
 
-    /// Reads no further than the message goes, so that descriptors are those of this message. False when nothing has come.
+    /// Reads no further than the message goes, so that descriptors are those of this message. False when nothing has
+    /// come.
     fn read(&mut self, connection: &OwnedFd) -> Result<bool, End> {
         let missing = self.missing()?;
         let mut buffer = [0; HEADER_BYTES + PAYLOAD_MAX];

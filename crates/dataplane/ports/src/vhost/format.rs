@@ -14,7 +14,7 @@ pub(super) const LONG_HEADER: usize = OFFLOAD_HEADER + 2;
 /// How frames stand in chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
-    /// Frames stand behind the longer header.
+    /// Frames stand after the longer header.
     pub(crate) has_long_header: bool,
     /// A frame to the guest may take several chains.
     pub(crate) is_mergeable: bool,

@@ -108,14 +108,14 @@ impl GuestMemory {
         self.regions.iter().enumerate().find_map(find)
     }
 
-    /// A table of exactly so many bytes at an address of the guest.
+    /// A table of exactly `bytes` bytes at an address of the guest.
     pub(crate) fn table_at_guest_address(&self, address: u64, bytes: usize) -> Result<Part, Fault> {
         let part = self.at_guest_address(address, bytes);
         let part = part.filter(|part| part.bytes == bytes && part.at.is_multiple_of(8));
         part.ok_or(Fault("a table of descriptors does not lie in the guest's memory"))
     }
 
-    /// A table of exactly so many bytes at an address of the peer's process.
+    /// A table of exactly `bytes` bytes at an address of the peer's process.
     pub(crate) fn table_at_user_address(&self, address: u64, bytes: usize, alignment: usize) -> Result<Part, Fault> {
         let find = |(index, region): (usize, &Region)| region.part(index, region.info.user_address, address, bytes);
         let part = self.regions.iter().enumerate().find_map(find);

@@ -1,7 +1,7 @@
 //! The messages of vhost-user (QEMU, `docs/interop/vhost-user`), as a back end receives and answers them.
 //!
-//! A message is a header of three 32-bit words (request, flags, bytes of the payload) and a payload, in the machine's byte order.
-//! Descriptors come beside its first byte.
+//! A message is a header of three 32-bit words (request, flags, bytes of the payload) and a payload, in the machine's
+//! byte order. Descriptors come beside its first byte.
 
 use super::memory::{REGIONS_MAX, RegionInfo};
 use super::ring::Addresses;

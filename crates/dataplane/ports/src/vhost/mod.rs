@@ -8,8 +8,8 @@
 //!     │ ──── memory, rings, events: messages ──►│   control, session
 //! ```
 //!
-//! The protocol is the one of QEMU's documentation, the rings those of Virtual I/O Device 1.2. Peers are QEMU's virtio-net and DPDK's
-//! virtio_user. Whichever end goes away, the other goes on and connects again.
+//! The protocol is the one of QEMU's documentation, the rings those of Virtual I/O Device 1.2. Peers are QEMU's
+//! virtio-net and DPDK's virtio_user. Whichever end goes away, the other goes on and connects again.
 
 mod chains;
 mod control;

@@ -1,4 +1,4 @@
-//! What a user says of a vhost-user port.
+//! The options of a vhost-user port.
 
 use std::fmt;
 

@@ -1,17 +1,19 @@
 //! Packed rings (Virtual I/O Device 1.2 §2.8).
 //!
-//! There is one ring, which both sides write. Two bits of a descriptor's flags say whose it is, compared with the number of the
-//! round, which each side counts modulo 2. A chain stands in consecutive descriptors, its identifier in the last of them; the
-//! device writes one descriptor for it, where the first one was, and goes on behind the chain.
+//! There is one ring, which both sides write. Two bits of a descriptor's flags say whose it is, compared with the
+//! number of the round, which each side counts modulo 2. A chain stands in consecutive descriptors, its identifier in
+//! the last of them; the device writes one descriptor for it, where the first one was, and goes on after the chain.
 //!
 //! # Where the device is, told by the ring alone
-//! The bit [`USED`] of a descriptor is the device's round from where the device has used it, and the other value from where it has
-//! not, whatever the driver has written meanwhile. So the bit flips exactly once, at the device's position, if the device marks *all*
-//! descriptors of a chain as used, not the first one alone. Drivers do not look at the others. A device that has died is followed
-//! by one that finds its place by this bit ([`PackedRing::recover`]): front ends of network cards do not keep it.
+//! The bit [`USED`] of a descriptor is the device's round from where the device has used it, and the other value from
+//! where it has not, whatever the driver has written meanwhile. So the bit flips exactly once, at the device's
+//! position, if the device marks *all* descriptors of a chain as used, not the first one alone. Drivers do not look at
+//! the others. A device that has died is followed by one that finds its place by this bit ([`PackedRing::recover`]):
+//! front ends of network cards do not keep it.
 //!
-//! What was used is written in [`PackedRing::publish`], each descriptor's words together, the first chain last: the driver, which looks at that
-//! one, sees the whole burst at once, and does not fetch lines that are still written. So a process can end at a moment that leaves behind
+//! What was used is written in [`PackedRing::publish`], each descriptor's words together, the first chain last: the
+//! driver, which looks at that one, sees the whole burst at once, and does not fetch lines that are still written. So a
+//! process can end at a moment that leaves behind
 //!
 //! * a chain whose later descriptors are marked and whose first one is not: the marks are taken back;
 //! * chains that are marked behind one that is not: that one is shown to the driver as used, without bytes.
@@ -176,7 +178,8 @@ impl PackedRing {
         (self.next, self.used, self.published) = (place, place, place.index);
     }
 
-    /// Takes back the marks of a chain whose first descriptor was not marked any more. The driver may be writing the next chains.
+    /// Takes back the marks of a chain whose first descriptor was not marked any more. The driver may be writing the
+    /// next chains.
     fn undo_marks(&self, first: u16) {
         let mut flags = self.flags(first);
         if is_marked(flags) {
@@ -200,7 +203,7 @@ impl PackedRing {
         }
     }
 
-    /// Marks a chain as used, with a length of 0, if the chains behind it are marked already.
+    /// Marks a chain as used, with a length of 0, if the chains after it are marked already.
     fn show_burst(&self, first: u16) {
         let before = self.flags((first + self.size - 1) % self.size);
         let flags = self.flags(first);
@@ -320,7 +323,7 @@ impl PackedRing {
         tail.store(used.tail, Ordering::Release);
     }
 
-    /// Marks a descriptor behind the first of its chain.
+    /// Marks a descriptor after the first of its chain.
     #[inline]
     fn mark_behind(&self, used: &Used, distance: u16) {
         let place = used.place.behind(distance, self.size);

@@ -1,7 +1,7 @@
 //! The queue by which a guest sends.
 //!
-//! A frame from the guest may be unfinished, if that was agreed on: its checksum is completed and a super-frame is cut here, since a
-//! P4 program must see the frames of a wire.
+//! A frame from the guest may be unfinished, if that was agreed on: its checksum is completed and a super-frame is cut
+//! here, since a P4 program must see the frames of a wire.
 
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 //! [`Part`]s in checked memory. Chains are used in the order in which they were made available. Several are taken
 //! together, their memory is asked for, and [`Ring::publish`] tells the driver of all that were used together.
 //!
-//! A ring goes on where it says itself that the device was, not where the front end says: if the last device has died, the front end
-//! does not know.
+//! A ring goes on where it says itself that the device was, not where the front end says: if the last device has died,
+//! the front end does not know.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) const WRITE: u16 = 2;
 /// In the flags of a descriptor: the buffer is a table of descriptors.
 pub(super) const INDIRECT: u16 = 4;
 
-/// Who owns the bytes of a chain.
+/// The direction of the frames of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// The device reads them: a frame from the guest.
@@ -239,7 +239,8 @@ pub(super) fn append_buffer(
     Ok(())
 }
 
-/// Appends the buffers of a table of descriptors. In packed rings they stand one after another; in split rings they are chained.
+/// Appends the buffers of a table of descriptors. In packed rings they stand one after another; in split rings they are
+/// chained.
 #[cold]
 pub(super) fn append_table(
     memory: &GuestMemory,
@@ -279,7 +280,8 @@ pub(super) fn append_table(
     }
 }
 
-/// Whether a driver that wants an event for position `event` wants one now that a position has gone from `old` to `new`.
+/// Whether a driver that wants an event for position `event` wants one now that a position has gone from `old` to
+/// `new`.
 #[inline]
 pub(super) fn needs_event(event: u16, new: u16, old: u16) -> bool {
     new.wrapping_sub(event).wrapping_sub(1) < new.wrapping_sub(old)

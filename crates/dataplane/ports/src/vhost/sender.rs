@@ -1,8 +1,8 @@
 //! The queue by which a guest receives.
 //!
-//! Most frames fit into one chain: those are written in groups, whose chains are taken together. A frame that takes several, which is
-//! possible where buffers are mergeable, is written by itself. TCP segments that were cut from one super-frame go to the guest as
-//! one again, if that was agreed on ([`crate::offload::join`]).
+//! Most frames fit into one chain: those are written in groups, whose chains are taken together. A frame that takes
+//! several, which is possible where buffers are mergeable, is written by itself. TCP segments that were cut from one
+//! super-frame go to the guest as one again, if that was agreed on ([`crate::offload::join`]).
 
 use std::iter::once;
 use std::sync::Arc;
@@ -152,7 +152,8 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends a frame of `length` bytes, which come piece by piece, in as many chains as it takes, and says so chain by chain.
+    /// Sends a frame of `length` bytes, which come piece by piece, in as many chains as it takes, and says so chain by
+    /// chain.
     fn send_over<'a>(
         &mut self,
         offload: &[u8; OFFLOAD_HEADER],

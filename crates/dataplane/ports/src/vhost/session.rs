@@ -1,8 +1,8 @@
 //! A connection with the front end of a guest, without the socket: requests in, answers out.
 //!
-//! Rings are numbered from 0; even ones carry frames to the guest, odd ones from it. A ring works when it has memory, a size,
-//! addresses and an event, and is enabled. Whenever one of these changes, the ring is taken out of the [`Link`](crate::link::Link), which
-//! waits for the worker's burst to end, and put back as it then is.
+//! Rings are numbered from 0; even ones carry frames to the guest, odd ones from it. A ring works when it has memory, a
+//! size, addresses and an event, and is enabled. Whenever one of these changes, the ring is taken out of the
+//! [`Link`](crate::link::Link), which waits for the worker's burst to end, and put back as it then is.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

@@ -47,7 +47,8 @@ pub(crate) struct SplitRing {
     available: u16,
     /// Chains that were used and that the driver knows of.
     published: u16,
-    /// Entries of those that it does not know of. They are written together, so that their lines change hands once a burst.
+    /// Entries of those that it does not know of. They are written together, so that their lines change hands once a
+    /// burst.
     hidden: Vec<[u8; USED_BYTES]>,
     /// Our flags.
     flags: u16,
@@ -89,8 +90,8 @@ impl SplitRing {
         Ok(ring)
     }
 
-    /// Goes on where the driver believes us to be. All chains are used in the order in which they are taken, so that after a
-    /// restart the index in the device area says how far we had come.
+    /// Goes on where the driver believes us to be. All chains are used in the order in which they are taken, so that
+    /// after a restart the index in the device area says how far we had come.
     fn recover(&mut self) {
         let index = self.memory.of(&self.device).word16(self.device.at + INDEX_AT);
         let index = index.load(Ordering::Acquire);

@@ -37,15 +37,15 @@ const CAPABILITIES: &str = "CAP_NET_RAW,CAP_NET_ADMIN,CAP_BPF";
 /// Sockets with their queues, for each port.
 type Shares = Vec<Vec<(u32, XdpSocket)>>;
 
-/// Who may run the program: the driver only.
+/// Only the driver may run the program.
 pub(super) const DRIVER: &[Attachment] = &[Attachment::Native];
 
-/// Who may run the program: the driver, or if that cannot, the kernel's stack.
+/// The driver runs the program, or the kernel's stack if the driver cannot.
 pub(super) const DRIVER_OR_STACK: &[Attachment] = &[Attachment::Native, Attachment::Generic];
 
 /// How to open an interface.
 pub(super) struct Request {
-    /// Who may run the program, first choice first.
+    /// What may run the program, in order of preference.
     how: &'static [Attachment],
     busy_poll: bool,
 }

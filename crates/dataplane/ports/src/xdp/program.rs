@@ -6,13 +6,14 @@
 //!   return bpf_redirect_map(sockets, context->rx_queue_index, XDP_PASS)
 //! ```
 //!
-//! `sockets` is a map from queues to sockets; XDP_PASS leaves frames of queues without a socket to the kernel. The program
-//! is short and thus written as instructions: no compiler for the kernel's virtual machine (RFC 9669) is needed. The
-//! kernel verifies it when it is loaded. The attachment is a *link* (Linux 5.9): it is undone when its descriptor is
-//! closed, also by the end of a process that was killed, so that nothing stays behind on the interface.
+//! `sockets` is a map from queues to sockets; XDP_PASS leaves frames of queues without a socket to the kernel. The
+//! program is short and thus written as instructions: no compiler for the kernel's virtual machine (RFC 9669) is
+//! needed. The kernel verifies it when it is loaded. The attachment is a *link* (Linux 5.9): it is undone when its
+//! descriptor is closed, also by the end of a process that was killed, so that nothing stays behind on the interface.
 //!
-//! The tag: a VLAN interface at the other end of a veth pair, and a network card that takes tags out, leave the tag beside
-//! the frame. Linux 6.8 and later can tell it to programs that are bound to their interface. Elsewhere it is lost.
+//! The tag: a VLAN interface at the other end of a veth pair, and a network card that takes tags out, leave the tag
+//! beside the frame. Linux 6.8 and later can tell it to programs that are bound to their interface. Elsewhere it is
+//! lost.
 
 use std::ffi::CStr;
 use std::io;
@@ -132,7 +133,7 @@ const fn to_drop(from: i16) -> i16 {
     TAG_LENGTH + REDIRECT_LENGTH - from - 1
 }
 
-/// Puts a tag that stands beside the frame into it, and goes on behind the last of these instructions.
+/// Puts a tag that stands beside the frame into it, and goes on after the last of these instructions.
 fn put_tag_back(tell_tag: i32) -> [Instruction; TAG_LENGTH as usize] {
     [
         copy(CONTEXT, R1),
@@ -164,7 +165,7 @@ fn put_tag_back(tell_tag: i32) -> [Instruction; TAG_LENGTH as usize] {
         store_word(R1, 4, R3),
         load_word(R3, R1, 12),
         store_word(R1, 8, R3),
-        // The tag behind them, in network order.
+        // The tag after them, in network order.
         load_half(R3, FRAME_POINTER, PROTOCOL_AT),
         store_half(R1, 12, R3),
         load_half(R3, FRAME_POINTER, CONTROL_AT),

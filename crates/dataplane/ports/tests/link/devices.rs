@@ -1,7 +1,7 @@
 //! Ports over DPDK's virtual devices, with ports of our own, the kernel or another device at the other end.
 //!
-//! `cargo test -p forebay-ports --features dpdk --test link devices`; those over interfaces need root, and run in a network namespace:
-//! `unshare -n cargo test … -- --include-ignored devices`.
+//! `cargo test -p forebay-ports --features dpdk --test link devices`; those over interfaces need root, and run in a
+//! network namespace: `unshare -n cargo test … -- --include-ignored devices`.
 
 use crate::frames::{echo, exchange, port, wait_echo, wait_up};
 use forebay_ports::{OpenOptions, PortSpec, open, open_shares};

@@ -1,4 +1,5 @@
-//! DPDK's drivers as peers: testpmd, which sends back by its only port what comes there. Skipped where there is no DPDK.
+//! DPDK's drivers as peers: testpmd, which sends back by its only port what comes there. Skipped where there is no
+//! DPDK.
 
 use std::process::{Child, Command, Stdio};
 

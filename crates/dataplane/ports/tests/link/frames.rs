@@ -103,8 +103,8 @@ pub fn exchange(left: &mut dyn Port, right: &mut dyn Port, frames: u32, longest:
     }
 }
 
-/// Waits until a peer sends back what it gets, and until all of that has come. A peer that configures its device may take frames
-/// before, and lose them. The frames are not counted by [`receive`]. Returns what was dropped until then.
+/// Waits until a peer sends back what it gets, and until all of that has come. A peer that configures its device may
+/// take frames before, and lose them. The frames are not counted by [`receive`]. Returns what was dropped until then.
 pub fn wait_echo(port: &mut dyn Port) -> u64 {
     let (started, mut burst) = (Instant::now(), Burst::new(WINDOW as usize));
     let (mut last, mut is_echoed) = (Instant::now(), false);

@@ -8,7 +8,8 @@ use crate::namespace::Namespace;
 use crate::network::{Kind, Network, PATIENCE, frame, receive_until, send};
 use forebay_ports::{OpenError, OpenOptions, PortSpec, XdpPort, open, open_shares};
 
-/// Whether this holds soon after a port is closed: a process that another test starts has what this one had open, until it runs.
+/// Whether this holds soon after a port is closed: a process that another test starts has what this one had open, until
+/// it runs.
 fn is_soon(condition: impl Fn() -> bool) -> bool {
     let since = Instant::now();
     while !condition() {

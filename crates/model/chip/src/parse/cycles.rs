@@ -1,9 +1,9 @@
 //! Cycles of a program's parser states on the chip.
 //!
-//! A state of the chip takes bytes of the packet into containers: at most four of 8, 16 and 32 bits each. Small fields are
-//! put into whatever containers there are. A header of *words*, whose fields all have 32 bits or more, takes containers of
-//! 32 bits, as values that actions move must stay in containers of one size; when those of a group are taken, the rest of
-//! the words on the packet's way takes smaller ones.
+//! A state of the chip takes bytes of the packet into containers: at most four of 8, 16 and 32 bits each. Small fields
+//! are put into whatever containers there are. A header of *words*, whose fields all have 32 bits or more, takes
+//! containers of 32 bits, as values that actions move must stay in containers of one size; when those of a group are
+//! taken, the rest of the words on the packet's way takes smaller ones.
 
 use crate::spec::Parser;
 use forebay_ir::{Body, Expr, Header, HeaderId, Op, Program, Role, SlotId, SlotKind, Terminator};
@@ -46,13 +46,13 @@ impl Costs {
         (bytes * PARTS).div_ceil(bytes_of_state.max(1))
     }
 
-    /// For words, when so many bytes of words have been taken before.
+    /// The parts of cycles for words, after `before` bytes of words have been taken.
     fn words(&self, before: u32, bytes: u32) -> u32 {
         let wide = self.parser.word_group_bytes.saturating_sub(before).min(bytes);
         self.parts(wide, self.parser.word_state_bytes) + self.parts(bytes - wide, self.parser.late_word_state_bytes)
     }
 
-    /// For words of which no way of the parser tells.
+    /// For words that are on no path of the parser.
     pub(crate) fn more_words(&self, bytes: u32) -> u32 {
         self.parts(bytes, self.parser.word_state_bytes)
     }

@@ -1,8 +1,8 @@
 //! The states of the egress parser.
 //!
 //! It reads a packet as ingress has left it. v1model has no parser there, so the chip's compiler makes one from that of
-//! ingress: the way through it with the same bytes of headers says how long it takes. Headers that ingress adds and no way
-//! of the parser has count as words.
+//! ingress. Its cost is that of the path through the ingress parser with the same bytes of headers. Headers that
+//! ingress adds, and that are on no such path, count as words.
 
 use super::cycles::Costs;
 use super::tree::{ParseTree, Parsed};
@@ -22,7 +22,7 @@ impl EgressStates {
         EgressStates { parts, costs }
     }
 
-    /// Parts of cycles for so many bytes of headers.
+    /// The parts of cycles for `header_bytes` bytes of headers.
     #[inline]
     pub(crate) fn parts(&self, header_bytes: u32) -> u32 {
         match self.parts.get(header_bytes as usize) {

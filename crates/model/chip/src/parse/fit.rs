@@ -1,4 +1,4 @@
-//! What a program asks of a chip's parsers.
+//! What a program requires of a chip's parsers.
 
 use super::cycles::{Costs, with_actions};
 use super::tree::ParseTree;
@@ -6,12 +6,12 @@ use crate::spec::ChipSpec;
 use forebay_ir::{Body, HeaderId, Program, Role, SlotId, SlotKind, Terminator};
 use std::collections::BTreeSet;
 
-/// What a program asks of a chip's parsers.
+/// What a program requires of a chip's parsers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ParserNeeds {
     /// Rows of a parser's TCAM: one for each case of a select and for its default, one for each state without a select.
     pub tcam_rows: u32,
-    /// Bytes of a packet that the egress parser reads: up to the last header that egress uses. What is behind it stays
+    /// Bytes of a packet that the egress parser reads: up to the last header that egress uses. What is after it stays
     /// payload.
     pub egress_bytes: u32,
 }

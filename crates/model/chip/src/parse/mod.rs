@@ -1,8 +1,8 @@
 //! How long a parser takes for a packet.
 //!
-//! A parser of the chip takes one of its states a cycle. How many a packet meets follows from the program's parser and the
-//! packet's bytes: the parser is unfolded into a tree once ([`tree`]), each way of which has its cycles ([`cycles`]), and
-//! every packet is followed through it ([`ParseTree::walk`]).
+//! A parser of the chip takes one of its states a cycle. How many a packet meets follows from the program's parser and
+//! the packet's bytes: the parser is unfolded into a tree once ([`tree`]), each way of which has its cycles
+//! ([`cycles`]), and every packet is followed through it ([`ParseTree::walk`]).
 //!
 //! ```text
 //!  program ─► tree of selects, keys at fixed bits of the frame ─► walk(frame) ─► cycles, bytes of headers

@@ -77,7 +77,7 @@ struct Test {
 }
 
 impl ParseTree {
-    /// Unfolds a parser that begins with so many states of the chip's own.
+    /// Unfolds a parser that begins with `added_states` states of the chip's own.
     pub(crate) fn new(program: &Program, body: &Body, costs: &Costs, added_states: u32) -> ParseTree {
         let mut builder = Builder {
             program,

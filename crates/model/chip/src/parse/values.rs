@@ -1,4 +1,4 @@
-//! Values of which the unfolding of a parser knows where they come from.
+//! Values whose origins are known while a parser is unfolded.
 
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, Program, SlotId, SlotKind};
@@ -85,7 +85,7 @@ impl Values {
     }
 }
 
-/// So many bits that are 1.
+/// A number whose low `width` bits are 1.
 fn ones(width: u32) -> u64 {
     u64::MAX >> (64 - width.clamp(1, 64))
 }

@@ -66,7 +66,7 @@ impl Window {
         }
     }
 
-    /// So many segments are acknowledged, outside of recovery; times in seconds.
+    /// `segments` segments were acknowledged, outside of recovery. Times are in seconds.
     pub(super) fn grow(&mut self, segments: f64, now: f64, round_trip: f64) {
         if self.size < self.threshold {
             self.size += segments;

@@ -1,7 +1,7 @@
 //! The frames of hosts: TCP segments, and messages of RoCE version 2.
 //!
-//! Payloads are zeros. A data segment of flow `n` has source port 10000 + n; what acknowledges it has that as destination port,
-//! or, with RoCE, as source port too.
+//! Payloads are zeros. A data segment of flow `n` has source port 10000 + n; what acknowledges it has that as
+//! destination port, or, with RoCE, as source port too.
 
 use forebay_packet::checksum::internet_checksum;
 use std::net::Ipv4Addr;
@@ -21,7 +21,7 @@ const TCP: usize = 20;
 const UDP: usize = 8;
 /// Base transport header.
 const BTH: usize = 12;
-/// Invariant check value behind the payload.
+/// Invariant check value after the payload.
 const ICRC: usize = 4;
 
 /// Opcodes of reliable connections: a message in one packet, and an acknowledgement.
@@ -203,7 +203,7 @@ fn roce(transport: &[u8]) -> Option<(bool, Carried)> {
     }
 }
 
-/// Bytes of a frame with so many bytes of a RoCE message.
+/// Bytes of a frame with `bytes` bytes of a RoCE message.
 pub(super) fn roce_frame_bytes(bytes: u32) -> u32 {
     (ETHERNET + IPV4 + UDP + BTH + ICRC) as u32 + bytes
 }

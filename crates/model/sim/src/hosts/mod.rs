@@ -6,8 +6,9 @@
 //!                 └── is free: nothing queues  ◄──────────── acknowledgements ◄──────────────┘
 //! ```
 //!
-//! A host's line is asked for a frame when it is free: first acknowledgements, then the flows in turn. So what waits waits in
-//! the chips. The ends of a flow are state machines without a clock: [`tcp`] and [`roce`]; windows are in [`congestion`].
+//! A host's line is asked for a frame when it is free: first acknowledgements, then the flows in turn. So what waits
+//! waits in the chips. The ends of a flow are state machines without a clock: [`tcp`] and [`roce`]; windows are in
+//! [`congestion`].
 
 mod congestion;
 mod entries;
@@ -298,7 +299,7 @@ impl<'a> Hosts<'a> {
         self.flows.iter_mut().for_each(|flow| flow.at_end = flow.delivered());
     }
 
-    /// A sample of so many picoseconds ends.
+    /// Ends a sample, which took the time `sample`.
     pub(crate) fn take_samples(&mut self, sample: Picos) {
         for flow in &mut self.flows {
             let delivered = flow.delivered();
@@ -308,13 +309,13 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// What each flow has done, measured for so many microseconds.
+    /// The results of each flow, measured for `measured_us` microseconds.
     pub(crate) fn results(&self, measured_us: f64) -> Vec<FlowResults> {
         self.flows.iter().map(|flow| flow.results(measured_us)).collect()
     }
 }
 
-/// The mean of so many values; none of none.
+/// The mean of `count` values with this sum; `None` without values.
 fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }

@@ -1,10 +1,10 @@
-//! The two ends of a reliable connection as RoCE has them: packets at a rate, all from the first one that is missing on again
-//! when one is. Nothing but pause frames slows the sender down.
+//! The two ends of a reliable connection as RoCE has them: packets at a rate, all from the first one that is missing on
+//! again when one is. Nothing but pause frames slows the sender down.
 
 use super::tcp::Counts;
 use forebay_chip::{Pacer, Picos};
 
-/// The receiver acknowledges each of so many packets.
+/// The receiver acknowledges one of this many packets.
 const ACKNOWLEDGE_EVERY: u64 = 16;
 
 /// Packets that may be under way: half of the sequence numbers, of 24 bits, is the limit of the standard.
@@ -27,7 +27,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// Of so many packets, at a rate on the wire.
+    /// A sender of `total` packets, at a rate on the wire.
     pub(super) fn new(total: Option<u64>, bits_per_second: u64, start: Picos, rto: Picos) -> Sender {
         Sender {
             total: total.unwrap_or(u64::MAX / 2),
@@ -47,7 +47,7 @@ impl Sender {
         self.una
     }
 
-    /// The number of the next packet, of so many bits on the wire, when there is one and the rate allows it.
+    /// The number of the next packet, which takes `bits` bits on the wire, if there is one and the rate allows it.
     pub(super) fn packet(&mut self, bits: u64, now: Picos) -> Option<u64> {
         if now < self.due || self.next >= self.total || self.next - self.una >= UNDER_WAY_MAX {
             return None;

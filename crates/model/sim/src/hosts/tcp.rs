@@ -1,8 +1,8 @@
 //! The two ends of a TCP connection, without its beginning and its end.
 //!
-//! The sender is NewReno's (RFC 6582) around a [`Window`]: fast retransmit after three duplicate acknowledgements, partial
-//! acknowledgements, time-outs after RFC 6298. The receiver acknowledges each segment and keeps what comes early. Marks of
-//! switches come back as RFC 3168 says, with DCTCP those of each segment.
+//! The sender is NewReno's (RFC 6582) around a [`Window`]: fast retransmit after three duplicate acknowledgements,
+//! partial acknowledgements, time-outs after RFC 6298. The receiver acknowledges each segment and keeps what comes
+//! early. Marks of switches come back as RFC 3168 says, with DCTCP those of each segment.
 
 use super::congestion::Window;
 use super::entries::Transport;

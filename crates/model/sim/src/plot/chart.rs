@@ -88,7 +88,8 @@ pub struct Chart {
 
 /// Colours that people who cannot tell red from green can tell apart (Okabe and Ito, 2008), the lightest left out.
 ///
-/// There are as many as have no divisor in common with the shapes of marks: series that share a colour have different marks.
+/// There are as many as have no divisor in common with the shapes of marks: series that share a colour have different
+/// marks.
 const PALETTE: [Colour; 8] = [
     [0, 114, 178],
     [213, 94, 0],
@@ -289,7 +290,7 @@ impl Chart {
     }
 }
 
-/// The width that each of so many names has.
+/// The width for each of `names` names.
 fn slot(names: usize) -> f64 {
     AREA.2 / names.max(1) as f64
 }
@@ -502,7 +503,8 @@ mod tests {
         assert!(!chart.has_extent());
     }
 
-    /// Eight lines of many points, as a report of updates has: each is told from the others by its colour, and by marks on it.
+    /// Eight lines of many points, as a report of updates has: each is told from the others by its colour, and by marks
+    /// on it.
     #[test]
     fn many_lines_can_be_told_apart() {
         let mut chart = chart();

@@ -5,9 +5,9 @@
 //!   what is shown                                    └► PDF
 //! ```
 //!
-//! A chart says what it shows in a title, quantity and unit at both axes, and everything else in a legend beside the data.
-//! Series of one group (published, model and formula for the same parameters) share a colour and the shape of their marks,
-//! so that they can be told apart without colours too.
+//! A chart says what it shows in a title, quantity and unit at both axes, and everything else in a legend beside the
+//! data. Series of one group (published, model and formula for the same parameters) share a colour and the shape of
+//! their marks, so that they can be told apart without colours too.
 
 mod canvas;
 mod chart;
@@ -20,7 +20,7 @@ pub use scale::Axis;
 
 use crate::results::{QueueResults, Results};
 
-/// The charts that a run gives, with short names: what was sampled over time, once in so many microseconds.
+/// The charts that a run gives, with short names: what was sampled over time, once every `sample_us` microseconds.
 pub fn of_results(results: &Results, sample_us: f64) -> Vec<(&'static str, Chart)> {
     let over_time = |title: &str, quantity: &str, lines: Vec<(String, Vec<f64>)>| Chart {
         title: results.description.clone(),

@@ -615,7 +615,7 @@ fn faults_of_a_scenario_strike() {
     );
 }
 
-/// A frame of which the last part leaves behind the measured time takes the wire for the part that lies within.
+/// A frame of which the last part leaves after the measured time takes the wire for the part that lies within.
 #[test]
 fn a_wire_is_never_taken_for_more_than_the_time() {
     let slow = SCENARIO.replace("numbers = [3]", "numbers = [3]\ngbps = 0.001");

@@ -38,7 +38,7 @@ const NEXT_HOP: iot::NextHop = (7, 0x0200_0000_01fe, 0x0200_0000_0102);
 /// The multicast group of a port is this and its number.
 const FIRST_REPLICA: u16 = 1000;
 
-/// Frames are at least so many, as long as that is a whole number of batches of each flow.
+/// The least number of frames, rounded to a whole number of batches of each flow.
 const FRAMES_MIN: usize = 4096;
 
 /// What messages and N-packets are like, and how many devices send.
@@ -46,7 +46,7 @@ const FRAMES_MIN: usize = 4096;
 pub struct IotScale {
     /// Messages in an N-packet: 1, 2, 4 or 8.
     pub batch: u32,
-    /// Bytes behind the UDP header of a message: flag header and payload.
+    /// Bytes after the UDP header of a message: flag header and payload.
     pub message_bytes: usize,
     /// Devices that send in turns.
     pub flows: usize,

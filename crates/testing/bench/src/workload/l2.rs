@@ -26,7 +26,7 @@ pub struct L2 {
 }
 
 impl L2 {
-    /// With so many stations and flows, and such frames.
+    /// A workload with the stations, flows and frames of `scale`.
     ///
     /// # Errors
     /// When the scale is impossible; two stations are the fewest.

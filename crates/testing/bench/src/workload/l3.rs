@@ -31,7 +31,7 @@ pub struct L3 {
 }
 
 impl L3 {
-    /// With so many routes and flows, and such frames.
+    /// A workload with the routes, flows and frames of `scale`.
     ///
     /// # Errors
     /// When the scale is impossible.

@@ -115,7 +115,7 @@ impl Scale {
     }
 }
 
-/// A UDP frame of so many bytes.
+/// A UDP frame of `bytes` bytes.
 fn udp_frame(macs: (u64, u64), source: Ipv4Addr, destination: Ipv4Addr, flow: u32, bytes: usize) -> Vec<u8> {
     let mac = |address: u64| *address.to_be_bytes().last_chunk().expect("eight bytes have six");
     let spec = FrameSpec {

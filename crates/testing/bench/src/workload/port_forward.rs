@@ -17,7 +17,7 @@ pub struct PortForward {
 }
 
 impl PortForward {
-    /// Of so many flows and such frames; there are always two entries.
+    /// A workload with the flows and frames of `scale`; there are always two entries.
     ///
     /// # Errors
     /// When the scale is impossible.

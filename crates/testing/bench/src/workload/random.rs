@@ -11,8 +11,8 @@ pub(super) fn mac_addresses(count: usize) -> Vec<u64> {
     different(count, || 0x0200_0000_0000 | (random.next_u64() & 0xff_ffff_ffff))
 }
 
-/// Different prefixes, with lengths in about the proportions of the Internet's routing table: six in ten of 24 bits, most
-/// others of 20 to 23, one in a hundred longer.
+/// Different prefixes, with lengths in about the proportions of the Internet's routing table: six in ten of 24 bits,
+/// most others of 20 to 23, one in a hundred longer.
 pub(super) fn prefixes(count: usize) -> Vec<Prefix> {
     let mut random = SplitMix64::new(24);
     different(count, || {

@@ -69,7 +69,7 @@ impl Dialect {
         }
     }
 
-    /// A register of so many elements of a width.
+    /// A declaration of a register with elements of `width` bits.
     pub(super) fn register(self, width: u32, name: &str) -> String {
         match self {
             Dialect::V1Model => format!("register<bit<{width}>>({ELEMENTS}) {name};"),
@@ -108,8 +108,8 @@ impl Dialect {
         }
     }
 
-    /// What ends a packet's way, or makes several of it, by a number below 8; nothing when there is no such thing here. Whoever asks
-    /// for a further round counts them.
+    /// What ends a packet's way, or makes several of it, by a number below 8; nothing when there is no such thing here.
+    /// Whoever asks for a further round counts them.
     pub(super) fn rare(self, place: Place, number: usize) -> Option<&'static str> {
         let said = match (self, place, number) {
             (Dialect::V1Model, _, 0) => "mark_to_drop(sm);",

@@ -85,7 +85,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A constant of so many bits; small ones are frequent.
+    /// A constant of `width` bits; small ones are frequent.
     pub(super) fn constant(&mut self, width: u32) -> String {
         let value = match self.below(4) {
             0 => self.random.next_u64(),

@@ -1,8 +1,8 @@
 //! Text of random programs that are well typed, for each of the architectures ([`dialect`]).
 //!
-//! What is written down is what a program is made of: headers (one of them in a stack), metadata, parsers, controls with
-//! actions and tables, checksums, deparsers. Expressions are made for a width that is wanted
-//! ([`expression`]), statements for a place ([`statement`]).
+//! What is written down is what a program is made of: headers (one of them in a stack), metadata, parsers, controls
+//! with actions and tables, checksums, deparsers. Expressions are made for a width that is wanted ([`expression`]),
+//! statements for a place ([`statement`]).
 
 mod declarations;
 mod dialect;

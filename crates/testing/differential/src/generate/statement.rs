@@ -4,7 +4,7 @@ use super::dialect::Dialect;
 use super::{ELEMENTS, Place, Value, Writer};
 
 impl Writer<'_> {
-    /// So many statements, each of which may hold others up to `depth`.
+    /// `count` statements, each of which may contain others, nested up to `depth`.
     pub(super) fn statements(&mut self, count: usize, depth: usize) {
         for _ in 0..count {
             self.statement(depth);
@@ -55,7 +55,7 @@ impl Writer<'_> {
         self.line(&format!("{path}[{high}:{low}] = {value};"));
     }
 
-    /// A variable that the statements behind it in the block can use.
+    /// A variable that the statements after it in the block can use.
     fn variable(&mut self) {
         let (width, name) = (self.width(), format!("v{}", self.variables));
         self.variables += 1;

@@ -22,8 +22,8 @@ pub struct Setup<'a> {
     pub defines: &'a [String],
 }
 
-/// Compares a program with the form that a seed makes of it. False when there is nothing to compare: the program does not
-/// compile, or its test fails as it is.
+/// Compares a program with the form that a seed makes of it. False when there is nothing to compare: the program does
+/// not compile, or its test fails as it is.
 ///
 /// # Errors
 /// What the rewritten program does differently, with its text.

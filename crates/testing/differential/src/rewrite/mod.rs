@@ -1,7 +1,7 @@
 //! Programs rewritten without a change of meaning.
 //!
-//! All executors share one front end, so comparing them never finds its mistakes. A rewritten program finds them: it must
-//! treat packets like the original, and have the same P4Info.
+//! All executors share one front end, so comparing them never finds its mistakes. A rewritten program finds them: it
+//! must treat packets like the original, and have the same P4Info.
 //!
 //! ```text
 //!   text ─► statements ─► declarations ─► names ─► literals and types ─► text
@@ -13,7 +13,8 @@
 //! * [`statements`]: parentheses, exchanged branches, blocks, assignments moved into actions;
 //! * [`declarations`]: neighbours that do not name each other change places;
 //! * [`names`]: local variables get other names;
-//! * [`tokens`]: constants, enum members and macros in place of literals, also in annotations; `typedef`s in place of types.
+//! * [`tokens`]: constants, enum members and macros in place of literals, also in annotations; `typedef`s in place of
+//!   types.
 //!
 //! What a macro may see is left alone, as are keys of tables, whose text is their name in P4Info.
 

@@ -1,7 +1,7 @@
 //! Local variables get other names.
 //!
-//! A variable is renamed wherever its name stands, so it must be the only thing of this name: declared once, no field, no
-//! part of a macro or annotation, and not in a key of a table.
+//! A variable is renamed wherever its name stands, so it must be the only thing of this name: declared once, no field,
+//! no part of a macro or annotation, and not in a key of a table.
 
 use super::statements::declared;
 use super::{Choices, Edit, Source, range};

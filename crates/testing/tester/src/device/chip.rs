@@ -1,7 +1,8 @@
 //! A chip of the timed model, in simulated time.
 //!
-//! A frame that the tester sends takes its time on the wire of its port, then arrives at the chip. A port takes no more than its wire
-//! carries: a few frames wait for the wire, others are not taken. What departs comes back when its last byte has left.
+//! A frame that the tester sends takes its time on the wire of its port, then arrives at the chip. A port takes no more
+//! than its wire carries: a few frames wait for the wire, others are not taken. What departs comes back when its last
+//! byte has left.
 
 use super::{Device, Inside, LineRate, NumberedPorts};
 use forebay_chip::{
@@ -16,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Picoseconds in a nanosecond.
 const NS: Picos = 1000;
 
-/// Frames on a wire and before it. Time goes on in steps of a nanosecond, so the next frame must wait when one ends; more would
-/// only delay frames that are sent too fast.
+/// Frames on a wire and before it. Time goes on in steps of a nanosecond, so the next frame must wait when one ends;
+/// more would only delay frames that are sent too fast.
 const ON_WIRE_MAX: usize = 4;
 
 /// How far simulated time goes on at once while packets are inside.
@@ -108,8 +109,8 @@ pub fn line_rate(spec: &ChipSpec) -> Option<LineRate> {
     })
 }
 
-/// A chip with these pipelines, the first of which is that of all pipes when it is the only one, and wires at these ports, whose queues
-/// hold as many bytes as is said, or as the chip has.
+/// A chip with these pipelines, the first of which is that of all pipes when it is the only one, and wires at these
+/// ports, whose queues hold as many bytes as is said, or as the chip has.
 ///
 /// # Errors
 /// When the chip has no such port.

@@ -1,7 +1,7 @@
 //! A P4 program in the tester's process, between ports in memory, or a chain of several.
 //!
-//! The tester's thread polls the switch between sending and receiving, so a test needs one processor, and a program's time
-//! for a burst is part of the latency of its packets.
+//! The tester's thread polls the switch between sending and receiving, so a test needs one processor, and a program's
+//! time for a burst is part of the latency of its packets.
 
 use super::{Device, Inside, NumberedPorts, memory_ports};
 use forebay_packet::{MemoryPort, Port};
@@ -19,7 +19,8 @@ pub fn program(pipeline: Arc<Pipeline>, numbers: &[u32], queue_packets: usize, s
     Device::new("a program in memory", outside, Some(Box::new(Switches(vec![switch]))))
 }
 
-/// A chain of switches: port 2 of each leads to port 1 of the next. The device's ports are port 1 of the first and port 2 of the last.
+/// A chain of switches: port 2 of each leads to port 1 of the next. The device's ports are port 1 of the first and port
+/// 2 of the last.
 pub fn chain(pipelines: Vec<Arc<Pipeline>>, queue_packets: usize, start_ns: u64) -> Device {
     let (tester_in, mut arriving) = MemoryPort::pair("port 1", "device 1", queue_packets);
     let mut switches = Vec::new();

@@ -25,7 +25,8 @@ struct Slow {
     burst: Burst,
 }
 
-/// A switch that sends what enters by the first port out by the second. `packet_ns` is how long it works for a packet at a time.
+/// A switch that sends what enters by the first port out by the second. `packet_ns` is how long it works for a packet
+/// at a time.
 pub fn slow(
     numbers: [u32; 2],
     queue_packets: usize,
@@ -44,7 +45,7 @@ pub fn slow(
 }
 
 impl Slow {
-    /// Moves packets on, at most so many; how many there were. Ports in memory are never out of order.
+    /// Forwards at most `limit` packets, and returns how many. Ports in memory never fail.
     fn forward(&mut self, limit: usize, now_ns: u64) -> usize {
         let count = self.ports[0].receive(&mut self.burst, limit, now_ns).unwrap_or(0);
         let _ = self.ports[1].send(&mut self.burst, now_ns);

@@ -14,8 +14,8 @@ struct Wire {
     burst: Burst,
 }
 
-/// A wire from each port to another; the first number of a pair is where frames enter, the second where they come back. All
-/// numbers are in `numbers`.
+/// A wire from each port to another; the first number of a pair is where frames enter, the second where they come back.
+/// All numbers are in `numbers`.
 pub fn wire(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Device {
     match cable(numbers, pairs, queue_packets) {
         Some(ports) => Device::new(DESCRIPTION, ports, None),

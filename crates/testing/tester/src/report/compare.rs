@@ -1,12 +1,12 @@
 //! Two results of one test, side by side.
 //!
-//! With three trials or more on both sides, a difference is that of the means over trials, with Welch's 95 % interval. With fewer, only
-//! what is within a trial is known: shares of lost frames with Newcombe's interval, quantiles of latency by the ranks around them, and
-//! nothing of the rate at which frames came.
-//! Frames of a trial are not independent, so those intervals are too narrow; the table says which kind each is.
+//! With three trials or more on both sides, a difference is that of the means over trials, with Welch's 95 % interval.
+//! With fewer, only what is within a trial is known: shares of lost frames with Newcombe's interval, quantiles of
+//! latency by the ranks around them, and nothing of the rate at which frames came. Frames of a trial are not
+//! independent, so those intervals are too narrow; the table says which kind each is.
 //!
-//! A trial counts for a quantity only where it has a value: a latency needs frames that the machine did not disturb, a loss ratio frames
-//! that were due. Without such trials on one side, the difference is not known.
+//! A trial counts for a quantity only where it has a value: a latency needs frames that the machine did not disturb, a
+//! loss ratio frames that were due. Without such trials on one side, the difference is not known.
 
 use crate::results::{PathResults, Results, TrialResults};
 use serde::Serialize;
@@ -29,7 +29,8 @@ pub struct Difference {
     pub before: Option<f64>,
     /// The second value.
     pub after: Option<f64>,
-    /// The 95 % interval of the second less the first; none when single trials say nothing of it, or a value is missing.
+    /// The 95 % interval of the second less the first; none when single trials say nothing of it, or a value is
+    /// missing.
     pub interval: Option<(f64, f64)>,
     /// Whether the interval is from the variation between trials.
     pub between_trials: bool,
@@ -185,8 +186,8 @@ fn welch(old: &[f64], new: &[f64]) -> f64 {
     student(freedom) * (first + second).sqrt()
 }
 
-/// The 97.5 % point of Student's distribution: Cornish and Fisher's expansion around the normal one, which is within 1 % from three degrees of
-/// freedom on; below, the value for two.
+/// The 97.5 % point of Student's distribution: Cornish and Fisher's expansion around the normal one, which is within 1
+/// % from three degrees of freedom on; below, the value for two.
 fn student(freedom: f64) -> f64 {
     if freedom < 3.0 {
         return 4.303;

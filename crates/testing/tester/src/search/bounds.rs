@@ -24,8 +24,8 @@ pub struct Target {
     pub trial_s: f64,
     /// Seconds of trials that decide of a load.
     pub sum_s: f64,
-    /// The lowest level that did not hold when it was confirmed ([`super::mlr::Confirmation`]): from it on loads are too high,
-    /// whatever earlier trials say.
+    /// The lowest level that did not hold when it was confirmed ([`super::mlr::Confirmation`]): from it on loads are
+    /// too high, whatever earlier trials say.
     pub ceiling: Option<i64>,
 }
 
@@ -74,8 +74,8 @@ impl Trials {
         bounds
     }
 
-    /// The loss at a load that is counted: the quantile of losses by the time that may be bad. Time of trials that is missing
-    /// counts as lost entirely.
+    /// The loss at a load that is counted: the quantile of losses by the time that may be bad. Time of trials that is
+    /// missing counts as lost entirely.
     pub fn loss_ratio(&self, level: i64, target: &Target) -> f64 {
         let outcomes = self.0.get(&level).map(Vec::as_slice).unwrap_or_default();
         let mut long: Vec<&Outcome> = outcomes
@@ -95,8 +95,8 @@ impl Trials {
     }
 }
 
-/// Whether a load is a lower bound for a target, or an upper one. None when trials that are still to be made can decide either
-/// way.
+/// Whether a load is a lower bound for a target, or an upper one. None when trials that are still to be made can decide
+/// either way.
 fn is_good(outcomes: &[Outcome], target: &Target) -> Option<bool> {
     let seconds = |is_long: bool, is_bad: bool| -> f64 {
         let chosen = outcomes.iter().filter(|outcome| {

@@ -2,8 +2,8 @@
 //!
 //! Widths are then whole numbers of levels, and halving and widening an interval lead back to the same loads.
 
-/// How exactly the widths of goals are met: the largest whole number of levels is this share of a width at least, and less than
-/// all of it, so that rounding cannot make an interval too wide.
+/// How exactly the widths of goals are met: the largest whole number of levels is this share of a width at least, and
+/// less than all of it, so that rounding cannot make an interval too wide.
 const MET_AT_LEAST: f64 = 0.99;
 const MET_AT_MOST: f64 = 0.999_999;
 

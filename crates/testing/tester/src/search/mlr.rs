@@ -1,17 +1,19 @@
 //! Multiple loss ratio search (draft-ietf-bmwg-mlrsearch): the highest loads that reach several goals, in one search.
 //!
-//! 1. A trial at the highest load shows what the device forwards; one or two more at about that load give the first interval.
+//! 1. A trial at the highest load shows what the device forwards; one or two more at about that load give the first
+//!    interval.
 //! 2. Each goal nominates a load ([`super::selector`]); the lowest is tried. Each trial counts for all goals.
 //! 3. It ends when no goal nominates a load, or when the time is over.
 //!
-//! A load at which the sender is late was not reached. A trial in which it is late, but sends at least half, may have been disturbed by other
-//! work of the machine, and is repeated. A load at which it is late again is too high for every goal, whatever share it lets through: where the
-//! device keeps the tester from sending, overload loses nothing.
+//! A load at which the sender is late was not reached. A trial in which it is late, but sends at least half, may have
+//! been disturbed by other work of the machine, and is repeated. A load at which it is late again is too high for every
+//! goal, whatever share it lets through: where the device keeps the tester from sending, overload loses nothing.
 //!
 //! The highest load is tried first with a *warm-up* whose result is forgotten.
 //!
-//! A search tries many loads with short trials, so the one that it finds may have been lucky, or the device slower since.
-//! [`search_and_confirm`] offers it again ([`Confirmation`]); a load that does not hold is too high, and the search goes on below.
+//! A search tries many loads with short trials, so the one that it finds may have been lucky, or the device slower
+//! since. [`search_and_confirm`] offers it again ([`Confirmation`]); a load that does not hold is too high, and the
+//! search goes on below.
 
 use super::bounds::{Bounds, Outcome, Target, Trials};
 use super::goal::Goal;
@@ -43,7 +45,7 @@ pub struct Measured {
 
 /// Runs trials.
 pub trait Measurer {
-    /// A trial at this load, in frames a second, for so long.
+    /// Runs a trial at this load, in frames per second, for `seconds` seconds.
     ///
     /// # Errors
     /// When it cannot be run, in words.
@@ -63,7 +65,8 @@ pub struct Limits {
     pub trials_s_max: f64,
 }
 
-/// Fresh trials that the load of a goal must pass after the search has found it. The share of them that may be bad is the goal's.
+/// Fresh trials that the load of a goal must pass after the search has found it. The share of them that may be bad is
+/// the goal's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confirmation {
     /// How many trials.
@@ -83,8 +86,8 @@ pub fn search(goals: &[Goal], limits: Limits, measurer: &mut dyn Measurer) -> Re
     Ok(search.all_results(goals, is_complete))
 }
 
-/// Searches until the load of each goal holds in fresh trials. Those count for the limit of time; when it is over, a load may be
-/// unconfirmed, which the results say.
+/// Searches until the load of each goal holds in fresh trials. Those count for the limit of time; when it is over, a
+/// load may be unconfirmed, which the results say.
 ///
 /// # Errors
 /// When a trial cannot be run.
@@ -208,7 +211,8 @@ impl<'a> Search<'a> {
         let unsent = measured.intended.saturating_sub(measured.sent);
         // Some frames are always on their way.
         let is_late = measured.is_late || unsent as f64 > late_ns_max(seconds) as f64 / 1e9 * pps + 1.0;
-        // A load that cannot be sent is not reached: the search goes on below. The result names the tester as its limit.
+        // A load that cannot be sent is not reached: the search goes on below. The result names the tester as its
+        // limit.
         let all = measured.intended.max(measured.sent).max(1) as f64;
         let loss_ratio = (measured.lost + if is_late { unsent } else { 0 }) as f64 / all;
         let unsent_ratio = unsent as f64 / all;
@@ -384,7 +388,7 @@ fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
 mod tests {
     use super::*;
 
-    /// Forwards at most so many frames a second.
+    /// Forwards at most this number of frames per second.
     struct Ideal(f64);
 
     impl Measurer for Ideal {
@@ -450,7 +454,7 @@ mod tests {
         );
     }
 
-    /// A tester that sends at most so many frames a second, and a device that loses none.
+    /// A tester that sends at most this number of frames per second, and a device that loses none.
     struct SlowTester(f64);
 
     impl Measurer for SlowTester {

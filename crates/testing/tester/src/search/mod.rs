@@ -52,16 +52,16 @@ impl SearchResults {
         sent.fold(0.0, f64::max)
     }
 
-    /// Trials whose sender was late, and all trials, at loads that the machine has sent in some trial. Late ones were disturbed: the machine
-    /// had other work.
+    /// Trials whose sender was late, and all trials, at loads that the machine has sent in some trial. Late ones were
+    /// disturbed: the machine had other work.
     pub fn late_trials(&self) -> (usize, usize) {
         let possible = self.trials.iter().filter(|trial| trial.pps <= self.sent_pps());
         let late = possible.clone().filter(|trial| trial.is_late).count();
         (late, possible.count())
     }
 
-    /// Whether the load tells more of the machine's other work than of the device: most trials that could have been sent were late, or the
-    /// tester is the limit at less than half of what it has sent.
+    /// Whether the load tells more of the machine's other work than of the device: most trials that could have been
+    /// sent were late, or the tester is the limit at less than half of what it has sent.
     pub fn is_of_a_busy_machine(&self) -> bool {
         let (late, all) = self.late_trials();
         let is_far_below = self.lower_bound_pps.is_none_or(|pps| 2.0 * pps < self.sent_pps());

@@ -1,5 +1,5 @@
-//! The tests of RFC 2544 §26, for each frame size: throughput, latency, loss and back-to-back frames, the last after RFC 9004; latency
-//! and its variation are summed up as RFC 8219 has it.
+//! The tests of RFC 2544 §26, for each frame size: throughput, latency, loss and back-to-back frames, the last after
+//! RFC 9004; latency and its variation are summed up as RFC 8219 has it.
 //!
 //! | test | here |
 //! |---|---|
@@ -31,8 +31,8 @@ const TRIAL_S: f64 = 60.0;
 const BURST_S: f64 = 2.0;
 const BURST_SEARCHES: f64 = 50.0;
 
-/// The load before recovery, as a share of the throughput, and after it, as a share of that load. How often it is repeated, before it is
-/// scaled.
+/// The load before recovery, as a share of the throughput, and after it, as a share of that load. How often it is
+/// repeated, before it is scaled.
 const OVERLOAD: f64 = 1.1;
 const RELIEF: f64 = 0.5;
 const RECOVERIES: f64 = 10.0;
@@ -257,8 +257,8 @@ fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
 /// Packets a second, and the share of them that was lost at this load.
 type LossRates = Vec<(f64, f64)>;
 
-/// Loads with their loss ratios from the highest on, until two in a row lose nothing; and those at which the sender was late. A load
-/// that was not reached loses nothing, and says nothing.
+/// Loads with their loss ratios from the highest on, until two in a row lose nothing; and those at which the sender was
+/// late. A load that was not reached loses nothing, and says nothing.
 fn loss_rates(
     max_pps: f64,
     mut measure: impl FnMut(f64) -> Result<(f64, bool), String>,

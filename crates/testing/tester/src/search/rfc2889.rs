@@ -1,13 +1,13 @@
-//! Tests of RFC 2889 for a bridge that learns: address caching capacity (§5.7), address learning rate (§5.8), broadcast frame
-//! forwarding (§5.9).
+//! Tests of RFC 2889 for a bridge that learns: address caching capacity (§5.7), address learning rate (§5.8), broadcast
+//! frame forwarding (§5.9).
 //!
 //! ```text
 //!   learning port ──► frames from N addresses ──► bridge
 //!   test port     ──► frames to these N         ──► each must come out by the learning port, and none by the monitoring port
 //! ```
 //!
-//! A frame at the monitoring port was flooded: its address had not been learned. Every attempt begins with a bridge that has learned
-//! nothing: a program in memory is loaded anew, between interfaces the tester waits for `ageing_s`.
+//! A frame at the monitoring port was flooded: its address had not been learned. Every attempt begins with a bridge
+//! that has learned nothing: a program in memory is loaded anew, between interfaces the tester waits for `ageing_s`.
 
 use super::{Goal, LimitedBy, Limits, Measured, Measurer, search};
 use crate::frames::Frames;
@@ -55,7 +55,8 @@ pub struct BridgeResults {
     pub learning_rate_is_at_least: bool,
     #[serde(default)]
     pub learning_rate_limited_by: LimitedBy,
-    /// Broadcast frames a second that come out by all other ports without loss; none when even the least load loses some.
+    /// Broadcast frames a second that come out by all other ports without loss; none when even the least load loses
+    /// some.
     pub broadcast_pps: Option<f64>,
     /// Why that is not more: `tester` when frames of a higher load could not be sent.
     #[serde(default)]
@@ -78,8 +79,9 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Whether all addresses were learned; none when frames that the tester did not send leave it open. The bridge floods an
-    /// address without a learning frame, too: up to `copies` frames of each unsent one say nothing about the bridge.
+    /// Whether all addresses were learned; none when frames that the tester did not send leave it open. The bridge
+    /// floods an address without a learning frame, too: up to `copies` frames of each unsent one say nothing about the
+    /// bridge.
     fn verdict(&self, copies: u64) -> Option<bool> {
         let failed = self.lost + self.flooded;
         match self.unsent {
@@ -157,8 +159,8 @@ fn limit(verdict: Option<bool>) -> LimitedBy {
     }
 }
 
-/// The largest number up to `most` that works, by bisection, and why no larger one does; 0 when 1 does not. A number without a
-/// verdict bounds the result from above, which is then limited by the tester.
+/// The largest number up to `most` that works, by bisection, and why no larger one does; 0 when 1 does not. A number
+/// without a verdict bounds the result from above, which is then limited by the tester.
 fn largest(most: u64, works: &mut dyn FnMut(u64) -> Result<Option<bool>, String>) -> Result<(u64, LimitedBy), String> {
     let mut limited_by = limit(works(most)?);
     if limited_by == LimitedBy::HighestLoad {

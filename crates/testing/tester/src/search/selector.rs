@@ -1,12 +1,12 @@
 //! Which load a goal wants to be tried next.
 //!
-//! A goal is reached by way of coarser targets with shorter trials. The bounds of one target are the *initial* bounds of the next. For
-//! a target the first of these that is worth a trial is nominated:
+//! A goal is reached by way of coarser targets with shorter trials. The bounds of one target are the *initial* bounds
+//! of the next. For a target the first of these that is worth a trial is nominated:
 //!
 //! 1. the middle of the initial bounds, when they are up to two widths apart;
 //! 2. the initial lower bound, 3. the initial upper bound;
-//! 4. without a lower bound, a load below the upper one, 5. without an upper bound, one above the lower: by a width that doubles
-//!    each time ("external search");
+//! 4. without a lower bound, a load below the upper one, 5. without an upper bound, one above the lower: by a width
+//!    that doubles each time ("external search");
 //! 6. with both, the middle, or one of the loads of 4 and 5 when it is nearer to an initial bound.
 
 use super::bounds::{Bounds, Target, Trials};
@@ -204,7 +204,8 @@ impl Selector {
     }
 }
 
-/// The level of two that halves an interval best: one part is the width times a power of two, the lower part is not the larger.
+/// The level of two that halves an interval best: one part is the width times a power of two, the lower part is not the
+/// larger.
 fn middle(lower: i64, upper: i64, width: i64) -> i64 {
     let apart = upper - lower;
     if apart <= 2 * width {
@@ -226,8 +227,8 @@ fn middle(lower: i64, upper: i64, width: i64) -> i64 {
     }
 }
 
-/// A level that is not nearer than a width to what is known: to bounds, which are not tried again, and to the ends of the grid,
-/// which may be tried. None when there is no such level.
+/// A level that is not nearer than a width to what is known: to bounds, which are not tried again, and to the ends of
+/// the grid, which may be tried. None when there is no such level.
 pub fn keep_clear(level: i64, width: i64, bounds: Bounds, top: i64) -> Option<i64> {
     let level = level.clamp(0, top);
     let is_between = bounds.lower.is_none_or(|lower| lower < level) && bounds.upper.is_none_or(|upper| level < upper);

@@ -31,7 +31,7 @@ def line_rate(repository: Path) -> Table:
 
 
 def loss(repository: Path) -> Table:
-    """Messages that are missing behind a network with less than the line rate."""
+    """Messages that are lost in a network with less than the line rate."""
     found: dict[tuple[int, int, float], dict[str, float]] = {}
     for row in _rows(repository, "iot-path"):
         place = row["parameters"]

@@ -1,6 +1,6 @@
 //! `programs/chain`, which takes a plan as table entries: whether it would.
 //!
-//! The program is part of this command, and is asked: its tables, actions and data are named nowhere else.
+//! The program is compiled into this command, which takes the names of tables, actions and data from it.
 
 use anyhow::{Result, anyhow};
 use forebay_allocation::{Command, Mistake, Of, Problem};

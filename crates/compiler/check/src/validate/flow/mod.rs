@@ -1,9 +1,10 @@
-//! What is certainly wrong about values on the way through a body: variables that are read before they are set, fields of
-//! headers that are invalid, out parameters that a path leaves unset.
+//! What is certainly wrong about values on the way through a body: variables that are read before they are set, fields
+//! of headers that are invalid, out parameters that a path leaves unset.
 //!
 //! A forward analysis of each function, parser and control. Its [`State`] says which variables *may* be unset and which
-//! headers *must* be invalid; where paths meet, the former are joined and the latter intersected. Actions are followed where
-//! they are called, and where a table that may run them is applied. A condition on `isValid()` is taken into account.
+//! headers *must* be invalid; where paths meet, the former are joined and the latter intersected. Actions are followed
+//! where they are called, and where a table that may run them is applied. A condition on `isValid()` is taken into
+//! account.
 //!
 //! ```text
 //!   bit<8> x;            unset: x
@@ -11,8 +12,8 @@
 //!   y = x;               warning
 //! ```
 //!
-//! What cannot be told apart is taken to be in order: elements whose index is computed or comes from `next` and `last`, and
-//! those of stacks and arrays of more than sixteen.
+//! What cannot be told apart is taken to be in order: elements whose index is computed or comes from `next` and `last`,
+//! and those of stacks and arrays of more than sixteen.
 
 mod call;
 mod expression;
@@ -32,7 +33,8 @@ use forebay_syntax::source::Span;
 use place::Locations;
 use state::State;
 
-/// Statements that are followed in all, actions once for each call: more than programs have that people write.
+/// The most statements that are analysed in all, those of actions once for each call: more than hand-written programs
+/// have.
 const STATEMENTS_MAX: usize = 1_000_000;
 
 impl Checker {

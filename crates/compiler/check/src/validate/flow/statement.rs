@@ -133,8 +133,8 @@ impl<'a> Flow<'a> {
         });
     }
 
-    /// A loop: `round` follows one round, and returns what holds where the loop ends before it. Rounds are followed until
-    /// nothing changes, and then once more with warnings.
+    /// A loop: `round` follows one round, and returns what holds where the loop ends before it. Rounds are followed
+    /// until nothing changes, and then once more with warnings.
     fn rounds(&mut self, round: &mut dyn FnMut(&mut Flow<'a>) -> Option<State>) {
         let (broken, continued) = (self.broken.take(), self.continued.take());
         self.quiet += 1;

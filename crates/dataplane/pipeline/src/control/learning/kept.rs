@@ -60,9 +60,9 @@ impl Pipeline {
         self.batch(|batch| batch.learned())
     }
 
-    /// Adds entries again that packets had added to a pipeline of a program with the same tables, and takes what they hold from its pools
-    /// and quotas, none of whose numbers may be taken. Entries for which there is no place are left out, with their partners. Returns how many
-    /// were added.
+    /// Adds entries again that packets had added to a pipeline of a program with the same tables, and takes what they
+    /// hold from its pools and quotas, none of whose numbers may be taken. Entries for which there is no place are left
+    /// out, with their partners. Returns how many were added.
     pub fn learn_again(&self, learned: &[LearnedEntries], now_ns: u64) -> usize {
         self.batch(|batch| {
             let mut taken = Taken::new();

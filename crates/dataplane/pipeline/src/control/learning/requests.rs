@@ -7,7 +7,7 @@ use forebay_ir::{DigestId, Program, Recipient, TableId};
 use forebay_tables::{ActionCall, Key, Placement, Table};
 use std::ops::Range;
 
-/// What the packets of a session request from tables, in order. The memory of a list is used again.
+/// What the packets of a session request from tables, in order. The memory of a list is reused.
 #[derive(Debug, Default)]
 pub(crate) struct LearnedList {
     items: Vec<Learned>,

@@ -1,10 +1,11 @@
 //! Mappings whose file was made shorter.
 //!
-//! Touching such memory raises SIGBUS. The handler looks whether the address lies in a watched mapping; if so it maps empty memory of
-//! the process over all of it, and the access is done again. Otherwise it restores the handler that was there before, to which
-//! the repeated access goes.
+//! Touching such memory raises SIGBUS. The handler looks whether the address lies in a watched mapping; if so it maps
+//! empty memory of the process over all of it, and the access is done again. Otherwise it restores the handler that was
+//! there before, to which the repeated access goes.
 //!
-//! The handler only reads atomics and calls `mmap` and `sigaction`, which signal handlers may. Watches are in a table of fixed size.
+//! The handler only reads atomics and calls `mmap` and `sigaction`, which signal handlers may. Watches are in a table
+//! of fixed size.
 
 use std::io;
 use std::mem::zeroed;
@@ -107,8 +108,8 @@ fn replace(entry: &Entry, address: usize) -> bool {
     }
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
-    // SAFETY: exactly the addresses of a mapping of ours, which stays ours; no references point into it but to atomics, for
-    // which any bits are valid.
+    // SAFETY: exactly the addresses of a mapping of ours, which stays ours; no references point into it but to atomics,
+    // for which any bits are valid.
     let new = unsafe { libc::mmap(ptr::without_provenance_mut(start), length, protection, flags, -1, 0) };
     entry.is_lost.store(true, Ordering::Relaxed);
     new != libc::MAP_FAILED
