@@ -8,7 +8,7 @@ use forebay_packet::Port;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
 use forebay_ports::{Means, OpenOptions, PortSpec};
-use forebay_switch::{LaneConfig, Spread};
+use forebay_switch::{SharingConfig, Spread};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// As how many ports each is opened: one for each worker, so that all receive, unless one worker must see everything
 /// that comes by a port. It must where flows are chosen by fields that only the program knows, and where a file has the
 /// packets in their order.
-pub fn shares(workers: &LaneConfig, captures: Captures<'_>) -> usize {
+pub fn shares(workers: &SharingConfig, captures: Captures<'_>) -> usize {
     match (&workers.spread, captures) {
         (Spread::FiveTuple, Captures::None) => workers.workers,
         _ => 1,

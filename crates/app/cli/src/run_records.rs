@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use forebay_daemon::{Daemon, NumberedPort};
 use forebay_packet::Port;
 use forebay_pipeline::Pipeline;
-use forebay_switch::LaneConfig;
+use forebay_switch::SharingConfig;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Records {
     ///
     /// # Errors
     /// When there are several workers, or a file cannot be made.
-    pub fn open(log: Option<&LogOptions>, capture: Option<&Path>, workers: &LaneConfig) -> Result<Records> {
+    pub fn open(log: Option<&LogOptions>, capture: Option<&Path>, workers: &SharingConfig) -> Result<Records> {
         let log = log.map(|options| packet_log(options, workers));
         let log = log.transpose()?;
         if capture.is_some() && (workers.workers > 1 || log.is_some()) {
@@ -72,7 +72,7 @@ impl Records {
 }
 
 /// Opens the log of packets. Its lines are in order for one worker only.
-fn packet_log(options: &LogOptions, workers: &LaneConfig) -> Result<PacketLog> {
+fn packet_log(options: &LogOptions, workers: &SharingConfig) -> Result<PacketLog> {
     if workers.workers > 1 {
         bail!("packets are logged with one worker only");
     }

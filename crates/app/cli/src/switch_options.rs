@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use forebay_daemon::{QUEUE_DEPTH_MAX, QueueControl};
 use forebay_pipeline::Pipeline;
 use forebay_ports::Clock;
-use forebay_switch::{Config, LaneConfig, QUEUES_MAX, QueueChange, QueueLimit, Service, Spread};
+use forebay_switch::{Config, QUEUES_MAX, QueueChange, QueueLimit, Service, SharingConfig, Spread};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -111,15 +111,15 @@ impl SwitchOptions {
     }
 
     /// How ports are shared between workers.
-    pub fn workers(&self, pipeline: &Pipeline) -> Result<LaneConfig> {
+    pub fn workers(&self, pipeline: &Pipeline) -> Result<SharingConfig> {
         let spread = match self.rss.is_empty() {
             true => Spread::FiveTuple,
             false => Spread::Fields(pipeline.flow_key(&self.rss).context("--rss")?),
         };
-        Ok(LaneConfig {
+        Ok(SharingConfig {
             workers: self.workers as usize,
             spread,
-            ..LaneConfig::default()
+            ..SharingConfig::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use forebay_packet::{Port, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, allowed_processors};
 use forebay_server::DigestSender;
-use forebay_switch::{Config, LaneConfig, LaneStatus, QUEUES_MAX, Switch, lanes};
+use forebay_switch::{Config, QUEUES_MAX, SharingConfig, Switch, WorkerStatus, share_ports};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ const STOPPING_LOOK: Duration = Duration::from_millis(10);
 pub struct Daemon {
     slot: Arc<ProgramSlot>,
     queues: Arc<QueueControl>,
-    workers: LaneConfig,
+    workers: SharingConfig,
     ports: Vec<(u32, Box<dyn Port>)>,
     config: Config,
     clock: Clock,
@@ -38,7 +38,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// A switch around a program, without ports.
-    pub fn new(pipeline: Arc<Pipeline>, workers: LaneConfig) -> Daemon {
+    pub fn new(pipeline: Arc<Pipeline>, workers: SharingConfig) -> Daemon {
         let clock = Clock::start();
         let now_ns = clock.now_ns();
         Daemon {
@@ -111,24 +111,19 @@ impl Daemon {
         let processors = allowed_processors().unwrap_or_default();
         let mut own_poll = self.own_poll;
         let mut workers = Vec::new();
-        for (index, lane) in lanes(self.ports, &pipeline, &self.workers).into_iter().enumerate() {
+        for (index, own) in share_ports(self.ports, &pipeline, &self.workers)
+            .into_iter()
+            .enumerate()
+        {
             let mut switch = Switch::new(Arc::clone(&pipeline), of_worker(self.config, index));
-            for (number, port) in lane.ports {
+            for (number, port) in own.ports {
                 switch.attach(number, port);
             }
             if let Some(every) = self.delay_sample {
                 let clock = self.clock;
                 switch.sample_delays(every, Box::new(move || clock.now_ns()));
             }
-            let mut worker = Worker::new(
-                index,
-                switch,
-                lane.status,
-                self.clock,
-                &shared,
-                &self.slot,
-                &self.queues,
-            );
+            let mut worker = Worker::new(index, switch, own.status, self.clock, &shared, &self.slot, &self.queues);
             worker.alone = count == 1;
             worker.busy_poll = self.busy_poll;
             worker.to_controllers = self.digests.clone();
@@ -220,7 +215,7 @@ pub struct Running {
     shared: Arc<Shared>,
     slot: Arc<ProgramSlot>,
     clock: Clock,
-    status: Option<LaneStatus>,
+    status: Option<WorkerStatus>,
     threads: Vec<WorkerThread>,
     supervision: Mutex<Supervision>,
 }
@@ -297,7 +292,7 @@ impl Running {
         if supervision.closing_ns.is_none() {
             supervision.closing_ns = Some(self.clock.now_ns());
             self.shared.closing.store(true, Ordering::Relaxed);
-            self.status.iter().for_each(LaneStatus::close);
+            self.status.iter().for_each(WorkerStatus::close);
         }
     }
 

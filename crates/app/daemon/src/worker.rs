@@ -1,6 +1,6 @@
 //! A worker: a thread that polls its switch until no more packets can arrive or it must stop.
 //!
-//! With one worker the ports are its own; with several they are shared by [`forebay_switch::lanes()`]. Between two
+//! With one worker the ports are its own; with several they are shared by [`forebay_switch::share_ports()`]. Between two
 //! polls a worker takes over a program that was installed and limits of queues, and answers requests for reports.
 
 use crate::error::Error;
@@ -12,7 +12,7 @@ use forebay_packet::Readiness;
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_ports::{Clock, Poller, TimeSlice, pin_to_processor, set_time_slice};
 use forebay_server::DigestSender;
-use forebay_switch::{Activity, LaneStatus, Switch};
+use forebay_switch::{Activity, Switch, WorkerStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -103,7 +103,7 @@ impl Shared {
 pub(crate) struct Worker {
     pub(crate) index: usize,
     pub(crate) switch: Switch,
-    pub(crate) status: LaneStatus,
+    pub(crate) status: WorkerStatus,
     clock: Clock,
     pub(crate) shared: Arc<Shared>,
     pub(crate) alone: bool,
@@ -131,7 +131,7 @@ impl Worker {
     pub(crate) fn new(
         index: usize,
         switch: Switch,
-        status: LaneStatus,
+        status: WorkerStatus,
         clock: Clock,
         shared: &Arc<Shared>,
         program: &Arc<ProgramSlot>,

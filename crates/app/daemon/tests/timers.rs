@@ -2,7 +2,7 @@
 
 use forebay_daemon::{Daemon, Running, Start};
 use forebay_packet::{MemoryPort, Port, TimerPort};
-use forebay_switch::LaneConfig;
+use forebay_switch::SharingConfig;
 use std::time::{Duration, Instant};
 
 /// Sends every packet to a port that is not there.
@@ -28,11 +28,11 @@ fn timer() -> Box<dyn Port> {
 
 fn start(workers: usize, ports: Vec<Box<dyn Port>>) -> Running {
     let start = Start::read(PROGRAM.as_bytes(), Default::default()).expect("a correct program");
-    let lanes = LaneConfig {
+    let sharing = SharingConfig {
         workers,
-        ..LaneConfig::default()
+        ..SharingConfig::default()
     };
-    let mut daemon = Daemon::new(start.pipeline, lanes);
+    let mut daemon = Daemon::new(start.pipeline, sharing);
     for (number, port) in (1..).zip(ports) {
         daemon.attach(number, port);
     }

@@ -1,10 +1,10 @@
-//! From a program to [`GraphCode`] and [`ShortCode`].
+//! From a program to [`GraphCode`] and [`FastPathCode`].
 
 use crate::analysis::{action_body, longest_path, size, truncates, varbits_up_to_length};
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Trampolines;
-use crate::fast_path::{Entries, Needs, ShortCode};
+use crate::fast_path::{Entries, FastPathCode, Needs};
 use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
 use crate::inline_caches::Joins;
 use crate::packet_context::Shape;
@@ -101,7 +101,7 @@ pub fn compile_fast_path(
     order: Order,
     step_limit: u64,
     wanted: &[PathId],
-) -> Result<ShortCode, CompileError> {
+) -> Result<FastPathCode, CompileError> {
     assert!(!route.is_blocked(program, step_limit), "there is a fast path");
     assert!(
         order != Order::Staged || !route.keeps_order(program),
@@ -158,7 +158,7 @@ pub fn compile_fast_path(
     };
     // SAFETY: the entries are those of the functions in the module, the length is the first one's, and the environment
     // has counted.
-    Ok(unsafe { ShortCode::new(CodeMemory::new(module, pool), entries, needs) })
+    Ok(unsafe { FastPathCode::new(CodeMemory::new(module, pool), entries, needs) })
 }
 
 /// What functions of a program have in common; nothing is needed yet.
@@ -187,7 +187,7 @@ fn environment<'a>(
         searched: Vec::new(),
         step_limit,
         outlined,
-        paths,
+        trampolines: paths,
     }
 }
 

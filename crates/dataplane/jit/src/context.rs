@@ -5,11 +5,11 @@
 //! context, and what differs between its packets is in their lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
-use crate::fast_path::{CopyFate, Frame, Frames, GoingOn, NotedClones, SentBack};
+use crate::fast_path::{CopyVerdict, Frame, Frames, GoingOn, NotedClones, SentBack};
 use crate::flows::FlowCache;
 use crate::graph::GraphMemory;
 use crate::noted_digests::NotedDigests;
-use crate::packet_context::{Copies, Lanes, fate};
+use crate::packet_context::{Copies, Lanes, verdict};
 use crate::route::Replica;
 use crate::tables::TableObjects;
 use forebay_bits::Bits;
@@ -57,8 +57,8 @@ pub(crate) struct Context<'a> {
     /// array; base and stride (in words) of the packet contexts.
     pub(crate) first_frame: Later<*mut Frame>,
     pub(crate) frame_stride: Later<usize>,
-    pub(crate) fates: Later<*mut u64>,
-    pub(crate) fates_end: Later<*mut u64>,
+    pub(crate) verdicts: Later<*mut u64>,
+    pub(crate) verdicts_end: Later<*mut u64>,
     pub(crate) lanes: Later<*mut u64>,
     pub(crate) lane_words: Later<usize>,
     /// On the fast path: see [`crate::route::Arguments`].
@@ -85,7 +85,7 @@ pub(crate) struct Context<'a> {
     /// descriptors, the first copy's verdict word, the number of copies, and the most copies.
     pub(crate) copy_frames: Later<*mut Frame>,
     pub(crate) copy_stride: Later<usize>,
-    pub(crate) copy_fates: Later<*mut u64>,
+    pub(crate) copy_verdicts: Later<*mut u64>,
     pub(crate) copies: Later<u64>,
     pub(crate) copies_max: Later<u64>,
     /// The multicast group that was looked up last, its members, and their number.
@@ -169,8 +169,8 @@ impl<'a> Context<'a> {
             queues: Later::uninit(),
             first_frame: Later::uninit(),
             frame_stride: Later::uninit(),
-            fates: Later::uninit(),
-            fates_end: Later::uninit(),
+            verdicts: Later::uninit(),
+            verdicts_end: Later::uninit(),
             lanes: Later::uninit(),
             lane_words: Later::uninit(),
             registers: ptr::null(),
@@ -184,7 +184,7 @@ impl<'a> Context<'a> {
             rare_arguments: Later::uninit(),
             copy_frames: Later::uninit(),
             copy_stride: Later::uninit(),
-            copy_fates: Later::uninit(),
+            copy_verdicts: Later::uninit(),
             copies: Later::uninit(),
             copies_max: Later::uninit(),
             group: Later::uninit(),
@@ -330,7 +330,7 @@ impl Memory {
     /// # Safety
     ///
     /// As long as frames take a fast path with this memory, until the next call: the frame descriptors belong to the
-    /// caller and nothing else changes them; each points to as many bytes as [`crate::ShortCode::copy_bytes`] returns
+    /// caller and nothing else changes them; each points to as many bytes as [`crate::FastPathCode::copy_bytes`] returns
     /// for the longest frame, which nothing else uses.
     #[inline]
     pub unsafe fn set_copies(&mut self, frames: Frames) {
@@ -339,20 +339,20 @@ impl Memory {
 
     /// The verdict of a copy.
     #[inline]
-    pub fn copy(&self, index: usize) -> CopyFate {
-        let fate = self.copies.fates()[index];
-        let number = fate as u32;
-        match fate >> 32 {
-            fate::PLAIN => CopyFate::Leaves { port: number },
-            fate::RECIRCULATED => CopyFate::Recirculated { note: number },
-            _ => CopyFate::Dropped { port: number },
+    pub fn copy(&self, index: usize) -> CopyVerdict {
+        let verdict = self.copies.verdicts()[index];
+        let number = verdict as u32;
+        match verdict >> 32 {
+            verdict::PLAIN => CopyVerdict::Leaves { port: number },
+            verdict::RECIRCULATED => CopyVerdict::Recirculated { note: number },
+            _ => CopyVerdict::Dropped { port: number },
         }
     }
 
     /// The length of the run of equal verdicts that begins at copy `first`, up to `behind`.
     #[inline]
     pub fn copies_alike(&self, first: usize, behind: usize) -> usize {
-        fate::alike(&self.copies.fates()[first..behind])
+        verdict::alike(&self.copies.verdicts()[first..behind])
     }
 
     /// Makes room for at least `temporaries` words.

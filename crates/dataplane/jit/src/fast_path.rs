@@ -5,7 +5,7 @@ use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
 use crate::flow_pages::Index;
 use crate::flow_slots::SlotLayout;
-use crate::packet_context::{Lanes, Shape, fate};
+use crate::packet_context::{Lanes, Shape, verdict};
 use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Arguments, BailOut, Obstacle, Order, PathId};
 use crate::tables::TableObjects;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The compiled fast path of a program in one of its forms; shared by all threads.
 #[derive(Debug)]
-pub struct ShortCode {
+pub struct FastPathCode {
     /// Unique among all code.
     number: u64,
     entries: Entries,
@@ -40,7 +40,7 @@ pub(crate) struct Entries {
 pub(crate) struct Needs {
     /// Words of temporaries.
     pub(crate) temporaries: usize,
-    /// See [`ShortCode::headroom`].
+    /// See [`FastPathCode::headroom`].
     pub(crate) headroom: usize,
     /// Lanes and queues.
     pub(crate) shape: Shape,
@@ -61,7 +61,7 @@ pub(crate) struct Needs {
     pub(crate) obstacles: Vec<Obstacle>,
     /// Whether packets are batched at look-ups.
     pub(crate) staged: bool,
-    /// Whether all packets of a burst have the same fate, and no packet is read.
+    /// Whether all packets of a burst have the same verdict, and no packet is read.
     pub(crate) uniform: bool,
     /// Whether this also holds for later packets from the same port, as long as the tables do not change.
     pub(crate) steady: bool,
@@ -69,11 +69,11 @@ pub(crate) struct Needs {
     pub(crate) searched: Vec<TableId>,
     /// The layout of slots in the flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
-    /// See [`ShortCode::left_out`].
+    /// See [`FastPathCode::left_out`].
     pub(crate) left_out: Vec<PathId>,
 }
 
-impl ShortCode {
+impl FastPathCode {
     /// Finished code.
     ///
     /// # Safety
@@ -81,7 +81,7 @@ impl ShortCode {
     /// The entries are functions in that memory, and need no more than `needs` says.
     pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, needs: Needs) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        ShortCode {
+        FastPathCode {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             entries,
             needs,
@@ -118,7 +118,7 @@ impl ShortCode {
     }
 
     /// Whether look-ups use the flow cache. In a program without look-ups [`Order::Cached`] generates the same code as
-    /// [`Order::Straight`].
+    /// [`Order::RunToCompletion`].
     #[inline]
     pub fn caches_flows(&self) -> bool {
         self.needs.slots.is_some()
@@ -166,16 +166,16 @@ const NEAR_BYTES: usize = 512 << 10;
 #[derive(Clone, Copy, Debug)]
 pub struct Forms<'a> {
     /// The form that is compiled first: [`Order::Cached`], unless a test selects another one.
-    pub first: &'a ShortCode,
-    /// [`Order::Straight`].
-    pub straight: Option<&'a ShortCode>,
+    pub first: &'a FastPathCode,
+    /// [`Order::RunToCompletion`].
+    pub straight: Option<&'a FastPathCode>,
     /// [`Order::Staged`].
-    pub staged: Option<&'a ShortCode>,
+    pub staged: Option<&'a FastPathCode>,
 }
 
 impl<'a> Forms<'a> {
     /// Only this form.
-    pub fn of(first: &'a ShortCode) -> Forms<'a> {
+    pub fn of(first: &'a FastPathCode) -> Forms<'a> {
         Forms {
             first,
             straight: None,
@@ -185,12 +185,12 @@ impl<'a> Forms<'a> {
 
     /// The form for a burst that does not use the flow cache, with its tables located; and a missing form that would be
     /// better.
-    fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a ShortCode, Option<Order>) {
+    fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a FastPathCode, Option<Order>) {
         let is_straight = !self.first.caches_flows();
         let straight = self.straight.or(is_straight.then_some(self.first));
         let bytes = straight.unwrap_or(self.first).locate(memory, objects);
         match (straight, self.staged) {
-            (None, _) => (self.first, Some(Order::Straight)),
+            (None, _) => (self.first, Some(Order::RunToCompletion)),
             (Some(straight), _) if bytes <= NEAR_BYTES => (straight, None),
             (Some(straight), None) => (straight, Some(Order::Staged)),
             (_, Some(staged)) => {
@@ -210,7 +210,7 @@ impl<'a> Forms<'a> {
 
 /// Runs bursts of packets through a compiled program.
 pub struct FastPath<'a> {
-    code: &'a ShortCode,
+    code: &'a FastPathCode,
     /// A form that would be better but is missing.
     wanted: Option<Order>,
     /// The index of the flow cache if slots are prefetched, and the number of packets for which that has been done.
@@ -330,7 +330,7 @@ pub struct Frames {
     pub count: usize,
 }
 
-/// The fates of a burst's frames when all that leave do so by one port: see [`FastPath::departures`].
+/// The verdicts of a burst's frames when all that leave do so by one port: see [`FastPath::departures`].
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
     /// The port.
@@ -359,9 +359,9 @@ impl Departures {
     }
 }
 
-/// The fate of a packet on the fast path: the verdict that compiled code has written for it, decoded.
+/// The verdict of a packet on the fast path: the verdict that compiled code has written for it, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Verdict {
     /// It leaves; its [`Frame`] now says where it starts and how long it is.
     Plain {
         /// The port.
@@ -422,9 +422,9 @@ pub struct Rewriting {
     pub length_max: u32,
 }
 
-/// The fate of a copy.
+/// The verdict of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyFate {
+pub enum CopyVerdict {
     /// It leaves, with the length in its [`Frame`].
     Leaves {
         /// Its egress port.
@@ -504,18 +504,18 @@ impl<'a> FastPath<'a> {
         match (&self.code.needs.slots, self.code.needs.staged) {
             (Some(_), _) => Order::Cached,
             (None, true) => Order::Staged,
-            (None, false) => Order::Straight,
+            (None, false) => Order::RunToCompletion,
         }
     }
 
-    /// Whether all frames have the same fate, and none of them is read or changed. [`FastPath::run_unseen`] is enough
+    /// Whether all frames have the same verdict, and none of them is read or changed. [`FastPath::run_unseen`] is enough
     /// then.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
     }
 
-    /// Whether all frames from the same port have the same fate, [as long as](TableObjects::pin) the tables do not
+    /// Whether all frames from the same port have the same verdict, [as long as](TableObjects::pin) the tables do not
     /// change.
     #[inline]
     pub fn is_steady(&self) -> bool {
@@ -523,14 +523,14 @@ impl<'a> FastPath<'a> {
     }
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path,
-    /// and returns how many were processed: see [`FastPath::fate`]. If these are not all of them, the last one bailed
+    /// and returns how many were processed: see [`FastPath::verdict`]. If these are not all of them, the last one bailed
     /// out, or its clone must be executed before the next frame, or it has
     /// [sent a message to a table](FastPath::may_ask_table). The frames after it have not been touched.
     ///
     /// # Safety
     ///
     /// The frame descriptors belong to the caller and nothing else changes them. Each frame is in memory of the
-    /// caller's, with [`ShortCode::headroom`] more bytes before it, and no two frames overlap. The addresses for copies
+    /// caller's, with [`FastPathCode::headroom`] more bytes before it, and no two frames overlap. The addresses for copies
     /// ([`Memory::set_copies`]) are valid for the longest frame.
     pub unsafe fn run(&mut self, frames: Frames, arguments: Arguments) -> usize {
         if frames.count == 0 {
@@ -547,17 +547,17 @@ impl<'a> FastPath<'a> {
         count
     }
 
-    /// The fate of every frame in this burst, when they are [all the same](FastPath::is_uniform).
+    /// The verdict of every frame in this burst, when they are [all the same](FastPath::is_uniform).
     ///
     /// # Panics
     ///
     /// When they are not all the same.
-    pub fn run_unseen(&mut self, arguments: Arguments) -> Fate {
+    pub fn run_unseen(&mut self, arguments: Arguments) -> Verdict {
         assert!(self.is_uniform(), "frames are looked at");
         self.memory.lanes.set_count(1);
         // SAFETY: the code reads no frame.
         unsafe { self.execute(arguments) };
-        self.fate(0)
+        self.verdict(0)
     }
 
     /// Executes the code for the packets of the first queue; returns how many were processed.
@@ -586,7 +586,7 @@ impl<'a> FastPath<'a> {
         {
             // SAFETY: as below.
             self.packets_ahead = unsafe { hashes(context) } as usize;
-            index.fetch(layout, &self.memory.lanes.fates()[..self.packets_ahead]);
+            index.fetch(layout, &self.memory.lanes.verdicts()[..self.packets_ahead]);
         }
         // SAFETY: the frames are as the caller promises; lanes, queues, temporaries and buffers in the context belong
         // to `self` until this returns, and are as large as the code needs.
@@ -609,7 +609,7 @@ impl<'a> FastPath<'a> {
             lanes, digests, clones, ..
         } = &mut *self.memory;
         let is_noted = digests.len() > digests_before || clones.noted.len() > clones_before;
-        if !is_noted || lanes.fates()[count - 1] >> 32 != fate::BAILED_OUT {
+        if !is_noted || lanes.verdicts()[count - 1] >> 32 != verdict::BAILED_OUT {
             return;
         }
         digests.take_back(count - 1, digests_before);
@@ -655,7 +655,7 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// The packet of the last burst that [goes on](Fate::GoesOn).
+    /// The packet of the last burst that [goes on](Verdict::GoesOn).
     pub fn going_on(&self) -> &GoingOn {
         &self.memory.going_on
     }
@@ -666,73 +666,73 @@ impl<'a> FastPath<'a> {
         self.memory.digests.take(each);
     }
 
-    /// The length of the run of equal fates that begins at frame `first` of the last burst, up to `behind`. It is 1
-    /// where the verdict word is not the whole fate.
+    /// The length of the run of equal verdicts that begins at frame `first` of the last burst, up to `behind`. It is 1
+    /// where the verdict word is not the whole verdict.
     #[inline]
     pub fn alike(&self, first: usize, behind: usize) -> usize {
-        let fates = &self.memory.lanes.fates()[first..behind];
-        match fate::is_all(fates[0]) {
-            true => fate::alike(fates),
+        let verdicts = &self.memory.lanes.verdicts()[first..behind];
+        match verdict::is_all(verdicts[0]) {
+            true => verdict::alike(verdicts),
             false => 1,
         }
     }
 
     /// The departures of the first `count` frames of the last burst, if at least one leaves, all that leave do so by
     /// one port as their [`Frame`] says, and all others were dropped. `alike`, less than `count`, is the length of the
-    /// run of [equal fates](FastPath::alike) at the beginning.
+    /// run of [equal verdicts](FastPath::alike) at the beginning.
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
-        let fates = &self.memory.lanes.fates()[..count];
-        let is_plain = |fate: u64| fate >> 32 == fate::PLAIN;
-        let leaves = match [fates[0], fates[alike]].map(is_plain) {
+        let verdicts = &self.memory.lanes.verdicts()[..count];
+        let is_plain = |verdict: u64| verdict >> 32 == verdict::PLAIN;
+        let leaves = match [verdicts[0], verdicts[alike]].map(is_plain) {
             // Frames leave by two ports, as in most bursts that do not use one port.
             [true, true] => return None,
-            [true, false] => fates[0],
-            [false, true] => fates[alike],
-            [false, false] => fates.iter().copied().find(|fate| is_plain(*fate))?,
+            [true, false] => verdicts[0],
+            [false, true] => verdicts[alike],
+            [false, false] => verdicts.iter().copied().find(|verdict| is_plain(*verdict))?,
         };
-        let leaving = fate::which(fates, leaves);
-        let dropped = |how: u64| fate::which(fates, how << 32).count_ones() as usize;
+        let leaving = verdict::which(verdicts, leaves);
+        let dropped = |how: u64| verdict::which(verdicts, how << 32).count_ones() as usize;
         let departures = Departures {
             port: leaves as u32,
-            dropped_in_ingress: dropped(fate::DROPPED_IN_INGRESS),
-            dropped_in_egress: dropped(fate::DROPPED_IN_EGRESS),
+            dropped_in_ingress: dropped(verdict::DROPPED_IN_INGRESS),
+            dropped_in_egress: dropped(verdict::DROPPED_IN_EGRESS),
             leaving,
         };
         let settled = departures.count() + departures.dropped_in_ingress + departures.dropped_in_egress;
         (settled == count).then_some(departures)
     }
 
-    /// The fate of a frame of the last burst.
+    /// The verdict of a frame of the last burst.
     #[inline]
-    pub fn fate(&mut self, index: usize) -> Fate {
-        let fate = self.memory.lanes.fates()[index];
-        let number = fate as u32;
-        const RECIRCULATED_PLAIN: u64 = fate::RECIRCULATED | fate::PLAIN;
-        const RECIRCULATED_REWRITTEN: u64 = fate::RECIRCULATED | fate::REWRITTEN;
-        match fate >> 32 {
-            fate::PLAIN => Fate::Plain { port: number },
-            fate::REWRITTEN => Fate::Rewritten {
+    pub fn verdict(&mut self, index: usize) -> Verdict {
+        let verdict = self.memory.lanes.verdicts()[index];
+        let number = verdict as u32;
+        const RECIRCULATED_PLAIN: u64 = verdict::RECIRCULATED | verdict::PLAIN;
+        const RECIRCULATED_REWRITTEN: u64 = verdict::RECIRCULATED | verdict::REWRITTEN;
+        match verdict >> 32 {
+            verdict::PLAIN => Verdict::Plain { port: number },
+            verdict::REWRITTEN => Verdict::Rewritten {
                 port: number,
                 headers: self.rewriting(index),
             },
-            fate::RESUBMITTED => Fate::Resubmitted { note: number },
-            RECIRCULATED_PLAIN => Fate::Recirculated {
+            verdict::RESUBMITTED => Verdict::Resubmitted { note: number },
+            RECIRCULATED_PLAIN => Verdict::Recirculated {
                 note: number,
                 headers: None,
             },
-            RECIRCULATED_REWRITTEN => Fate::Recirculated {
+            RECIRCULATED_REWRITTEN => Verdict::Recirculated {
                 note: number,
                 headers: Some(self.rewriting(index)),
             },
-            fate::DROPPED_IN_INGRESS => Fate::DroppedInIngress {
-                parser_error: fate as u16,
+            verdict::DROPPED_IN_INGRESS => Verdict::DroppedInIngress {
+                parser_error: verdict as u16,
             },
-            fate::DROPPED_IN_EGRESS => Fate::DroppedInEgress,
-            fate::ASSERT_FAILED => Fate::AssertFailed,
-            fate::GOES_ON => Fate::GoesOn(BailOut::of_number(number)),
-            fate::BAILED_OUT => Fate::BailedOut(BailOut::of_number(fate::of_bail_out(fate).0)),
-            fate::REPLICATED => Fate::Replicated {
+            verdict::DROPPED_IN_EGRESS => Verdict::DroppedInEgress,
+            verdict::ASSERT_FAILED => Verdict::AssertFailed,
+            verdict::GOES_ON => Verdict::GoesOn(BailOut::of_number(number)),
+            verdict::BAILED_OUT => Verdict::BailedOut(BailOut::of_number(verdict::of_bail_out(verdict).0)),
+            verdict::REPLICATED => Verdict::Replicated {
                 first: self.memory.lanes.lane(index).first_copy as usize,
                 count: number as usize,
             },
@@ -754,24 +754,24 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Which of the [left-out parser paths](ShortCode::left_out) a frame of the last burst that bailed out takes, if it
+    /// Which of the [left-out parser paths](FastPathCode::left_out) a frame of the last burst that bailed out takes, if it
     /// is on one.
     pub fn path_left_out(&self, index: usize) -> Option<usize> {
-        let (_, path) = fate::of_bail_out(self.memory.lanes.fates()[index]);
+        let (_, path) = verdict::of_bail_out(self.memory.lanes.verdicts()[index]);
         path.map(|path| path as usize)
     }
 
     /// The code.
-    pub fn code(&self) -> &'a ShortCode {
+    pub fn code(&self) -> &'a FastPathCode {
         self.code
     }
 
     /// The number of copies of each of the first `count` frames (at least one) of the last burst, if it is the same
     /// positive number for all of them and the copies are in the order of the frames.
     pub fn copies_of_each(&mut self, count: usize) -> Option<usize> {
-        let fates = &self.memory.lanes.fates()[..count];
-        let is_alike = fates[0] >> 32 == fate::REPLICATED && fate::alike(fates) == count;
-        let each = fates[0] as u32 as usize;
+        let verdicts = &self.memory.lanes.verdicts()[..count];
+        let is_alike = verdicts[0] >> 32 == verdict::REPLICATED && verdict::alike(verdicts) == count;
+        let each = verdicts[0] as u32 as usize;
         // Packets that run to completion become copies in their order.
         let last = if self.code.needs.staged { count } else { 1 };
         let mut is_next = |index| self.memory.lanes.lane(index).first_copy == (index * each) as u64;
@@ -789,12 +789,12 @@ impl<'a> FastPath<'a> {
         self.code.needs.copies
     }
 
-    /// The bytes that the deparser emitted for the packets of the last burst that are [rewritten](Fate::Rewritten).
+    /// The bytes that the deparser emitted for the packets of the last burst that are [rewritten](Verdict::Rewritten).
     pub fn output(&self) -> &BitBuffer {
         self.output
     }
 
-    /// See [`ShortCode::headroom`].
+    /// See [`FastPathCode::headroom`].
     pub fn headroom(&self) -> usize {
         self.code.headroom()
     }

@@ -9,7 +9,7 @@
 //! code.
 //!
 //! ```text
-//!   Program ──► analysis ──► translate ──► Cranelift ──► GraphCode, ShortCode
+//!   Program ──► analysis ──► translate ──► Cranelift ──► GraphCode, FastPathCode
 //!                                                         │ calls
 //!                                                         ▼
 //!                         runtime: tables, registers, hashes, values wider than 128 bits
@@ -65,7 +65,7 @@
 //! * **Action data.** Offsets are those of the parameters of the action. A record holds the action together with its
 //!   data, and tables check the number and widths of arguments when an entry is written. Compiler and table derive the
 //!   record layout, and so its number of words, from the same declaration.
-//! * **Frames and fates.** In run-to-completion order, code walks the caller's frame descriptors and the list of fates
+//! * **Frames and verdicts.** In run-to-completion order, code walks the caller's frame descriptors and the list of verdicts
 //!   up to the given end; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Code writes the
 //!   start and length of a frame that leaves to its descriptor: the frame starts after the extracted headers, or
 //!   earlier by the length of the headers that were put there, and ends where it ended or earlier.
@@ -96,7 +96,7 @@
 //! * **Copies.** The runtime hands out descriptors for as many copies as a group has members, if that many are left. A
 //!   copy has at most the bytes of the headers that are put together and of the packet after its headers; the caller of
 //!   [`Memory::set_copies`] promises that much memory.
-//! * **The room before a packet.** A frame grows at its front by at most [`ShortCode::headroom`] bytes, which the
+//! * **The room before a packet.** A frame grows at its front by at most [`FastPathCode::headroom`] bytes, which the
 //!   caller of the fast path promises to be there.
 //!
 //! Keys, indices of meters and the like are not used as addresses here: they go to the runtime as values, and tables
@@ -138,8 +138,8 @@ pub use code::Locations;
 pub use compile::{CompileError, compile_fast_path, compile_graph};
 pub use context::Memory;
 pub use fast_path::{
-    CopyFate, Departures, FastPath, Fate, Forms, Frame, Frames, GoingOn, NotedClone, NotedClones, Rewriting, SentBack,
-    ShortCode,
+    CopyVerdict, Departures, FastPath, FastPathCode, Forms, Frame, Frames, GoingOn, NotedClone, NotedClones, Rewriting,
+    SentBack, Verdict,
 };
 pub use inline_caches::leading_tables;
 pub use packet_context::BURST_MAX;

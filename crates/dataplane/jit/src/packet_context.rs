@@ -1,6 +1,6 @@
 //! Per-packet contexts of a burst on the fast path.
 //!
-//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`fate`] (verdict); for most
+//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`verdict`] (verdict); for most
 //! packets that is all. Both are arrays that the code walks.
 //!
 //! A *lane* is the memory of one packet of a burst, which it keeps while it waits: this structure, the words of the key
@@ -24,8 +24,8 @@ pub const BURST_MAX: usize = forebay_tables::FIND_MAX;
 pub(crate) struct Lane {
     /// The packet's frame descriptor.
     pub(crate) frame: *mut Frame,
-    /// Address of the packet's verdict word: the kind ([`fate`]) in the high half, the egress port in the low half.
-    pub(crate) fate: *mut u64,
+    /// Address of the packet's verdict word: the kind ([`verdict`]) in the high half, the egress port in the low half.
+    pub(crate) verdict: *mut u64,
     /// The packet is cut to this length in bytes when it leaves.
     pub(crate) truncate_to: u64,
     /// Length of the headers that the parser extracted, in bits.
@@ -47,7 +47,7 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 pub(crate) struct Copies {
     frames: Frames,
-    fates: Vec<u64>,
+    verdicts: Vec<u64>,
 }
 
 impl Default for Copies {
@@ -59,7 +59,7 @@ impl Default for Copies {
         };
         Copies {
             frames: nowhere,
-            fates: Vec::new(),
+            verdicts: Vec::new(),
         }
     }
 }
@@ -84,8 +84,8 @@ impl Copies {
     /// Copies use these frames, so there are at most that many.
     #[inline]
     pub(crate) fn put_into(&mut self, frames: Frames) {
-        if self.fates.len() < frames.count {
-            self.fates.resize(frames.count, fate::BAILED_OUT << 32);
+        if self.verdicts.len() < frames.count {
+            self.verdicts.resize(frames.count, verdict::BAILED_OUT << 32);
         }
         self.frames = frames;
     }
@@ -94,7 +94,7 @@ impl Copies {
     pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
         context.copy_frames.write(self.frames.first);
         context.copy_stride.write(self.frames.stride);
-        context.copy_fates.write(self.fates.as_mut_ptr());
+        context.copy_verdicts.write(self.verdicts.as_mut_ptr());
         context.copies.write(0);
         context.copies_max.write(self.frames.count as u64);
         context.group.write(NO_GROUP);
@@ -104,13 +104,13 @@ impl Copies {
 
     /// The verdict words.
     #[inline]
-    pub(crate) fn fates(&self) -> &[u64] {
-        &self.fates
+    pub(crate) fn verdicts(&self) -> &[u64] {
+        &self.verdicts
     }
 }
 
-/// The verdicts of packets on the fast path: the high half of the word at [`Lane::fate`].
-pub(crate) mod fate {
+/// The verdicts of packets on the fast path: the high half of the word at [`Lane::verdict`].
+pub(crate) mod verdict {
     use std::ops::BitOr;
 
     /// The packet leaves with its present bytes.
@@ -141,58 +141,60 @@ pub(crate) mod fate {
     }
 
     /// The reason and the left-out parser path.
-    pub(crate) fn of_bail_out(fate: u64) -> (u32, Option<u32>) {
-        (fate as u32 & 0xff, (fate as u32 >> 8).checked_sub(1))
+    pub(crate) fn of_bail_out(verdict: u64) -> (u32, Option<u32>) {
+        (verdict as u32 & 0xff, (verdict as u32 >> 8).checked_sub(1))
     }
 
     /// The length of the run of equal words at the beginning.
     #[inline]
-    pub(crate) fn alike(fates: &[u64]) -> usize {
-        match fates {
+    pub(crate) fn alike(verdicts: &[u64]) -> usize {
+        match verdicts {
             [] => 0,
-            [first, .., last] if first == last && are_all(fates, *first) => fates.len(),
-            [first, ..] => fates.iter().take_while(|fate| *fate == first).count(),
+            [first, .., last] if first == last && are_all(verdicts, *first) => verdicts.len(),
+            [first, ..] => verdicts.iter().take_while(|verdict| *verdict == first).count(),
         }
     }
 
-    /// Whether all words are equal to `fate`. Uses AVX2 where available.
+    /// Whether all words are equal to `verdict`. Uses AVX2 where available.
     #[inline]
-    fn are_all(fates: &[u64], fate: u64) -> bool {
+    fn are_all(verdicts: &[u64], verdict: u64) -> bool {
         #[inline(always)]
-        fn differences(fates: &[u64], fate: u64) -> u64 {
-            fates.iter().fold(0, |differences, other| differences | (other ^ fate))
+        fn differences(verdicts: &[u64], verdict: u64) -> u64 {
+            verdicts
+                .iter()
+                .fold(0, |differences, other| differences | (other ^ verdict))
         }
         #[cfg(target_arch = "x86_64")]
         {
             #[target_feature(enable = "avx2")]
-            fn with_avx2(fates: &[u64], fate: u64) -> u64 {
-                differences(fates, fate)
+            fn with_avx2(verdicts: &[u64], verdict: u64) -> u64 {
+                differences(verdicts, verdict)
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has it.
-                return unsafe { with_avx2(fates, fate) } == 0;
+                return unsafe { with_avx2(verdicts, verdict) } == 0;
             }
         }
-        differences(fates, fate) == 0
+        differences(verdicts, verdict) == 0
     }
 
-    /// A bit for each word, at most 64, that is equal to `fate`. Uses AVX2 where available.
-    pub(crate) fn which(fates: &[u64], fate: u64) -> u64 {
-        assert!(fates.len() <= 64, "a word has a bit for each");
+    /// A bit for each word, at most 64, that is equal to `verdict`. Uses AVX2 where available.
+    pub(crate) fn which(verdicts: &[u64], verdict: u64) -> u64 {
+        assert!(verdicts.len() <= 64, "a word has a bit for each");
         #[inline(always)]
-        fn portable(fates: &[u64], fate: u64) -> u64 {
-            let bit = |(place, other): (usize, &u64)| u64::from(*other == fate) << place;
-            fates.iter().enumerate().map(bit).fold(0, BitOr::bitor)
+        fn portable(verdicts: &[u64], verdict: u64) -> u64 {
+            let bit = |(place, other): (usize, &u64)| u64::from(*other == verdict) << place;
+            verdicts.iter().enumerate().map(bit).fold(0, BitOr::bitor)
         }
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::*;
 
             #[target_feature(enable = "avx2")]
-            fn with_avx2(fates: &[u64], fate: u64) -> u64 {
-                let (fours, rest) = fates.as_chunks::<4>();
-                let wanted = _mm256_set1_epi64x(fate.cast_signed());
-                fours.iter().rev().fold(portable(rest, fate), |bits, four| {
+            fn with_avx2(verdicts: &[u64], verdict: u64) -> u64 {
+                let (fours, rest) = verdicts.as_chunks::<4>();
+                let wanted = _mm256_set1_epi64x(verdict.cast_signed());
+                fours.iter().rev().fold(portable(rest, verdict), |bits, four| {
                     // SAFETY: four words are 32 bytes, and the load needs no alignment.
                     let four = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
                     let same = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, wanted)));
@@ -201,16 +203,16 @@ pub(crate) mod fate {
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has it.
-                return unsafe { with_avx2(fates, fate) };
+                return unsafe { with_avx2(verdicts, verdict) };
             }
         }
-        portable(fates, fate)
+        portable(verdicts, verdict)
     }
 
-    /// Whether the verdict word alone describes the packet's fate.
-    pub(crate) fn is_all(fate: u64) -> bool {
+    /// Whether the verdict word alone describes the packet's verdict.
+    pub(crate) fn is_all(verdict: u64) -> bool {
         matches!(
-            fate >> 32,
+            verdict >> 32,
             PLAIN | DROPPED_IN_INGRESS | DROPPED_IN_EGRESS | ASSERT_FAILED
         )
     }
@@ -228,7 +230,7 @@ pub(crate) struct Lanes {
     words: Vec<u64>,
     queues: Vec<u64>,
     /// The verdict words, by packet.
-    fates: Vec<u64>,
+    verdicts: Vec<u64>,
     shape: Shape,
     /// Base and stride in bytes of the frame descriptors.
     frames: (*mut Frame, usize),
@@ -257,7 +259,7 @@ impl Default for Lanes {
         Lanes {
             words: Vec::new(),
             queues: Vec::new(),
-            fates: Vec::new(),
+            verdicts: Vec::new(),
             shape: Shape::default(),
             frames: (ptr::null_mut(), 0),
             frames_of_lanes: (ptr::null_mut(), 0),
@@ -291,7 +293,7 @@ impl Lanes {
             lanes.shape = shape;
             lanes.words = vec![0; shape.lane_words * BURST_MAX];
             lanes.queues = vec![0; shape.queues * QUEUE_WORDS];
-            lanes.fates = vec![0; BURST_MAX];
+            lanes.verdicts = vec![0; BURST_MAX];
             lanes.frames_of_lanes = (ptr::null_mut(), 0);
             lanes.fill();
         }
@@ -310,9 +312,9 @@ impl Lanes {
         for (index, place) in self.queues[1..QUEUE_WORDS].iter_mut().enumerate() {
             *place = lanes.wrapping_add(index * self.shape.lane_words).expose_provenance() as u64;
         }
-        let fates = self.fates.as_mut_ptr();
+        let verdicts = self.verdicts.as_mut_ptr();
         for index in 0..BURST_MAX {
-            self.lane(index).fate = fates.wrapping_add(index);
+            self.lane(index).verdict = verdicts.wrapping_add(index);
         }
     }
 
@@ -339,19 +341,19 @@ impl Lanes {
 
     /// The verdicts of the last burst.
     #[inline]
-    pub(crate) fn fates(&self) -> &[u64] {
-        &self.fates
+    pub(crate) fn verdicts(&self) -> &[u64] {
+        &self.verdicts
     }
 
     /// Passes the addresses to compiled code.
     pub(crate) fn describe(&mut self, context: &mut Context<'_>) {
         let (first, stride) = self.frames;
-        let fates = self.fates.as_mut_ptr();
+        let verdicts = self.verdicts.as_mut_ptr();
         context.queues.write(self.queues.as_mut_ptr());
         context.first_frame.write(first);
         context.frame_stride.write(stride);
-        context.fates.write(fates);
-        context.fates_end.write(fates.wrapping_add(self.count));
+        context.verdicts.write(verdicts);
+        context.verdicts_end.write(verdicts.wrapping_add(self.count));
         context.lanes.write(self.words.as_mut_ptr());
         context.lane_words.write(self.shape.lane_words);
     }
@@ -386,8 +388,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fates_are_found_wherever_they_are() {
-        let (plain, dropped) = (fate::PLAIN << 32 | 7, fate::DROPPED_IN_INGRESS << 32);
+    fn verdicts_are_found_wherever_they_are() {
+        let (plain, dropped) = (verdict::PLAIN << 32 | 7, verdict::DROPPED_IN_INGRESS << 32);
         for (count, leaving) in [
             (0, 0),
             (1, 1),
@@ -396,12 +398,15 @@ mod tests {
             (64, 1 << 63 | 2),
             (64, u64::MAX),
         ] {
-            let fates: Vec<u64> = (0..count)
+            let verdicts: Vec<u64> = (0..count)
                 .map(|place| if leaving >> place & 1 == 1 { plain } else { dropped })
                 .collect();
-            assert_eq!(fate::which(&fates, plain), leaving);
-            assert_eq!(fate::which(&fates, dropped).count_ones(), count - leaving.count_ones());
-            assert_eq!(fate::which(&fates, plain + 1), 0);
+            assert_eq!(verdict::which(&verdicts, plain), leaving);
+            assert_eq!(
+                verdict::which(&verdicts, dropped).count_ones(),
+                count - leaving.count_ones()
+            );
+            assert_eq!(verdict::which(&verdicts, plain + 1), 0);
         }
     }
 }

@@ -836,7 +836,7 @@ unsafe extern "C" fn note_digest(
     values: *const u64,
     place: usize,
 ) {
-    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has an entry.
+    // SAFETY: see the module; the fast path begins with a list of verdicts, in which the packet has an entry.
     unsafe {
         let (memory, shape) = (&mut *(*context).memory, &*shape);
         let values = slice::from_raw_parts(values, shape.words);
@@ -868,7 +868,7 @@ unsafe extern "C" fn note_clone(
     field_list: u64,
     place: usize,
 ) {
-    // SAFETY: see the module; the fast path begins with a list of fates, in which the packet has an entry.
+    // SAFETY: see the module; the fast path begins with a list of verdicts, in which the packet has an entry.
     unsafe {
         let (context, shape) = (&mut *context, &*shape);
         let clones = &mut (*context.memory).clones;
@@ -942,12 +942,12 @@ unsafe extern "C" fn note_sent_back(context: *mut Context<'_>, kept: *const u8, 
 ///
 /// # Safety
 ///
-/// The fast path begins with a list of fates, in which the packet has an entry.
+/// The fast path begins with a list of verdicts, in which the packet has an entry.
 unsafe fn end_burst(context: &mut Context<'_>, place: usize) {
     // SAFETY: as the caller promises.
     unsafe {
-        let end = context.fates.assume_init().add(place + 1);
-        context.fates_end.write(end);
+        let end = context.verdicts.assume_init().add(place + 1);
+        context.verdicts_end.write(end);
     }
 }
 

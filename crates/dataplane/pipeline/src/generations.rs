@@ -9,7 +9,7 @@
 
 use forebay_ir::Program;
 use forebay_jit::route::{Order, PathId, Route};
-use forebay_jit::{CompileError, Forms, ShortCode, compile_fast_path};
+use forebay_jit::{CompileError, FastPathCode, Forms, compile_fast_path};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ pub(crate) const ALL_PACKETS: u64 = 65_536;
 /// What a worker has seen of the packets that a fast path leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeftOutPackets {
-    /// The [number](ShortCode::number) of the code that left them out.
+    /// The [number](FastPathCode::number) of the code that left them out.
     pub(crate) code: u64,
     /// How many they are of all packets that tried this code.
     pub(crate) share: Share,
@@ -83,7 +83,7 @@ struct Compiled {
 /// One variant of a fast path.
 #[derive(Debug, Default)]
 struct Form {
-    code: OnceLock<Result<ShortCode, CompileError>>,
+    code: OnceLock<Result<FastPathCode, CompileError>>,
     /// Whether it has been requested, or must not be.
     settled: AtomicBool,
 }
@@ -91,7 +91,7 @@ struct Form {
 impl Form {
     /// The code, if it is ready.
     #[inline]
-    fn code(&self) -> Option<&ShortCode> {
+    fn code(&self) -> Option<&FastPathCode> {
         self.code.get()?.as_ref().ok()
     }
 }
@@ -131,7 +131,7 @@ impl Generations {
 
     /// The variant that is compiled first: nothing while it is being compiled, or why it could not be.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&Result<ShortCode, CompileError>> {
+    pub(crate) fn first(&self) -> Option<&Result<FastPathCode, CompileError>> {
         self.present().cached.code.get()
     }
 
@@ -263,7 +263,7 @@ impl Compiled {
         }
     }
 
-    /// Whether one of its variants has this [number](ShortCode::number).
+    /// Whether one of its variants has this [number](FastPathCode::number).
     fn has(&self, number: u64) -> bool {
         let forms = [&self.cached, &self.straight, &self.staged];
         forms
@@ -274,7 +274,7 @@ impl Compiled {
     fn form(&self, order: Order) -> &Form {
         match order {
             Order::Cached => &self.cached,
-            Order::Straight => &self.straight,
+            Order::RunToCompletion => &self.straight,
             Order::Staged => &self.staged,
         }
     }

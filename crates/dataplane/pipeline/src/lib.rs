@@ -60,5 +60,5 @@ pub use packet::{
 pub use paths::{FastForm, FurtherPasses, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};
 pub use worker::{
-    Arrival, Cloned, Copied, FlowKey, GoingOn, Leaving, Passage, Passed, PassedQueue, Return, Session, Worker,
+    Arrival, Cloned, Copied, FlowKey, GoingOn, Leaving, PacketVerdict, PassedQueue, Return, Session, VerdictRun, Worker,
 };

@@ -24,7 +24,7 @@ use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
 use forebay_ir::{Architecture, Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
-use forebay_jit::{CompileError, Forms, ShortCode, compile_graph};
+use forebay_jit::{CompileError, FastPathCode, Forms, compile_graph};
 use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -177,7 +177,7 @@ impl MachineCode {
 
     /// The variant of the fast path that is compiled first, if it is ready.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&ShortCode> {
+    pub(crate) fn first(&self) -> Option<&FastPathCode> {
         self.fast_path.as_ref()?.first()?.as_ref().ok()
     }
 

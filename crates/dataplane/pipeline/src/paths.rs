@@ -60,7 +60,7 @@ impl From<Order> for FastForm {
     fn from(order: Order) -> FastForm {
         match order {
             Order::Cached => FastForm::FlowCache,
-            Order::Straight => FastForm::Straight,
+            Order::RunToCompletion => FastForm::Straight,
             Order::Staged => FastForm::Staged,
         }
     }

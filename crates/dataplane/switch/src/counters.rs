@@ -128,7 +128,7 @@ pub struct PortReport {
 }
 
 impl PortReport {
-    /// Adds another worker's report of the same port: see [`crate::lanes()`].
+    /// Adds another worker's report of the same port: see [`crate::share_ports()`].
     pub fn merge(&mut self, other: &PortReport) {
         if self.state == PortState::Up {
             self.state = other.state;

@@ -9,7 +9,7 @@ use crate::switch::{Activity, Source, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{
-    Arrival, Cloned, DropReason, IngressArguments, Leaving, Passage, Passed, Return, SlowReason, Tracer,
+    Arrival, Cloned, DropReason, IngressArguments, Leaving, PacketVerdict, Return, SlowReason, Tracer, VerdictRun,
 };
 use std::ops::Range;
 
@@ -83,19 +83,19 @@ impl Switch {
             random_seed: self.config.random_seed,
             first_packet: 0,
         };
-        let mut passed = std::mem::take(&mut self.stages.passed);
-        match self.pass(burst.as_mut_slice(), arrival, room, &mut passed) {
+        let mut verdicts = std::mem::take(&mut self.stages.verdicts);
+        match self.pass(burst.as_mut_slice(), arrival, room, &mut verdicts) {
             Some(Leaving { port, packets }) => {
                 if packets < burst.len() {
                     let dropped = &mut burst.as_mut_slice()[packets..];
-                    self.settle_runs(dropped, &mut passed, arrival, now_ns, tracer, activity);
+                    self.settle_runs(dropped, &mut verdicts, arrival, now_ns, tracer, activity);
                     burst.truncate(packets);
                 }
                 self.hand_over_all(port, burst, ingress_port, now_ns, activity);
             }
-            None => self.settle_burst(burst.as_mut_slice(), &mut passed, arrival, now_ns, tracer, activity),
+            None => self.settle_burst(burst.as_mut_slice(), &mut verdicts, arrival, now_ns, tracer, activity),
         }
-        self.stages.passed = passed;
+        self.stages.verdicts = verdicts;
     }
 
     /// Lets packets take the fast path, if no packet waits in a queue: see [`forebay_pipeline::Worker::pass`].
@@ -105,7 +105,7 @@ impl Switch {
         packets: &mut [Packet],
         arrival: Arrival,
         room: Option<usize>,
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
     ) -> Option<Leaving> {
         if self.queues.len() > 0 {
             return None;
@@ -120,7 +120,7 @@ impl Switch {
             first_packet: self.next_tag(),
             ..arrival
         };
-        let leaving = self.worker.pass(packets, arrival, room, passed);
+        let leaving = self.worker.pass(packets, arrival, room, verdicts);
         for message in self.worker.take_digests() {
             self.digests.push(message, &self.config);
         }
@@ -131,34 +131,34 @@ impl Switch {
     }
 
     /// Acts on the verdicts of the first packets, lets the others take the fast path, and so on until all are settled.
-    /// `passed` is empty afterwards.
+    /// `verdicts` is empty afterwards.
     fn settle_burst<T: Tracer>(
         &mut self,
         mut packets: &mut [Packet],
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
         arrival: Arrival,
         now_ns: u64,
         tracer: &mut T,
         activity: &mut Activity,
     ) {
         while !packets.is_empty() {
-            if passed.is_empty()
-                && let Some(Leaving { port, packets }) = self.pass(packets, arrival, None, passed)
+            if verdicts.is_empty()
+                && let Some(Leaving { port, packets }) = self.pass(packets, arrival, None, verdicts)
             {
-                let passage = Passage::Transmit(port);
-                passed.insert(0, Passed { passage, packets });
+                let verdict = PacketVerdict::Transmit(port);
+                verdicts.insert(0, VerdictRun { verdict, packets });
             }
-            if passed.is_empty() {
+            if verdicts.is_empty() {
                 self.worker.count_slow(SlowReason::Queued, 1);
-                passed.push(Passed {
-                    passage: Passage::SlowPath,
+                verdicts.push(VerdictRun {
+                    verdict: PacketVerdict::SlowPath,
                     packets: 1,
                 });
             }
             if !self.worker.clones().is_empty() {
-                packets = self.settle_clones(packets, passed, arrival, now_ns, tracer, activity);
+                packets = self.settle_clones(packets, verdicts, arrival, now_ns, tracer, activity);
             }
-            packets = self.settle_runs(packets, passed, arrival, now_ns, tracer, activity);
+            packets = self.settle_runs(packets, verdicts, arrival, now_ns, tracer, activity);
         }
     }
 
@@ -167,21 +167,21 @@ impl Switch {
     fn settle_clones<'p, T: Tracer>(
         &mut self,
         mut packets: &'p mut [Packet],
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
         arrival: Arrival,
         now_ns: u64,
         tracer: &mut T,
         activity: &mut Activity,
     ) -> &'p mut [Packet] {
         let count = self.worker.clones().len();
-        if let Some(port) = port_of_all(self.worker.clones(), passed) {
+        if let Some(port) = port_of_all(self.worker.clones(), verdicts) {
             self.hand_over_clones(port, 0..count, 0, arrival.ingress_port, now_ns, activity);
         } else {
             let mut done = 0;
             for index in 0..count {
                 let clone = self.worker.clones()[index];
                 let before = clone.place + usize::from(clone.goes_behind);
-                packets = self.settle_first(before - done, packets, passed, arrival, now_ns, tracer, activity);
+                packets = self.settle_first(before - done, packets, verdicts, arrival, now_ns, tracer, activity);
                 done = before;
                 self.settle_clone(clone, index, done, arrival, now_ns, tracer, activity);
             }
@@ -196,23 +196,23 @@ impl Switch {
         &mut self,
         mut count: usize,
         mut packets: &'p mut [Packet],
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
         arrival: Arrival,
         now_ns: u64,
         tracer: &mut T,
         activity: &mut Activity,
     ) -> &'p mut [Packet] {
         while count > 0 {
-            let run = &mut passed[0];
-            let (passage, first) = (run.passage, run.packets.min(count));
+            let run = &mut verdicts[0];
+            let (verdict, first) = (run.verdict, run.packets.min(count));
             run.packets -= first;
             count -= first;
             if run.packets == 0 {
-                passed.remove(0);
+                verdicts.remove(0);
             }
             let (these, behind) = packets.split_at_mut(first);
             packets = behind;
-            self.settle_run(passage, these, arrival, now_ns, tracer, activity);
+            self.settle_run(verdict, these, arrival, now_ns, tracer, activity);
         }
         packets
     }
@@ -229,11 +229,11 @@ impl Switch {
         activity: &mut Activity,
     ) {
         let from = arrival.ingress_port;
-        match clone.passage {
-            Passage::Transmit(port) => {
+        match clone.verdict {
+            PacketVerdict::Transmit(port) => {
                 self.hand_over_clones(port, index..index + 1, done, from, now_ns, activity);
             }
-            Passage::Drop(reason) => {
+            PacketVerdict::Drop(reason) => {
                 self.counters.copies += 1;
                 activity.egress += 1;
                 let port = if self.ports.place(clone.port).is_some() {
@@ -243,7 +243,7 @@ impl Switch {
                 };
                 self.book_drops(port, reason, 1);
             }
-            Passage::Returns(how) => {
+            PacketVerdict::Returns(how) => {
                 self.counters.copies += 1;
                 activity.egress += 1;
                 let frame = std::mem::take(&mut self.worker.frames_of_clones(index, index + 1)[0]);
@@ -289,16 +289,16 @@ impl Switch {
     fn settle_runs<'p, T: Tracer>(
         &mut self,
         mut packets: &'p mut [Packet],
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
         arrival: Arrival,
         now_ns: u64,
         tracer: &mut T,
         activity: &mut Activity,
     ) -> &'p mut [Packet] {
-        for run in passed.drain(..).filter(|run| run.packets > 0) {
+        for run in verdicts.drain(..).filter(|run| run.packets > 0) {
             let (these, behind) = packets.split_at_mut(run.packets);
             packets = behind;
-            self.settle_run(run.passage, these, arrival, now_ns, tracer, activity);
+            self.settle_run(run.verdict, these, arrival, now_ns, tracer, activity);
         }
         packets
     }
@@ -306,7 +306,7 @@ impl Switch {
     /// Acts on a verdict that all of the packets share.
     fn settle_run<T: Tracer>(
         &mut self,
-        passage: Passage,
+        verdict: PacketVerdict,
         packets: &mut [Packet],
         arrival: Arrival,
         now_ns: u64,
@@ -314,40 +314,40 @@ impl Switch {
         activity: &mut Activity,
     ) {
         let (from, count) = (arrival.ingress_port, packets.len() as u64);
-        match passage {
-            Passage::Transmit(port) => {
+        match verdict {
+            PacketVerdict::Transmit(port) => {
                 activity.egress += count;
                 self.hand_over(port, packets, from, now_ns);
             }
-            Passage::Drop(reason) => {
+            PacketVerdict::Drop(reason) => {
                 self.take_tags(count);
                 self.book_drops(from, reason, count);
             }
-            Passage::Copies { first, count } => {
+            PacketVerdict::Copies { first, count } => {
                 let id = self.take_tag();
                 activity.egress += u64::from(count);
                 self.counters.copies += u64::from(count) - 1;
                 self.hand_over_copies((first, count), id, from, now_ns);
             }
-            Passage::CopiesTogether { port, each } => {
+            PacketVerdict::CopiesTogether { port, each } => {
                 let copies = count * u64::from(each);
                 activity.egress += copies;
                 self.counters.copies += copies - count;
                 self.hand_over_all_copies(port, (count, each), from, now_ns);
             }
-            Passage::Returns(how) => {
+            PacketVerdict::Returns(how) => {
                 for packet in packets {
                     let tag = self.take_tag();
                     activity.egress += self.send_back(how, packet.data(), (from, tag), now_ns, tracer);
                 }
             }
-            Passage::GoesOn => {
+            PacketVerdict::GoesOn => {
                 self.take_tag();
                 let packet = self.worker.take_continued().expect("the last packet goes on");
                 activity.egress += self.run_going_on(packet, from, now_ns, tracer);
                 activity.egress += self.run_queues(now_ns, tracer);
             }
-            Passage::SlowPath => {
+            PacketVerdict::SlowPath => {
                 for packet in packets {
                     self.arrive(packet.data(), from, arrival.timestamp_us);
                     // The packet itself is counted below, like the others.
@@ -365,8 +365,8 @@ impl Switch {
         let mut copies = first..first + count;
         while let Some(run) = self.worker.next_copies(&mut copies) {
             let range = run.start..run.end;
-            match run.passage {
-                Passage::Transmit(port) => match self.ports.place(port) {
+            match run.verdict {
+                PacketVerdict::Transmit(port) => match self.ports.place(port) {
                     Some(place) => {
                         let packets = self.worker.copies(run.start, run.end);
                         self.delays.hand_over(packets.len() as u64);
@@ -378,8 +378,8 @@ impl Switch {
                     }
                     None => range.for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
                 },
-                Passage::Returns(how) => self.copies_go_round(how, range, (from, id), now_ns),
-                Passage::Drop(reason) => {
+                PacketVerdict::Returns(how) => self.copies_go_round(how, range, (from, id), now_ns),
+                PacketVerdict::Drop(reason) => {
                     let attached = run.port.filter(|port| self.ports.contains(*port));
                     range.for_each(|_| self.drop_here(attached.unwrap_or(from), reason));
                 }
@@ -515,11 +515,14 @@ impl Switch {
 
 /// The port by which all clones leave, if none of the packets leaves by it. Their order relative to the packets does
 /// not matter then.
-fn port_of_all(clones: &[Cloned], packets: &[Passed]) -> Option<u32> {
-    let passage = clones.first()?.passage;
-    let Passage::Transmit(port) = passage else { return None };
-    let is_apart =
-        |run: &Passed| matches!(run.passage, Passage::Drop(_) | Passage::Transmit(_)) && run.passage != passage;
-    let is_one = clones.iter().all(|clone| clone.passage == passage);
+fn port_of_all(clones: &[Cloned], packets: &[VerdictRun]) -> Option<u32> {
+    let verdict = clones.first()?.verdict;
+    let PacketVerdict::Transmit(port) = verdict else {
+        return None;
+    };
+    let is_apart = |run: &VerdictRun| {
+        matches!(run.verdict, PacketVerdict::Drop(_) | PacketVerdict::Transmit(_)) && run.verdict != verdict
+    };
+    let is_one = clones.iter().all(|clone| clone.verdict == verdict);
     (is_one && packets.iter().all(is_apart)).then_some(port)
 }

@@ -20,7 +20,7 @@
 //!
 //! # Several workers
 //! A [`Switch`] belongs to one thread. Several threads share the [`forebay_pipeline::Pipeline`], whose tables they
-//! read without locks. Each has its own switch, with the ports that [`lanes()`] returns for it.
+//! read without locks. Each has its own switch, with the ports that [`share_ports()`] returns for it.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![deny(unsafe_code)]
@@ -30,12 +30,12 @@ mod delay;
 mod fast_path;
 mod frames;
 mod in_memory;
-mod lanes;
 mod passes;
 mod port_table;
 mod replace;
 mod ring;
 mod rss;
+mod sharing;
 mod switch;
 mod traffic_manager;
 
@@ -43,8 +43,8 @@ pub use counters::{Counters, PortReport};
 pub use delay::DelayClock;
 pub use frames::{Arriving, Frames, Left, Sink};
 pub use in_memory::{MemorySwitch, SendError};
-pub use lanes::{Lane, LaneConfig, LaneStatus, lanes};
 pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};
+pub use sharing::{SharingConfig, WorkerPorts, WorkerStatus, share_ports};
 pub use switch::{Activity, Config, Settled, Switch};
 pub use traffic_manager::{QUEUES_MAX, QueueChange, QueueLimit, QueueReport, Service};

@@ -129,7 +129,7 @@ impl Around<'_> {
     }
 
     /// Processes a clone of the packet with this tag that was made on the fast path and takes the slow path. Each of
-    /// its fates counts as that of a copy.
+    /// its verdicts counts as that of a copy.
     pub(crate) fn clone<T: Tracer>(
         &mut self,
         session: &mut Session<'_>,
@@ -169,9 +169,9 @@ impl Around<'_> {
             tracer,
         );
         let is_fate = |decision: &&IngressDecision| !matches!(decision, IngressDecision::Digest(_));
-        let fates = ingress.iter().filter(is_fate).count();
+        let verdicts = ingress.iter().filter(is_fate).count();
         let is_fate = |decision: &&EgressDecision| !matches!(decision, EgressDecision::Digest(_));
-        self.count_copies(fates + egress.iter().filter(is_fate).count());
+        self.count_copies(verdicts + egress.iter().filter(is_fate).count());
         self.after_ingress(session, &mut ingress, port, tracer);
         for decision in egress.drain(..) {
             self.after_egress(session, decision, port, self.now_us);
@@ -321,8 +321,8 @@ impl Around<'_> {
         (0..sent.refused).for_each(|_| session.count_drop(DropReason::PortError));
     }
 
-    /// Counts copies: every packet has one fate, and each further one belongs to a copy.
-    fn count_copies(&mut self, fates: usize) {
-        self.counters.copies += (fates as u64).checked_sub(1).expect("every packet has a fate");
+    /// Counts copies: every packet has one verdict, and each further one belongs to a copy.
+    fn count_copies(&mut self, verdicts: usize) {
+        self.counters.copies += (verdicts as u64).checked_sub(1).expect("every packet has a verdict");
     }
 }

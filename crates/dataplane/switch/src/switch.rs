@@ -8,8 +8,8 @@ use crate::traffic_manager::{QUEUES_MAX, QueueChange, QueueReport, Service, Traf
 use forebay_histogram::Histogram;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
-    Cloned, DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, Passed, PathCounters, Pipeline,
-    QueuedPacket, SlowReason, Tracer, Worker,
+    Cloned, DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, PathCounters, Pipeline, QueuedPacket,
+    SlowReason, Tracer, VerdictRun, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub struct Switch {
 pub(crate) struct Stages {
     /// `None` while the fast path borrows it. Boxed: moving a burst that was just written stalls on store forwarding.
     pub(crate) received: Option<Box<Burst>>,
-    pub(crate) passed: Vec<Passed>,
+    pub(crate) verdicts: Vec<VerdictRun>,
     /// The frame of a copy that goes round again.
     pub(crate) frame: Vec<u8>,
     slow: Buffers,
@@ -566,7 +566,7 @@ impl Stages {
     fn new(burst: usize) -> Stages {
         Stages {
             received: Some(Box::new(Burst::new(burst))),
-            passed: Vec::with_capacity(burst),
+            verdicts: Vec::with_capacity(burst),
             frame: Vec::new(),
             slow: Buffers::default(),
         }

@@ -78,7 +78,7 @@ pub struct QueueReport {
 }
 
 impl QueueReport {
-    /// Adds another worker's report of the queue for the same port and priority: see [`crate::lanes()`].
+    /// Adds another worker's report of the queue for the same port and priority: see [`crate::share_ports()`].
     pub fn merge(&mut self, other: &QueueReport) {
         self.depth += other.depth;
         self.capacity += other.capacity;

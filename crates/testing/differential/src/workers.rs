@@ -2,7 +2,7 @@
 
 use forebay_packet::{Burst, Port, PortCounters, PortError, Readiness};
 use forebay_pipeline::{NoTrace, Pipeline};
-use forebay_switch::{Config, LaneConfig, Spread, Switch, lanes};
+use forebay_switch::{Config, SharingConfig, Spread, Switch, share_ports};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -61,24 +61,24 @@ pub fn run(pipeline: &Arc<Pipeline>, frames: &Frames, workers: usize, spread: &S
         let port: Box<dyn Port> = Box::new(Script { incoming, sent: log });
         (number, port)
     });
-    let config = LaneConfig {
+    let config = SharingConfig {
         workers,
         spread: spread.clone(),
         ring_capacity: 64,
     };
-    let lanes = lanes(ports.collect(), pipeline, &config);
+    let all = share_ports(ports.collect(), pipeline, &config);
     std::thread::scope(|scope| {
-        for lane in lanes {
+        for own in all {
             // Each worker has queues of its own, so several have more room than one: none may be full.
             let config = Config {
                 queue_capacity: 1 << 20,
                 ..Config::default()
             };
             let mut switch = Switch::new(Arc::clone(pipeline), config);
-            lane.ports
+            own.ports
                 .into_iter()
                 .for_each(|(number, port)| switch.attach(number, port));
-            let status = lane.status;
+            let status = own.status;
             scope.spawn(move || {
                 // Time stands still, and all workers draw the same random numbers.
                 loop {

@@ -21,7 +21,7 @@ use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
 use forebay_pipeline::{FastPath, Pipeline};
 use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
-use forebay_switch::LaneConfig;
+use forebay_switch::SharingConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -287,7 +287,7 @@ impl Arguments {
         &self,
         specs: &[PortSpec],
         extras: &Extras,
-        workers: &LaneConfig,
+        workers: &SharingConfig,
     ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
         let options = OpenOptions {
             busy_poll: self.busy_poll,

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal;)+) => {
-        /// Why compiled code leaves a packet to the slow path. The number is part of the packet's fate.
+        /// Why compiled code leaves a packet to the slow path. The number is part of the packet's verdict.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
         pub enum BailOut {

@@ -53,10 +53,10 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One after another, each from beginning to end. Tables are searched in place.
-    Straight,
+    RunToCompletion,
     /// All packets up to a look-up, then all packets from there on, so that memory accesses overlap.
     Staged,
-    /// As [`Order::Straight`], but each packet reuses the look-up results of its flow's last packet: see
+    /// As [`Order::RunToCompletion`], but each packet reuses the look-up results of its flow's last packet: see
     /// [`crate::flows`].
     Cached,
 }
@@ -122,7 +122,7 @@ pub struct Route {
     /// executed before or after packets that are no clones.
     pub clones_are_apart: bool,
     /// The slots whose values go with a packet that leaves specialised code after ingress. The packet
-    /// [goes on](crate::Fate::GoesOn) in general code from there, so nothing that ingress has done is repeated. Without
+    /// [goes on](crate::Verdict::GoesOn) in general code from there, so nothing that ingress has done is repeated. Without
     /// these slots, packets with a [request](Route::requests) bail out.
     pub leaving: Option<Vec<SlotId>>,
     /// Whether packets that ingress clones leave there. The clone must then pass egress before its packet, because both

@@ -6,7 +6,7 @@ use super::flow::Region;
 use super::route::Parsed;
 use super::value_locations::Home;
 use crate::analysis::truncates;
-use crate::packet_context::{Lane, fate};
+use crate::packet_context::{Lane, verdict};
 use crate::route::facts::Facts;
 use crate::route::flow::{Flow, FlowBlock, Joint, Stage};
 use crate::route::plan::Leaf;
@@ -127,7 +127,7 @@ impl<'a> Translator<'_, 'a, '_> {
             }
         }
         let error = self.parser_error(route);
-        self.drop_if_asked(route.ingress_drop, block, (fate::DROPPED_IN_INGRESS, error));
+        self.drop_if_asked(route.ingress_drop, block, (verdict::DROPPED_IN_INGRESS, error));
         if block.block.terminator == Terminator::Return {
             return;
         }
@@ -156,7 +156,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// After egress: decides whether the packet leaves.
     fn leave(&mut self, route: &Route, block: &FlowBlock) {
-        self.drop_if_asked(route.egress_drop, block, (fate::DROPPED_IN_EGRESS, 0));
+        self.drop_if_asked(route.egress_drop, block, (verdict::DROPPED_IN_EGRESS, 0));
     }
 
     /// The error with which the parser has rejected packets on this path; 0 if it accepts them.

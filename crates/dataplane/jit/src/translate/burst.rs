@@ -1,7 +1,7 @@
 //! The loop over the packets of a burst, and the points at which packets wait for each other.
 //!
 //! In the straight and the flow-cached variants, packets do not wait: there is one segment, which walks the list of
-//! frames and writes the list of fates, and look-ups are made where the program has them. In the staged variant,
+//! frames and writes the list of verdicts, and look-ups are made where the program has them. In the staged variant,
 //! packets wait:
 //!
 //! ```text
@@ -26,7 +26,7 @@ use super::value_locations::{Home, Homes};
 use crate::analysis::truncates;
 use crate::context::Context;
 use crate::fast_path::Frame;
-use crate::packet_context::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, fate};
+use crate::packet_context::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, verdict};
 use crate::route::BailOut;
 use crate::route::live_sets::Crossing;
 use crate::route::plan::Leaf;
@@ -61,7 +61,7 @@ pub(super) struct Burst {
     /// The address of the current frame's descriptor, if packets do not wait.
     frame: Option<Variable>,
     /// If packets wait, the position of the lane's address in the queue, and the queue's end. Otherwise the address
-    /// for the packet's fate, and the end of the list of fates.
+    /// for the packet's verdict, and the end of the list of verdicts.
     position: Variable,
     end: Variable,
     segment: Variable,
@@ -83,7 +83,7 @@ pub(super) struct Burst {
     slots: HashMap<SlotId, i32>,
     variables: HashMap<u32, i32>,
     words: usize,
-    /// Whether generated code reads or writes anything of a packet or its lane other than its fate.
+    /// Whether generated code reads or writes anything of a packet or its lane other than its verdict.
     touched: bool,
     /// Records that were looked up for the whole burst, and whether they are entries'.
     ahead: HashMap<TableId, (Variable, Variable)>,
@@ -142,7 +142,7 @@ impl Translator<'_, '_, '_> {
                 let queues = self.load_queues();
                 (self.address(queues, 8), self.load(queues, 0))
             }
-            false => (self.load_fates(), self.load_fates_end()),
+            false => (self.load_verdicts(), self.load_verdicts_end()),
         };
         if let Some(lane) = lane {
             let first = self.load_lanes();
@@ -233,7 +233,7 @@ impl Translator<'_, '_, '_> {
         self.builder.def_var(position, following);
         let last = match frame {
             // Loaded each time, because registers are scarce.
-            Some(_) => self.load_fates_end(),
+            Some(_) => self.load_verdicts_end(),
             None => self.builder.use_var(end),
         };
         let more = self.builder.ins().icmp(IntCC::NotEqual, following, last);
@@ -267,7 +267,7 @@ impl Translator<'_, '_, '_> {
     /// Returns the number of packets that have ended, in variants in which they end one after another and the current
     /// one is the last.
     fn done_so_far(&mut self, behind: ir::Value) {
-        let begin = self.load_fates();
+        let begin = self.load_verdicts();
         self.done(begin, behind);
     }
 
@@ -522,8 +522,8 @@ impl Translator<'_, '_, '_> {
             return self.builder.use_var(lane);
         }
         let position = self.builder.use_var(position);
-        let (fates, lanes, words) = (self.load_fates(), self.load_lanes(), self.load_lane_words());
-        let offset = self.builder.ins().isub(position, fates);
+        let (verdicts, lanes, words) = (self.load_verdicts(), self.load_lanes(), self.load_lane_words());
+        let offset = self.builder.ins().isub(position, verdicts);
         let offset = self.builder.ins().imul(offset, words);
         self.builder.ins().iadd(lanes, offset)
     }
@@ -532,7 +532,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn place_in_burst(&mut self) -> ir::Value {
         let position = self.burst_state().position;
         let position = self.builder.use_var(position);
-        let first = self.load_fates();
+        let first = self.load_verdicts();
         let bytes = self.builder.ins().isub(position, first);
         self.shifted_right(bytes, 3)
     }
@@ -654,19 +654,19 @@ impl Translator<'_, '_, '_> {
     /// The packet leaves with this verdict.
     pub(super) fn send_lane(&mut self, how: u64) {
         let port = self.egress_port.expect("ingress chose one");
-        if how == fate::REWRITTEN {
+        if how == verdict::REWRITTEN {
             self.tell_truncate_limit();
         }
         let port = self.builder.use_var(port);
-        let fate = self.fate_with(how, port);
-        self.store_fate(fate);
+        let verdict = self.verdict_with(how, port);
+        self.store_verdict(verdict);
         let next = self.burst_state().next;
         self.builder.ins().jump(next, &[]);
     }
 
-    /// The word with a packet's fate: the verdict, and the port of a packet that leaves or the number of copies of a
+    /// The word with a packet's verdict: the verdict, and the port of a packet that leaves or the number of copies of a
     /// packet that was replicated.
-    pub(super) fn fate_with(&mut self, how: u64, number: ir::Value) -> ir::Value {
+    pub(super) fn verdict_with(&mut self, how: u64, number: ir::Value) -> ir::Value {
         match how << 32 {
             0 => number,
             how => {
@@ -676,18 +676,18 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Stores the packet's fate.
-    pub(super) fn store_fate(&mut self, fate: ir::Value) {
+    /// Stores the packet's verdict.
+    pub(super) fn store_verdict(&mut self, verdict: ir::Value) {
         let burst = self.burst_state();
         let (staged, lane, position) = (burst.staged, burst.lane, burst.position);
         let place = match lane.filter(|_| staged) {
             Some(lane) => {
                 let lane = self.builder.use_var(lane);
-                self.load_unchanging(lane, offset_of!(Lane, fate))
+                self.load_unchanging(lane, offset_of!(Lane, verdict))
             }
             None => self.builder.use_var(position),
         };
-        self.store(fate, place, 0);
+        self.store(verdict, place, 0);
     }
 
     /// Ends the lane with this verdict.
@@ -697,8 +697,8 @@ impl Translator<'_, '_, '_> {
 
     /// Ends the lane with this verdict and a number.
     pub(super) fn end_lane_with(&mut self, how: u64, number: u32) {
-        let fate_value = self.number((how << 32 | u64::from(number)) as i64);
-        self.store_fate(fate_value);
+        let verdict_value = self.number((how << 32 | u64::from(number)) as i64);
+        self.store_verdict(verdict_value);
         let next = self.burst_state().next;
         self.builder.ins().jump(next, &[]);
     }
@@ -710,14 +710,14 @@ impl Translator<'_, '_, '_> {
             // The packet has no flow.
             return self.end_lane(0);
         }
-        let fate_value = self.number((fate::BAILED_OUT << 32 | fate::bail_out(reason as u32, path)) as i64);
-        self.end_burst_with(fate_value);
+        let verdict_value = self.number((verdict::BAILED_OUT << 32 | verdict::bail_out(reason as u32, path)) as i64);
+        self.end_burst_with(verdict_value);
     }
 
-    /// Ends the lane with this fate, and the burst if packets run to completion: later packets must wait until the
+    /// Ends the lane with this verdict, and the burst if packets run to completion: later packets must wait until the
     /// architecture has acted.
-    pub(super) fn end_burst_with(&mut self, fate: ir::Value) {
-        self.store_fate(fate);
+    pub(super) fn end_burst_with(&mut self, verdict: ir::Value) {
+        self.store_verdict(verdict);
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);
         if staged {

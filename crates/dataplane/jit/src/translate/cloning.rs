@@ -5,7 +5,7 @@
 use super::Translator;
 use super::value::{ActionData, Value};
 use crate::analysis::header_bits;
-use crate::packet_context::fate;
+use crate::packet_context::verdict;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, ClonedFrame, Route, varbit_length};
@@ -121,8 +121,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let bytes = self.builder.ins().isub(end, head);
         self.tell_packet();
         self.call(runtime::NOTE_GOING_ON, &[self.context, head, bytes]);
-        let fate = self.number((fate::GOES_ON << 32 | reason as u64) as i64);
-        self.end_burst_with(fate);
+        let verdict = self.number((verdict::GOES_ON << 32 | reason as u64) as i64);
+        self.end_burst_with(verdict);
     }
 
     /// After ingress: ends a packet in which this slot is not 0. It goes on, or bails out if nothing is noted.

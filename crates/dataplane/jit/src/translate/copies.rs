@@ -14,7 +14,7 @@ use super::boundaries::Destination;
 use super::value_locations::Home;
 use crate::context::Context;
 use crate::fast_path::Frame;
-use crate::packet_context::{Lane, fate};
+use crate::packet_context::{Lane, verdict};
 use crate::route::loop_invariant_tables::{differs, once_for_copies};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
@@ -31,8 +31,8 @@ use std::mem::offset_of;
 pub(super) struct CopyLoop {
     /// The address of the current copy's [frame](crate::fast_path::Frame).
     frame: Variable,
-    /// The address for its fate.
-    fate: Variable,
+    /// The address for its verdict.
+    verdict: Variable,
     /// Its output port.
     pub(super) port: Variable,
     /// The most bytes of it that leave, in variants in which packets do not wait: see [`Lane::truncate_to`].
@@ -44,20 +44,20 @@ pub(super) struct CopyLoop {
 impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn end_copy(&mut self, copies: CopyLoop, how: u64) {
         let port = self.builder.use_var(copies.port);
-        let fate = self.fate_with(how, port);
-        let place = self.builder.use_var(copies.fate);
-        self.store(fate, place, 0);
+        let verdict = self.verdict_with(how, port);
+        let place = self.builder.use_var(copies.verdict);
+        self.store(verdict, place, 0);
         self.builder.ins().jump(copies.next, &[]);
     }
 
     /// Begins the loop, and continues with the first code for each copy. Also returns the tables that have been
     /// applied once for all copies.
     pub(super) fn replicate(&mut self, route: &Route, leaf: &'a Leaf, id: BlockId) -> (CopyLoop, BTreeSet<TableId>) {
-        let [frame, fate, port, truncate_to, member, end] =
+        let [frame, verdict, port, truncate_to, member, end] =
             std::array::from_fn(|_| self.builder.declare_var(types::I64));
         let copies = CopyLoop {
             frame,
-            fate,
+            verdict,
             port,
             truncate_to,
             next: self.builder.create_block(),
@@ -74,7 +74,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let frame = self.builder.use_var(copies.frame);
         let following = self.builder.ins().iadd(frame, stride);
         self.builder.def_var(copies.frame, following);
-        self.move_on(copies.fate, size_of::<u64>());
+        self.move_on(copies.verdict, size_of::<u64>());
         self.move_on(member, size_of::<Replica>());
         self.builder.ins().jump(head, &[]);
 
@@ -153,7 +153,11 @@ impl<'a> Translator<'_, 'a, '_> {
         self.store_lane(offset_of!(Lane, first_copy), first);
         for (variable, list, distance) in [
             (copies.frame, offset_of!(Context<'_>, copy_frames), None),
-            (copies.fate, offset_of!(Context<'_>, copy_fates), Some(size_of::<u64>())),
+            (
+                copies.verdict,
+                offset_of!(Context<'_>, copy_verdicts),
+                Some(size_of::<u64>()),
+            ),
         ] {
             let list = load(self, list);
             let distance = match distance {
@@ -170,8 +174,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let behind = self.builder.ins().iadd(members, bytes);
         self.builder.def_var(member, members);
         self.builder.def_var(end, behind);
-        let replicated = self.fate_with(fate::REPLICATED, size);
-        self.store_fate(replicated);
+        let replicated = self.verdict_with(verdict::REPLICATED, size);
+        self.store_verdict(replicated);
     }
 
     /// Sets the members of a group in the context, and makes sure that there is room for as many copies. Returns the
@@ -257,7 +261,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let length = self.builder.ins().umin(length, limit);
         let frame = self.builder.use_var(copies.frame);
         self.store(length, frame, offset_of!(Frame, length) as i32);
-        self.end_copy(copies, fate::PLAIN);
+        self.end_copy(copies, verdict::PLAIN);
     }
 
     /// The address of the current copy's bytes.

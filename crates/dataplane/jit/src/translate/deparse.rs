@@ -17,7 +17,7 @@ use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
 use super::{Translator, within_bounds};
 use crate::analysis::header_bits;
-use crate::packet_context::{Lane, fate};
+use crate::packet_context::{Lane, verdict};
 use crate::route::Route;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
 use crate::runtime::{self, words};
@@ -245,7 +245,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.store_words(target, &packed.words, length);
         }
         self.move_frame(start);
-        self.send_lane(fate::PLAIN);
+        self.send_lane(verdict::PLAIN);
     }
 
     /// Stores the first `length` bytes of words whose first byte is the most significant.
@@ -274,7 +274,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Position::Behind { variable, .. } => self.builder.use_var(variable),
         };
         self.store_lane(offset_of!(Lane, parsed_bits), parsed);
-        self.send_lane(fate::REWRITTEN);
+        self.send_lane(verdict::REWRITTEN);
     }
 
     /// The number of assignments, from the first on, that write fields in the packet and do not read what the previous

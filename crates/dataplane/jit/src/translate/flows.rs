@@ -54,7 +54,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// In a function that finds hashes: stores the hash of the packet's flow, or 0, in place of the fate.
+    /// In a function that finds hashes: stores the hash of the packet's flow, or 0, in place of the verdict.
     pub(super) fn tell_hash(&mut self, route: &Route, leaf: &'a Leaf) {
         let layout = self.environment.slots.clone();
         let hash = layout.and_then(|layout| self.hash_of_flow(route, leaf, &layout));
@@ -62,7 +62,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Some((hash, _)) => hash,
             None => self.number(0),
         };
-        self.store_fate(hash);
+        self.store_verdict(hash);
         let next = self.next_lane_block();
         self.builder.ins().jump(next, &[]);
     }

@@ -79,7 +79,7 @@ use crate::context::{Context, ending};
 use crate::flow_slots::SlotLayout;
 use crate::graph::GraphPlan;
 use crate::inline_caches::Joins;
-use crate::packet_context::{Shape, fate};
+use crate::packet_context::{Shape, verdict};
 use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::{Leaf, Plan};
@@ -115,7 +115,7 @@ pub(crate) struct Environment<'a> {
     pub(crate) headroom: usize,
     /// Memory that the fast path needs.
     pub(crate) shape: Shape,
-    /// Whether the fast path reads packets, or writes anything for them other than their fates.
+    /// Whether the fast path reads packets, or writes anything for them other than their verdicts.
     pub(crate) touches_packets: bool,
     /// Look-ups whose keys come from other look-ups, and the address of a memo that is never valid.
     pub(crate) joins: Joins,
@@ -323,8 +323,8 @@ context_fields! {
     load_queues, none: queues;
     load_first_frame, none: first_frame;
     load_frame_stride, none: frame_stride;
-    load_fates, none: fates;
-    load_fates_end, none: fates_end;
+    load_verdicts, none: verdicts;
+    load_verdicts_end, none: verdicts_end;
     load_lanes, none: lanes;
     load_lane_words, none: lane_words;
     load_flow_index, none: flow_index;
@@ -582,7 +582,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             match ending {
                 Ending::Exited => self.end(ending::EXITED),
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
-                Ending::AssertFailed if self.is_fast_path() => self.end_lane(fate::ASSERT_FAILED),
+                Ending::AssertFailed if self.is_fast_path() => self.end_lane(verdict::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
                 Ending::BailedOut(reason) => self.bail_out_lane(reason, None),
                 Ending::LeftOut(reason, path) => self.bail_out_lane(reason, Some(path)),

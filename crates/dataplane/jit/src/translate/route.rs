@@ -78,7 +78,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let key_words = words.max().unwrap_or(0);
         self.environment.slots = match order {
             Order::Cached => self.slot_layout(route, plan),
-            Order::Straight | Order::Staged => None,
+            Order::RunToCompletion | Order::Staged => None,
         };
         let prepare = |translator: &mut Self| translator.look_up_for_burst(route);
         let path = Path {

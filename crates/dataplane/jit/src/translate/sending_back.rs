@@ -1,8 +1,8 @@
 //! The fast path: packets that are sent back to ingress: see [`crate::route::SendsBack`]. What such a packet keeps for
-//! its next pass is noted, and the packet's fate has the number of the note.
+//! its next pass is noted, and the packet's verdict has the number of the note.
 
 use super::Translator;
-use crate::packet_context::fate;
+use crate::packet_context::verdict;
 use crate::route::Route;
 use crate::route::facts::Facts;
 use crate::runtime;
@@ -22,8 +22,8 @@ impl Translator<'_, '_, '_> {
         self.builder.set_cold_block(again);
         self.note_clone_from_ingress(route, facts);
         let note = self.note_sent_back(route, asked);
-        let fate = self.fate_with(fate::RESUBMITTED, note);
-        self.end_burst_with(fate);
+        let verdict = self.verdict_with(verdict::RESUBMITTED, note);
+        self.end_burst_with(verdict);
         self.enter(next);
     }
 
@@ -38,7 +38,7 @@ impl Translator<'_, '_, '_> {
         };
         self.when_rarely(asked, |translator| {
             let note = translator.note_sent_back(route, asked);
-            let instead = translator.fate_with(fate::RECIRCULATED, note);
+            let instead = translator.verdict_with(verdict::RECIRCULATED, note);
             translator.builder.def_var(port, instead);
         });
     }

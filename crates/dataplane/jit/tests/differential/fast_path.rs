@@ -15,8 +15,8 @@ use forebay_jit::route::{
     Argument, Arguments, ClonedFrame, DropWhen, Order, PathId, Replication, Route, SendsBack, Source,
 };
 use forebay_jit::{
-    CopyFate, FastPath, Fate, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack, ShortCode,
-    TableObjects,
+    CopyVerdict, FastPath, FastPathCode, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack,
+    TableObjects, Verdict,
 };
 
 const DROP_PORT: u32 = 511;
@@ -165,7 +165,7 @@ type Outcome = Option<Vec<Left>>;
 /// The results for packets, and the calls of the program's objects.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
-    fates: Vec<Outcome>,
+    verdicts: Vec<Outcome>,
     /// In packet order, if packets are processed one by one.
     calls: Vec<String>,
     /// The digests of packets that did not take the slow path.
@@ -212,16 +212,16 @@ fn interpreted_with(
     given_up: &[bool],
     objects: Recorder<'_>,
 ) -> Seen {
-    let (mut fates, mut beside) = (Vec::new(), Beside::default());
+    let (mut verdicts, mut beside) = (Vec::new(), Beside::default());
     for ((packet, given_up), number) in packets.iter().zip(given_up).zip(0..) {
-        fates.push(if *given_up {
+        verdicts.push(if *given_up {
             None
         } else {
             interpreted_packet(errors, program, packet, number, &objects, &mut beside)
         });
     }
     Seen {
-        fates,
+        verdicts,
         calls: objects.calls(),
         digests: beside.digests,
         clones: beside.clones,
@@ -409,12 +409,12 @@ fn header_bytes(program: &Program, state: &State) -> usize {
 }
 
 /// The fast path's results for packets in bursts of at most `burst`.
-fn compiled(program: &Program, code: &ShortCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
+fn compiled(program: &Program, code: &FastPathCode, packets: &[Vec<u8>], burst: usize, objects: Recorder<'_>) -> Seen {
     let (mut requests, mut buffers, mut memory) = (Requests::default(), Buffers::default(), Memory::default());
     if burst > 1 {
         memory.fetch_few_flows();
     }
-    let mut targets = vec![vec![0; ShortCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
+    let mut targets = vec![vec![0; FastPathCode::copy_bytes(LENGTH_MAX)]; COPIES_MAX];
     let at = |target: &mut Vec<u8>| Frame {
         start: target.as_mut_ptr(),
         length: usize::MAX,
@@ -425,15 +425,15 @@ fn compiled(program: &Program, code: &ShortCode, packets: &[Vec<u8>], burst: usi
     unsafe { memory.set_copies(copies_described) };
     let mut path = FastPath::new(Forms::of(code), &objects, &mut requests, &mut buffers, &mut memory);
     let headroom = path.headroom();
-    let (mut fates, mut digests, mut clones, mut sent_back) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    while fates.len() < packets.len() {
+    let (mut verdicts, mut digests, mut clones, mut sent_back) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    while verdicts.len() < packets.len() {
         let arguments = Arguments {
             ingress_port: INGRESS_PORT,
             timestamp_us: TIMESTAMP_US,
             last_queue: 7,
-            random_seed: Seed::of_packet(RANDOM_SEED, fates.len() as u64).value(),
+            random_seed: Seed::of_packet(RANDOM_SEED, verdicts.len() as u64).value(),
         };
-        let rest = &packets[fates.len()..];
+        let rest = &packets[verdicts.len()..];
         let with_room = |packet: &Vec<u8>| [vec![0xA5; headroom], packet.clone()].concat();
         let mut frames: Vec<Vec<u8>> = rest.iter().take(burst).map(with_room).collect();
         let mut places: Vec<Frame> = frames
@@ -462,10 +462,10 @@ fn compiled(program: &Program, code: &ShortCode, packets: &[Vec<u8>], burst: usi
         // SAFETY: compiled code has written the descriptors of the copies, and has returned.
         let copies = unsafe { std::slice::from_raw_parts(copies_described.first, copies_described.count) };
         for (index, frame) in frames[..ran].iter().enumerate() {
-            let fate = path.fate(index);
-            fates.push(left(
+            let verdict = path.verdict(index);
+            verdicts.push(left(
                 &path,
-                fate,
+                verdict,
                 (frame, places[index]),
                 headroom,
                 (&rest[index], copies),
@@ -485,7 +485,7 @@ fn compiled(program: &Program, code: &ShortCode, packets: &[Vec<u8>], burst: usi
         }
     }
     Seen {
-        fates,
+        verdicts,
         calls: objects.calls(),
         digests,
         clones,
@@ -504,7 +504,7 @@ fn described(frames: &mut [Frame]) -> Frames {
 
 fn left(
     path: &FastPath<'_>,
-    fate: Fate,
+    verdict: Verdict,
     (frame, place): (&[u8], Frame),
     headroom: usize,
     (packet, copies): (&[u8], &[Frame]),
@@ -523,30 +523,30 @@ fn left(
         bytes.truncate(headers.length_max as usize);
         bytes
     };
-    match fate {
-        Fate::Plain { port } => Some(vec![Ok((port, plain()))]),
-        Fate::Rewritten { port, headers } => Some(vec![Ok((port, rewritten(headers)))]),
-        Fate::Resubmitted { note } => {
+    match verdict {
+        Verdict::Plain { port } => Some(vec![Ok((port, plain()))]),
+        Verdict::Rewritten { port, headers } => Some(vec![Ok((port, rewritten(headers)))]),
+        Verdict::Resubmitted { note } => {
             sent_back(note);
             assert_eq!(frame[headroom..], *packet, "a packet that is resubmitted is as it was");
             dropped("resubmitted")
         }
-        Fate::Recirculated { note, headers } => {
+        Verdict::Recirculated { note, headers } => {
             sent_back(note);
             Some(vec![Ok((AGAIN, headers.map_or_else(plain, rewritten)))])
         }
-        Fate::Replicated { first, count } => {
+        Verdict::Replicated { first, count } => {
             let copies = (first..first + count).map(|index| {
                 let Frame { start, length } = copies[index];
                 let bytes = || {
-                    assert!(length <= ShortCode::copy_bytes(LENGTH_MAX), "it fits");
+                    assert!(length <= FastPathCode::copy_bytes(LENGTH_MAX), "it fits");
                     // SAFETY: as above.
                     unsafe { std::slice::from_raw_parts(start, length) }.to_vec()
                 };
                 match path.memory().copy(index) {
-                    CopyFate::Leaves { port } => Ok((port, bytes())),
-                    CopyFate::Dropped { .. } => Err("egress"),
-                    CopyFate::Recirculated { note } => {
+                    CopyVerdict::Leaves { port } => Ok((port, bytes())),
+                    CopyVerdict::Dropped { .. } => Err("egress"),
+                    CopyVerdict::Recirculated { note } => {
                         sent_back(note);
                         Ok((AGAIN, bytes()))
                     }
@@ -554,11 +554,11 @@ fn left(
             });
             Some(copies.collect())
         }
-        Fate::DroppedInIngress { .. } => dropped("ingress"),
-        Fate::DroppedInEgress => dropped("egress"),
-        Fate::AssertFailed => dropped("assertion"),
-        Fate::GoesOn(_) => unreachable!("the route of these tests has no such packets"),
-        Fate::BailedOut(_) => {
+        Verdict::DroppedInIngress { .. } => dropped("ingress"),
+        Verdict::DroppedInEgress => dropped("egress"),
+        Verdict::AssertFailed => dropped("assertion"),
+        Verdict::GoesOn(_) => unreachable!("the route of these tests has no such packets"),
+        Verdict::BailedOut(_) => {
             assert_eq!(
                 frame[headroom..],
                 *packet,
@@ -583,18 +583,18 @@ fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn(
         ..route(program)
     };
     let code = |paths: &[PathId]| {
-        let code = forebay_jit::compile_fast_path(program, &lenient, Order::Straight, STEP_LIMIT, paths);
+        let code = forebay_jit::compile_fast_path(program, &lenient, Order::RunToCompletion, STEP_LIMIT, paths);
         code.expect("it compiled without these paths")
     };
     let strict = code(&[]);
     let all = code(strict.left_out());
     let [with_few, with_all] = [&strict, &all].map(|code| compiled(program, code, packets, 5, objects()));
     for seen in [&with_few, &with_all] {
-        let bailed_out: Vec<bool> = seen.fates.iter().map(Option::is_none).collect();
+        let bailed_out: Vec<bool> = seen.verdicts.iter().map(Option::is_none).collect();
         let expected = interpreted_with(errors, program, packets, &bailed_out, objects());
         assert_eq!(&expected, seen, "packets {packets:02x?}\n{}", text::write(program));
     }
-    let taken = |seen: &Seen| seen.fates.iter().flatten().count();
+    let taken = |seen: &Seen| seen.verdicts.iter().flatten().count();
     // There may be no room for paths that were there before.
     taken(&with_all).saturating_sub(taken(&with_few))
 }
@@ -628,7 +628,7 @@ fn the_fast_path_does_the_same() {
             let code = forebay_jit::compile_fast_path(&program, &route, order, STEP_LIMIT, &[]);
             code.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
         };
-        let straight = form(Order::Straight);
+        let straight = form(Order::RunToCompletion);
         let staged = (!route.keeps_order(&program)).then(|| form(Order::Staged));
         let packets: Vec<Vec<u8>> = (0..8)
             .map(|_| {
@@ -643,7 +643,7 @@ fn the_fast_path_does_the_same() {
         let pin = reader.pin();
         let objects = || Recorder::new(&program, &tables, &pin);
         let one_by_one = compiled(&program, &straight, &packets, 1, objects());
-        let bailed_out: Vec<bool> = one_by_one.fates.iter().map(Option::is_none).collect();
+        let bailed_out: Vec<bool> = one_by_one.verdicts.iter().map(Option::is_none).collect();
         let expected = interpreted(&program, &packets, &bailed_out, objects());
         let agrees = |expected: &Seen, seen: &Seen| {
             assert_eq!(
@@ -670,14 +670,14 @@ fn the_fast_path_does_the_same() {
         if let Some(staged) = staged {
             let mut staged = compiled(&program, &staged, &packets, 5, objects());
             // In the staged variant, packets with digests take the slow path.
-            let bailed_out: Vec<bool> = staged.fates.iter().map(Option::is_none).collect();
+            let bailed_out: Vec<bool> = staged.verdicts.iter().map(Option::is_none).collect();
             let mut expected = interpreted(&program, &packets, &bailed_out, objects());
             expected.calls.sort();
             staged.calls.sort();
             agrees(&expected, &staged);
         }
         sent_back += expected.sent_back.len();
-        let outcomes = expected.fates.iter().flatten();
+        let outcomes = expected.verdicts.iter().flatten();
         copied += outcomes.filter(|outcome| outcome.len() > 1).count();
         given_up += bailed_out.iter().filter(|bailed_out| **bailed_out).count();
         taken += bailed_out.iter().filter(|bailed_out| !**bailed_out).count();

@@ -14,7 +14,9 @@ use crate::paths::FastForm;
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 use crate::straight::side_exit::SideExit;
-use crate::worker::{Arrival, Burst, Leaving, Passage, Passed, PassedQueue, Worker, WorkerScratch, end_burst};
+use crate::worker::{
+    Arrival, Burst, Leaving, PacketVerdict, PassedQueue, VerdictRun, Worker, WorkerScratch, end_burst,
+};
 use forebay_exec::{PacketFacts, Random, Requests, State, Tracer};
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, Graph};
 use forebay_jit::graph::{At, FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
@@ -86,10 +88,10 @@ impl Worker {
         &mut self,
         packets: &mut [Packet],
         arrival: Arrival,
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
     ) -> Option<Leaving> {
-        let leaving = self.pass_uncounted(packets, arrival, passed);
-        let others = passed.iter().map(|run| run.packets).sum::<usize>();
+        let leaving = self.pass_uncounted(packets, arrival, verdicts);
+        let others = verdicts.iter().map(|run| run.packets).sum::<usize>();
         let taken = leaving.map_or(others, |leaving| leaving.packets);
         self.paths.count_fast(FastForm::General, taken as u64);
         leaving
@@ -100,7 +102,7 @@ impl Worker {
         &mut self,
         packets: &mut [Packet],
         arrival: Arrival,
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
     ) -> Option<Leaving> {
         let Worker {
             pipeline,
@@ -123,23 +125,23 @@ impl Worker {
             scratch,
             arrival,
         };
-        let before = passed.len();
-        *continued = burst.pass(packets, passed, passed_queues);
-        for run in &passed[before..] {
-            if let Passage::Drop(reason) = run.passage {
+        let before = verdicts.len();
+        *continued = burst.pass(packets, verdicts, passed_queues);
+        for run in &verdicts[before..] {
+            if let PacketVerdict::Drop(reason) = run.verdict {
                 pipeline.drops().count_many(scratch.shard, reason, run.packets as u64);
             }
         }
         drop(view);
         end_burst(pin, *stays_pinned);
-        match passed[..] {
+        match verdicts[..] {
             [
-                Passed {
-                    passage: Passage::Transmit(port),
+                VerdictRun {
+                    verdict: PacketVerdict::Transmit(port),
                     packets: count,
                 },
             ] if count == packets.len() => {
-                passed.clear();
+                verdicts.clear();
                 Some(Leaving { port, packets: count })
             }
             _ => None,
@@ -158,11 +160,11 @@ struct GraphBurst<'w, 'a> {
 
 impl GraphBurst<'_, '_> {
     /// Takes packets through the graph: either all of them, or up to a packet that continues on its own, whose verdict
-    /// is [`Passage::GoesOn`].
+    /// is [`PacketVerdict::GoesOn`].
     fn pass(
         self,
         packets: &mut [Packet],
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
         passed_queues: &mut Vec<PassedQueue>,
     ) -> Option<Continued> {
         let graph = self.pipeline.program.graph.as_ref().expect("it has been compiled");
@@ -178,7 +180,7 @@ impl GraphBurst<'_, '_> {
         let mut pass = GraphPass::new(self.site, self.view, length_max, requests, buffers, memory);
         set_arguments_of_arrival(&mut pass, arrival);
         let entrance = self.site.code.entry(Entry::Arrival);
-        let first = passed.len();
+        let first = verdicts.len();
         let mut stopped = None;
         for (packet, number) in packets.iter_mut().zip(arrival.first_packet..) {
             let seed = Seed::of_packet(arrival.random_seed, number).value();
@@ -186,14 +188,14 @@ impl GraphBurst<'_, '_> {
             if pass.has_passed_queue() {
                 note_queue(passed_queues, &pass);
             }
-            let Some(passage) = passage(&mut pass, graph, stop) else {
+            let Some(verdict) = verdict(&mut pass, graph, stop) else {
                 stopped = Some((stop, packet, number));
                 break;
             };
-            note(passed, first, passage);
+            note(verdicts, first, verdict);
         }
         let continued = stopped.map(|(stop, packet, number)| {
-            note(passed, first, Passage::GoesOn);
+            note(verdicts, first, PacketVerdict::GoesOn);
             let behind_queue = pass.has_passed_queue();
             let at_queue = EgressArguments {
                 timestamp_us: arrival.timestamp_us,
@@ -314,21 +316,21 @@ fn enter(
 
 /// The verdict on a packet; `None` when it continues on its own.
 #[inline]
-fn passage(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<Passage> {
+fn verdict(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<PacketVerdict> {
     match stop {
         // What the packet took for table entries must be given back.
         GraphStop::StepLimit | GraphStop::AssertFailed if pass.requests().has_digests() => None,
         GraphStop::End(block) => match &graph.block(block).end {
-            End::Finish(Finish::Transmit { .. }) => Some(Passage::Transmit(pass.end_values()[0] as u32)),
-            End::Finish(Finish::Drop(reason)) => Some(Passage::Drop(super::drop_reason(
+            End::Finish(Finish::Transmit { .. }) => Some(PacketVerdict::Transmit(pass.end_values()[0] as u32)),
+            End::Finish(Finish::Drop(reason)) => Some(PacketVerdict::Drop(super::drop_reason(
                 pass.end_values()[0],
                 reason.otherwise,
             ))),
             _ => None,
         },
         GraphStop::Op(_) => None,
-        GraphStop::StepLimit => Some(Passage::Drop(DropReason::StepLimit)),
-        GraphStop::AssertFailed => Some(Passage::Drop(DropReason::AssertFailed)),
+        GraphStop::StepLimit => Some(PacketVerdict::Drop(DropReason::StepLimit)),
+        GraphStop::AssertFailed => Some(PacketVerdict::Drop(DropReason::AssertFailed)),
     }
 }
 
@@ -352,10 +354,10 @@ fn note_queue(passed_queues: &mut Vec<PassedQueue>, pass: &GraphPass<'_>) {
 
 /// Adds a packet with this verdict. Runs before `first` belong to other calls.
 #[inline]
-fn note(passed: &mut Vec<Passed>, first: usize, passage: Passage) {
-    match passed[first..].last_mut() {
-        Some(run) if run.passage == passage => run.packets += 1,
-        _ => passed.push(Passed { passage, packets: 1 }),
+fn note(verdicts: &mut Vec<VerdictRun>, first: usize, verdict: PacketVerdict) {
+    match verdicts[first..].last_mut() {
+        Some(run) if run.verdict == verdict => run.packets += 1,
+        _ => verdicts.push(VerdictRun { verdict, packets: 1 }),
     }
 }
 

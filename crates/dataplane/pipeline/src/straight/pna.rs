@@ -43,8 +43,8 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         .map(|field| (field, port))
         .chain([(time, Source::Argument(Argument::Timestamp))])
         .collect();
-    let fate = intrinsic(program, "pna.fate")?;
-    let recirculation = place_of_recirculation(program, fate);
+    let verdict = intrinsic(program, "pna.fate")?;
+    let recirculation = place_of_recirculation(program, verdict);
     let recirculates = recirculation.map(|place| (new_slot(program, "the recirculation of the packet", 1), place));
     let mut mirrors: Vec<Mirror> = (0..pna::MIRROR_SLOTS)
         .filter_map(|index| mirror(program, index))
@@ -60,7 +60,7 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
     let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
     let controls = controls(program, &[pre, main]);
     let controls = new_body(program, "controls", BodyKind::Control, controls);
-    let hand_over = hand_over(program, (fate, recirculates), &mirrors, noted, deparsed.blocks);
+    let hand_over = hand_over(program, (verdict, recirculates), &mirrors, noted, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let nothing = new_body(
         program,
@@ -76,7 +76,10 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         BodyKind::Deparser,
         vec![block(emit, Terminator::Return)],
     );
-    let dropped = DropWhen { slot: fate, value: 0 };
+    let dropped = DropWhen {
+        slot: verdict,
+        value: 0,
+    };
     let mut route = Route {
         parser: program.stages[&Role::MainParser],
         verify_checksum: controls,
@@ -179,15 +182,18 @@ fn direction(program: &Program, told: Told) -> Option<Statement> {
 /// it.
 fn hand_over(
     program: &Program,
-    (fate, recirculates): (SlotId, Option<(SlotId, Location)>),
+    (verdict, recirculates): (SlotId, Option<(SlotId, Location)>),
     mirrors: &[Mirror],
     noted: Option<Mirror>,
     deparser: Vec<forebay_ir::Block>,
 ) -> Vec<forebay_ir::Block> {
     let [leaves, round, deparsed, clone, end] = [1, 2, 3, 4, 5].map(|place| BlockId(mirrors.len() as u32 + place));
     let deparse = BlockId(end.0 + 1);
-    let width = program.slot(fate).width;
-    let is_round = build::equal(Expr::Slot(fate), build::constant(width, pna::FATE_RECIRCULATE.into()));
+    let width = program.slot(verdict).width;
+    let is_round = build::equal(
+        Expr::Slot(verdict),
+        build::constant(width, pna::FATE_RECIRCULATE.into()),
+    );
     let is_round = recirculates.map_or(build::boolean(false), |_| is_round);
     let goes_round = recirculates.map(|(slot, location)| Statement {
         location,
@@ -214,14 +220,14 @@ fn hand_over(
 }
 
 /// The first line that may decide that a packet recirculates, if there is one.
-fn place_of_recirculation(program: &Program, fate: SlotId) -> Option<Location> {
-    let round = Bits::new(program.slot(fate).width, pna::FATE_RECIRCULATE.into());
+fn place_of_recirculation(program: &Program, verdict: SlotId) -> Option<Location> {
+    let round = Bits::new(program.slot(verdict).width, pna::FATE_RECIRCULATE.into());
     let asks = |op: &Op| match op {
         Op::Assign {
             slot,
             value: Expr::Const(value),
-        } => *slot == fate && *value == round,
-        op => op.target() == Some(fate),
+        } => *slot == verdict && *value == round,
+        op => op.target() == Some(verdict),
     };
     let mut statements = program
         .bodies

@@ -2,7 +2,7 @@
 //! their own, by [specialised code](crate::straight::clones). Until that is compiled, or where it bails out, they take
 //! the slow path.
 
-use super::fast_path::{Arrival, Passage, finish};
+use super::fast_path::{Arrival, PacketVerdict, finish};
 use super::frames::frames;
 use super::left_out::LeftOut;
 use super::{Session, Worker};
@@ -18,7 +18,7 @@ use forebay_exec::Tracer;
 use forebay_ir::Architecture;
 use forebay_ir::pipeline::Entry;
 use forebay_jit::route::Arguments;
-use forebay_jit::{BURST_MAX, FastPath, Fate, NotedClones, SentBack, ShortCode};
+use forebay_jit::{BURST_MAX, FastPath, FastPathCode, NotedClones, SentBack, Verdict};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub struct Cloned {
     /// The port to which its session sends it.
     pub port: u32,
     /// The verdict: it leaves, was dropped (and counted), or takes the slow path: see [`Session::clone`].
-    pub passage: Passage,
+    pub verdict: PacketVerdict,
     /// Its session, and the index of the port in the session.
     session: (u32, usize),
 }
@@ -112,20 +112,26 @@ impl Clones {
             // frame is.
             let ran = unsafe { fast_path.run(frames(rest), arguments) };
             for (index, packet) in rest[..ran].iter_mut().enumerate() {
-                let fate = fast_path.fate(index);
-                if let Fate::BailedOut(reason) = fate {
+                let verdict = fast_path.verdict(index);
+                if let Verdict::BailedOut(reason) = verdict {
                     let path = fast_path.path_left_out(index);
                     self.left_out.note(fast_path.code(), reason, path);
                 }
-                let passage = finish(options.packet_limit as usize, &mut fast_path, rewritten, packet, fate);
-                if let Passage::Drop(reason) = passage {
+                let verdict = finish(
+                    options.packet_limit as usize,
+                    &mut fast_path,
+                    rewritten,
+                    packet,
+                    verdict,
+                );
+                if let PacketVerdict::Drop(reason) = verdict {
                     count_drop(reason);
                 }
-                self.made[done + index].passage = passage;
+                self.made[done + index].verdict = verdict;
             }
             done += ran;
-            let bailed_out = self.made[done - 1].passage == Passage::SlowPath;
-            if bailed_out && code.first().is_some_and(ShortCode::keeps_order_of_clones) {
+            let bailed_out = self.made[done - 1].verdict == PacketVerdict::SlowPath;
+            if bailed_out && code.first().is_some_and(FastPathCode::keeps_order_of_clones) {
                 // Later clones take the slow path, too.
                 break;
             }
@@ -138,8 +144,8 @@ impl Clones {
 
     /// Whether some clones take the slow path, and the clones of later packets must be executed after them.
     pub(super) fn wait_in_order(&self, code: &MachineCode) -> bool {
-        let waits = |clone: &Cloned| clone.passage == Passage::SlowPath;
-        self.made.iter().any(waits) && code.first().is_some_and(ShortCode::keeps_order_of_clones)
+        let waits = |clone: &Cloned| clone.verdict == PacketVerdict::SlowPath;
+        self.made.iter().any(waits) && code.first().is_some_and(FastPathCode::keeps_order_of_clones)
     }
 
     /// Builds the frames of the clones, as they enter.
@@ -183,9 +189,9 @@ impl Clones {
                     place: clone.place,
                     goes_behind: clone.from_egress,
                     port: replica.egress_port,
-                    passage: match has_head {
-                        true => Passage::SlowPath,
-                        false => Passage::Transmit(replica.egress_port),
+                    verdict: match has_head {
+                        true => PacketVerdict::SlowPath,
+                        false => PacketVerdict::Transmit(replica.egress_port),
                     },
                     session: (clone.session, index),
                 });

@@ -1,10 +1,10 @@
 //! Copies made of packets on the fast path, in buffers of their own.
 
-use super::fast_path::Passage;
+use super::fast_path::PacketVerdict;
 use super::frames::{all_fit, frames};
 use super::returns::Return;
 use crate::outcome::DropReason;
-use forebay_jit::{CopyFate, Memory, ShortCode};
+use forebay_jit::{CopyVerdict, FastPathCode, Memory};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub struct Copied {
     /// The port of the group's members, unless they begin again.
     pub port: Option<u32>,
     /// They leave, are dropped, or begin again. A drop has not been counted yet.
-    pub passage: Passage,
+    pub verdict: PacketVerdict,
 }
 
 /// Buffers for copies.
@@ -62,7 +62,7 @@ impl Copies {
     /// Prepares buffers for `count` copies of frames of at most `frame_bytes` bytes. Those of the last burst are
     /// reused.
     pub(super) fn prepare(&mut self, memory: &mut Memory, count: usize, frame_bytes: usize) {
-        let room = ShortCode::copy_bytes(frame_bytes);
+        let room = FastPathCode::copy_bytes(frame_bytes);
         // Buffers of the last burst may have been exchanged.
         let mut stale = std::mem::take(&mut self.used);
         if room > self.room || count > self.ready {
@@ -83,7 +83,7 @@ impl Copies {
 
     /// The port by which all of the first `count` copies leave, if there is a single one.
     pub(super) fn one_port(&mut self, memory: &Memory, count: usize, length_max: usize) -> Option<u32> {
-        let CopyFate::Leaves { port } = memory.copy(0) else {
+        let CopyVerdict::Leaves { port } = memory.copy(0) else {
             return None;
         };
         let is_one = memory.copies_alike(0, count) == count && all_fit(self.burst.spares_mut(count), length_max);
@@ -103,26 +103,30 @@ impl Copies {
         }
         let (start, behind) = (range.start as usize, range.end as usize);
         let first = memory.copy(start);
-        let (port, passage, alike) = match first {
-            CopyFate::Leaves { port } => (Some(port), Passage::Transmit(port), memory.copies_alike(start, behind)),
-            CopyFate::Recirculated { note } => (None, Passage::Returns(Return::Recirculated(note)), 1),
-            CopyFate::Dropped { port } => (Some(port), Passage::Drop(DropReason::EgressDrop), 0),
+        let (port, verdict, alike) = match first {
+            CopyVerdict::Leaves { port } => (
+                Some(port),
+                PacketVerdict::Transmit(port),
+                memory.copies_alike(start, behind),
+            ),
+            CopyVerdict::Recirculated { note } => (None, PacketVerdict::Returns(Return::Recirculated(note)), 1),
+            CopyVerdict::Dropped { port } => (Some(port), PacketVerdict::Drop(DropReason::EgressDrop), 0),
         };
         let packets = &self.burst.spares_mut(behind)[start..][..alike];
         let fit = match all_fit(packets, length_max) {
             true => alike,
             false => packets.iter().take_while(|packet| packet.len() <= length_max).count(),
         };
-        let passage = match (alike, fit) {
-            (1.., 0) => Passage::Drop(DropReason::PacketTooLong),
-            _ => passage,
+        let verdict = match (alike, fit) {
+            (1.., 0) => PacketVerdict::Drop(DropReason::PacketTooLong),
+            _ => verdict,
         };
         range.start += fit.max(1) as u32;
         Some(Copied {
             start: start as u32,
             end: range.start,
             port,
-            passage,
+            verdict,
         })
     }
 

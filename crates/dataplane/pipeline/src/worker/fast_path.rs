@@ -20,14 +20,14 @@ use crate::paths::{FastForm, PathCounters, SlowReason};
 use crate::scratch::Scratch;
 use forebay_exec::BitBuffer;
 use forebay_jit::route::{Arguments, Obstacle};
-use forebay_jit::{FastPath, Fate, Rewriting, Seed, ShortCode};
+use forebay_jit::{FastPath, FastPathCode, Rewriting, Seed, Verdict};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// The verdict on a packet of the fast path, for the switch. The worker makes it from the [`Fate`] that compiled code
+/// The verdict on a packet of the fast path, for the switch. The worker makes it from the [`Verdict`] that compiled code
 /// has written: it completes frames, counts drops, and collects copies and clones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
+pub enum PacketVerdict {
     /// It is ready to leave by this port.
     Transmit(u32),
     /// It was dropped. Already counted.
@@ -57,9 +57,9 @@ pub enum Passage {
 
 /// Consecutive packets with the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct VerdictRun {
     /// The verdict.
-    pub passage: Passage,
+    pub verdict: PacketVerdict,
     /// The number of packets, at least one.
     pub packets: usize,
 }
@@ -120,7 +120,7 @@ impl Worker {
         self.copies.next(&self.bench.scratch.memory, range, length_max)
     }
 
-    /// All copies that the last [`Worker::pass`] has made, when they leave [together](Passage::CopiesTogether). The
+    /// All copies that the last [`Worker::pass`] has made, when they leave [together](PacketVerdict::CopiesTogether). The
     /// caller must empty the burst; it may exchange buffers for others.
     pub fn all_copies(&mut self, count: usize) -> &mut Burst {
         self.copies.all_packets(count)
@@ -138,7 +138,7 @@ impl Worker {
         self.passed_queues.drain(..)
     }
 
-    /// The last packet that the last [`Worker::pass`] has taken, if it [continues](Passage::GoesOn) on its own.
+    /// The last packet that the last [`Worker::pass`] has taken, if it [continues](PacketVerdict::GoesOn) on its own.
     #[inline]
     pub fn take_continued(&mut self) -> Option<GoingOn> {
         self.continued.take().map(GoingOn)
@@ -150,25 +150,25 @@ impl Worker {
         self.copies.packets(start, end)
     }
 
-    /// Takes packets through the fast path. Appends the verdicts to `passed`, which must be empty. With empty queues
+    /// Takes packets through the fast path. Appends the verdicts to `verdicts`, which must be empty. With empty queues
     /// in the traffic manager, the result is the same as that of [`Worker::ingress`] and [`Worker::egress`]. It takes
     /// all packets of the burst, unless a packet must take the slow path before the next may follow, or there are more
     /// than `room` copies and clones. [Clones](Worker::clones) come before or after their packets.
     ///
     /// If some packets are ready to leave by one port, and all others were dropped, the result is [`Leaving`]: the
-    /// packets that leave are then the first of the burst, in order, and `passed` has the verdicts on the others.
+    /// packets that leave are then the first of the burst, in order, and `verdicts` has the verdicts on the others.
     pub fn pass(
         &mut self,
         packets: &mut [Packet],
         arrival: Arrival,
         room: usize,
-        passed: &mut Vec<Passed>,
+        verdicts: &mut Vec<VerdictRun>,
     ) -> Option<Leaving> {
         self.expire(arrival.timestamp_us * 1_000);
         let code = self.pipeline.code.as_ref()?;
         let Some(forms) = code.forms().filter(|_| self.usefulness.pays()) else {
             self.usefulness.rest(packets.len() as u64, code.generation());
-            return self.pass_in_general(packets, arrival, passed);
+            return self.pass_in_general(packets, arrival, verdicts);
         };
         let pin = self.reader.pin_again();
         let length_max = self.pipeline.options.packet_limit as usize;
@@ -186,7 +186,7 @@ impl Worker {
             // Copies may have to go round again, which specialised code cannot detect.
             drop(view);
             end_burst(pin, self.stays_pinned);
-            return self.pass_in_general(packets, arrival, passed);
+            return self.pass_in_general(packets, arrival, verdicts);
         }
         let Scratch {
             requests,
@@ -245,7 +245,7 @@ impl Worker {
             length_max,
             seed: (arrival.random_seed, arrival.first_packet),
             bits,
-            passed,
+            verdicts,
             paths: &mut self.paths,
             left_out: &mut self.left_out,
         };
@@ -263,8 +263,8 @@ impl Worker {
         if is_cloned {
             fast_path.take_clones(&mut self.clones.noted);
         }
-        if let (Some(Passage::GoesOn), Some(exit)) = (passed.last().map(|run| run.passage), code.side_exit()) {
-            let place = passed.iter().map(|run| run.packets).sum::<usize>() - 1;
+        if let (Some(PacketVerdict::GoesOn), Some(exit)) = (verdicts.last().map(|run| run.verdict), code.side_exit()) {
+            let place = verdicts.iter().map(|run| run.packets).sum::<usize>() - 1;
             let frame = packets[place].data();
             let zero = &self.pipeline.storage.zero;
             let pool = &mut self.bench.pool;
@@ -272,13 +272,13 @@ impl Worker {
             self.continued = Some(going_on);
         }
         let (mut bailed_out, mut going_on) = (0, 0);
-        for run in &passed[..] {
-            match run.passage {
-                Passage::SlowPath => bailed_out += run.packets,
-                Passage::GoesOn => going_on += run.packets,
+        for run in &verdicts[..] {
+            match run.verdict {
+                PacketVerdict::SlowPath => bailed_out += run.packets,
+                PacketVerdict::GoesOn => going_on += run.packets,
                 _ => fast += run.packets,
             }
-            if let Passage::Drop(reason) = run.passage {
+            if let PacketVerdict::Drop(reason) = run.verdict {
                 self.pipeline
                     .drops()
                     .count_many(self.bench.shard, reason, run.packets as u64);
@@ -302,7 +302,7 @@ impl Worker {
         end_burst(pin, self.stays_pinned);
         self.learn(now_ns);
         if bailed_out > 0 && !clones_come_first {
-            self.pass_bailed_out(packets, arrival, passed);
+            self.pass_bailed_out(packets, arrival, verdicts);
         }
         leaving
     }
@@ -310,7 +310,7 @@ impl Worker {
 
 impl Worker {
     /// Takes the last packet, which has bailed out, through general code.
-    fn pass_bailed_out(&mut self, packets: &mut [Packet], arrival: Arrival, passed: &mut Vec<Passed>) {
+    fn pass_bailed_out(&mut self, packets: &mut [Packet], arrival: Arrival, verdicts: &mut Vec<VerdictRun>) {
         let has_general = self
             .pipeline
             .code
@@ -319,20 +319,20 @@ impl Worker {
         if !has_general {
             return;
         }
-        let last = passed.iter().map(|run| run.packets).sum::<usize>() - 1;
-        let run = passed.last_mut().expect("a packet has bailed out");
+        let last = verdicts.iter().map(|run| run.packets).sum::<usize>() - 1;
+        let run = verdicts.last_mut().expect("a packet has bailed out");
         run.packets -= 1;
         if run.packets == 0 {
-            passed.pop();
+            verdicts.pop();
         }
         let arrival = Arrival {
             first_packet: arrival.first_packet.wrapping_add(last as u64),
             ..arrival
         };
-        let leaving = self.pass_uncounted(&mut packets[last..=last], arrival, passed);
+        let leaving = self.pass_uncounted(&mut packets[last..=last], arrival, verdicts);
         if let Some(Leaving { port, packets }) = leaving {
-            let passage = Passage::Transmit(port);
-            passed.push(Passed { passage, packets });
+            let verdict = PacketVerdict::Transmit(port);
+            verdicts.push(VerdictRun { verdict, packets });
         }
     }
 }
@@ -349,7 +349,7 @@ struct Pass<'a, 'b> {
     seed: (u64, u64),
     /// See [`length_bits`]; computed before the packets were changed.
     bits: usize,
-    passed: &'a mut Vec<Passed>,
+    verdicts: &'a mut Vec<VerdictRun>,
     paths: &'a mut PathCounters,
     left_out: &'a mut LeftOut,
 }
@@ -357,13 +357,13 @@ struct Pass<'a, 'b> {
 impl Pass<'_, '_> {
     /// Processes packets that the program does not read.
     fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<Leaving> {
-        let fate = self.fast_path.run_unseen(arguments);
-        match fate {
-            Fate::Plain { port } if all_fit(packets, self.length_max) => {
+        let verdict = self.fast_path.run_unseen(arguments);
+        match verdict {
+            Verdict::Plain { port } if all_fit(packets, self.length_max) => {
                 let packets = packets.len();
                 return Some(Leaving { port, packets });
             }
-            _ => packets.iter_mut().for_each(|packet| self.finish(packet, fate, 1)),
+            _ => packets.iter_mut().for_each(|packet| self.finish(packet, verdict, 1)),
         }
         None
     }
@@ -380,10 +380,10 @@ impl Pass<'_, '_> {
         let mut done = 0;
         let mut waits = false;
         let goes_on = |pass: &Self| {
-            let last = pass.passed.last().map(|run| run.passage);
+            let last = pass.verdicts.last().map(|run| run.verdict);
             let waits = matches!(
                 last,
-                Some(Passage::SlowPath | Passage::GoesOn | Passage::Returns(Return::Resubmitted(_)))
+                Some(PacketVerdict::SlowPath | PacketVerdict::GoesOn | PacketVerdict::Returns(Return::Resubmitted(_)))
             );
             !waits && !pass.fast_path.is_clone_first()
         };
@@ -399,15 +399,15 @@ impl Pass<'_, '_> {
             waits = self.fast_path.may_ask_table() && !self.asking.answer(self.fast_path);
             let is_cloned = self.fast_path.has_clones();
             if !is_cloned && let Some((port, each)) = self.copies_together(done, ran) {
-                let passage = Passage::CopiesTogether { port, each };
-                self.passed.push(Passed { passage, packets: ran });
+                let verdict = PacketVerdict::CopiesTogether { port, each };
+                self.verdicts.push(VerdictRun { verdict, packets: ran });
                 return None;
             }
             let fit = will_fit || all_fit(&rest[..ran], self.length_max);
             let mut alike = self.alike(0, ran, fit);
             if alike == all
                 && !is_cloned
-                && let Fate::Plain { port } = self.fast_path.fate(0)
+                && let Verdict::Plain { port } = self.fast_path.verdict(0)
             {
                 return Some(Leaving { port, packets: all });
             }
@@ -421,12 +421,12 @@ impl Pass<'_, '_> {
             }
             let mut index = 0;
             while index < ran {
-                let fate = self.fast_path.fate(index);
-                if let Fate::BailedOut(reason) = fate {
+                let verdict = self.fast_path.verdict(index);
+                if let Verdict::BailedOut(reason) = verdict {
                     let path = self.fast_path.path_left_out(index);
                     self.left_out.note(self.fast_path.code(), reason, path);
                 }
-                self.finish(&mut rest[index], fate, alike);
+                self.finish(&mut rest[index], verdict, alike);
                 index += alike;
                 alike = self.alike(index, ran, fit);
             }
@@ -447,7 +447,7 @@ impl Pass<'_, '_> {
     }
 
     /// If some packets leave by one port and all others were dropped, moves those that leave to the front. The first
-    /// `alike` packets have the same fate.
+    /// `alike` packets have the same verdict.
     fn gather(&mut self, packets: &mut [Packet], alike: usize) -> Option<Leaving> {
         let departures = self.fast_path.departures(packets.len(), alike)?;
         for (place, now) in departures.places().enumerate() {
@@ -458,8 +458,8 @@ impl Pass<'_, '_> {
             (DropReason::EgressDrop, departures.dropped_in_egress),
         ] {
             if packets > 0 {
-                let passage = Passage::Drop(reason);
-                self.passed.push(Passed { passage, packets });
+                let verdict = PacketVerdict::Drop(reason);
+                self.verdicts.push(VerdictRun { verdict, packets });
             }
         }
         Some(Leaving {
@@ -482,21 +482,21 @@ impl Pass<'_, '_> {
         Some((port, each as u32))
     }
 
-    /// Completes a packet, and records the verdict on it and on the following packets with the same fate, `packets` in
+    /// Completes a packet, and records the verdict on it and on the following packets with the same verdict, `packets` in
     /// total. The following packets are complete already.
     #[inline]
-    fn finish(&mut self, packet: &mut Packet, fate: Fate, packets: usize) {
-        match fate {
-            Fate::Replicated { first, count } => self.copies.made(first + count),
-            Fate::BailedOut(reason) | Fate::GoesOn(reason) => {
+    fn finish(&mut self, packet: &mut Packet, verdict: Verdict, packets: usize) {
+        match verdict {
+            Verdict::Replicated { first, count } => self.copies.made(first + count),
+            Verdict::BailedOut(reason) | Verdict::GoesOn(reason) => {
                 self.paths.count_slow(SlowReason::BailedOut(reason), packets as u64);
             }
             _ => {}
         }
-        let passage = finish(self.length_max, self.fast_path, self.rewritten, packet, fate);
-        match self.passed.last_mut() {
-            Some(run) if run.passage == passage => run.packets += packets,
-            _ => self.passed.push(Passed { passage, packets }),
+        let verdict = finish(self.length_max, self.fast_path, self.rewritten, packet, verdict);
+        match self.verdicts.last_mut() {
+            Some(run) if run.verdict == verdict => run.packets += packets,
+            _ => self.verdicts.push(VerdictRun { verdict, packets }),
         }
     }
 }
@@ -526,9 +526,9 @@ impl Pipeline {
     }
 
     /// The machine code of the fast path in the variant that is compiled first, when it is ready: see
-    /// [`ShortCode::machine_code`].
+    /// [`FastPathCode::machine_code`].
     pub fn machine_code(&self) -> Option<&[u8]> {
-        self.first_form().map(ShortCode::machine_code)
+        self.first_form().map(FastPathCode::machine_code)
     }
 
     /// Waits until everything that is being compiled is ready: see [`crate::FastPath::BesidePackets`].
@@ -540,7 +540,7 @@ impl Pipeline {
 
     /// The fast path, when it is ready.
     #[inline]
-    fn first_form(&self) -> Option<&ShortCode> {
+    fn first_form(&self) -> Option<&FastPathCode> {
         self.code.as_ref()?.first()
     }
 }
@@ -552,34 +552,36 @@ pub(super) fn finish(
     fast_path: &mut FastPath<'_>,
     rewritten: &mut BitBuffer,
     packet: &mut Packet,
-    fate: Fate,
-) -> Passage {
-    let (passage, headers) = match fate {
-        Fate::Plain { port } => (Passage::Transmit(port), None),
-        Fate::Rewritten { port, headers } => (Passage::Transmit(port), Some(headers)),
-        Fate::Recirculated { note, headers } => (Passage::Returns(Return::Recirculated(note)), headers),
-        Fate::Resubmitted { note } => return Passage::Returns(Return::Resubmitted(note)),
-        Fate::DroppedInIngress { parser_error: 0 } => return Passage::Drop(DropReason::IngressDrop),
-        Fate::DroppedInIngress { parser_error } => return Passage::Drop(DropReason::ParserError(parser_error)),
-        Fate::DroppedInEgress => return Passage::Drop(DropReason::EgressDrop),
-        Fate::AssertFailed => return Passage::Drop(DropReason::AssertFailed),
-        Fate::GoesOn(_) => return Passage::GoesOn,
-        Fate::Replicated { count: 0, .. } => return Passage::Drop(DropReason::NoMulticastMember),
-        Fate::Replicated { first, count } => {
-            return Passage::Copies {
+    verdict: Verdict,
+) -> PacketVerdict {
+    let (verdict, headers) = match verdict {
+        Verdict::Plain { port } => (PacketVerdict::Transmit(port), None),
+        Verdict::Rewritten { port, headers } => (PacketVerdict::Transmit(port), Some(headers)),
+        Verdict::Recirculated { note, headers } => (PacketVerdict::Returns(Return::Recirculated(note)), headers),
+        Verdict::Resubmitted { note } => return PacketVerdict::Returns(Return::Resubmitted(note)),
+        Verdict::DroppedInIngress { parser_error: 0 } => return PacketVerdict::Drop(DropReason::IngressDrop),
+        Verdict::DroppedInIngress { parser_error } => {
+            return PacketVerdict::Drop(DropReason::ParserError(parser_error));
+        }
+        Verdict::DroppedInEgress => return PacketVerdict::Drop(DropReason::EgressDrop),
+        Verdict::AssertFailed => return PacketVerdict::Drop(DropReason::AssertFailed),
+        Verdict::GoesOn(_) => return PacketVerdict::GoesOn,
+        Verdict::Replicated { count: 0, .. } => return PacketVerdict::Drop(DropReason::NoMulticastMember),
+        Verdict::Replicated { first, count } => {
+            return PacketVerdict::Copies {
                 first: first as u32,
                 count: count as u32,
             };
         }
-        Fate::BailedOut(_) => return Passage::SlowPath,
+        Verdict::BailedOut(_) => return PacketVerdict::SlowPath,
     };
     if let Some(headers) = headers {
         rewrite(rewritten, packet, fast_path.output(), headers);
     }
     if packet.len() > length_max {
-        return Passage::Drop(DropReason::PacketTooLong);
+        return PacketVerdict::Drop(DropReason::PacketTooLong);
     }
-    passage
+    verdict
 }
 
 /// Replaces what the parser took by a part of what the deparser emitted, and truncates the packet.

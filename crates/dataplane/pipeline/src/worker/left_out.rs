@@ -5,7 +5,7 @@
 //! the paths that are in use. The fast path is then compiled again: see [`Generations`](crate::generations).
 
 use crate::generations::{ALL_PACKETS, LeftOutPackets, Share};
-use forebay_jit::ShortCode;
+use forebay_jit::FastPathCode;
 use forebay_jit::route::{BailOut, PathId};
 
 /// Packets that bail out before they are reported.
@@ -17,7 +17,7 @@ const PART: u64 = 32;
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    /// The [number](ShortCode::number) of the code.
+    /// The [number](FastPathCode::number) of the code.
     code: u64,
     /// By path that is left out: the number of packets.
     packets: Vec<u64>,
@@ -32,7 +32,7 @@ pub(super) struct LeftOut {
 impl LeftOut {
     /// Counts a packet that bailed out, on one of the paths that are left out if there is one.
     #[cold]
-    pub(super) fn note(&mut self, code: &ShortCode, reason: BailOut, path: Option<usize>) {
+    pub(super) fn note(&mut self, code: &FastPathCode, reason: BailOut, path: Option<usize>) {
         if path.is_none() && reason != BailOut::TooLarge {
             return;
         }
@@ -54,7 +54,7 @@ impl LeftOut {
     /// Counts packets that have tried the code. Returns what is left out of this code, once enough packets have been
     /// counted. Counting then starts again.
     #[inline]
-    pub(super) fn report(&mut self, code: &ShortCode, tried: usize) -> Option<LeftOutPackets> {
+    pub(super) fn report(&mut self, code: &FastPathCode, tried: usize) -> Option<LeftOutPackets> {
         self.tried += tried as u64;
         if self.all < ENOUGH || self.code != code.number() {
             return None;

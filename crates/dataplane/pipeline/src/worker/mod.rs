@@ -33,7 +33,7 @@ pub use clones::Cloned;
 use clones::Clones;
 pub use copies::Copied;
 use copies::Copies;
-pub use fast_path::{Arrival, Leaving, Passage, Passed, PassedQueue};
+pub use fast_path::{Arrival, Leaving, PacketVerdict, PassedQueue, VerdictRun};
 pub use flow::FlowKey;
 use forebay_exec::{BitBuffer, DigestRequest, Event, Requests, Tracer};
 use forebay_ir::Recipient;
@@ -124,7 +124,7 @@ impl Session<'_> {
         self.burst.view.section.leave();
     }
 
-    /// Processes a packet that continues on its own ([`Passage::GoesOn`]), up to a queue or its end. Reports the
+    /// Processes a packet that continues on its own ([`PacketVerdict::GoesOn`]), up to a queue or its end. Reports the
     /// decisions about it, for the side of the queue on which it is.
     pub fn go_on<T: Tracer>(
         &mut self,

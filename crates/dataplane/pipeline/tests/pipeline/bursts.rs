@@ -2,7 +2,7 @@
 
 use crate::common::Blocks;
 use forebay_packet::Packet;
-use forebay_pipeline::{Arrival, DropReason, Engine, FastPath, Leaving, Options, Passage, Passed};
+use forebay_pipeline::{Arrival, DropReason, Engine, FastPath, Leaving, Options, PacketVerdict, VerdictRun};
 
 /// Packets with 1 leave by port 1, those with 2 by port 2. Those with 3 are dropped in egress, and all others in
 /// ingress.
@@ -13,7 +13,7 @@ const EGRESS: &str = "branch h.a == 8w0x3, block1, block2\nblock1:\nsm.egress_sp
 
 /// Takes a burst of packets with these first bytes, followed by their index. Returns the verdicts, and the order of
 /// the packets afterwards.
-fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<Passed>, Vec<u8>) {
+fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<VerdictRun>, Vec<u8>) {
     let blocks = Blocks {
         ingress: INGRESS,
         egress: EGRESS,
@@ -27,58 +27,60 @@ fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<Passed>, Vec<u8>) {
     assert!(switch.worker.has_fast_path());
     let packet = |(place, first): (u8, &u8)| Packet::from_bytes(&[*first, place]);
     let mut packets: Vec<Packet> = (0..).zip(firsts).map(packet).collect();
-    let mut passed = Vec::new();
-    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
-    let dropped = passed.iter().filter(|run| matches!(run.passage, Passage::Drop(_)));
+    let mut verdicts = Vec::new();
+    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut verdicts);
+    let dropped = verdicts
+        .iter()
+        .filter(|run| matches!(run.verdict, PacketVerdict::Drop(_)));
     let booked: u64 = switch.pipeline.drops().nonzero().iter().map(|(_, count)| count).sum();
     assert_eq!(booked, dropped.map(|run| run.packets as u64).sum::<u64>());
     let places = packets.iter().map(|packet| packet.data()[1]).collect();
-    (leaving, passed, places)
+    (leaving, verdicts, places)
 }
 
-fn run(passage: Passage, packets: usize) -> Passed {
-    Passed { passage, packets }
+fn run(verdict: PacketVerdict, packets: usize) -> VerdictRun {
+    VerdictRun { verdict, packets }
 }
 
 #[test]
 fn packets_that_leave_among_others_that_are_dropped_are_the_first_ones_then() {
-    let (leaving, passed, places) = pass(&[0, 1, 0, 3, 1, 1, 0, 3, 1]);
+    let (leaving, verdicts, places) = pass(&[0, 1, 0, 3, 1, 1, 0, 3, 1]);
     assert_eq!(leaving, Some(Leaving { port: 1, packets: 4 }));
     let drops = [(DropReason::IngressDrop, 3), (DropReason::EgressDrop, 2)];
     assert_eq!(
-        passed,
-        drops.map(|(reason, packets)| run(Passage::Drop(reason), packets))
+        verdicts,
+        drops.map(|(reason, packets)| run(PacketVerdict::Drop(reason), packets))
     );
     assert_eq!(places[..4], [1, 4, 5, 8], "in order");
 }
 
 #[test]
 fn all_leave_by_one_port() {
-    let (leaving, passed, places) = pass(&[1, 1, 1]);
-    assert_eq!((leaving, passed), (Some(Leaving { port: 1, packets: 3 }), vec![]));
+    let (leaving, verdicts, places) = pass(&[1, 1, 1]);
+    assert_eq!((leaving, verdicts), (Some(Leaving { port: 1, packets: 3 }), vec![]));
     assert_eq!(places, [0, 1, 2]);
 }
 
 #[test]
 fn packets_for_two_ports_stay_where_they_are() {
-    let (leaving, passed, places) = pass(&[1, 0, 2, 2, 1]);
+    let (leaving, verdicts, places) = pass(&[1, 0, 2, 2, 1]);
     let runs = [
-        run(Passage::Transmit(1), 1),
-        run(Passage::Drop(DropReason::IngressDrop), 1),
-        run(Passage::Transmit(2), 2),
-        run(Passage::Transmit(1), 1),
+        run(PacketVerdict::Transmit(1), 1),
+        run(PacketVerdict::Drop(DropReason::IngressDrop), 1),
+        run(PacketVerdict::Transmit(2), 2),
+        run(PacketVerdict::Transmit(1), 1),
     ];
     assert_eq!(
-        (leaving, &passed[..], &places[..]),
+        (leaving, &verdicts[..], &places[..]),
         (None, &runs[..], &[0, 1, 2, 3, 4][..])
     );
 }
 
 #[test]
 fn all_are_dropped() {
-    let (leaving, passed, _) = pass(&[0, 3, 3]);
+    let (leaving, verdicts, _) = pass(&[0, 3, 3]);
     let drops = [(DropReason::IngressDrop, 1), (DropReason::EgressDrop, 2)];
-    let runs = drops.map(|(reason, packets)| run(Passage::Drop(reason), packets));
-    assert_eq!((leaving, &passed[..]), (None, &runs[..]));
+    let runs = drops.map(|(reason, packets)| run(PacketVerdict::Drop(reason), packets));
+    assert_eq!((leaving, &verdicts[..]), (None, &runs[..]));
     assert_eq!(pass(&[]).1, []);
 }

@@ -6,7 +6,7 @@ use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
 use forebay_packet::{Packet, SplitMix64};
 use forebay_pipeline::{
-    Arrival, Batch, ControlError, Engine, Entry, EntryAction, FastForm, FastPath, Options, Passage, Worker,
+    Arrival, Batch, ControlError, Engine, Entry, EntryAction, FastForm, FastPath, Options, PacketVerdict, Worker,
 };
 
 const TABLES: &str = "action I.lead(next: bit<16>) = I.lead\nbody I.lead action {\nblock0:\n kept = $next\n return\n}\n\
@@ -40,15 +40,15 @@ fn switch(engine: Engine) -> Switch {
 /// The ports by which packets with these first bytes leave the fast path, and their bytes.
 fn pass(worker: &mut Worker, firsts: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut packets: Vec<Packet> = firsts.iter().map(|first| Packet::from_bytes(&[*first, 0])).collect();
-    let mut passed = Vec::new();
-    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
-    let together = all.map(|leaving| (Passage::Transmit(leaving.port), leaving.packets));
+    let mut verdicts = Vec::new();
+    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut verdicts);
+    let together = all.map(|leaving| (PacketVerdict::Transmit(leaving.port), leaving.packets));
     let runs = together
         .into_iter()
-        .chain(passed.iter().map(|run| (run.passage, run.packets)));
-    let passages = runs.flat_map(|(passage, packets)| std::iter::repeat_n(passage, packets));
-    let left = packets.iter().zip(passages).map(|(packet, passage)| match passage {
-        Passage::Transmit(port) => (port, packet.data().to_vec()),
+        .chain(verdicts.iter().map(|run| (run.verdict, run.packets)));
+    let verdicts = runs.flat_map(|(verdict, packets)| std::iter::repeat_n(verdict, packets));
+    let left = packets.iter().zip(verdicts).map(|(packet, verdict)| match verdict {
+        PacketVerdict::Transmit(port) => (port, packet.data().to_vec()),
         other => panic!("the packet leaves on the fast path: {other:?}"),
     });
     left.collect()

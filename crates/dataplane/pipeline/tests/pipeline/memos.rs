@@ -5,7 +5,7 @@ use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_packet::{Packet, SplitMix64};
 use forebay_pipeline::{
-    Arrival, ControlError, Engine, Entry, EntryAction, FastPath, Options, Passage, Pipeline, Worker,
+    Arrival, ControlError, Engine, Entry, EntryAction, FastPath, Options, PacketVerdict, Pipeline, Worker,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,15 +34,15 @@ fn switch() -> Switch {
 /// The ports by which packets with these first bytes leave, and their marks.
 fn pass(worker: &mut Worker, firsts: &[u8]) -> Vec<(u32, u8)> {
     let mut packets: Vec<Packet> = firsts.iter().map(|first| Packet::from_bytes(&[*first, 0])).collect();
-    let mut passed = Vec::new();
-    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
-    let mut passages = all.map_or_else(Vec::new, |leaving| {
-        vec![Passage::Transmit(leaving.port); leaving.packets]
+    let mut runs = Vec::new();
+    let all = worker.pass(&mut packets, Arrival::default(), 0, &mut runs);
+    let mut verdicts = all.map_or_else(Vec::new, |leaving| {
+        vec![PacketVerdict::Transmit(leaving.port); leaving.packets]
     });
-    passages.extend(passed.iter().flat_map(|run| vec![run.passage; run.packets]));
-    passages.resize(packets.len(), Passage::SlowPath);
-    let left = packets.iter().zip(passages).map(|(packet, passage)| match passage {
-        Passage::Transmit(port) => (port, packet.data()[1]),
+    verdicts.extend(runs.iter().flat_map(|run| vec![run.verdict; run.packets]));
+    verdicts.resize(packets.len(), PacketVerdict::SlowPath);
+    let left = packets.iter().zip(verdicts).map(|(packet, verdict)| match verdict {
+        PacketVerdict::Transmit(port) => (port, packet.data()[1]),
         other => panic!("the packet leaves on the fast path: {other:?}"),
     });
     left.collect()

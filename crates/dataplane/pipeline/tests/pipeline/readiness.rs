@@ -2,7 +2,7 @@
 
 use crate::common::Blocks;
 use forebay_packet::Packet;
-use forebay_pipeline::{Arrival, Engine, FastPath, Options, Passage, Passed};
+use forebay_pipeline::{Arrival, Engine, FastPath, Options, PacketVerdict, VerdictRun};
 
 fn options(fast_path: FastPath) -> Options {
     Options {
@@ -19,12 +19,12 @@ fn packets_go_the_slow_path_until_the_short_one_is_ready() {
     assert_eq!(sent, [(1, vec![7, 9])], "whether it is ready or not");
     switch.pipeline.finish_compiling();
     assert!(switch.worker.has_fast_path());
-    let (mut packets, mut passed) = ([Packet::from_bytes(&[7, 9])], Vec::new());
-    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut passed);
-    let port = leaving.map(|leaving| leaving.port).or(match passed[..] {
+    let (mut packets, mut verdicts) = ([Packet::from_bytes(&[7, 9])], Vec::new());
+    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut verdicts);
+    let port = leaving.map(|leaving| leaving.port).or(match verdicts[..] {
         [
-            Passed {
-                passage: Passage::Transmit(port),
+            VerdictRun {
+                verdict: PacketVerdict::Transmit(port),
                 ..
             },
         ] => Some(port),

@@ -4,7 +4,7 @@ use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_packet::Packet;
 use forebay_pipeline::{
-    Arrival, CounterValue, DropReason, Engine, Entry, EntryAction, FastPath, Options, Passage, Pipeline, Worker,
+    Arrival, CounterValue, DropReason, Engine, Entry, EntryAction, FastPath, Options, PacketVerdict, Pipeline, Worker,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,15 +39,18 @@ fn pass(worker: &mut Worker, ingress_port: u32, timestamp_us: u64, packets: usiz
         timestamp_us,
         ..Arrival::default()
     };
-    let mut passed = Vec::new();
-    match worker.pass(&mut packets, arrival, 0, &mut passed) {
+    let mut verdicts = Vec::new();
+    match worker.pass(&mut packets, arrival, 0, &mut verdicts) {
         Some(leaving) => {
-            assert_eq!((leaving.packets, passed.len()), (packets.len(), 0));
+            assert_eq!((leaving.packets, verdicts.len()), (packets.len(), 0));
             Some(leaving.port)
         }
         None => {
-            let passages: Vec<_> = passed.iter().map(|run| (run.passage, run.packets)).collect();
-            assert_eq!(passages, [(Passage::Drop(DropReason::IngressDrop), packets.len())]);
+            let verdicts: Vec<_> = verdicts.iter().map(|run| (run.verdict, run.packets)).collect();
+            assert_eq!(
+                verdicts,
+                [(PacketVerdict::Drop(DropReason::IngressDrop), packets.len())]
+            );
             None
         }
     }
@@ -100,12 +103,15 @@ fn a_packet_that_is_too_long_does_not_leave() {
         ingress_port: 3,
         ..Arrival::default()
     };
-    let mut passed = Vec::new();
-    assert_eq!(worker.pass(&mut packets, arrival, 0, &mut passed), None);
-    let sent: Vec<_> = passed.iter().map(|run| (run.passage, run.packets)).collect();
+    let mut verdicts = Vec::new();
+    assert_eq!(worker.pass(&mut packets, arrival, 0, &mut verdicts), None);
+    let sent: Vec<_> = verdicts.iter().map(|run| (run.verdict, run.packets)).collect();
     assert_eq!(
         sent,
-        [(Passage::Transmit(7), 1), (Passage::Drop(DropReason::PacketTooLong), 1)]
+        [
+            (PacketVerdict::Transmit(7), 1),
+            (PacketVerdict::Drop(DropReason::PacketTooLong), 1)
+        ]
     );
 }
 

@@ -1,7 +1,7 @@
 //! Shares one set of ports between several workers.
 //!
-//! Every port has a *keeper*: the worker that owns the port, and alone calls it. Every worker has its own switch with a
-//! port for each number: the keeper has a [`SteeringPort`] around the port itself; the others have a [`RemotePort`]
+//! Every port has an *owner*: the worker that alone calls it. Every worker has its own switch with a
+//! port for each number: the owner has a [`SteeringPort`] around the port itself; the others have a [`RemotePort`]
 //! that reaches it through two [rings](crate::ring), one for each direction.
 //!
 //! ```text
@@ -25,12 +25,12 @@
 //! whose kernel or network card spreads flows. Each worker then uses its share directly ([`share`]), without rings.
 //!
 //! # When something is full
-//! A keeper takes no more packets from its port than the fullest ring of arrivals has room for. The port's own queue
+//! An owner takes no more packets from its port than the fullest ring of arrivals has room for. The port's own queue
 //! then fills and drops, and the port counts these drops. A worker whose ring of departures is full leaves packets in
 //! the queues of its traffic manager ([`Port::room`]), which drop under `queue_full`. Nothing is dropped in between.
 //!
 //! # When everything is done
-//! See [`LaneStatus`].
+//! See [`WorkerStatus`].
 
 mod share;
 
@@ -43,7 +43,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How workers share ports.
 #[derive(Clone, Debug)]
-pub struct LaneConfig {
+pub struct SharingConfig {
     /// The number of workers, at least one.
     pub workers: usize,
     /// What identifies a flow.
@@ -52,9 +52,9 @@ pub struct LaneConfig {
     pub ring_capacity: usize,
 }
 
-impl Default for LaneConfig {
-    fn default() -> LaneConfig {
-        LaneConfig {
+impl Default for SharingConfig {
+    fn default() -> SharingConfig {
+        SharingConfig {
             workers: 1,
             spread: Spread::FiveTuple,
             ring_capacity: 256,
@@ -62,61 +62,65 @@ impl Default for LaneConfig {
     }
 }
 
-/// What one worker attaches to its switch: the ports that it keeps, and the remote ends of all others.
-pub struct Lane {
+/// What one worker attaches to its switch: the ports that it owns, and the remote ends of all others.
+pub struct WorkerPorts {
     /// The ports by their P4 numbers.
     pub ports: Vec<(u32, Box<dyn Port>)>,
     /// Tells when all workers have done everything.
-    pub status: LaneStatus,
+    pub status: WorkerStatus,
 }
 
-/// Divides ports among workers: port `i` of the list is kept by worker `i` modulo the number of workers. Returns one
-/// lane for each worker; a single worker gets the ports themselves. A port number that occurs once for each worker is
+/// Divides ports among workers: port `i` of the list is owned by worker `i` modulo the number of workers. Returns one
+/// entry for each worker; a single worker gets the ports themselves. A port number that occurs once for each worker is
 /// a port in shares.
-pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config: &LaneConfig) -> Vec<Lane> {
+pub fn share_ports(
+    ports: Vec<(u32, Box<dyn Port>)>,
+    pipeline: &Arc<Pipeline>,
+    config: &SharingConfig,
+) -> Vec<WorkerPorts> {
     let workers = config.workers.max(1);
     let (divided, ports) = share::divided(ports, workers);
     let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
     let mut wires: Vec<Vec<Wire>> = ports.iter().map(|_| wires(workers, config.ring_capacity)).collect();
     let are_timers: Vec<bool> = ports.iter().map(|(_, port)| port.is_timer()).collect();
     let shared = Arc::new(Shared::new(workers, &wires, &are_timers));
-    let status = |worker| LaneStatus {
+    let status = |worker| WorkerStatus {
         worker,
         shared: Arc::clone(&shared),
     };
-    let mut lanes: Vec<Lane> = (0..workers)
-        .map(|worker| Lane {
+    let mut all: Vec<WorkerPorts> = (0..workers)
+        .map(|worker| WorkerPorts {
             ports: Vec::with_capacity(ports.len()),
             status: status(worker),
         })
         .collect();
-    if let [alone] = &mut lanes[..] {
+    if let [alone] = &mut all[..] {
         alone.ports = ports;
-        return lanes;
+        return all;
     }
     for (worker, (number, port)) in divided {
         let share = share::SharedPort::new(port, worker == 0, status(worker));
-        lanes[worker].ports.push((number, Box::new(share)));
+        all[worker].ports.push((number, Box::new(share)));
     }
     for (index, (number, port)) in ports.into_iter().enumerate() {
-        let keeper = index % workers;
-        let mut kept = SteeringPort::new(
+        let owner = index % workers;
+        let mut steering = SteeringPort::new(
             port,
             number,
             Place {
                 index,
-                status: status(keeper),
+                status: status(owner),
             },
         );
-        kept.classifier = Classifier::new(&config.spread, pipeline);
+        steering.classifier = Classifier::new(&config.spread, pipeline);
         for (worker, wire) in wires[index].drain(..).enumerate() {
             let (arrivals, departures) = (wire.arrivals, wire.departures);
-            if worker == keeper {
-                kept.arrivals.push(None);
+            if worker == owner {
+                steering.arrivals.push(None);
                 continue;
             }
-            kept.arrivals.push(Some(arrivals.0));
-            kept.departures.push(departures.1);
+            steering.arrivals.push(Some(arrivals.0));
+            steering.departures.push(departures.1);
             let remote = RemotePort {
                 name: names[index].clone(),
                 arrivals: arrivals.1,
@@ -127,14 +131,14 @@ pub fn lanes(ports: Vec<(u32, Box<dyn Port>)>, pipeline: &Arc<Pipeline>, config:
                     status: status(worker),
                 },
             };
-            lanes[worker].ports.push((number, Box::new(remote)));
+            all[worker].ports.push((number, Box::new(remote)));
         }
-        lanes[keeper].ports.push((number, Box::new(kept)));
+        all[owner].ports.push((number, Box::new(steering)));
     }
-    lanes
+    all
 }
 
-/// The two rings between a port's keeper and another worker.
+/// The two rings between a port's owner and another worker.
 struct Wire {
     arrivals: (Producer<Packet>, Consumer<Packet>),
     departures: (Producer<Packet>, Consumer<Packet>),
@@ -148,7 +152,7 @@ fn wires(workers: usize, capacity: usize) -> Vec<Wire> {
     (0..workers).map(wire).collect()
 }
 
-/// What all lanes share.
+/// What all workers share.
 struct Shared {
     /// Set when ports must not deliver anything more.
     closing: AtomicBool,
@@ -159,7 +163,7 @@ struct Shared {
     ports: Vec<PortShared>,
 }
 
-/// What all lanes share about a port.
+/// What all workers share about a port.
 struct PortShared {
     /// Whether the port has delivered its last packet.
     ended: AtomicBool,
@@ -207,17 +211,17 @@ impl Shared {
     }
 }
 
-/// Tells when the workers of a set of lanes have done everything.
+/// Tells when the workers that share ports have done everything.
 ///
-/// A worker [rests](LaneStatus::rest) when its poll was idle, its switch is empty and none of its ports waits for
+/// A worker [rests](WorkerStatus::rest) when its poll was idle, its switch is empty and none of its ports waits for
 /// anything. It wakes before it takes a packet from a port or a ring.
 #[derive(Clone)]
-pub struct LaneStatus {
+pub struct WorkerStatus {
     worker: usize,
     shared: Arc<Shared>,
 }
 
-impl LaneStatus {
+impl WorkerStatus {
     /// From now on, shared ports deliver no packets; what is in the switches still leaves.
     pub fn close(&self) {
         self.shared.closing.store(true, Ordering::SeqCst);
@@ -256,7 +260,7 @@ impl LaneStatus {
 /// The index of the port, and the worker's status.
 struct Place {
     index: usize,
-    status: LaneStatus,
+    status: WorkerStatus,
 }
 
 impl Place {
@@ -269,13 +273,13 @@ impl Place {
     }
 }
 
-/// A port for its keeper: delivers the keeper's share of what arrives, hands the rest to other workers, and sends what
+/// A port for its owner: delivers the owner's share of what arrives, hands the rest to other workers, and sends what
 /// these have for it.
 struct SteeringPort {
     port: Box<dyn Port>,
     number: u32,
     classifier: Classifier,
-    /// By worker; `None` for the keeper itself.
+    /// By worker; `None` for the owner itself.
     arrivals: Vec<Option<Producer<Packet>>>,
     departures: Vec<Consumer<Packet>>,
     /// What has arrived and is not yet spread; and what leaves for other workers.

@@ -1,6 +1,6 @@
 //! Ports that are divided into a share for each worker.
 
-use super::LaneStatus;
+use super::WorkerStatus;
 use forebay_packet::{Burst, Port, PortError, PortState, Readiness, delegate_port};
 use std::sync::atomic::Ordering;
 
@@ -32,11 +32,11 @@ pub(super) struct SharedPort {
     port: Box<dyn Port>,
     /// Whether this is the first share, which stands for all shares where one is enough.
     is_first: bool,
-    status: LaneStatus,
+    status: WorkerStatus,
 }
 
 impl SharedPort {
-    pub(super) fn new(port: Box<dyn Port>, is_first: bool, status: LaneStatus) -> SharedPort {
+    pub(super) fn new(port: Box<dyn Port>, is_first: bool, status: WorkerStatus) -> SharedPort {
         SharedPort { port, is_first, status }
     }
 
@@ -81,7 +81,7 @@ impl Port for SharedPort {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LaneConfig, lanes};
+    use super::super::{SharingConfig, share_ports};
     use super::*;
     use forebay_packet::MemoryPort;
     use forebay_pipeline::Pipeline;
@@ -114,24 +114,28 @@ mod tests {
         let (first, mut to_first) = pair("port");
         let (second, mut to_second) = pair("port");
         let (other, _outside) = pair("other");
-        let config = LaneConfig {
+        let config = SharingConfig {
             workers: 2,
-            ..LaneConfig::default()
+            ..SharingConfig::default()
         };
-        let mut lanes = lanes(vec![(7, first), (7, second), (8, other)], &pipeline, &config);
+        let mut workers = share_ports(vec![(7, first), (7, second), (8, other)], &pipeline, &config);
         to_first.inject(&[1; 60]);
         to_second.inject(&[2; 60]);
         let mut burst = Burst::new(8);
-        for (lane, byte) in lanes.iter_mut().zip([1, 2]) {
-            assert_eq!(lane.ports.len(), 2);
-            let (_, share) = lane.ports.iter_mut().find(|(number, _)| *number == 7).expect("a share");
+        for (worker, byte) in workers.iter_mut().zip([1, 2]) {
+            assert_eq!(worker.ports.len(), 2);
+            let (_, share) = worker
+                .ports
+                .iter_mut()
+                .find(|(number, _)| *number == 7)
+                .expect("a share");
             assert_eq!(share.receive(&mut burst, 8, 0), Ok(1));
             assert_eq!(burst.as_slice()[0].data(), [byte; 60]);
             burst.clear();
         }
         to_first.inject(&[1; 60]);
-        lanes[1].status.close();
-        let (_, share) = &mut lanes[0].ports[0];
+        workers[1].status.close();
+        let (_, share) = &mut workers[0].ports[0];
         assert_eq!(share.receive(&mut burst, 8, 0), Ok(0), "nothing more is taken");
         assert_eq!(share.readiness(), Readiness::Never);
     }
