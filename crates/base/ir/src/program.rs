@@ -127,6 +127,17 @@ impl Program {
         &self.slots[id.index()]
     }
 
+    /// The bits of a header's fields of fixed width, and the most bits of its field of variable width (0 without one).
+    pub fn header_bits(&self, header: &Header) -> (u64, u64) {
+        header.fields.iter().fold((0, 0), |(fixed, variable), field| {
+            let width = u64::from(self.slot(field.slot).width);
+            match field.length {
+                Some(_) => (fixed, variable + width),
+                None => (fixed + width, variable),
+            }
+        })
+    }
+
     /// The body with this role, if the architecture and the program have one.
     pub fn stage(&self, role: Role) -> Option<&Body> {
         self.stages.get(&role).map(|id| &self.bodies[id.index()])

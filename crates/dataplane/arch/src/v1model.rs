@@ -85,32 +85,32 @@ struct Requests {
 }
 
 /// What the bodies of a program request.
-struct Wishes {
+struct RequestedFeatures {
     clone: bool,
     resubmit: bool,
     recirculate: bool,
 }
 
-impl Wishes {
-    fn of(program: &Program) -> Wishes {
-        let mut wishes = Wishes {
+impl RequestedFeatures {
+    fn of(program: &Program) -> RequestedFeatures {
+        let mut requested = RequestedFeatures {
             clone: false,
             resubmit: false,
             recirculate: false,
         };
         let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
         for statement in blocks.flat_map(|block| &block.statements) {
-            wishes.clone |= matches!(statement.op, Op::Clone { .. });
-            wishes.resubmit |= matches!(statement.op, Op::Resubmit { .. });
-            wishes.recirculate |= matches!(statement.op, Op::Recirculate { .. });
+            requested.clone |= matches!(statement.op, Op::Clone { .. });
+            requested.resubmit |= matches!(statement.op, Op::Resubmit { .. });
+            requested.recirculate |= matches!(statement.op, Op::Recirculate { .. });
         }
-        wishes
+        requested
     }
 }
 
 /// The graph of a program.
 pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
-    let wishes = Wishes::of(program);
+    let requested = RequestedFeatures::of(program);
     let mut builder = Builder::new(program);
     let requests = Requests {
         parsed_bytes: builder.slot("parsed_bytes", 32),
@@ -132,7 +132,7 @@ pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
     let mut v1model = V1model {
         builder,
         requests,
-        wishes,
+        requested,
     };
     v1model.entries()?;
     v1model.ingress()?;
@@ -165,7 +165,7 @@ fn request(program: &Program, name: &str) -> Option<SlotId> {
 struct V1model<'a> {
     builder: Builder<'a>,
     requests: Requests,
-    wishes: Wishes,
+    requested: RequestedFeatures,
 }
 
 impl V1model<'_> {
@@ -194,13 +194,13 @@ impl V1model<'_> {
         self.builder.block("received", ops, begin.clone());
         let ways = [
             (
-                self.wishes.resubmit,
+                self.requested.resubmit,
                 Entry::Resubmitted,
                 "resubmitted",
                 instance_type::RESUBMITTED,
             ),
             (
-                self.wishes.recirculate,
+                self.requested.recirculate,
                 Entry::Recirculated,
                 "recirculated",
                 instance_type::RECIRCULATED,
@@ -253,7 +253,7 @@ impl V1model<'_> {
             set(length, sum_less(frame_length, header_bytes, parsed_bytes)),
         ];
         ops.extend(priority.map(|priority| set(class, resized(self.builder.program, priority, 8))));
-        if self.wishes.recirculate {
+        if self.requested.recirculate {
             ops.push(take(self.requests.recirculate, Argument::RecirculateRequest));
         }
         self.mirrors(
@@ -267,7 +267,7 @@ impl V1model<'_> {
     /// Adds a block that makes the clone that bodies requested, if any. It continues at `…_cloned`.
     fn mirrors(&mut self, label: &str, mut ops: Vec<GlueOp>, (side, frame, to): (&str, MirrorFrame, Entry)) {
         let next = format!("{side}_cloned");
-        if !self.wishes.clone {
+        if !self.requested.clone {
             let next = self.builder.jump(&next);
             return self.builder.block(label, ops, next);
         }
@@ -321,7 +321,7 @@ impl V1model<'_> {
 
     fn after_ingress(&mut self) -> Result<(), BuildError> {
         let mut ops = vec![GlueOp::Commit];
-        let end = if self.wishes.resubmit {
+        let end = if self.requested.resubmit {
             let again = self.requests.again;
             ops.push(take(again, Argument::ResubmitRequest));
             self.by_list(again, "route", "again", |builder, label, list| {
@@ -406,7 +406,7 @@ impl V1model<'_> {
     /// sees only `ingress_port` of the metadata, and what it writes to metadata is discarded. A clone from egress has
     /// the headers as egress left them.
     fn clones(&mut self) -> Result<(), BuildError> {
-        if !self.wishes.clone {
+        if !self.requested.clone {
             return Ok(());
         }
         let preserved = self.preserved();
@@ -430,7 +430,7 @@ impl V1model<'_> {
     fn forget_recirculation(&self) -> Option<GlueOp> {
         let slot = self.requests.recirculate;
         let nothing = || set(slot, number(self.builder.width(slot), 0));
-        self.wishes.recirculate.then(nothing)
+        self.requested.recirculate.then(nothing)
     }
 
     fn clone(&mut self, label: &str, mut ops: Vec<GlueOp>, instance_type: u64) {
@@ -480,7 +480,7 @@ impl V1model<'_> {
             ("egress", MirrorFrame::WithState, Entry::CloneEgress),
         );
         let mut ops = vec![GlueOp::Commit];
-        if self.wishes.recirculate {
+        if self.requested.recirculate {
             ops.push(take(again, Argument::RecirculateRequest));
             let is_asked = is_set(self.builder.program, again);
             ops.push(set(again, build::mux(is_asked, slot(again), slot(recirculate))));
@@ -502,7 +502,7 @@ impl V1model<'_> {
                 truncate: Some(slot(truncate)),
             },
         ];
-        let end = if self.wishes.recirculate {
+        let end = if self.requested.recirculate {
             self.by_list(again, "transmit", "round", |builder, label, list| {
                 let pairs = same(list.map_or(Vec::new(), |list| builder.list(list)));
                 builder.block(label, [], End::Finish(Finish::Recirculate(pairs)));

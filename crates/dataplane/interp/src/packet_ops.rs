@@ -5,7 +5,7 @@
 use crate::execution::{Execution, Flow};
 use forebay_bits::{Bits, read_bits};
 use forebay_exec::{Event, Objects, Tracer};
-use forebay_ir::{Expr, Header, HeaderId, Location, Op};
+use forebay_ir::{Expr, HeaderId, Location, Op};
 
 impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
     /// Executes an operation that only parsers have.
@@ -53,7 +53,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         if !varbit_bits.is_multiple_of(8) {
             return self.reject_with("ParserInvalidArgument", location);
         }
-        let (fixed_bits, varbit_max) = self.header_bits(header);
+        let (fixed_bits, varbit_max) = self.program.header_bits(header);
         if varbit_bits.saturating_add(fixed_bits) > self.bits_left() {
             return self.reject_with("PacketTooShort", location);
         }
@@ -80,17 +80,6 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
             self.trace_extract(id, location);
         }
         Flow::Continue
-    }
-
-    /// Bits of the fixed-width fields, and the most bits of the varbit field (0 without one).
-    fn header_bits(&self, header: &Header) -> (u64, u64) {
-        header.fields.iter().fold((0, 0), |(fixed, varbit), field| {
-            let width = u64::from(self.program.slot(field.slot).width);
-            match field.length {
-                Some(_) => (fixed, varbit + width),
-                None => (fixed + width, varbit),
-            }
-        })
     }
 
     fn trace_extract(&mut self, id: HeaderId, location: Location) {

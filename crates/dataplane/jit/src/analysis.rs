@@ -1,6 +1,6 @@
 //! Analyses of a program before translation.
 
-use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Header, Op, Program, SlotId, Statement, Terminator};
+use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Op, Program, SlotId, Statement, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parser's position at some point of its body, in bits from the packet's start.
@@ -52,7 +52,7 @@ impl CursorFact {
     pub(crate) fn after(self, program: &Program, op: &Op) -> CursorFact {
         match op {
             Op::Extract { header, varbit_bits } => {
-                let (fixed, _) = header_bits(program, &program.headers[header.index()]);
+                let (fixed, _) = program.header_bits(&program.headers[header.index()]);
                 let fixed = self.advanced(fixed);
                 if varbit_bits.is_some() {
                     fixed.advanced_by_bytes()
@@ -68,17 +68,6 @@ impl CursorFact {
             _ => self,
         }
     }
-}
-
-/// Bits of the fixed-width fields, and the most bits of the varbit field (0 without one).
-pub(crate) fn header_bits(program: &Program, header: &Header) -> (u64, u64) {
-    header.fields.iter().fold((0, 0), |(fixed, varbit), field| {
-        let width = u64::from(program.slot(field.slot).width);
-        match field.length {
-            Some(_) => (fixed, varbit + width),
-            None => (fixed + width, varbit),
-        }
-    })
 }
 
 /// The wide varbit fields of which only the bits that they have are used, with the slots of their lengths: their values
@@ -119,7 +108,7 @@ pub(crate) const PACKED_BITS_MAX: u32 = 512;
 /// Whether every header is a sequence of whole bytes, so that the emitted bits are always whole bytes.
 pub(crate) fn emits_whole_bytes(program: &Program) -> bool {
     program.headers.iter().all(|header| {
-        let (fixed, varbit_max) = header_bits(program, header);
+        let (fixed, varbit_max) = program.header_bits(header);
         let mut widths = header.fields.iter().map(|field| program.slot(field.slot).width);
         varbit_max == 0 && fixed.is_multiple_of(8) && widths.all(|width| width <= PACKED_BITS_MAX)
     })

@@ -27,7 +27,7 @@ const CALLED_RARELY: [Function; 8] = [
     runtime::FIND_MEMBER,
     runtime::FIND_FOR_FLOW,
     runtime::ADMIT_FLOW,
-    runtime::ASK,
+    runtime::PREFETCH,
     runtime::FIND_MEMBERS,
     runtime::NOTE_METER,
     runtime::ENTER_ATOMIC,

@@ -252,7 +252,7 @@ impl NotedClones {
         self.noted.iter()
     }
 
-    /// The values of [`crate::route::Route::preserved`] where the clone was made, each in whole bytes. Then the frame.
+    /// The values of [`crate::route::Cloning::kept`] where the clone was made, each in whole bytes. Then the frame.
     /// In place of [`crate::route::ClonedFrame::Headers`] follow: the packet's length and the length of the frame that
     /// entered ingress, in bytes, each a 32-bit number; a validity bit for each of the program's headers, padded to
     /// whole bytes; the valid headers; and what the parser has left.

@@ -82,9 +82,9 @@ type Asked = [u64; FIND_MAX];
 
 /// Prefetches the memory of keys that [`find_together`] will look up. It is useful for the first [`ahead`] keys, if
 /// there is other work to do before the look-ups.
-pub fn ask_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
+pub fn prefetch_together<'pin, L: LookUp<'pin>>(look_ups: &[L], count: usize) {
     for look_up in look_ups {
-        ask(*look_up, 0..count, &mut [0; FIND_MAX]);
+        prefetch_keys(*look_up, 0..count, &mut [0; FIND_MAX]);
     }
 }
 
@@ -121,7 +121,7 @@ impl<'pin, L: LookUp<'pin>> Generic for Together<'pin, '_, L> {
         let chunk = |first: usize| first.min(count)..(first + CHUNK).min(count);
         for present in (0..count + ahead).step_by(CHUNK) {
             for (look_up, asked) in self.look_ups.iter().zip(&mut asked) {
-                ask(*look_up, chunk(present), asked);
+                prefetch_keys(*look_up, chunk(present), asked);
             }
             if let Some(first) = present.checked_sub(ahead) {
                 for (look_up, asked) in self.look_ups.iter().zip(&asked) {
@@ -133,16 +133,16 @@ impl<'pin, L: LookUp<'pin>> Generic for Together<'pin, '_, L> {
 }
 
 #[inline(always)]
-fn ask<'pin, L: LookUp<'pin>>(look_up: L, keys: Range<usize>, asked: &mut Asked) {
+fn prefetch_keys<'pin, L: LookUp<'pin>>(look_up: L, keys: Range<usize>, asked: &mut Asked) {
     match look_up.place().0 {
         Place::Dense(cells) => {
             let cells = cells.read();
-            keys.for_each(|index| asked[index] = cells.ask(look_up.key(index)[0]));
+            keys.for_each(|index| asked[index] = cells.prefetch_key(look_up.key(index)[0]));
         }
-        Place::Bucket(buckets) => keys.for_each(|index| asked[index] = buckets.ask(look_up.key(index))),
+        Place::Bucket(buckets) => keys.for_each(|index| asked[index] = buckets.prefetch_key(look_up.key(index))),
         Place::Short { cells, width, .. } => keys.for_each(|index| {
             let key = direct_key(look_up.key(index), width);
-            cells.ask(key);
+            cells.prefetch_key(key);
             asked[index] = key.into();
         }),
     }

@@ -95,7 +95,7 @@ impl ShortCells {
 
     /// Prefetches the first cell of a key, which is left-aligned.
     #[inline(always)]
-    pub(crate) fn ask(&self, key: u32) {
+    pub(crate) fn prefetch_key(&self, key: u32) {
         prefetch(&self.first[self.first_index(key) / CELLS_OF_WORD]);
     }
 

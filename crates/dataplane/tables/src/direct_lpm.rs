@@ -29,7 +29,7 @@ use crate::lpm::Prefix;
 use crate::memory::Array;
 use crate::search::Location;
 use crate::second_index::Changing;
-use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
+use crate::sync::{AtomicU64, Ordering, prefetch, prefetch_ahead};
 use crate::view::FIND_MAX;
 
 /// The widest field.
@@ -264,8 +264,8 @@ impl DirectTrie {
             for (index, place) in keys[..count].iter_mut().enumerate() {
                 *place = key(index);
             }
-            let ask = |index: usize| prefetch(&trie.first[trie.first_index(keys[index]) / 2]);
-            ask_ahead(count, ask, |index| {
+            let fetch = |index: usize| prefetch(&trie.first[trie.first_index(keys[index]) / 2]);
+            prefetch_ahead(count, fetch, |index| {
                 let key = keys[index];
                 let first = cell(&trie.first, trie.first_index(key));
                 if first & DEEPER != 0 {

@@ -26,7 +26,7 @@ use crate::lpm::{Prefix, PrefixTree, PrefixWriter, left_aligned};
 use crate::packed_exact_index::{self, DenseIndex, DenseWriter};
 use crate::rules::{Bounds, Candidate, Rule, RuleSet, RuleWriter};
 use crate::search::Location;
-use crate::sync::{AtomicU64, ask_ahead, prefetch};
+use crate::sync::{AtomicU64, prefetch, prefetch_ahead};
 use crate::view::FIND_MAX;
 use forebay_bits::Bits;
 
@@ -262,8 +262,8 @@ impl Engine {
             Engine::Exact { map, .. } => {
                 let buckets = map.buckets(pin);
                 let hashes = [const { Cell::new(0) }; FIND_MAX];
-                let ask = |index: usize| hashes[index].set(buckets.ask(key(index)));
-                ask_ahead(count, ask, |index| {
+                let fetch = |index: usize| hashes[index].set(buckets.prefetch_key(key(index)));
+                prefetch_ahead(count, fetch, |index| {
                     found(index, buckets.get(key(index), hashes[index].get()))
                 });
             }
@@ -281,10 +281,10 @@ impl Engine {
                 give_records(records, &numbers[..count], found);
             }
             Engine::Rules { .. } => {
-                let ask = |index: usize| {
+                let fetch = |index: usize| {
                     self.prefetch(key(index), pin);
                 };
-                ask_ahead(count, ask, |index| found(index, self.find(key(index), 0, pin)));
+                prefetch_ahead(count, fetch, |index| found(index, self.find(key(index), 0, pin)));
             }
         }
     }
@@ -334,12 +334,12 @@ fn give_records<'a>(
     numbers: &[Option<u32>],
     mut found: impl FnMut(usize, Option<&'a [AtomicU64]>),
 ) {
-    let ask = |index: usize| {
+    let fetch = |index: usize| {
         if let Some(number) = numbers[index] {
             prefetch(&records.row(number)[0]);
         }
     };
-    ask_ahead(numbers.len(), ask, |index| {
+    prefetch_ahead(numbers.len(), fetch, |index| {
         found(index, numbers[index].map(|number| records.row(number)));
     });
 }

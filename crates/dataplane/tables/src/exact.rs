@@ -267,7 +267,7 @@ impl Buckets {
 
     /// Prefetches the lines that may contain a key, and returns the key's hash.
     #[inline(always)]
-    pub(crate) fn ask(&self, key: &[u64]) -> u64 {
+    pub(crate) fn prefetch_key(&self, key: &[u64]) -> u64 {
         let hash = hash_words(key);
         self.prefetch(hash);
         hash

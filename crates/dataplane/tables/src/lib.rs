@@ -107,7 +107,7 @@ pub mod table;
 mod toeplitz;
 pub mod view;
 
-pub use batch_lookup::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, ask_together, find_together};
+pub use batch_lookup::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, find_together, prefetch_together};
 pub use counter::{CounterArray, CounterKind, CounterValue};
 pub use entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, GroupId, MemberId, NewEntry};
 pub use epoch::{Domain, Groups, Pin, Published, Reader, Session, State, Version};

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::epoch::{Domain, Limbo, Pin, Shared};
-use crate::sync::{AtomicU64, Ordering, ask_ahead, prefetch};
+use crate::sync::{AtomicU64, Ordering, prefetch, prefetch_ahead};
 use crate::view::FIND_MAX;
 
 /// Bits that a node covers.
@@ -383,8 +383,8 @@ impl PrefixTree {
         for (index, cell) in cells[..count].iter_mut().enumerate() {
             *cell = tree.index(key(index));
         }
-        let ask = |index: usize| prefetch(&tree.cells[cells[index]]);
-        ask_ahead(count, ask, |index| {
+        let fetch = |index: usize| prefetch(&tree.cells[cells[index]]);
+        prefetch_ahead(count, fetch, |index| {
             let node = tree.cells[cells[index]].node.load(Ordering::Acquire) as usize;
             if node != 0 {
                 // SAFETY: reachable nodes are not freed while the pin lives.

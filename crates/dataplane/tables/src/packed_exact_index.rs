@@ -180,7 +180,7 @@ impl CellsRead<'_> {
 
     /// Prefetches a key's home bucket, and returns its number.
     #[inline(always)]
-    pub(crate) fn ask(self, key: u64) -> u64 {
+    pub(crate) fn prefetch_key(self, key: u64) -> u64 {
         let home = self.home(key);
         prefetch(&self.lines[home]);
         home as u64
@@ -364,7 +364,7 @@ mod tests {
         let mut reader = domain.reader();
         let pin = reader.pin();
         let cells = index.cells(&pin);
-        cells.read().find::<Portable>(key, cells.read().ask(key))
+        cells.read().find::<Portable>(key, cells.read().prefetch_key(key))
     }
 
     #[test]
@@ -447,7 +447,7 @@ mod publication {
                 let pin = reader.pin();
                 let cells = its_index.cells(&pin).read();
                 cells
-                    .find::<Portable>(1, cells.ask(1))
+                    .find::<Portable>(1, cells.prefetch_key(1))
                     .map(|record| record >> RECORD_SHIFT)
             });
             write(&index, &mut writer);

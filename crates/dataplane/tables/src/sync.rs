@@ -74,11 +74,11 @@ pub(crate) const AHEAD: usize = 16;
 
 /// Calls `take` for `count` keys in order, each some time after `ask` has prefetched its memory.
 #[inline(always)]
-pub(crate) fn ask_ahead(count: usize, mut ask: impl FnMut(usize), mut take: impl FnMut(usize)) {
-    (0..count.min(AHEAD)).for_each(&mut ask);
+pub(crate) fn prefetch_ahead(count: usize, mut fetch: impl FnMut(usize), mut take: impl FnMut(usize)) {
+    (0..count.min(AHEAD)).for_each(&mut fetch);
     for index in 0..count {
         if index + AHEAD < count {
-            ask(index + AHEAD);
+            fetch(index + AHEAD);
         }
         take(index);
     }

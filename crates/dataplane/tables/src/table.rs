@@ -475,7 +475,7 @@ impl Table {
     }
 
     /// Prefetches the memory that [`Table::learn`] for this key reads first, without waiting for it.
-    pub fn ask_for_insertion(&self, key: &[u64]) {
+    pub fn prefetch_for_insertion(&self, key: &[u64]) {
         if self.is_exact() {
             self.view.prefetch(key, &self.writer_pin());
         }

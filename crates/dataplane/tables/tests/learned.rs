@@ -50,7 +50,7 @@ fn record(port: u128) -> Vec<u64> {
 
 fn learn(table: &mut Table, number: u128, port: u128) -> Result<EntryId, TableError> {
     let words = table.view().key_layout().pack(&key(number));
-    table.ask_for_insertion(&words);
+    table.prefetch_for_insertion(&words);
     table.learn(&words, &mut record(port), 7, |_| ())
 }
 

@@ -77,7 +77,7 @@ fn an_entry_that_is_learnt_is_no_change_unless_the_table_grows() {
         let pin = reader.pin();
         let words = view.key_layout().pack(&key(number));
         assert!(view.find(&words, view.hint(&words), &pin).is_none());
-        table.ask_for_insertion(&words);
+        table.prefetch_for_insertion(&words);
         let id = table.insert_exact(&key(number), forward(number % 512), 7, |slot| slots.push(slot));
         changes += u32::from(!pin.is_current());
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Routes of small programs, for tests.
 
-use super::{ClonedFrame, DropWhen, Route};
+use super::{Cloning, DropWhen, Route};
 use forebay_ir::{BodyId, Program, SlotId};
 
 /// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the
@@ -34,14 +34,8 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         before_egress: Vec::new(),
         replication: None,
         fixed: Vec::new(),
-        preserved: None,
-        clones_from_egress: false,
-        cannot_note: None,
-        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
-        cloned: None,
-        clones_are_apart: false,
+        cloning: Cloning::default(),
         leaving: None,
-        clones_leave: false,
     }
 }
 

@@ -134,15 +134,15 @@ impl Threading<'_> {
                 slots.extend(route.requested().chain(route.misses));
                 slots.extend(route.sends_back.as_ref().map(|back| back.resubmit));
                 slots.extend(route.group());
-                let matters = route.clones_leave || route.cloned_frames[0] == ClonedFrame::Deparsed;
-                slots.extend(route.cloned.filter(|_| matters));
+                let matters = route.cloning.leave || route.cloning.frames[0] == ClonedFrame::Deparsed;
+                slots.extend(route.cloning.marker.filter(|_| matters));
             }
             Joint::Replicate => {
                 route.before_copy().iter().for_each(|(slot, _)| _ = slots.remove(slot));
             }
             Joint::Left => {
                 slots.insert(route.egress_drop.slot);
-                slots.extend(route.cloned);
+                slots.extend(route.cloning.marker);
             }
             Joint::Deparse => {
                 let headers = self.emitted.iter().map(|id| &self.program.headers[id.index()]);

@@ -172,7 +172,7 @@ impl<'a> FlowLiveness<'a> {
                 if route.may_note_clone_from_ingress(self.program, &block.facts) {
                     let kept = route.kept_by_clones().iter();
                     kept.for_each(|slot| live.insert(slot.index()));
-                    if route.cloned_frames[0] == ClonedFrame::Deparsed {
+                    if route.cloning.frames[0] == ClonedFrame::Deparsed {
                         self.before_deparser(block, live);
                     }
                 }

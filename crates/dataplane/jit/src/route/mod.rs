@@ -105,29 +105,50 @@ pub struct Route {
     pub replication: Option<Replication>,
     /// Slots that a program may not write if it is to have a fast path.
     pub fixed: Vec<SlotId>,
-    /// Slots whose values clones of the packet may keep. Without it, cloned packets bail out.
-    pub preserved: Option<Vec<SlotId>>,
-    /// Whether clones from egress may be noted, too. This requires that nothing in such a clone can be observed except
-    /// the headers that are valid there and what the parser left, in whole bytes.
-    pub clones_from_egress: bool,
-    /// Why clones from egress of a program that makes them are not noted: a location, and what the program does there.
-    pub cannot_note: Option<(Location, String)>,
-    /// The frames of noted clones from ingress and from egress.
-    pub cloned_frames: [ClonedFrame; 2],
-    /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading
-    /// reads it, to separate paths with a clone from those without, so packets that are not cloned keep nothing for
-    /// clones.
-    pub cloned: Option<SlotId>,
-    /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
-    /// executed before or after packets that are no clones.
-    pub clones_are_apart: bool,
+    /// How clones of packets are made.
+    pub cloning: Cloning,
     /// The slots whose values go with a packet that leaves specialised code after ingress. The packet
     /// [goes on](crate::Verdict::GoesOn) in general code from there, so nothing that ingress has done is repeated. Without
     /// these slots, packets with a [request](Route::requests) bail out.
     pub leaving: Option<Vec<SlotId>>,
+}
+
+/// How clones of packets are made. By default, cloned packets bail out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cloning {
+    /// Slots whose values clones of the packet may keep. Without it, cloned packets bail out.
+    pub kept: Option<Vec<SlotId>>,
+    /// Whether clones from egress may be noted, too. This requires that nothing in such a clone can be observed except
+    /// the headers that are valid there and what the parser left, in whole bytes.
+    pub from_egress: bool,
+    /// Why clones from egress of a program that makes them are not noted: a location, and what the program does there.
+    pub cannot_note: Option<(Location, String)>,
+    /// The frames of noted clones from ingress and from egress.
+    pub frames: [ClonedFrame; 2],
+    /// A slot that is 0 before ingress and before egress, and 1 once the packet was cloned there. Only jump threading
+    /// reads it, to separate paths with a clone from those without, so packets that are not cloned keep nothing for
+    /// clones.
+    pub marker: Option<SlotId>,
+    /// Whether no register or meter that clones change is used by other packets, and vice versa. Then clones may be
+    /// executed before or after packets that are no clones.
+    pub are_apart: bool,
     /// Whether packets that ingress clones leave there. The clone must then pass egress before its packet, because both
     /// find the same state.
-    pub clones_leave: bool,
+    pub leave: bool,
+}
+
+impl Default for Cloning {
+    fn default() -> Cloning {
+        Cloning {
+            kept: None,
+            from_egress: false,
+            cannot_note: None,
+            frames: [ClonedFrame::Received, ClonedFrame::Headers],
+            marker: None,
+            are_apart: false,
+            leave: false,
+        }
+    }
 }
 
 /// The frame of a noted clone.
@@ -463,7 +484,7 @@ impl Route {
 
     /// The slots whose values clones may keep.
     pub(crate) fn kept_by_clones(&self) -> &[SlotId] {
-        self.preserved.as_deref().unwrap_or_default()
+        self.cloning.kept.as_deref().unwrap_or_default()
     }
 
     /// The slots whose values clones, or packets that are sent back, may keep.
@@ -474,24 +495,24 @@ impl Route {
 
     /// Whether cloned packets can stay on the fast path. It notes clones; a clone is executed after its packet and
     /// before the next packet. So if packets are cloned before egress, egress must change no state, or must change
-    /// different state for clones than for other packets, unless such packets [leave](Route::clones_leave).
+    /// different state for clones than for other packets, unless such packets [leave](Cloning::leave).
     pub fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
-        let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.clones_from_egress);
-        self.preserved.is_some() && (before || behind || self.clones_leave) && is_noted
+        let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.cloning.from_egress);
+        self.cloning.kept.is_some() && (before || behind || self.cloning.leave) && is_noted
     }
 
     /// Whether egress changes state for a clone that it may find for another packet.
     fn clones_share_state(&self, program: &Program) -> bool {
-        !self.clones_are_apart && self.changes_state_in_egress(program)
+        !self.cloning.are_apart && self.changes_state_in_egress(program)
     }
 
-    /// Whether packets that ingress clones have to [leave](Route::clones_leave), and can.
+    /// Whether packets that ingress clones have to [leave](Cloning::leave), and can.
     pub fn leaves_with_clones(&self, program: &Program) -> bool {
         let all = Use::of(program, &self.bodies());
         let is_only_cloned = !all.asserts && !all.random && all.digests == 0;
         let [before, behind] = self.clones(program);
-        before && self.clones_share_state(program) && is_only_cloned && (!behind || self.clones_from_egress)
+        before && self.clones_share_state(program) && is_only_cloned && (!behind || self.cloning.from_egress)
     }
 
     /// The slots that are read after ingress, by bodies or by the architecture.
@@ -513,12 +534,12 @@ impl Route {
 
     /// Whether the packet may have a noted clone from ingress where these facts are certain.
     pub(crate) fn may_note_clone_from_ingress(&self, program: &Program, facts: &facts::Facts) -> bool {
-        self.clones(program)[0] && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
+        self.clones(program)[0] && self.cloning.marker.is_none_or(|slot| facts.value(slot) != Some(0))
     }
 
     /// Whether the packet may have a noted clone from egress where these facts are certain.
     pub(crate) fn may_note_clone_from_egress(&self, program: &Program, facts: &facts::Facts) -> bool {
-        self.notes_clones_from_egress(program) && self.cloned.is_none_or(|slot| facts.value(slot) != Some(0))
+        self.notes_clones_from_egress(program) && self.cloning.marker.is_none_or(|slot| facts.value(slot) != Some(0))
     }
 
     /// Whether the fast path notes clones from egress.
@@ -539,7 +560,7 @@ impl Route {
     pub fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         let finds_changes = || !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
-        let shares_state = !self.clones_are_apart && (behind.changes_state || finds_changes());
+        let shares_state = !self.cloning.are_apart && (behind.changes_state || finds_changes());
         self.notes_clones(program) && !shares_state && behind.digests == 0 && !self.recirculates_in_egress(program)
     }
 
@@ -559,10 +580,10 @@ impl Route {
         self.clones_commute(program) || in_turn()
     }
 
-    /// Whether packets may be cloned before egress without [leaving](Route::clones_leave), and from egress on.
+    /// Whether packets may be cloned before egress without [leaving](Cloning::leave), and from egress on.
     pub fn clones(&self, program: &Program) -> [bool; 2] {
         let [before, behind] = self.asks_for_clones(program);
-        [before && !self.clones_leave, behind]
+        [before && !self.cloning.leave, behind]
     }
 
     /// Whether the program may clone packets before egress, and from egress on.
@@ -575,7 +596,7 @@ impl Route {
     /// Whether a packet may leave after ingress where these facts are certain.
     pub(crate) fn may_leave(&self, facts: &facts::Facts) -> bool {
         let may_be_set = |slot| facts.value(slot) != Some(0);
-        let is_cloned = self.clones_leave && self.cloned.is_none_or(may_be_set);
+        let is_cloned = self.cloning.leave && self.cloning.marker.is_none_or(may_be_set);
         self.leaving.is_some() && (is_cloned || self.requested().any(may_be_set))
     }
 

@@ -391,7 +391,7 @@ impl<'p> Finder<'p> {
             let Some(request) = place.request(self.program).or(by_architecture) else {
                 continue;
             };
-            let request = match &route.cannot_note {
+            let request = match &route.cloning.cannot_note {
                 Some(reason) if self.is_clone_behind(place) => format!("{request}, and {}", self.sentence(reason)),
                 _ => request.to_owned(),
             };
@@ -428,7 +428,7 @@ impl<'p> Finder<'p> {
             let is_it = |other: &Place<'p>| other.is_same(place);
             self.before.iter().any(is_it)
         };
-        match route.clones_leave {
+        match route.cloning.leave {
             true if is_before() => Some("clones the packet, which takes the slow path from egress on"),
             _ if route.executes_clones(self.program) => None,
             _ => Some("clones the packet; only the clone takes the slow path"),

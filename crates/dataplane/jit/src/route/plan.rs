@@ -21,7 +21,7 @@ use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, w
 use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op, written};
 use super::{BailOut, Notes, Order, Route, verify};
-use crate::analysis::{CursorFact, header_bits, varbits_up_to_length};
+use crate::analysis::{CursorFact, varbits_up_to_length};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, DataItem, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -515,7 +515,7 @@ impl<'a> Planner<'a> {
             Op::Extract {
                 header,
                 varbit_bits: None,
-            } => header_bits(self.program, &self.program.headers[header.index()]).0,
+            } => self.program.header_bits(&self.program.headers[header.index()]).0,
             Op::Lookahead { slot } => self.program.slot(*slot).width.into(),
             Op::Advance { bits } => match fold(bits, &path.known, self.program) {
                 Expr::Const(bits) => bits.try_to_u64()?,
@@ -751,11 +751,11 @@ impl<'a> Planner<'a> {
         let headers = || emitted.iter().map(|id| &program.headers[id.index()]);
         let is_plain = |header: &Header| {
             let has_varbit = header.fields.iter().any(|field| field.length.is_some());
-            !has_varbit && header_bits(program, header).0.is_multiple_of(8)
+            !has_varbit && program.header_bits(header).0.is_multiple_of(8)
         };
         let bits_at = |block: &FlowBlock| -> u64 {
             let emitted = headers().filter(|header| block.facts.value(header.valid) != Some(0));
-            emitted.map(|header| header_bits(program, header).0).sum()
+            emitted.map(|header| program.header_bits(header).0).sum()
         };
         let mut deparsed = flow
             .blocks

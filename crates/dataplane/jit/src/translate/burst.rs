@@ -430,7 +430,7 @@ impl Translator<'_, '_, '_> {
         self.store(lane, end, 0);
         let end = self.address(end, 8);
         self.store(end, queues, queue);
-        self.ask_for_first(&look_ups, queues, queue, end);
+        self.prefetch_for_first(&look_ups, queues, queue, end);
         self.builder.ins().jump(next, &[]);
         let begin = self.builder.create_block();
         self.burst_state().segments.push((look_ups, begin));
@@ -440,14 +440,14 @@ impl Translator<'_, '_, '_> {
 
     /// Prefetches the memory of the look-ups for the first lanes of the queue once there are enough of them. The data
     /// arrives while other lanes are on their way to the queue. `end` is the current end of the queue.
-    fn ask_for_first(&mut self, look_ups: &[LaneLookup], queues: ir::Value, queue: i32, end: ir::Value) {
+    fn prefetch_for_first(&mut self, look_ups: &[LaneLookup], queues: ir::Value, queue: i32, end: ir::Value) {
         let kept = self.environment.pool.keep(look_ups.to_vec());
         let begin = self.address(queues, queue + 8);
         let first = self.address(begin, 8 * forebay_tables::ahead(look_ups.len()) as i32);
         let is_time = self.builder.ins().icmp(IntCC::Equal, end, first);
         self.when_rarely(is_time, |translator| {
             let kept = translator.pointer(kept);
-            translator.call_rarely(runtime::ASK, &[kept, begin, end]);
+            translator.call_rarely(runtime::PREFETCH, &[kept, begin, end]);
         });
     }
 

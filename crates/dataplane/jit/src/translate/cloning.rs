@@ -4,7 +4,6 @@
 
 use super::Translator;
 use super::value::{ActionData, Value};
-use crate::analysis::header_bits;
 use crate::packet_context::verdict;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
@@ -27,7 +26,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After the parser: no clone is requested.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
         self.clone_wanted = None;
-        let may_clone = route.clones_leave || route.clones(&leaf.program) != [false; 2];
+        let may_clone = route.cloning.leave || route.clones(&leaf.program) != [false; 2];
         if !leaf.notes.clones || !may_clone {
             return;
         }
@@ -73,7 +72,7 @@ impl<'a> Translator<'_, 'a, '_> {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
-        self.when_rarely(wanted, |translator| match route.cloned_frames[0] {
+        self.when_rarely(wanted, |translator| match route.cloning.frames[0] {
             ClonedFrame::Received => {
                 let (head, end) = translator.store_slots(route.kept_by_clones(), 0);
                 translator.note_clone(route, clone, false, (head, end));
@@ -89,7 +88,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
         let Some(clone) = self
             .clone_wanted
-            .filter(|_| route.clones_leave && route.may_leave(facts))
+            .filter(|_| route.cloning.leave && route.may_leave(facts))
         else {
             return;
         };
@@ -147,7 +146,7 @@ impl<'a> Translator<'_, 'a, '_> {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
-        self.when_rarely(wanted, |translator| match route.cloned_frames[1] {
+        self.when_rarely(wanted, |translator| match route.cloning.frames[1] {
             ClonedFrame::Deparsed => translator.note_deparsed(route, facts, clone, true),
             _ => translator.note_from_egress(route, leaf, facts, clone),
         });
@@ -174,7 +173,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let leaf = self.leaf.expect("a path through the parser is being translated");
         let is_possible = |header: &&&Header| self.known_validity(header, facts) != Some(false);
         let bits = |header: &&Header| {
-            let (fixed, varbit_max) = header_bits(&leaf.program, header);
+            let (fixed, varbit_max) = leaf.program.header_bits(header);
             (fixed + varbit_max) as usize
         };
         headers.iter().filter(is_possible).map(|header| bits(header) / 8).sum()
@@ -318,7 +317,7 @@ impl<'a> Translator<'_, 'a, '_> {
     ) {
         let shape = CloneShape {
             from_egress,
-            whole_frame: route.cloned_frames[usize::from(from_egress)] == ClonedFrame::Received,
+            whole_frame: route.cloning.frames[usize::from(from_egress)] == ClonedFrame::Received,
             ends_burst: !route.clones_commute(self.environment.program),
         };
         let shape = self.environment.pool.keep(shape);

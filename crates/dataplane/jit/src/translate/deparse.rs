@@ -16,7 +16,6 @@ use super::route::{Parsed, Position};
 use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
 use super::{Translator, within_bounds};
-use crate::analysis::header_bits;
 use crate::packet_context::{Lane, verdict};
 use crate::route::Route;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
@@ -176,7 +175,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     fn fixed_bits(&self, id: HeaderId) -> u64 {
-        header_bits(self.program, &self.program.headers[id.index()]).0
+        self.program.header_bits(&self.program.headers[id.index()]).0
     }
 
     /// Whether an extracted header can stay where it is, with changed fields written in place.

@@ -3,7 +3,6 @@
 use super::Translator;
 use super::route::Position;
 use super::value_locations::Home;
-use crate::analysis::header_bits;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
 use crate::route::{ClonedFrame, Route};
@@ -15,8 +14,8 @@ impl Translator<'_, '_, '_> {
     pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
         self.parsed_bits = None;
         let shows_headers =
-            route.cloned_frames[1] == ClonedFrame::Headers && self.notes_clones_from_egress(route, leaf);
-        if route.reads_new_length(&leaf.program) || shows_headers || route.clones_leave {
+            route.cloning.frames[1] == ClonedFrame::Headers && self.notes_clones_from_egress(route, leaf);
+        if route.reads_new_length(&leaf.program) || shows_headers || route.cloning.leave {
             let bits = self.valid_header_bits(&Facts::default());
             let variable = self.builder.declare_var(types::I64);
             self.builder.def_var(variable, bits);
@@ -59,7 +58,7 @@ impl Translator<'_, '_, '_> {
         let mut sum = self.number(0);
         let mut always = 0;
         for header in &program.headers {
-            let (fixed, _) = header_bits(program, header);
+            let (fixed, _) = program.header_bits(header);
             let varbits: Vec<SlotId> = header.fields.iter().filter_map(|field| field.length).collect();
             match self.known_validity(header, facts) {
                 Some(false) => {}

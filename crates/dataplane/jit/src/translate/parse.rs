@@ -6,7 +6,7 @@
 use super::value::Value;
 use super::value_locations::{Address, Field};
 use super::{Ending, Translator};
-use crate::analysis::{CursorFact, header_bits};
+use crate::analysis::CursorFact;
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -92,7 +92,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn extract(&mut self, id: HeaderId, varbit_bits: Option<&Expr>) {
         let program = self.program;
         let header = &program.headers[id.index()];
-        let (fixed, varbit_max) = header_bits(program, header);
+        let (fixed, varbit_max) = program.header_bits(header);
         let end = match varbit_bits {
             None => {
                 let bits = self.number(fixed as i64);

@@ -5,7 +5,7 @@ use super::burst::Path;
 use super::counting::Counted;
 use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
-use crate::analysis::{CursorFact, header_bits};
+use crate::analysis::CursorFact;
 use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotLayout, Wanting};
 use crate::flow_trail::ArrayId;
 use crate::inline_caches::key_slots;
@@ -338,7 +338,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     },
                     CursorFact::At(position),
                 ) => {
-                    let bits = header_bits(program, &program.headers[header.index()]).0;
+                    let bits = program.header_bits(&program.headers[header.index()]).0;
                     Some((position.checked_add(bits)?, planned.too_short))
                 }
                 _ => None,
@@ -383,7 +383,7 @@ impl<'a> Translator<'_, 'a, '_> {
         parsed.starts.insert(id, start);
         let program = self.program;
         let header = &program.headers[id.index()];
-        let (fixed, _) = header_bits(program, header);
+        let (fixed, _) = program.header_bits(header);
         let (None, Some(bit)) = (varbit_bits, self.cursor.bit_in_byte()) else {
             return self.extract_to_slots(id, varbit_bits, parsed);
         };

@@ -1,7 +1,6 @@
 //! Slots in the state, for the glue around bodies.
 
 use super::Translator;
-use crate::analysis::header_bits;
 use crate::runtime;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::SlotId;
@@ -48,7 +47,7 @@ impl Translator<'_, '_, '_> {
         for header in &program.headers {
             let valid = self.read_slot(header.valid);
             let valid = self.low_word(valid);
-            let (fixed, _) = header_bits(program, header);
+            let (fixed, _) = program.header_bits(header);
             let mut length = self.number(fixed as i64);
             for slot in header.fields.iter().filter_map(|field| field.length) {
                 let present = self.read_slot(slot);

@@ -12,7 +12,7 @@ use forebay_ir::{
     BinaryOp, BodyId, Expr, Header, HeaderField, Op, Program, Slot, SlotId, SlotKind, build, text, verify,
 };
 use forebay_jit::route::{
-    Argument, Arguments, ClonedFrame, DropWhen, Order, PathId, Replication, Route, SendsBack, Source,
+    Argument, Arguments, Cloning, DropWhen, Order, PathId, Replication, Route, SendsBack, Source,
 };
 use forebay_jit::{
     CopyVerdict, FastPath, FastPathCode, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack,
@@ -119,14 +119,12 @@ fn route(program: &Program) -> Route {
             before_copy,
         }),
         fixed: Vec::new(),
-        preserved: Some(vec![generate::INSTANCE]),
-        clones_from_egress: has_plain_headers(program),
-        cannot_note: None,
-        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
-        cloned: None,
-        clones_are_apart: false,
+        cloning: Cloning {
+            kept: Some(vec![generate::INSTANCE]),
+            from_egress: has_plain_headers(program),
+            ..Cloning::default()
+        },
         leaving: None,
-        clones_leave: false,
     }
 }
 

@@ -109,7 +109,7 @@ impl Worker {
             reader,
             arrays,
             locations,
-            bench: scratch,
+            scratch,
             continued,
             passed_queues,
             stays_pinned,

@@ -45,7 +45,7 @@ impl Head {
     pub(crate) const FIXED_BYTES: usize = 16;
 
     pub(crate) fn of(program: &Program, route: &Route) -> Head {
-        let slots = route.preserved.iter().flatten();
+        let slots = route.cloning.kept.iter().flatten();
         let kept: Vec<(SlotId, u32)> = slots.map(|slot| (*slot, program.slot(*slot).width)).collect();
         let mut place = Self::FIXED_BYTES;
         let parts = kept.iter().map(|(slot, width)| {

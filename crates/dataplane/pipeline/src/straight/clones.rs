@@ -26,7 +26,7 @@ use forebay_ir::{
     Block, BlockId, BodyId, BodyKind, Expr, Header, HeaderField, HeaderId, KeySet, Location, Op, Program, SelectCase,
     Slot, SlotId, SlotKind, Statement, Terminator, build,
 };
-use forebay_jit::route::{ClonedFrame, DropWhen, Route, Source, varbit_length};
+use forebay_jit::route::{Cloning, DropWhen, Route, Source, varbit_length};
 use std::collections::BTreeSet;
 
 /// Why clones from egress cannot be noted, if they cannot: a location, and what the program does there. Besides what
@@ -84,7 +84,7 @@ fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -
 }
 
 /// Whether clones and other packets use different registers and meters, or none that change: see
-/// [`Route::clones_are_apart`].
+/// [`Cloning::are_apart`].
 pub(crate) fn are_apart(program: &Program, layout: &Layout, route: &Route) -> bool {
     let from = route.clones(program);
     let (mut of_clones, mut of_others) = (State::default(), State::default());
@@ -124,7 +124,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
     };
     // Fields that the parser extracts again must not be kept by a clone.
-    if !route.preserved.iter().flatten().all(is_forgotten) {
+    if !route.cloning.kept.iter().flatten().all(is_forgotten) {
         return None;
     }
     let mut forgotten = vec![layout.slots.ingress_port];
@@ -141,7 +141,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     made.graph = None;
     let program = &mut made;
     let (head, fields) = head_of(program, route);
-    let told = Told {
+    let head_slots = HeadSlots {
         port: new_slot(program, "clone.its_port", 32),
         length: new_slot(program, "clone.its_length", 32),
         received: new_slot(program, "clone.its_received_length", 32),
@@ -149,7 +149,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     let parser = ParserOfClones {
         program,
         instance_type: layout.slots.instance_type,
-        told,
+        head_slots,
         blocks: Vec::new(),
     };
     let (blocks, state) = parser.blocks((head, &fields), received, sets);
@@ -157,7 +157,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         program,
         layout,
         head: &fields,
-        told,
+        head_slots,
     };
     let statements = begin.statements(route, &forgotten, [Some(head), state]);
     let parser = new_body(program, "parser of clones", BodyKind::Parser, blocks);
@@ -175,26 +175,20 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         egress,
         checksum_error: None,
         parser_error: None,
-        egress_spec: told.port,
+        egress_spec: head_slots.port,
         ingress_drop: DropWhen {
             slot: program.headers[head.index()].valid,
             value: 1,
         },
-        counted_length: Some(told.received),
+        counted_length: Some(head_slots.received),
         before_parser: vec![(
             layout.slots.ingress_port,
             Source::Argument(forebay_jit::route::Argument::IngressPort),
         )],
         before_egress: before_egress(route, layout),
         replication: None,
-        preserved: None,
-        clones_from_egress: false,
-        cannot_note: None,
-        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
-        cloned: None,
-        clones_are_apart: false,
+        cloning: Cloning::default(),
         leaving: None,
-        clones_leave: false,
         ..route.clone()
     };
     Some(Straight { program: made, route })
@@ -311,14 +305,14 @@ fn new_header(program: &mut Program, name: &str, fields: &[(String, u32)]) -> (H
 /// The first header, and its fields in order.
 pub(super) fn head_of(program: &mut Program, route: &Route) -> (HeaderId, Vec<SlotId>) {
     let mut fields: Vec<(String, u32)> = FIELDS.iter().map(|(name, width)| (name.to_string(), *width)).collect();
-    let kept = route.preserved.iter().flatten().zip(0..);
+    let kept = route.cloning.kept.iter().flatten().zip(0..);
     fields.extend(kept.map(|(slot, place)| (format!("kept_{place}"), program.slot(*slot).width.next_multiple_of(8))));
     new_header(program, "clone", &fields)
 }
 
 /// The slots in which the parser stores what the head says about a clone.
 #[derive(Clone, Copy)]
-struct Told {
+struct HeadSlots {
     port: SlotId,
     /// The length after the queue.
     length: SlotId,
@@ -330,7 +324,7 @@ struct Told {
 struct ParserOfClones<'a> {
     program: &'a mut Program,
     instance_type: Option<SlotId>,
-    told: Told,
+    head_slots: HeadSlots,
     blocks: Vec<Block>,
 }
 
@@ -374,7 +368,7 @@ impl ParserOfClones<'_> {
         let what = self
             .instance_type
             .map(|slot| assign(slot, build::constant(width(slot), what as u128)));
-        let to = [self.told.length, self.told.received];
+        let to = [self.head_slots.length, self.head_slots.received];
         let lengths = to
             .into_iter()
             .zip(lengths)
@@ -454,7 +448,7 @@ struct Begin<'a> {
     program: &'a Program,
     layout: &'a Layout,
     head: &'a [SlotId],
-    told: Told,
+    head_slots: HeadSlots,
 }
 
 impl Begin<'_> {
@@ -473,15 +467,18 @@ impl Begin<'_> {
         };
         let zero = |slot: &SlotId| assign(*slot, build::constant(self.program.slot(*slot).width, 0));
         let mut statements: Vec<Statement> = forgotten.iter().map(zero).collect();
-        let preserved = route.preserved.iter().flatten().zip(kept);
+        let preserved = route.cloning.kept.iter().flatten().zip(kept);
         statements.extend(preserved.map(|(slot, field)| self.give(*slot, *field)));
         statements.extend(slots.priority.map(|priority| self.priority(priority, class)));
-        let told = [(slots.packet_length, self.told.length), (slots.egress_rid, instance)];
+        let told = [
+            (slots.packet_length, self.head_slots.length),
+            (slots.egress_rid, instance),
+        ];
         statements.extend(
             told.into_iter()
                 .filter_map(|(slot, field)| Some(self.give(slot?, field))),
         );
-        statements.push(self.give(self.told.port, port));
+        statements.push(self.give(self.head_slots.port, port));
         statements.push(Statement::new(Op::Truncate {
             bytes: Expr::Slot(limit),
         }));

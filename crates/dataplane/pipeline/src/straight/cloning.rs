@@ -17,8 +17,8 @@ pub(super) fn clone(program: &Program, kind: CloneKind, session: SlotId, list: O
 /// Lets a route note clones that keep these slots, if there are clones.
 pub(super) fn note(program: &mut Program, route: &mut Route, kept: Vec<SlotId>) {
     if route.clones(program) != [false; 2] {
-        route.preserved = Some(kept);
-        route.clones_from_egress = true;
+        route.cloning.kept = Some(kept);
+        route.cloning.from_egress = true;
         tell_clones(program, route);
     }
 }

@@ -10,7 +10,7 @@ use forebay_ir::{
     BinaryOp, BlockId, Body, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId,
     Statement, Terminator, build,
 };
-use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Request, RequestKind, Route, Source};
+use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Request, RequestKind, Route, Source};
 
 /// The straight path of a program. Mirrored copies are noted if the program uses a single mirror slot and the frames
 /// consist of whole bytes. Otherwise mirrored packets leave specialised code.
@@ -101,13 +101,10 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         before_egress: Vec::new(),
         replication: None,
         fixed: Vec::new(),
-        preserved: None,
-        clones_from_egress: false,
-        cannot_note: None,
-        cloned_frames: [ClonedFrame::Deparsed; 2],
-        cloned: None,
-        clones_are_apart: false,
-        clones_leave: false,
+        cloning: Cloning {
+            frames: [ClonedFrame::Deparsed; 2],
+            ..Cloning::default()
+        },
     };
     cloning::note(program, &mut route, Vec::new());
     Ok(Straight { program: made, route })
@@ -119,17 +116,17 @@ fn stage(program: &Program, role: Role) -> &Body {
 
 /// The slots that are set before a block, if the program's version of PNA has them.
 #[derive(Clone, Copy)]
-struct Told {
+struct BlockInput {
     direction: Option<SlotId>,
     input_port: Option<SlotId>,
 }
 
-fn told(program: &Program, block: &str) -> Told {
+fn told(program: &Program, block: &str) -> BlockInput {
     let field = |name: &str| {
         let field = format!("pna_{block}_input_metadata.{name}");
         program.intrinsic.get(&field).copied()
     };
-    Told {
+    BlockInput {
         direction: field("direction"),
         input_port: field("input_port"),
     }
@@ -155,7 +152,7 @@ fn mirror(program: &Program, index: u32) -> Option<Mirror> {
 }
 
 /// The controls in one body. Before each one, its direction is set.
-fn controls(program: &Program, told: &[Told]) -> Vec<forebay_ir::Block> {
+fn controls(program: &Program, told: &[BlockInput]) -> Vec<forebay_ir::Block> {
     let mut blocks = Vec::new();
     for (role, told) in [Role::PreControl, Role::MainControl].into_iter().zip(told) {
         let own = &stage(program, role).blocks;
@@ -169,7 +166,7 @@ fn controls(program: &Program, told: &[Told]) -> Vec<forebay_ir::Block> {
     blocks
 }
 
-fn direction(program: &Program, told: Told) -> Option<Statement> {
+fn direction(program: &Program, told: BlockInput) -> Option<Statement> {
     let (field, port) = (told.direction?, told.input_port?);
     let width = program.slot(field).width;
     let first_host_port = build::constant(32, PNA_FIRST_HOST_PORT.into());

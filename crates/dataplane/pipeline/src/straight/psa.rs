@@ -10,7 +10,7 @@ use forebay_ir::{
     BinaryOp, Block, BlockId, Body, BodyId, BodyKind, CloneKind, Expr, HeaderId, Location, Op, Program, Role, SlotId,
     Statement, Terminator, build,
 };
-use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Replication, Request, RequestKind, Route, Source};
+use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Replication, Request, RequestKind, Route, Source};
 use std::collections::BTreeSet;
 
 /// Members of `PSA_PacketPath_t`.
@@ -140,13 +140,10 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
             before_copy,
         }),
         fixed: Vec::new(),
-        preserved: None,
-        clones_from_egress: false,
-        cannot_note: None,
-        cloned_frames: [ClonedFrame::Received, ClonedFrame::Deparsed],
-        cloned: None,
-        clones_are_apart: false,
-        clones_leave: false,
+        cloning: Cloning {
+            frames: [ClonedFrame::Received, ClonedFrame::Deparsed],
+            ..Cloning::default()
+        },
     };
     if let Some(location) = clones[1].filter(|_| !cloning::is_whole(program, &emitted, &route)) {
         let text = "clones the packet behind the queue, where its frame may not have whole bytes";

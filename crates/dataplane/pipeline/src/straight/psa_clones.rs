@@ -12,7 +12,7 @@ use super::clones::{extract, head_of};
 use super::{Straight, append, assign, block, branch, new_body, new_slot};
 use forebay_arch::psa::{CLONE_E2E_PATH, CLONE_I2E_PATH, PORT_RECIRCULATE};
 use forebay_ir::{BlockId, BodyKind, Expr, Program, Role, SlotId, Statement, Terminator, build};
-use forebay_jit::route::{Request, RequestKind, Route, Source};
+use forebay_jit::route::{Cloning, Request, RequestKind, Route, Source};
 
 /// The path of clones of a straight program with this route, if there can be specialised code for it.
 pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
@@ -24,7 +24,7 @@ pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
     let mut made = program.clone();
     let program = &mut made;
     let (_, head) = head_of(program, route);
-    let told = Told {
+    let head_slots = HeadSlots {
         port: new_slot(program, "clone.its_port", 32),
         length: new_slot(program, "clone.its_length", 32),
         recirculates: new_slot(program, "clone.recirculates", 1),
@@ -32,7 +32,7 @@ pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
     let clones = Clones {
         program,
         head: &head,
-        told,
+        head_slots,
     };
     let parser = clones.parser(route, from)?;
     let begin = clones.begin()?;
@@ -47,19 +47,22 @@ pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
             vec![block(Vec::new(), Terminator::Return)],
         ),
         ingress: new_body(program, "begin of clones", BodyKind::Control, begin),
-        egress_spec: told.port,
+        egress_spec: head_slots.port,
         requests: vec![Request {
-            slot: told.recirculates,
+            slot: head_slots.recirculates,
             kind: RequestKind::Recirculate,
         }],
         misses: None,
-        counted_length: Some(told.length),
+        counted_length: Some(head_slots.length),
         before_parser: Vec::new(),
         before_egress: before_egress.collect(),
         replication: None,
-        preserved: None,
-        clones_from_egress: false,
-        cloned: None,
+        cloning: Cloning {
+            kept: None,
+            from_egress: false,
+            marker: None,
+            ..route.cloning.clone()
+        },
         leaving: None,
         ..route.clone()
     };
@@ -68,7 +71,7 @@ pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
 
 /// The slots in which the parser stores what the head says about a clone.
 #[derive(Clone, Copy)]
-struct Told {
+struct HeadSlots {
     port: SlotId,
     length: SlotId,
     recirculates: SlotId,
@@ -79,7 +82,7 @@ struct Clones<'a> {
     program: &'a Program,
     /// The fields of the header before the frame.
     head: &'a [SlotId],
-    told: Told,
+    head_slots: HeadSlots,
 }
 
 impl Clones<'_> {
@@ -100,11 +103,11 @@ impl Clones<'_> {
         };
         let header = forebay_ir::HeaderId(self.program.headers.len() as u32 - 1);
         let mut first = vec![extract(header)];
-        let preserved = route.preserved.iter().flatten().zip(kept);
+        let preserved = route.cloning.kept.iter().flatten().zip(kept);
         first.extend(preserved.map(|(slot, field)| self.give(*slot, *field)));
         first.push(self.give(self.field("egress_parser_input_metadata.egress_port")?, port));
-        first.push(self.give(self.told.port, port));
-        first.push(self.give(self.told.length, length));
+        first.push(self.give(self.head_slots.port, port));
+        first.push(self.give(self.head_slots.length, length));
         let paths = [
             self.field("egress_parser_input_metadata.packet_path")?,
             self.field("egress_input_metadata.packet_path")?,
@@ -143,11 +146,11 @@ impl Clones<'_> {
         // The constant has as many bits as the program's type of ports, as in the graph.
         let port = self.field("egress_deparser_input_metadata.egress_port")?;
         let width = self.program.slot(port).width;
-        let port = build::resize(Expr::Slot(self.told.port), 32, width, false);
+        let port = build::resize(Expr::Slot(self.head_slots.port), 32, width, false);
         let is_round = build::equal(port, build::constant(width, PORT_RECIRCULATE.into()));
         let mut begin = branch(is_round, BlockId(1), BlockId(2));
         begin.statements = statements;
-        let round = assign(self.told.recirculates, build::boolean(true));
+        let round = assign(self.head_slots.recirculates, build::boolean(true));
         Some(vec![
             begin,
             block(vec![round], Terminator::Return),

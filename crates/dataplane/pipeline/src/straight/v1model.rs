@@ -6,12 +6,12 @@ use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Preserve;
 use forebay_ir::{BinaryOp, Expr, Op, Program, SlotId, SlotKind, Statement, build};
-use forebay_jit::route::{Argument, ClonedFrame, DropWhen, Replication, Route, SendsBack, Source};
+use forebay_jit::route::{Argument, Cloning, DropWhen, Replication, Route, SendsBack, Source};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The program and its route. Requests to send a packet back are [slots](SendsBack). If clones from egress are noted,
-/// or packets that ingress clones leave, another slot says [whether the packet was cloned](Route::cloned).
+/// or packets that ingress clones leave, another slot says [whether the packet was cloned](Cloning::marker).
 pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Program>, Route) {
     let mut route = route(program, layout);
     let mut program = Cow::Borrowed(program);
@@ -23,9 +23,9 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
         let mut slots = route.slots_read_behind(&program);
         slots.extend(layout.slots.priority);
         route.leaving = Some(slots.into_iter().collect());
-        route.clones_leave = true;
+        route.cloning.leave = true;
     }
-    if route.clones_from_egress || route.clones_leave {
+    if route.cloning.from_egress || route.cloning.leave {
         tell_clones(program.to_mut(), &mut route);
     }
     (program, route)
@@ -70,7 +70,7 @@ fn number_of_list(list: Option<Expr>) -> Expr {
     })
 }
 
-/// Adds [`Route::cloned`]: after each operation that clones a packet, the slot becomes 1.
+/// Adds [`Cloning::marker`]: after each operation that clones a packet, the slot becomes 1.
 pub(super) fn tell_clones(program: &mut Program, route: &mut Route) {
     let cloned = new_slot(program, "has_been_cloned", 1);
     for block in program.bodies.iter_mut().flat_map(|body| &mut body.blocks) {
@@ -87,7 +87,7 @@ pub(super) fn tell_clones(program: &mut Program, route: &mut Route) {
         }
     }
     route.before_egress.push((cloned, Source::Number(0)));
-    route.cloned = Some(cloned);
+    route.cloning.marker = Some(cloned);
 }
 
 fn ops(program: &Program) -> impl Iterator<Item = &Op> {
@@ -161,20 +161,17 @@ fn route(program: &Program, layout: &Layout) -> Route {
         before_parser,
         before_egress,
         fixed: slots.parser_error.into_iter().collect(),
-        preserved: Some(preserved_by_clones(program)),
-        clones_from_egress: false,
-        cannot_note: None,
-        cloned_frames: [ClonedFrame::Received, ClonedFrame::Headers],
-        cloned: None,
-        clones_are_apart: false,
+        cloning: Cloning {
+            kept: Some(preserved_by_clones(program)),
+            ..Cloning::default()
+        },
         leaving: None,
-        clones_leave: false,
     };
     if route.clones(program)[1] {
-        route.cannot_note = clones::obstacle_in_egress(program, layout, &route);
-        route.clones_from_egress = route.cannot_note.is_none();
+        route.cloning.cannot_note = clones::obstacle_in_egress(program, layout, &route);
+        route.cloning.from_egress = route.cloning.cannot_note.is_none();
     }
-    route.clones_are_apart = route.clones(program) != [false; 2] && clones::are_apart(program, layout, &route);
+    route.cloning.are_apart = route.clones(program) != [false; 2] && clones::are_apart(program, layout, &route);
     route
 }
 

@@ -247,13 +247,13 @@ impl Session<'_> {
         };
         let received = &frame[code.head().bytes()..];
         // With room for headers before it.
-        let mut bytes = self.bench.pool.buffer();
+        let mut bytes = self.scratch.pool.buffer();
         bytes.extend_from_slice(from_egress.as_ref().map_or(received, |clone| clone.payload));
-        let mut packet = self.bench.packet(bytes, arguments);
+        let mut packet = self.scratch.packet(bytes, arguments);
         packet.tag = tag;
         let kept = code.head().kept_by(frame);
         let mut sink = |outcome: Outcome| decide(outcome.before_queue());
-        let walk = self.bench.walk(self.burst, &mut sink, tracer);
+        let walk = self.scratch.walk(self.burst, &mut sink, tracer);
         walk.clone_noted(packet, clone.session, Preserved(kept), entry, from_egress);
     }
 }

@@ -117,7 +117,7 @@ impl Worker {
     /// same destination.
     pub fn next_copies(&mut self, range: &mut Range<u32>) -> Option<Copied> {
         let length_max = self.pipeline.options.packet_limit as usize;
-        self.copies.next(&self.bench.scratch.memory, range, length_max)
+        self.copies.next(&self.scratch.scratch.memory, range, length_max)
     }
 
     /// All copies that the last [`Worker::pass`] has made, when they leave [together](PacketVerdict::CopiesTogether). The
@@ -181,7 +181,7 @@ impl Worker {
             self.paths.count_fast(FastForm::WholeBurst, packets as u64);
             return Some(Leaving { port, packets });
         }
-        let view = View::of_burst(&self.pipeline, &pin, self.bench.shard, &self.arrays);
+        let view = View::of_burst(&self.pipeline, &pin, self.scratch.shard, &self.arrays);
         if forms.first.makes_copies() && self.pipeline.loop_port.is_none() && view.snapshot.replication.recirculates() {
             // Copies may have to go round again, which specialised code cannot detect.
             drop(view);
@@ -193,7 +193,7 @@ impl Worker {
             buffers,
             memory,
             rewritten,
-        } = &mut self.bench.scratch;
+        } = &mut self.scratch.scratch;
         let all = packets.len();
         let replication = &view.snapshot.replication;
         let packets = if forms.first.notes_clones() {
@@ -237,7 +237,7 @@ impl Worker {
                 pipeline: &self.pipeline,
                 pin: &pin,
                 now_ns,
-                learned: &mut self.bench.learned,
+                learned: &mut self.scratch.learned,
                 digests: &mut self.digests,
             },
             rewritten,
@@ -267,7 +267,7 @@ impl Worker {
             let place = verdicts.iter().map(|run| run.packets).sum::<usize>() - 1;
             let frame = packets[place].data();
             let zero = &self.pipeline.storage.zero;
-            let pool = &mut self.bench.pool;
+            let pool = &mut self.scratch.pool;
             let going_on = Continued::behind_ingress(exit, fast_path.going_on(), (frame, place), arrival, (pool, zero));
             self.continued = Some(going_on);
         }
@@ -281,7 +281,7 @@ impl Worker {
             if let PacketVerdict::Drop(reason) = run.verdict {
                 self.pipeline
                     .drops()
-                    .count_many(self.bench.shard, reason, run.packets as u64);
+                    .count_many(self.scratch.shard, reason, run.packets as u64);
             }
         }
         self.paths.count_fast(form, fast as u64);
@@ -291,8 +291,8 @@ impl Worker {
             code.want_paths(&left_out);
         }
         if is_cloned {
-            let count_drop = |reason| self.pipeline.drops().count(self.bench.shard, reason);
-            let scratch = &mut self.bench.scratch;
+            let count_drop = |reason| self.pipeline.drops().count(self.scratch.shard, reason);
+            let scratch = &mut self.scratch.scratch;
             let sent_back = &mut self.returns.of_clones;
             let around = (&arrival, &self.pipeline.options);
             self.clones.run(code, &view, around, scratch, sent_back, count_drop);

@@ -115,9 +115,9 @@ impl Worker {
     pub fn flow_hash(&mut self, key: &FlowKey, frame: &[u8], ingress_port: u32) -> u64 {
         let pin = self.reader.pin_again();
         let pipeline = &*self.pipeline;
-        let view = View::of_burst(pipeline, &pin, self.bench.shard, &self.arrays);
-        let mut state = self.bench.pool.any_state(&pipeline.storage.zero);
-        self.bench.scratch.requests.clear();
+        let view = View::of_burst(pipeline, &pin, self.scratch.shard, &self.arrays);
+        let mut state = self.scratch.pool.any_state(&pipeline.storage.zero);
+        self.scratch.scratch.requests.clear();
         let parser = FirstParser {
             pipeline,
             view: &view,
@@ -127,9 +127,9 @@ impl Worker {
         match &key.code {
             Some(code) => {
                 let site = GraphSite::new(code, &view, &mut self.locations);
-                parser.run_compiled(site, &mut self.bench.scratch, &mut state);
+                parser.run_compiled(site, &mut self.scratch.scratch, &mut state);
             }
-            None => parser.interpret(&mut self.bench.scratch, &mut state),
+            None => parser.interpret(&mut self.scratch.scratch, &mut state),
         }
         let mut hash = 0u64;
         for &slot in &key.slots {
@@ -137,7 +137,7 @@ impl Worker {
                 hash = (hash ^ limb).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
             }
         }
-        self.bench.pool.recycle_state_alone(state);
+        self.scratch.pool.recycle_state_alone(state);
         drop(view);
         super::end_burst(pin, self.stays_pinned);
         hash

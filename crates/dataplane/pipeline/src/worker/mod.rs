@@ -60,7 +60,7 @@ pub struct Worker {
     pub(crate) arrays: Arrays,
     /// The locations of tables, for compiled code.
     pub(crate) locations: Locations,
-    pub(crate) bench: WorkerScratch,
+    pub(crate) scratch: WorkerScratch,
     /// The copies made on the fast path.
     copies: Copies,
     /// The digests sent on the fast path.
@@ -107,7 +107,7 @@ impl GoingOn {
 
 /// A worker that processes packets one after another: see [`Worker::session`].
 pub struct Session<'a> {
-    bench: &'a mut WorkerScratch,
+    scratch: &'a mut WorkerScratch,
     burst: Burst<'a>,
 }
 
@@ -119,8 +119,8 @@ impl Session<'_> {
         mut decide: impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
-        self.bench.now_ns = packet.arguments.timestamp_us * 1_000;
-        self.bench.enter(self.burst, packet, &mut decide, tracer);
+        self.scratch.now_ns = packet.arguments.timestamp_us * 1_000;
+        self.scratch.enter(self.burst, packet, &mut decide, tracer);
         self.burst.view.section.leave();
     }
 
@@ -133,7 +133,7 @@ impl Session<'_> {
         mut behind_queue: impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        let (burst, scratch) = (self.burst, &mut *self.bench);
+        let (burst, scratch) = (self.burst, &mut *self.scratch);
         scratch.now_ns = packet.0.timestamp_us() * 1_000;
         scratch.continue_packet(burst, packet.0, &mut before_queue, &mut behind_queue, tracer);
         self.burst.view.section.leave();
@@ -142,31 +142,31 @@ impl Session<'_> {
     /// Takes a packet through egress, checksum computation and deparser. Reports the decisions about it.
     pub fn egress<T: Tracer>(&mut self, packet: EgressPacket, mut decide: impl FnMut(EgressDecision), tracer: &mut T) {
         let EgressPacket { packet, arguments } = packet;
-        self.bench.now_ns = arguments.timestamp_us * 1_000;
-        self.bench
+        self.scratch.now_ns = arguments.timestamp_us * 1_000;
+        self.scratch
             .leave_queue(self.burst, packet, &arguments, &mut decide, tracer);
         self.burst.view.section.leave();
     }
 
     /// Whether packets have requested table entries. These are added when the session ends.
     pub fn has_learned(&self) -> bool {
-        !self.bench.learned.is_empty()
+        !self.scratch.learned.is_empty()
     }
 
     /// See [`Worker::count_drop`].
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
-        self.bench.count_drop(self.burst, reason);
+        self.scratch.count_drop(self.burst, reason);
     }
 
     /// See [`Worker::discard`].
     pub fn discard(&mut self, packet: QueuedPacket) {
-        self.bench.pool.recycle_packet(packet.0);
+        self.scratch.pool.recycle_packet(packet.0);
     }
 
     /// See [`Worker::recycle`].
     pub fn recycle(&mut self, packet: LeavingPacket) {
-        self.bench.pool.recycle_packet(packet.0);
+        self.scratch.pool.recycle_packet(packet.0);
     }
 }
 
@@ -199,7 +199,7 @@ impl Worker {
             expires: pipeline.learning.is_used(),
             locations: Default::default(),
             pipeline,
-            bench: WorkerScratch {
+            scratch: WorkerScratch {
                 shard,
                 pool: Pool::default(),
                 scratch: Scratch::default(),
@@ -249,21 +249,21 @@ impl Worker {
             reader,
             arrays,
             locations,
-            bench,
+            scratch,
             ..
         } = self;
         let pin = reader.pin_again();
-        let view = View::of_burst(pipeline, &pin, bench.shard, arrays);
+        let view = View::of_burst(pipeline, &pin, scratch.shard, arrays);
         let code = pipeline.code.as_ref().map(MachineCode::general);
         let burst = Burst {
             pipeline,
             view: &view,
             graph_site: code.map(|code| GraphSite::new(code, &view, locations)),
         };
-        let result = run(&mut Session { bench, burst });
+        let result = run(&mut Session { scratch, burst });
         drop(view);
         end_burst(pin, self.stays_pinned);
-        self.learn(self.bench.now_ns);
+        self.learn(self.scratch.now_ns);
         result
     }
 
@@ -277,10 +277,10 @@ impl Worker {
         let mut packets = packets.peekable();
         let now_ns = packets.peek().map_or(0, |packet| packet.arguments.timestamp_us * 1_000);
         self.expire(now_ns);
-        self.burst(|bench, burst| {
+        self.burst(|scratch, burst| {
             for (index, packet) in packets.enumerate() {
                 let mut decide = |decision| decide(index, decision);
-                bench.enter(burst, packet, &mut decide, tracer);
+                scratch.enter(burst, packet, &mut decide, tracer);
                 burst.view.section.leave();
             }
         });
@@ -298,9 +298,9 @@ impl Worker {
 
     /// Executes the requests of a burst's packets to tables, after the burst.
     fn learn(&mut self, now_ns: u64) {
-        if !self.bench.learned.is_empty() {
+        if !self.scratch.learned.is_empty() {
             self.rest();
-            self.pipeline.learn(&mut self.bench.learned, now_ns);
+            self.pipeline.learn(&mut self.scratch.learned, now_ns);
         }
     }
 
@@ -315,10 +315,10 @@ impl Worker {
         let now_ns = packets
             .first()
             .map_or(0, |packet| packet.arguments.timestamp_us * 1_000);
-        self.burst(|bench, burst| {
+        self.burst(|scratch, burst| {
             for (packet, dequeued) in packets.drain(..).enumerate() {
                 let mut decide = |decision| decisions.push(Decided { packet, decision });
-                bench.leave_queue(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
+                scratch.leave_queue(burst, dequeued.packet, &dequeued.arguments, &mut decide, tracer);
                 burst.view.section.leave();
             }
         });
@@ -333,21 +333,21 @@ impl Worker {
         mut decide: impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        self.burst(|bench, burst| bench.leave_queue(burst, packet, arguments, &mut decide, tracer));
+        self.burst(|scratch, burst| scratch.leave_queue(burst, packet, arguments, &mut decide, tracer));
         self.learn(arguments.timestamp_us * 1_000);
     }
 
     fn burst(&mut self, run: impl FnOnce(&mut WorkerScratch, Burst<'_>)) {
         let pipeline = &*self.pipeline;
         let pin = self.reader.pin_again();
-        let view = View::of_burst(pipeline, &pin, self.bench.shard, &self.arrays);
+        let view = View::of_burst(pipeline, &pin, self.scratch.shard, &self.arrays);
         let code = pipeline.code.as_ref().map(MachineCode::general);
         let burst = Burst {
             pipeline,
             view: &view,
             graph_site: code.map(|code| GraphSite::new(code, &view, &mut self.locations)),
         };
-        run(&mut self.bench, burst);
+        run(&mut self.scratch, burst);
         drop(view);
         end_burst(pin, self.stays_pinned);
     }
@@ -368,7 +368,7 @@ impl Worker {
     /// Counts a drop of this worker, or of the switch around it.
     #[inline]
     pub fn count_drop(&self, reason: DropReason) {
-        self.pipeline.drops().count(self.bench.shard, reason);
+        self.pipeline.drops().count(self.scratch.shard, reason);
     }
 
     /// Counts packets for which the fast path was not tried. [`Worker::pass`] counts the others.
@@ -381,19 +381,19 @@ impl Worker {
     /// The packets of this worker, by the path that they took.
     pub fn paths(&self) -> PathCounters {
         let mut paths = self.paths;
-        paths.flow_misses = self.bench.scratch.memory.flow_misses();
-        paths.further_passes = self.bench.further_passes;
+        paths.flow_misses = self.scratch.scratch.memory.flow_misses();
+        paths.further_passes = self.scratch.further_passes;
         paths
     }
 
     /// An empty buffer for a packet's bytes. A returned buffer is reused, if there is one.
     pub fn buffer(&mut self) -> FrameBuffer {
-        self.bench.pool.buffer()
+        self.scratch.pool.buffer()
     }
 
     /// A packet that arrived at a port. Returned memory is reused, if there is any.
     pub fn packet(&mut self, bytes: FrameBuffer, arguments: IngressArguments) -> IngressPacket {
-        self.bench.packet(bytes, arguments)
+        self.scratch.packet(bytes, arguments)
     }
 
     /// Whether packets that leave the fast path by a port go round again. They do not leave the switch, but [begin
@@ -404,7 +404,7 @@ impl Worker {
 
     /// Returns the memory of a packet that will not enter ingress, for later packets.
     pub fn discard_arrived(&mut self, packet: IngressPacket) {
-        self.bench.pool.recycle_packet(packet.0);
+        self.scratch.pool.recycle_packet(packet.0);
     }
 
     /// The bytes of a packet that will not enter ingress here.
@@ -416,12 +416,12 @@ impl Worker {
 
     /// Returns the memory of a packet that is dropped between ingress and egress, for later packets.
     pub fn discard(&mut self, packet: QueuedPacket) {
-        self.bench.pool.recycle_packet(packet.0);
+        self.scratch.pool.recycle_packet(packet.0);
     }
 
     /// Returns the memory of a packet that has left, for later packets.
     pub fn recycle(&mut self, packet: LeavingPacket) {
-        self.bench.pool.recycle_packet(packet.0);
+        self.scratch.pool.recycle_packet(packet.0);
     }
 
     /// A packet that leaves by a wire that leads back into the switch: it arrives as a new one.
@@ -549,7 +549,7 @@ impl Drop for Worker {
         // The pipeline may be dropped together with this worker, and its tables wait for their readers.
         self.rest();
         self.pipeline.stateful.sections.leave();
-        self.pipeline.stateful.give_shard(self.bench.shard);
+        self.pipeline.stateful.give_shard(self.scratch.shard);
     }
 }
 

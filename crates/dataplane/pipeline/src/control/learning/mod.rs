@@ -302,7 +302,7 @@ impl Batch<'_> {
         };
         let other = plan.reverse.as_ref().map(asked);
         if let Some(other) = &other {
-            self.table(other.table).ask_for_insertion(&other.key);
+            self.table(other.table).prefetch_for_insertion(&other.key);
         }
         self.add_all(asked(&plan.entry), other, now_ns)
     }
