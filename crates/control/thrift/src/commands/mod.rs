@@ -198,8 +198,14 @@ mod tests {
         assert!(!are_commands("add ipv4_lpm ipv4.dst:1 forward(port:1)\n"));
         assert_eq!(lines("\n # a\n// b\n  x y \n").len(), 1);
         assert_eq!(lines("\n x y ")[0].number, 2);
-        assert_eq!(words_of("set_queue_rate 300 2   //in pps"), ["set_queue_rate", "300", "2"]);
-        assert_eq!(words_of("table_add t a 1 => fc00::1 # b"), ["table_add", "t", "a", "1", "=>", "fc00::1"]);
+        assert_eq!(
+            words_of("set_queue_rate 300 2   //in pps"),
+            ["set_queue_rate", "300", "2"]
+        );
+        assert_eq!(
+            words_of("table_add t a 1 => fc00::1 # b"),
+            ["table_add", "t", "a", "1", "=>", "fc00::1"]
+        );
     }
 
     #[test]

@@ -69,7 +69,9 @@ impl Namespace {
         let output = self.enter(|| Command::new("tc").args(arguments.split_whitespace()).output());
         let is_done = output.is_ok_and(|output| output.status.success());
         if !is_done {
-            eprintln!("SKIPPED: this test needs the tc program (iproute2) and a kernel with the queueing discipline tbf");
+            eprintln!(
+                "SKIPPED: this test needs the tc program (iproute2) and a kernel with the queueing discipline tbf"
+            );
         }
         is_done
     }
