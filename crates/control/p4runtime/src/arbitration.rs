@@ -120,11 +120,7 @@ impl Arbitration {
                 known.role
             )));
         }
-        let mut others = self
-            .streams
-            .iter()
-            .filter(|(id, other)| **id != stream && other.role == role);
-        if election.is_some() && others.any(|(_, other)| other.election == election) {
+        if self.is_taken(stream, role, election) {
             return Err(Error::invalid(format!(
                 "another controller of role `{role}` has election id {}",
                 election.unwrap_or_default()
@@ -138,6 +134,21 @@ impl Arbitration {
             return Err(Error::exhausted(format!("there are {ROLES_MAX} roles already")));
         }
         Ok(())
+    }
+
+    /// Whether a controller on another stream has this election id in the role.
+    fn is_taken(&self, stream: StreamId, role: &str, election: Option<u128>) -> bool {
+        let mut others = self
+            .streams
+            .iter()
+            .filter(|(id, other)| **id != stream && other.role == role);
+        election.is_some() && others.any(|(_, other)| other.election == election)
+    }
+
+    /// Whether the claim has the election id of another stream's controller, for which it is refused.
+    pub(crate) fn claims_taken(&self, stream: StreamId, claim: &MasterArbitrationUpdate) -> bool {
+        let role = claim.role.as_ref().map_or("", |role| &role.name);
+        self.is_taken(stream, role, claim.election_id.map(number))
     }
 
     /// What one role writes alone, no other may claim for itself alone.

@@ -19,12 +19,17 @@ use forebay_protocol::p4::v1::{
     StreamMessageRequest, WriteRequest, WriteResponse,
 };
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 /// Others are served by a further thread while a batch of more updates than this is written: it takes longer than half
 /// a millisecond. To hand them over for a shorter one costs more than it helps.
 const SMALL_BATCH: usize = 64;
+
+/// How often, and how many times at most, a claim looks whether its election id is free.
+const TAKEN_ID_LOOK: Duration = Duration::from_millis(10);
+const TAKEN_ID_LOOKS: usize = 30;
 
 /// Serves calls by a device.
 pub(crate) struct Service {
@@ -184,10 +189,22 @@ async fn serve_stream(
         if let Err(status) = may_send(permissions, &message) {
             return outbox.end_with(status);
         }
+        await_election_id(shared, stream, &message).await;
         let taken = shared.call(|device, now| device.stream_message(stream, message, now));
         if let Err(error) = taken {
             return outbox.end_with(of_error(&error));
         }
+    }
+}
+
+/// Waits a moment while a claim has the election id of another stream: a controller that opens a stream right after it has ended one is
+/// not refused for the old one, whose end another task has yet to see.
+async fn await_election_id(shared: &Shared, stream: StreamId, message: &StreamMessageRequest) {
+    for _ in 0..TAKEN_ID_LOOKS {
+        if !shared.call(|device, _| device.claims_taken_id(stream, message)) {
+            return;
+        }
+        tokio::time::sleep(TAKEN_ID_LOOK).await;
     }
 }
 

@@ -180,6 +180,25 @@ async fn the_backup_takes_over_when_the_primary_goes() {
     assert_eq!(notice.status.unwrap().code, Code::NotFound as i32);
 }
 
+/// The end of the old stream and the claim on the new one come to different tasks, in either order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_controller_opens_another_stream_while_its_first_one_ends() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    let (_again, mut of_again) = stream(&mut client, 1, ELECTION).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    drop((requests, responses));
+    let Response::Arbitration(notice) = next(&mut of_again).await else {
+        panic!()
+    };
+    assert_eq!(notice.status.unwrap().code, 0, "it is primary again");
+    let (_other, mut of_other) = stream(&mut client, 1, ELECTION).await;
+    let status = of_other.message().await.unwrap_err();
+    assert!(status.message().contains("another controller"), "{status}");
+}
+
 const ENTRIES: u32 = 40;
 
 /// A batch that writes so many entries.

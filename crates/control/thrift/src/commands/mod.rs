@@ -30,7 +30,7 @@ pub struct Line {
 /// The lines of a file that are commands: without empty ones and comments, which begin with `#` or `//`.
 pub fn lines(text: &str) -> Vec<Line> {
     let lines = (1..).zip(text.lines().map(str::trim));
-    let is_command = |text: &str| !text.is_empty() && !text.starts_with('#') && !text.starts_with("//");
+    let is_command = |text: &str| !text.is_empty() && !begins_comment(text);
     lines
         .filter(|(_, text)| is_command(text))
         .map(|(number, text)| Line {
@@ -38,6 +38,17 @@ pub fn lines(text: &str) -> Vec<Line> {
             text: text.to_string(),
         })
         .collect()
+}
+
+/// The words of a command, without a comment behind it.
+fn words_of(line: &str) -> Vec<&str> {
+    let words = line.split_whitespace();
+    words.take_while(|word| !begins_comment(word)).collect()
+}
+
+/// Whether the rest of a line is for people.
+fn begins_comment(text: &str) -> bool {
+    text.starts_with('#') || text.starts_with("//")
 }
 
 /// Whether a text is commands of simple_switch_CLI: one of its lines begins with the name of one.
@@ -123,7 +134,7 @@ impl<S: Switch> Runtime<S> {
     /// When it is no command, is written wrongly, or cannot be done.
     pub fn command(&mut self, line: &str) -> Result<String, Failure> {
         self.look_at_program();
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words = words_of(line);
         let Some((&name, arguments)) = words.split_first() else {
             return Ok(String::new());
         };
@@ -187,6 +198,14 @@ mod tests {
         assert!(!are_commands("add ipv4_lpm ipv4.dst:1 forward(port:1)\n"));
         assert_eq!(lines("\n # a\n// b\n  x y \n").len(), 1);
         assert_eq!(lines("\n x y ")[0].number, 2);
+        assert_eq!(
+            words_of("set_queue_rate 300 2   //in pps"),
+            ["set_queue_rate", "300", "2"]
+        );
+        assert_eq!(
+            words_of("table_add t a 1 => fc00::1 # b"),
+            ["table_add", "t", "a", "1", "=>", "fc00::1"]
+        );
     }
 
     #[test]

@@ -9,8 +9,9 @@
 //! One socket receives, another sends, past the queueing discipline and past sniffers. The first gives every frame that
 //! comes in by the interface, for whichever address, and none that goes out by it. A *shared* port has one socket for
 //! both, without these short cuts: sniffers see what it sends, and what other programs send by the interface comes in,
-//! as with libpcap, by which BMv2 opens interfaces. What the kernel left undone for a network card is done here
-//! ([`crate::offload`]): checksums are completed, VLAN tags put back, super-frames cut.
+//! as with libpcap, by which BMv2 opens interfaces. What it sends goes through the queueing discipline; little of it
+//! waits there, since programs see only the queues of the switch. What the kernel left undone for a network card is
+//! done here ([`crate::offload`]): checksums are completed, VLAN tags put back, super-frames cut.
 //!
 //! A veth pair takes super-frames too, so that TCP between two machines on this one is not cut for good: what was cut
 //! on the way in is joined on the way out ([`crate::offload::join`]).
@@ -57,6 +58,13 @@ const TAKES_SUPER_FRAMES: &str = "veth";
 /// What is asked of the kernel for frames that do not fit in slots, and for those being sent, in bytes.
 const SOCKET_BUFFER: i32 = 32 << 20;
 
+/// How much of what a shared port sends may wait in the kernel, in bytes of memory. Linux lets a socket have so much unless told otherwise.
+/// A slow interface (`tc`) then fills the queues of the switch, whose depths programs read, as it does with BMv2.
+const WAITING_MAX: usize = 212_992;
+
+/// Memory of a frame in the kernel beside its bytes, at most.
+const FRAME_OVERHEAD: usize = 1024;
+
 /// A port over an existing interface.
 pub struct PacketPort {
     interface: Interface,
@@ -65,6 +73,8 @@ pub struct PacketPort {
     sender: OwnedFd,
     /// Whether what is sent begins with an offload header: where one socket receives and sends.
     sends_headers: bool,
+    /// How much of what was sent waited in the kernel at the last look, in bytes of memory. Only shared ports look.
+    waiting: Cell<usize>,
     /// Sends super-frames, where the interface takes them.
     super_sender: Option<OwnedFd>,
     /// The longest frame that the interface takes, without a tag, in bytes.
@@ -125,6 +135,7 @@ impl PacketPort {
             ring,
             sender,
             sends_headers: is_shared,
+            waiting: Cell::new(0),
             super_sender,
             longest: 0,
             state: PortState::Up,
@@ -144,6 +155,12 @@ impl PacketPort {
         let _ = system::take_error(self.receiver.as_fd());
         self.state = self.interface.state();
         self.longest = self.interface.mtu() + ETHERNET_HEADER;
+    }
+
+    /// Finds out how much of what was sent waits in the kernel. What the kernel does not tell counts as nothing.
+    fn look_at_waiting(&self) {
+        let waiting = messages::unsent_bytes(self.sender.as_fd());
+        self.waiting.set(waiting.unwrap_or(0));
     }
 
     /// The error of a port whose interface is gone.
@@ -402,6 +419,9 @@ impl Port for PacketPort {
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
         let accepted = self.send_all(burst.as_slice());
         burst.clear();
+        if self.sends_headers {
+            self.look_at_waiting();
+        }
         self.check_present().map(|()| accepted)
     }
 
@@ -420,6 +440,15 @@ impl Port for PacketPort {
 
     fn why_down(&self) -> Option<String> {
         self.interface.why_down()
+    }
+
+    fn room(&self) -> usize {
+        // Most interfaces take what is sent at once: no system call for them.
+        if self.waiting.get() == 0 {
+            return usize::MAX;
+        }
+        self.look_at_waiting();
+        WAITING_MAX.saturating_sub(self.waiting.get()) / (self.longest + FRAME_OVERHEAD)
     }
 
     fn readiness(&self) -> Readiness {

@@ -106,6 +106,14 @@ pub(crate) fn take_kernel_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(statistics.tp_drops)
 }
 
+/// How much memory the frames have that were sent and that no device has taken yet, in bytes.
+pub(crate) fn unsent_bytes(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    let mut bytes: c_int = 0;
+    // SAFETY: the kernel writes one integer to `bytes`. For a socket TIOCOUTQ is SIOCOUTQ.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, ptr::from_mut(&mut bytes)) })?;
+    Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
 /// Sends up to [`BATCH`] frames without blocking, each after the offload header if there is one. Returns how many went
 /// (at least one), or why the first did not.
 pub(crate) fn send_batch(

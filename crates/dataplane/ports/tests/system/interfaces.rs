@@ -346,3 +346,32 @@ fn a_shared_interface_shows_what_is_sent_and_takes_what_others_send() {
     let seen = receive_until(&mut *near, |frame| frame == marked(2));
     assert!(!seen.contains(&marked(1)), "what it sends does not come back");
 }
+
+/// A slow interface shows in the room of a shared port, so that packets wait in the queues of the switch.
+#[test]
+fn a_shared_interface_that_is_slow_has_little_room() {
+    let Some(network) = Network::new() else {
+        return;
+    };
+    if !network.switch.slow_down("s0", 8_000_000) {
+        return;
+    }
+    let mut near = network.port(Kind::Shared, "s0");
+    let mut far = network.left.enter(|| Kind::Packet.open("eth0")).expect("it is there");
+    assert_eq!(near.room(), usize::MAX);
+    let mut sent = 0;
+    while near.room() >= 32 {
+        assert!(sent < 1000, "its room stays {}", near.room());
+        assert_eq!(send(&mut *near, &vec![frame(1000); 32]), Ok(32));
+        sent += 32;
+    }
+    assert!(sent >= 64, "it has no room after {sent} frames");
+    let mut received = 0;
+    receive_until(&mut *far, |_| {
+        received += 1;
+        received == sent
+    });
+    assert_eq!(received, sent, "none is lost");
+    assert!(near.room() >= 32, "the interface has taken all of them");
+    assert_eq!(near.room(), usize::MAX);
+}

@@ -63,6 +63,19 @@ impl Namespace {
         assert!(output.status.success(), "ip {arguments}: {message}");
     }
 
+    /// Makes the interface take no more than so many bits a second, in its queueing discipline. False, with a message, where that cannot be had.
+    pub fn slow_down(&self, name: &str, bits: u32) -> bool {
+        let arguments = format!("qdisc add dev {name} root tbf rate {bits}bit burst 5000 limit 10000000");
+        let output = self.enter(|| Command::new("tc").args(arguments.split_whitespace()).output());
+        let is_done = output.is_ok_and(|output| output.status.success());
+        if !is_done {
+            eprintln!(
+                "SKIPPED: this test needs the tc program (iproute2) and a kernel with the queueing discipline tbf"
+            );
+        }
+        is_done
+    }
+
     /// A veth pair from `near` here to `far` in another namespace, both up.
     pub fn veth(&self, near: &str, other: &Namespace, far: &str) {
         self.veth_with(near, other, far, "");
