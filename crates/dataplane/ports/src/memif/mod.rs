@@ -14,6 +14,8 @@
 //! and connects again.
 
 mod client;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod exercise;
 mod frames;
 mod message;
 mod options;

@@ -39,12 +39,24 @@ pub(super) struct Offer {
 }
 
 /// What the listener knows of an interface.
-struct Shared {
+pub(super) struct Shared {
     id: u32,
     secret: String,
     link: Arc<MemifLink>,
     is_taken: AtomicBool,
     is_closed: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn new(options: &MemifOptions, link: Arc<MemifLink>) -> Shared {
+        Shared {
+            id: options.id,
+            secret: options.secret.clone(),
+            link,
+            is_taken: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Offer {
@@ -56,13 +68,7 @@ impl Offer {
         let socket_error = |cause| socket_error(&options.path, cause);
         let listener = Listener::find(&options.path).map_err(socket_error)?;
         let link = MemifLink::new(options.queues, shares, Arc::clone(&listener.attention));
-        let shared = Arc::new(Shared {
-            id: options.id,
-            secret: options.secret.clone(),
-            link: Arc::new(link.map_err(socket_error)?),
-            is_taken: AtomicBool::new(false),
-            is_closed: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared::new(options, Arc::new(link.map_err(socket_error)?)));
         let mut offers = lock(&listener.offers);
         if offers.iter().any(|offer| offer.id == options.id) {
             return Err(OpenError::Busy {
@@ -152,7 +158,7 @@ fn serve(listening: &Listening, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Ev
 }
 
 /// A connection.
-struct Session {
+pub(super) struct Session {
     channel: Channel,
     patience: Patience,
     offer: Option<Arc<Shared>>,
@@ -180,7 +186,7 @@ impl Drop for Session {
 
 impl Session {
     /// Greets a client. Which interface it wants is not known yet, so it is told of no more queues than all of them have.
-    fn begin(connection: OwnedFd, queues: usize) -> Option<Session> {
+    pub(super) fn begin(connection: OwnedFd, queues: usize) -> Option<Session> {
         let channel = Channel(connection);
         let last_ring = queues as u16 - 1;
         let hello = Message::Hello(Hello {
@@ -224,7 +230,7 @@ impl Session {
     }
 
     /// Ends a connection that nobody wants any more.
-    fn check(&self) -> Result<(), End> {
+    pub(super) fn check(&self) -> Result<(), End> {
         if self.connected.is_none() && self.patience.is_over() {
             return Err(End::Refused("the connection was not made in time"));
         }
@@ -246,7 +252,7 @@ impl Session {
         }
     }
 
-    fn answer(
+    pub(super) fn answer(
         &mut self,
         message: Message,
         descriptor: Option<OwnedFd>,
