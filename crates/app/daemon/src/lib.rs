@@ -10,6 +10,7 @@
 //! * [`Start`] is the program that a switch begins with: of a text in any format, or what a folder keeps of the last run.
 //! * [`Daemon`] collects ports and settings; [`Daemon::start`] starts the workers.
 //! * [`Running`] is the handle of a running switch. It may be held by any thread.
+//! * [`Watch::lacks`] says whether a switch carries traffic.
 //! * [`serve`] puts P4Runtime and gNMI beside a switch, before it starts.
 //!
 //! The command line (`forebay run`) is one user of this library; everything it prints it reads from [`Report`] and [`Event`].
@@ -77,6 +78,7 @@ mod error;
 mod gates;
 mod program_slot;
 mod queue_control;
+mod ready;
 mod report;
 mod running;
 mod saved_state;
@@ -89,6 +91,7 @@ pub use forebay_histogram::Histogram;
 pub use gates::{Gates, NumberedPort};
 pub use program_slot::ProgramSlot;
 pub use queue_control::{QUEUE_DEPTH_MAX, QueueControl, QueueError};
+pub use ready::{Lacks, ReadyWhen};
 pub use report::{Event, Report};
 pub use running::{Daemon, Running, Stopped, Watch};
 pub use saved_state::Tell;

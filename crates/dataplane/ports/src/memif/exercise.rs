@@ -91,8 +91,9 @@ fn message(input: &mut Input<'_>) -> Option<Message> {
     Message::decode(&bytes)
 }
 
-/// Writes to shared memory whose rings lie `apart`: mostly descriptors and positions that are nearly right.
-fn write(memory: &SharedMemory, bytes: usize, apart: usize, input: &mut Input<'_>) {
+/// Writes to shared memory whose rings lie `apart`: mostly descriptors and positions that are nearly right. What would lie outside of it is
+/// left out.
+fn write(memory: &SharedMemory, apart: usize, input: &mut Input<'_>) {
     let ring = input.below(2 * QUEUES) * apart;
     match input.below(4) {
         0 => {
@@ -100,14 +101,22 @@ fn write(memory: &SharedMemory, bytes: usize, apart: usize, input: &mut Input<'_
             let (flags, region) = (u64::from(input.byte() % 4), u64::from(input.byte() % 3));
             let length = u64::from(input.word());
             let offset = u64::from(input.word());
-            memory.write_pair(at, [flags | region << 16 | length << 32, offset]);
+            if memory.contains(at, 16) {
+                memory.write_pair(at, [flags | region << 16 | length << 32, offset]);
+            }
         }
-        1 => memory.word16(ring + 6).store(input.word() % 40, Ordering::Release),
-        2 => memory.word16(ring + 64).store(input.word() % 40, Ordering::Release),
+        position @ (1 | 2) => {
+            let (at, value) = (ring + [6, 64][position - 1], input.word() % 40);
+            if memory.contains(at, 2) {
+                memory.word16(at).store(value, Ordering::Release);
+            }
+        }
         _ => {
-            let at = usize::from(input.word()).min(bytes - 8);
+            let at = usize::from(input.word());
             let any: [u8; 8] = std::array::from_fn(|_| input.byte());
-            memory.copy_in(at, &any);
+            if memory.contains(at, any.len()) {
+                memory.copy_in(at, &any);
+            }
         }
     }
 }
@@ -219,7 +228,7 @@ fn misuse_server(input: &mut Input<'_>) -> io::Result<()> {
         let goes_on = match input.below(8) {
             0 => message(input).is_some_and(|message| stranger.say(message)),
             1..=4 => {
-                write(&stranger.memory, MEMORY, RING, input);
+                write(&stranger.memory, RING, input);
                 true
             }
             _ => carry(&link),
@@ -239,8 +248,8 @@ struct Host {
     peer: Channel,
     options: MemifOptions,
     link: Arc<MemifLink>,
-    /// The client's memory, its length, and bytes from one ring to the next.
-    memory: Option<(SharedMemory, usize, usize)>,
+    /// The client's memory, and bytes from one of its rings to the next.
+    memory: Option<(SharedMemory, usize)>,
 }
 
 impl Host {
@@ -271,9 +280,8 @@ impl Host {
         self.state = state.advance(message, &self.channel, &self.options, &self.link).ok();
         while let Ok(Some((answer, descriptor))) = self.peer.receive() {
             if let (Message::AddRegion { bytes, .. }, Some(file)) = (answer, descriptor) {
-                let bytes = bytes as usize;
-                let memory = SharedMemory::map(file.as_fd(), 0, bytes).ok();
-                self.memory = memory.map(|memory| (memory, bytes, ring_bytes(self.options.ring.ilog2() as u8)));
+                let memory = SharedMemory::map(file.as_fd(), 0, bytes as usize).ok();
+                self.memory = memory.map(|memory| (memory, ring_bytes(self.options.ring.ilog2() as u8)));
             }
         }
         self.state.is_some()
@@ -292,7 +300,10 @@ impl Host {
         });
         // A region, the rings, and the wish to connect.
         let is_right = self.say(hello) && (0..2 * QUEUES + 2).all(|_| self.say(Message::Ack));
-        is_right && self.say(Message::Connected { name: "peer".to_owned() })
+        is_right
+            && self.say(Message::Connected {
+                name: "peer".to_owned(),
+            })
     }
 }
 
@@ -305,8 +316,8 @@ fn misuse_client(input: &mut Input<'_>) -> io::Result<()> {
         let goes_on = match input.below(8) {
             0 => message(input).is_some_and(|message| host.say(message)),
             1..=4 => {
-                if let Some((memory, bytes, apart)) = &host.memory {
-                    write(memory, *bytes, *apart, input);
+                if let Some((memory, apart)) = &host.memory {
+                    write(memory, *apart, input);
                 }
                 true
             }
