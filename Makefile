@@ -198,7 +198,7 @@ siege: build
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || { echo "cargo install cargo-fuzz, and a nightly toolchain, are needed"; exit 2; }
 	python3 fuzz/seed.py
-	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp telemetry_reports vhost_user; do \
+	cd fuzz && for target in source_text stf_text ir_text pipeline_text packets pfcp telemetry_reports vhost_user memif; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done
 	cd fuzz && for function in 0 1 2 3 4 5 6 7 8; do FUNCTION=$$function \
 		cargo +nightly fuzz run function_packets -- -max_total_time=600 -max_len=16384 -timeout=60 -rss_limit_mb=2048 || exit 1; done

@@ -153,6 +153,27 @@ def seed_vhost_user() -> None:
             write("vhost_user", f"{kind}-{name}", bytes([kind]) + ring_sizes + guest + carry)
 
 
+def seed_memif() -> None:
+    """Peers of both roles that connect, offer a frame or a buffer, and wait, as crates/dataplane/ports/src/memif/exercise.rs reads them."""
+    head, tail, carry = 1, 2, bytes([5])
+
+    def position(ring: int, which: int, value: int) -> bytes:
+        return bytes([1, ring, which]) + value.to_bytes(2, "little")
+
+    def descriptor(ring: int, place: int, flags: int, length: int, offset: int) -> bytes:
+        return bytes([1, ring, 0, place, flags, 0]) + length.to_bytes(2, "little") + offset.to_bytes(2, "little")
+
+    stranger = bytes([0, 1]) + bytes([0, 4] * 4)
+    host = bytes([1, 3, 5, 1])
+    write("memif", "server-receives", stranger + descriptor(0, 0, 0, 60, 0x4000) + position(0, head, 1) + carry)
+    parts = descriptor(0, 0, 1, 60, 0x4000) + descriptor(0, 1, 0, 60, 0x4800)
+    write("memif", "server-receives-parts", stranger + parts + position(0, head, 2) + carry)
+    write("memif", "server-sends", stranger + descriptor(2, 0, 0, 2048, 0x8000) + position(2, head, 1) + carry)
+    write("memif", "client-receives", host + descriptor(2, 0, 0, 60, 0) + position(2, tail, 1) + carry)
+    write("memif", "client-sends", host + carry + position(0, tail, 2) + carry)
+    write("memif", "messages", bytes([0, 0, 0, 2, 1, 0, 3, 0, 0, 255, 0, 1, 0, 5, 1]))
+
+
 def seed_ir(forebay: Path) -> None:
     """IR of the STF corpus, and with the graphs of architectures; needs the command, `make build`."""
     with tempfile.TemporaryDirectory() as output:
@@ -174,6 +195,7 @@ def main() -> None:
     seed_pfcp()
     seed_reports()
     seed_vhost_user()
+    seed_memif()
     built = [ROOT / "target" / profile / "forebay" for profile in ("release", "debug")]
     forebay = next((path for path in built if path.is_file()), None)
     if forebay:

@@ -8,6 +8,7 @@ state, and purging leaves nothing. Needs root, mmdebstrap, lintian.
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -68,14 +69,27 @@ def newer(package, folder):
 
 
 def start(tree, unit, namespace):
-    """Starts the function by the words of its unit."""
-    words = unit.words()
-    process = namespace.start(*tree.words(*words), name="forebay")
-    socket = tree.folder / "run" / f"forebay-{NAME}" / "grpc"
-    wait_until(lambda: process.poll() is not None or socket.exists(), "the function starts")
+    """Starts the function by the words of its unit, and waits as systemd does for a unit of the type `notify`."""
+    check(unit.values["Type"] == "notify", "systemd waits until the function says that it has started")
+    place = tree.folder / "run/notify"
+    place.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(place))
+        place.chmod(0o777)
+        manager.settimeout(1)
+        process = namespace.start(*tree.words("env", "NOTIFY_SOCKET=/run/notify", *unit.words()), name="forebay")
+        wait_until(lambda: process.poll() is not None or said(manager), "the function starts")
     if process.poll() is not None:
         raise Failed(f"the function ends: {process.output.read_text()[-800:]}")
     return process
+
+
+def said(manager):
+    """Whether the function has said that it has started and carries traffic."""
+    try:
+        return manager.recv(4096).decode().split("\n") == ["READY=1", "STATUS=ready"]
+    except TimeoutError:
+        return False
 
 
 def process_status(process):

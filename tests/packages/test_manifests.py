@@ -97,7 +97,7 @@ def kubernetes():
 
 
 def forwards(configuration, probe):
-    """As root: with two interfaces the pod's configuration lets pings pass, and the pod is ready."""
+    """As root: with two interfaces the pod's configuration lets pings pass; the pod is ready as long as ports are up and entries are there."""
     sys.path.insert(0, str(ROOT / "functions/lib"))
     from bed import Bed, wait_until
 
@@ -116,11 +116,22 @@ def forwards(configuration, probe):
             text = text.replace(place, f"{bed.folder}/{place.replace('/', '-')}")
         (bed.folder / "forebay.toml").write_text(text)
         probe = [FOREBAY, *(word.replace("/run/forebay", f"{bed.folder}/-run-forebay") for word in probe[1:])]
+
+        def is_ready_after(word, *words):
+            """Whether the pod becomes ready, or stops being it, by a command."""
+            words[0](*words[1:])
+            wait_until(lambda: pod.succeeds(*probe) == (word == "ready"), f"the pod is {word}", 60)
+            check(True, f"Kubernetes: after `{' '.join(words[1:])}` the pod is {word}")
+
         check(not pod.succeeds(*probe), "Kubernetes: without a switch the pod is not ready")
         pod.start(FOREBAY, "run", "--config", bed.folder / "forebay.toml")
         wait_until(lambda: pod.succeeds(*probe), "the pod is ready", 60)
         inside.run("ping", "-c", "3", "-i", "0.2", "192.0.2.2")
         check(True, "Kubernetes: the pod is ready, and pings pass its NAT")
+        is_ready_after("not ready", outside.run, "ip", "link", "set", "eth0", "down")
+        is_ready_after("ready", outside.run, "ip", "link", "set", "eth0", "up")
+        control = lambda *words: pod.run(*probe[:-1], *words)  # noqa: E731
+        is_ready_after("not ready", control, "table", "clear", "routes")
 
 
 def containerlab():

@@ -17,6 +17,7 @@ from bed import Failed, arguments, check, main, stop, wait_until
 CAPABILITIES = ["CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"]
 LARGEST = 50_000_000
 PROGRAM = "/usr/share/forebay/programs/portfwd"
+READY = ["/usr/bin/forebay", "ctl", "--grpc", "unix:/run/forebay/grpc", "ready"]
 
 
 def unpack(image, folder):
@@ -80,6 +81,8 @@ def test(bed, options):
         "1@p1",
         "-i",
         "2@p2",
+        "--grpc",
+        "unix:/run/forebay/grpc",
         "--json",
     ]
     process = container(bed, bundle, "portfwd", *words, namespace=switch)
@@ -89,6 +92,8 @@ def test(bed, options):
     if process.poll() is not None:
         raise Failed(f"the container ends: {process.output.read_text()[-800:]}")
     one.run("ping", "-c", "3", "-i", "0.2", "10.0.0.2")
+    done = subprocess.run(["runc", "--root", bed.folder / "runc", "exec", f"{switch.full_name}-portfwd", *READY])
+    check(done.returncode == 0, f"`{' '.join(READY)}` in the container says that it is ready")
     check(True, f"pings pass the container, which has {', '.join(CAPABILITIES)} and nothing else")
     stop(process)
     check(process.returncode == 0, "it ends in order")

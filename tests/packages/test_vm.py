@@ -204,6 +204,8 @@ def check_inside(machine):
         state.split() == ["active", "forebay"],
         f"the service is active as its user, and no unit has failed: {state.split()}",
     )
+    status = machine.run("systemctl show --value --property StatusText forebay@portfwd").strip()
+    check(status == "ready", f"systemd is told that it is {status}")
     print(f"  {machine.run('systemd-analyze security --no-pager forebay@portfwd | tail -1').strip()}")
     tools = [
         "influxd version",

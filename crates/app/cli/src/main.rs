@@ -9,8 +9,8 @@
 //! (`port_table`, `statistics`), telling which path packets take (`slow_path`), choosing what is measured
 //! (`bench_rows`), speaking with switches (`ctl`), being BMv2's switches (`simple_switch`), serving their control
 //! interface (`thrift`), logging packets in their words (`packet_log`), writing (`output`), what a switch tells
-//! monitoring systems (`telemetry_options`), spends at most (`limits`) and gives up (`sandbox`). What the commands *do*
-//! is in the other crates.
+//! monitoring systems (`telemetry_options`), whether it carries traffic (`readiness`), what it spends at most (`limits`)
+//! and gives up (`sandbox`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 the check failed
 //! (a program has errors, a test failed), 2 the command could not be executed (usage, files, interfaces, rights).
@@ -39,6 +39,7 @@ mod parquet_columns;
 mod parquet_table;
 mod port_table;
 mod program;
+mod readiness;
 mod run_config;
 mod run_ports;
 mod run_records;

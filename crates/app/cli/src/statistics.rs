@@ -5,6 +5,7 @@
 use crate::live_view::{LiveView, Request};
 use crate::output;
 use crate::port_table::PortTable;
+use crate::readiness::Readiness;
 use crate::slow_path;
 use forebay_daemon::{Histogram, Report};
 use forebay_p4runtime::KeepingStatus;
@@ -33,6 +34,8 @@ pub struct Statistics {
     json: bool,
     /// How it stands with the saved state.
     state: Option<Box<dyn Fn() -> KeepingStatus>>,
+    /// Whether it carries traffic.
+    readiness: Option<Readiness>,
     /// Lines of the table that stands on the terminal and is written over.
     lines_shown: Option<usize>,
     /// What stands below the ports there.
@@ -57,6 +60,7 @@ impl Statistics {
             interval_ns: (interval_seconds * 1e9) as u64,
             json,
             state: None,
+            readiness: None,
             lines_shown: in_place.then_some(0),
             view: if in_place { LiveView::new() } else { LiveView::default() },
             is_given_up: false,
@@ -67,6 +71,14 @@ impl Statistics {
     /// Also reports the status of the saved state, as JSON.
     pub fn with_state(self, state: Option<Box<dyn Fn() -> KeepingStatus>>) -> Statistics {
         Statistics { state, ..self }
+    }
+
+    /// Also tells whether the switch is ready, as JSON.
+    pub fn with_readiness(self, readiness: Readiness) -> Statistics {
+        Statistics {
+            readiness: Some(readiness),
+            ..self
+        }
     }
 
     /// Prints the ports before any packet, to show that the switch is ready.
@@ -139,6 +151,9 @@ impl Statistics {
             let state = self.state.as_ref().map(|state| state());
             if let Some(state) = state.filter(|state| state.keeps_state) {
                 json["state"] = state_json(&state);
+            }
+            if let Some(readiness) = &self.readiness {
+                json["readiness"] = readiness.json();
             }
             if let (Value::Object(all), Value::Object(counters)) = (&mut json, counters_json(report, pipeline)) {
                 all.extend(counters);

@@ -1,6 +1,7 @@
 //! The options of a switch for monitoring systems.
 
 use crate::output;
+use crate::readiness::Readiness;
 use anyhow::{Context, Result, anyhow};
 use forebay_daemon::{ControlPlane, Daemon, Running};
 use forebay_telemetry::switch::{self, ControlReport};
@@ -23,7 +24,7 @@ pub struct TelemetryOptions {
 #[derive(clap::Args, Clone, Debug)]
 pub struct ExportOptions {
     /// Serve metrics for Prometheus at http://ADDRESS/metrics: HOST:PORT, PORT for this machine alone, :PORT for all
-    /// interfaces
+    /// interfaces. Of a switch also /ready, which is 503 while it does not carry traffic
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
     /// Push metrics to InfluxDB 1 or VictoriaMetrics, http://HOST:8086?db=NAME, if need be with USER:PASSWORD@ before
@@ -158,7 +159,7 @@ impl SwitchTelemetry {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(&mut self, running: &Running, control: Option<&ControlPlane>) -> Result<()> {
+    pub fn start(&mut self, running: &Running, control: Option<&ControlPlane>, readiness: &Readiness) -> Result<()> {
         if self.exporter.is_idle() {
             return Ok(());
         }
@@ -172,6 +173,8 @@ impl SwitchTelemetry {
             switch::families(&watch.report(), &watch.program(), control.as_ref())
         });
         self.source = Some(Arc::clone(&source));
+        let readiness = readiness.clone();
+        self.exporter.serve_ready(Arc::new(move || readiness.page()));
         self.exporter
             .start(source)
             .context("cannot start the thread of metrics")

@@ -32,7 +32,10 @@ fn a_function_is_brought_up_looked_at_and_taken_down() {
     assert_eq!((&said[0]["name"], &said[0]["running"]), (&"one".into(), &true.into()));
     assert_eq!(said[0]["statistics"]["ports"].as_array().map(Vec::len), Some(2));
     let text = vnf(&["status", "one"]).stdout;
-    assert!(text.starts_with("one: timer:10ms,1 -> mem:, running\n"), "{text}");
+    assert!(
+        text.starts_with("one: timer:10ms,1 -> mem:, running, ready\n"),
+        "{text}"
+    );
 
     good(&vnf(&["down", "one"]));
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);

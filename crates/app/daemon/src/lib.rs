@@ -11,6 +11,7 @@
 //!   run.
 //! * [`Daemon`] collects ports and settings; [`Daemon::start`] starts the workers.
 //! * [`Running`] is the handle of a running switch. It may be held by any thread.
+//! * [`Watch::lacks`] says whether a switch carries traffic.
 //! * [`serve`] puts P4Runtime and gNMI beside a switch, before it starts.
 //!
 //! The command line (`forebay run`) is one user of this library; everything it prints it reads from [`Report`] and
@@ -79,6 +80,7 @@ mod error;
 mod gates;
 mod program_slot;
 mod queue_control;
+mod ready;
 mod report;
 mod running;
 mod saved_state;
@@ -91,6 +93,7 @@ pub use forebay_histogram::Histogram;
 pub use gates::{Gates, NumberedPort};
 pub use program_slot::ProgramSlot;
 pub use queue_control::{QUEUE_DEPTH_MAX, QueueControl, QueueError};
+pub use ready::{Lacks, ReadyWhen};
 pub use report::{Event, Report};
 pub use running::{Daemon, Running, Stopped, Watch};
 pub use saved_state::Tell;

@@ -44,6 +44,11 @@ impl ProgramSlot {
         self.version.fetch_add(1, Ordering::Release);
     }
 
+    /// Whether another program than the first has been installed.
+    pub fn is_replaced(&self) -> bool {
+        self.version.load(Ordering::Acquire) > 0
+    }
+
     /// Waits until all workers run the program that was installed, two seconds at most. Returns whether they do.
     pub fn wait(&self) -> bool {
         let since = Instant::now();

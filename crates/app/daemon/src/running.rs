@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;
 use crate::queue_control::QueueControl;
+use crate::ready::{Lacks, ReadyWhen, ports_lack};
 use crate::report::{Event, Report};
 use crate::worker::{OwnPoll, Shared, Worker};
 use forebay_packet::{Port, Readiness};
@@ -22,6 +23,9 @@ const STOPPING_NS: u64 = 1_000_000_000;
 /// Time between two looks at the workers while a switch stops.
 const STOPPING_LOOK: Duration = Duration::from_millis(10);
 
+/// Longest time in which workers that run answer, also where other processes have the processors.
+const ANSWER: Duration = Duration::from_secs(1);
+
 /// A switch that has not been started.
 pub struct Daemon {
     slot: Arc<ProgramSlot>,
@@ -34,6 +38,7 @@ pub struct Daemon {
     digests: Option<DigestSender>,
     delay_sample: Option<u64>,
     own_poll: Option<Box<dyn OwnPoll>>,
+    ready_when: ReadyWhen,
 }
 
 impl Daemon {
@@ -56,6 +61,7 @@ impl Daemon {
             digests: None,
             delay_sample: None,
             own_poll: None,
+            ready_when: ReadyWhen::default(),
         }
     }
 
@@ -93,6 +99,11 @@ impl Daemon {
     /// Where digests go. Without it they are counted and forgotten.
     pub fn send_digests(&mut self, digests: DigestSender) {
         self.digests = Some(digests);
+    }
+
+    /// What the switch must have to be ready: see [`Watch::lacks`].
+    pub fn ready_when(&mut self, ready_when: ReadyWhen) {
+        self.ready_when = ready_when;
     }
 
     /// Lets the first worker poll its switch in another way, to watch packets.
@@ -137,6 +148,7 @@ impl Daemon {
         let mut running = Running {
             shared,
             slot: self.slot,
+            ready_when: Arc::new(self.ready_when),
             clock: self.clock,
             status,
             threads: Vec::new(),
@@ -214,6 +226,7 @@ struct Supervision {
 pub struct Running {
     shared: Arc<Shared>,
     slot: Arc<ProgramSlot>,
+    ready_when: Arc<ReadyWhen>,
     clock: Clock,
     status: Option<WorkerStatus>,
     threads: Vec<WorkerThread>,
@@ -236,6 +249,7 @@ pub struct Stopped {
 pub struct Watch {
     shared: Arc<Shared>,
     slot: Arc<ProgramSlot>,
+    ready_when: Arc<ReadyWhen>,
 }
 
 impl Watch {
@@ -248,6 +262,22 @@ impl Watch {
     pub fn program(&self) -> Arc<Pipeline> {
         self.slot.present()
     }
+
+    /// What the switch lacks to carry traffic: workers that answer, a program, ports that are up, entries of [`Daemon::ready_when`].
+    /// It waits a second at most.
+    pub fn lacks(&self) -> Lacks {
+        if self.shared.closing.load(Ordering::Relaxed) || self.shared.stop.load(Ordering::Relaxed) {
+            return Lacks(vec!["the switch is ending".to_owned()]);
+        }
+        let silent = (!self.shared.ask(ANSWER)).then(|| "the workers do not answer".to_owned());
+        let report = self.shared.report(&self.slot.present());
+        let unloaded = self.ready_when.needs_program && !self.slot.is_replaced();
+        let unloaded = unloaded.then(|| "there is no program yet: a controller must push one".to_owned());
+        let failed = self.shared.lock_events().failures.clone();
+        let ports = ports_lack(&report.ports, &failed);
+        let tables = self.ready_when.tables_lack(&report.tables);
+        Lacks(silent.into_iter().chain(unloaded).chain(ports).chain(tables).collect())
+    }
 }
 
 impl Running {
@@ -256,6 +286,7 @@ impl Running {
         Watch {
             shared: Arc::clone(&self.shared),
             slot: Arc::clone(&self.slot),
+            ready_when: Arc::clone(&self.ready_when),
         }
     }
 

@@ -15,7 +15,7 @@ use forebay_server::DigestSender;
 use forebay_switch::{Activity, Switch, WorkerStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest time without looking for a request, in nanoseconds.
 const MAX_WAIT_NS: u64 = 50_000_000;
@@ -48,8 +48,8 @@ pub(crate) struct Shared {
     events: Mutex<Events>,
     /// The number of requests for reports.
     requested: AtomicU64,
-    /// How often workers have answered, in all.
-    answered: AtomicU64,
+    /// The last request that each worker has answered.
+    answered: Vec<AtomicU64>,
     /// Ports deliver nothing more.
     pub(crate) closing: AtomicBool,
     /// Workers stop whatever there is to do.
@@ -64,7 +64,7 @@ impl Shared {
             reports: (0..workers).map(|_| Mutex::default()).collect(),
             events: Mutex::default(),
             requested: AtomicU64::new(0),
-            answered: AtomicU64::new(0),
+            answered: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             closing: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             lives_by_timers,
@@ -83,15 +83,22 @@ impl Shared {
 
     /// New reports of all workers, as far as they come soon.
     pub(crate) fn fresh_report(&self, pipeline: &Pipeline) -> Report {
-        let expected = self.answered.load(Ordering::Relaxed) + self.reports.len() as u64;
-        self.requested.fetch_add(1, Ordering::Relaxed);
-        for _ in 0..2 * MAX_WAIT_NS / 1_000_000 {
-            if self.answered.load(Ordering::Relaxed) >= expected {
-                break;
+        self.ask(Duration::from_nanos(2 * MAX_WAIT_NS));
+        self.report(pipeline)
+    }
+
+    /// Asks all workers for new reports, and waits for them. Returns whether all have come in time.
+    pub(crate) fn ask(&self, patience: Duration) -> bool {
+        let request = self.requested.fetch_add(1, Ordering::Relaxed) + 1;
+        let has_answered = |answered: &AtomicU64| answered.load(Ordering::Acquire) >= request;
+        let begin = Instant::now();
+        while !self.answered.iter().all(has_answered) {
+            if begin.elapsed() >= patience {
+                return false;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.report(pipeline)
+        true
     }
 
     pub(crate) fn lock_events(&self) -> MutexGuard<'_, Events> {
@@ -276,7 +283,7 @@ impl Worker {
             self.reports = requested;
             self.publish_report();
             self.publish_events();
-            self.shared.answered.fetch_add(1, Ordering::Relaxed);
+            self.shared.answered[self.index].store(requested, Ordering::Release);
         }
     }
 

@@ -15,12 +15,27 @@ use tokio::time::MissedTickBehavior;
 /// Reads the metrics now. It may wait some milliseconds.
 pub type Source = Arc<dyn Fn() -> Vec<Family> + Send + Sync>;
 
+/// What `/ready` answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadyPage {
+    /// Whether what the metrics are of can do its work.
+    pub is_ready: bool,
+    /// For people: what is lacking.
+    pub text: String,
+    /// The same for programs.
+    pub json: String,
+}
+
+/// Finds out what `/ready` answers. It may wait a second.
+pub type Ready = Arc<dyn Fn() -> ReadyPage + Send + Sync>;
+
 /// How long the last batches may take when an exporter ends.
 const END: Duration = Duration::from_secs(3);
 
 /// What serves and pushes: sockets that were opened, targets, and once started a thread. Dropping it ends everything.
 pub struct Exporter {
     listener: Option<TcpListener>,
+    ready: Option<Ready>,
     pushers: Vec<Arc<Pusher>>,
     interval: Duration,
     runtime: Option<Runtime>,
@@ -33,6 +48,7 @@ impl Exporter {
     pub fn new(interval: Duration, instance: &str) -> Exporter {
         Exporter {
             listener: None,
+            ready: None,
             pushers: Vec::new(),
             interval,
             runtime: None,
@@ -54,6 +70,11 @@ impl Exporter {
         let bound = listener.local_addr()?;
         self.listener = Some(listener);
         Ok(bound)
+    }
+
+    /// Serves `/ready` too.
+    pub fn serve_ready(&mut self, ready: Ready) {
+        self.ready = Some(ready);
     }
 
     /// Pushes metrics to a target.
@@ -89,6 +110,7 @@ impl Exporter {
             let listener = tokio::net::TcpListener::from_std(listener)?;
             let pages = Pages {
                 source: Arc::clone(&source),
+                ready: self.ready.clone(),
                 scrapes: Arc::clone(&self.scrapes),
             };
             runtime.spawn(serve(listener, Arc::new(pages)));

@@ -10,7 +10,7 @@
 //! 1. [`family`]: metrics with labels and values, as every format has them.
 //! 2. [`switch`]: the metrics of a switch, from its [`forebay_daemon::Report`].
 //! 3. [`prometheus`], [`influx`], [`otlp`]: the formats.
-//! 4. [`Exporter`]: a server of `/metrics`, and pushers, in a thread of their own.
+//! 4. [`Exporter`]: a server of `/metrics`, `/ready` and `/healthz`, and pushers, in a thread of their own.
 //!
 //! # Guarantees
 //! * Workers do nothing for it but answer for a report between two polls, as for the statistics of `forebay run`.
@@ -32,7 +32,7 @@ pub mod switch;
 mod target;
 mod time;
 
-pub use exporter::{Exporter, Source};
+pub use exporter::{Exporter, Ready, ReadyPage, Source};
 pub use family::{Distribution, Family, Kind, Sample, Value};
 pub use http::Authorities;
 pub use push::{Batch, PushCounts, Pusher};

@@ -2,12 +2,13 @@
 
 mod support;
 
-use forebay_telemetry::{Exporter, Family, Kind, Source, prometheus, switch};
+use forebay_telemetry::{Exporter, Family, Kind, ReadyPage, Source, prometheus, switch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::busy_switch;
 
@@ -169,6 +170,8 @@ fn the_server_answers_what_prometheus_asks_and_refuses_the_rest() {
     let (head, body) = get(address, "HEAD", "/metrics");
     assert!(head.starts_with("HTTP/1.1 200 ") && body.is_empty(), "{head}");
     assert!(get(address, "GET", "/healthz").0.starts_with("HTTP/1.1 200 "));
+    // Nothing says what these metrics are of, so that nothing is ready.
+    assert!(get(address, "GET", "/ready").0.starts_with("HTTP/1.1 404 "));
     assert!(get(address, "GET", "/other").0.starts_with("HTTP/1.1 404 "));
     assert!(get(address, "POST", "/metrics").0.starts_with("HTTP/1.1 405 "));
     assert!(request(address, "rubbish\r\n\r\n").0.starts_with("HTTP/1.1 400 "));
@@ -184,6 +187,30 @@ fn the_server_answers_what_prometheus_asks_and_refuses_the_rest() {
         .map(|number| silent(["", "GET /metrics HT"][number % 2]))
         .collect();
     assert!(get(address, "GET", "/metrics").0.starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn readiness_is_a_status_with_its_reason() {
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let ready = Arc::clone(&is_ready);
+    let answer = move || ReadyPage {
+        is_ready: ready.load(Ordering::Relaxed),
+        text: "why\n".to_owned(),
+        json: "{}\n".to_owned(),
+    };
+    let mut exporter = Exporter::new(Duration::from_secs(10), "test");
+    exporter.serve_ready(Arc::new(answer));
+    let address = exporter.listen("0").expect("a free port");
+    exporter.start(Arc::new(Vec::new)).expect("a thread");
+    let (head, body) = get(address, "GET", "/ready");
+    assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
+    assert_eq!(body, "why\n");
+    is_ready.store(true, Ordering::Relaxed);
+    let wants_json = "GET /ready HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nConnection: close\r\n\r\n";
+    let (head, body) = request(address, wants_json);
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    assert!(head.contains("content-type: application/json"), "{head}");
+    assert_eq!(body, "{}\n");
 }
 
 #[test]

@@ -69,6 +69,10 @@ pub use thread::{TimeSlice, allowed_processors, pin_to_processor, set_time_slice
 pub use vhost::{VhostMode, VhostOptions};
 pub use xdp::{XdpPort, try_xdp};
 
+/// Does what any input says to a memif port: see `fuzz/`.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use memif::exercise::exercise as exercise_memif;
 /// Does what any input says to a vhost-user port: see `fuzz/`.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

@@ -21,6 +21,7 @@ Examples:
   forebay ctl table add ipv4_lpm dst_addr=10.0.0.0/8 do set_next_hop next_hop=1
   forebay ctl pipeline push programs/l3fwd/l3fwd.p4
   forebay ctl watch                                counters and their rates
+  forebay ctl --wait 60 ready                      waits until the switch carries traffic, a minute at most
   forebay ctl < commands.txt                       a line a command; ends at the first that fails
 `forebay ctl help` lists the commands; docs/ctl.md explains them.
 Reading disturbs no controller. Who writes becomes primary; where another controller is, --election-id must say so.")]
@@ -54,7 +55,7 @@ pub struct Arguments {
     /// The name in the switch's certificate, if it is not that of the address
     #[arg(long, value_name = "NAME", requires = "ca")]
     server_name: Option<String>,
-    /// Wait so long for a switch that does not listen yet
+    /// Wait so long for a switch that does not listen yet, and for one that is not `ready` yet
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]
     wait: f64,
     /// Answer with JSON

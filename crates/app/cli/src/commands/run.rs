@@ -8,13 +8,16 @@ use crate::numbers;
 use crate::output;
 use crate::packet_log::LogOptions;
 use crate::program::{CompileOptions, Engine};
+use crate::readiness::{Readiness, ReadyOptions, ServiceManager};
 use crate::run_ports::{Captures, announce, open, shares};
 use crate::run_records::Records;
 use crate::statistics::{Statistics, counters_json};
 use crate::switch_options::SwitchOptions;
 use crate::telemetry_options::{SwitchTelemetry, TelemetryOptions};
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_daemon::{ControlPlane, Daemon, Event, Gates, Join, NumberedPort, QueueControl, Running, Start, Stopped};
+use forebay_daemon::{
+    ControlPlane, Daemon, Event, Gates, Join, NumberedPort, QueueControl, ReadyWhen, Running, Start, Stopped,
+};
 use forebay_p4runtime::KeepingStatus;
 use forebay_packet::PortState;
 use forebay_pipeline::DROP_PORT;
@@ -112,6 +115,8 @@ pub struct Arguments {
     control: ControlOptions,
     #[command(flatten)]
     telemetry: TelemetryOptions,
+    #[command(flatten)]
+    ready: ReadyOptions,
     /// Write what each port receives and sends to DIR/portN.pcap
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
@@ -193,12 +198,17 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let workers = arguments.switch.workers(&start.pipeline)?;
     let cpu_port = arguments.cpu_port(&start.pipeline, &specs)?;
     let records = Records::open(extras.log.as_ref(), arguments.capture.as_deref(), &workers)?;
+    let written = arguments.written(&start);
+    let ready_when = arguments.ready_when(&start)?;
     let (mut ports, means) = arguments.open_ports(&specs, extras, &workers)?;
     let pipeline = Arc::clone(&start.pipeline);
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers);
     daemon.configure(clock, config);
     daemon.busy_poll(arguments.busy_poll);
     daemon.control_queues(Arc::clone(&queues));
+    daemon.ready_when(ready_when);
+    // A sandbox may hide its socket.
+    let manager = ServiceManager::of_environment();
     let telemetry = arguments.telemetry.open(&mut daemon)?;
     let control = if arguments.control.is_served() {
         let join = Join::new()?;
@@ -228,7 +238,13 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     wait(extras.delay, &until);
     let statistics = Statistics::new(clock, arguments.stats_interval, arguments.json, means);
     let control_plane = control.as_ref().map(|control| &control.control_plane);
-    operate(daemon, control_plane, telemetry, clock, &until, statistics)?;
+    let beside = Beside {
+        control_plane,
+        telemetry,
+        manager,
+        written,
+    };
+    operate(daemon, beside, clock, &until, statistics)?;
     records.check()?;
     Ok(Status::Good)
 }
@@ -269,6 +285,20 @@ impl Arguments {
             None => {}
         }
         Ok(Some(start))
+    }
+
+    /// What was written before the switch starts: a file's name, or the saved state.
+    fn written(&self, start: &Start) -> Option<String> {
+        match (&start.restored, &self.entries.entries) {
+            (Some(_), _) => Some("the saved state".to_owned()),
+            (None, entries) => entries.as_ref().map(|path| path.display().to_string()),
+        }
+    }
+
+    /// When the switch is ready.
+    fn ready_when(&self, start: &Start) -> Result<ReadyWhen> {
+        let has_program = start.restored.is_some() || self.control.program(self.program.as_deref())?.is_some();
+        self.ready.when(&start.pipeline, !has_program)
     }
 
     /// The port by which packets go to controllers.
@@ -312,29 +342,43 @@ impl Arguments {
     }
 }
 
+/// What is told of a switch, and to whom.
+struct Beside<'a> {
+    control_plane: Option<&'a ControlPlane>,
+    telemetry: SwitchTelemetry,
+    manager: ServiceManager,
+    /// What was written before it started.
+    written: Option<String>,
+}
+
 /// Runs the switch until its end, and prints its statistics.
-fn operate(
-    daemon: Daemon,
-    control_plane: Option<&ControlPlane>,
-    mut telemetry: SwitchTelemetry,
-    clock: Clock,
-    until: &Until,
-    statistics: Statistics,
-) -> Result<()> {
+fn operate(daemon: Daemon, beside: Beside<'_>, clock: Clock, until: &Until, statistics: Statistics) -> Result<()> {
+    let Beside {
+        control_plane,
+        mut telemetry,
+        mut manager,
+        written,
+    } = beside;
     let state = control_plane
         .map(|control_plane| -> Box<dyn Fn() -> KeepingStatus> { Box::new(control_plane.server.watch_keeping()) });
     let mut statistics = statistics.with_state(state);
     statistics.note_slow_path(&daemon.slot().present());
     let running = daemon.start()?;
-    telemetry.start(&running, control_plane)?;
+    let readiness = Readiness::new(running.watch(), written);
+    statistics = statistics.with_readiness(readiness.clone());
+    telemetry.start(&running, control_plane, &readiness)?;
     if let Some(control_plane) = control_plane {
-        let watch = running.watch();
-        control_plane
-            .server
-            .give_statistics(move || counters_json(&watch.report(), &watch.program()).to_string());
+        let (watch, readiness) = (running.watch(), readiness.clone());
+        control_plane.server.give_statistics(move || {
+            let mut counters = counters_json(&watch.report(), &watch.program());
+            counters["readiness"] = readiness.json();
+            counters.to_string()
+        });
     }
     statistics.first(&running.last_report(), &running.program());
-    supervise(&running, control_plane, clock, until, &mut statistics);
+    let mut tell = || manager.tell(&readiness);
+    supervise(&running, control_plane, clock, until, &mut statistics, &mut tell);
+    manager.tell_end();
     let program = running.program();
     let stopped = running.stop()?;
     telemetry.finish();
@@ -374,8 +418,10 @@ fn supervise(
     clock: Clock,
     until: &Until,
     statistics: &mut Statistics,
+    tell: &mut dyn FnMut(),
 ) {
     while !running.wait(LOOK) {
+        tell();
         let program = running.program();
         warn(&running.events(), statistics);
         statistics.note_slow_path(&program);

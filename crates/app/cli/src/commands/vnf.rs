@@ -4,6 +4,7 @@ use super::Status;
 use super::run::stop_on_signals;
 use crate::functions::{self, Function};
 use crate::output;
+use crate::readiness;
 use crate::statistics;
 use crate::tester_progress::TestProgress;
 use crate::vnf::measure::{Size, Template};
@@ -205,7 +206,7 @@ fn line(instance: &Instance, statistics: Option<&Value>) -> String {
         let _ = writeln!(text, "ended by itself; forebay vnf down {} forgets it", instance.name);
         return text;
     };
-    text += "running\n";
+    let _ = writeln!(text, "running, {}", readiness::sentence(&statistics["readiness"]));
     for port in statistics["ports"].as_array().into_iter().flatten() {
         let _ = writeln!(
             text,

@@ -2,7 +2,7 @@
 
 use super::batch::{self, Gathered};
 use super::{Format, pipeline, watch};
-use crate::output;
+use crate::{output, readiness};
 use anyhow::{Context, Result};
 use forebay_client::{CallError, Client, ClientOptions};
 use forebay_protocol::StateReport;
@@ -37,6 +37,8 @@ pub struct Session {
     has_program: bool,
     /// Changes since `begin`.
     gathered: Option<Gathered>,
+    /// Until when the switch may become ready.
+    deadline: Instant,
 }
 
 impl Session {
@@ -46,12 +48,14 @@ impl Session {
     /// # Errors
     /// When the switch cannot be reached.
     pub fn connect(options: ClientOptions, format: Format, patience: Duration) -> Result<Session> {
+        let deadline = Instant::now() + patience;
         let mut session = Session {
             client: connect(options, patience)?,
             catalog: Catalog::default(),
             format,
             has_program: false,
             gathered: None,
+            deadline,
         };
         session.reload()?;
         Ok(session)
@@ -84,6 +88,7 @@ impl Session {
             Command::Capabilities => self.capabilities()?,
             Command::State => self.state()?,
             Command::Statistics => self.statistics()?,
+            Command::Ready => self.ready()?,
             Command::PipelineShow => pipeline::show(self)?,
             Command::PipelinePush(push) => pipeline::push(self, &push)?,
             Command::PipelineGet(file) => pipeline::get(self, &file)?,
@@ -154,6 +159,30 @@ impl Session {
         let counters: Value = serde_json::from_str(&text).context("the switch's counters are no JSON")?;
         let text = crate::statistics::counters_text(&counters);
         self.format.fact(text.trim_end(), &counters)
+    }
+
+    /// Says whether the switch carries traffic; an error when it does not in time.
+    fn ready(&mut self) -> Result<()> {
+        loop {
+            let json = self.readiness()?;
+            if readiness::is_ready(&json) {
+                return self.format.fact(&readiness::sentence(&json), &json);
+            }
+            if Instant::now() >= self.deadline {
+                if self.format.is_json() {
+                    output::print_json(&json)?;
+                }
+                return Err(Mistake::new(readiness::sentence(&json)).into());
+            }
+            std::thread::sleep(TRIES_EVERY);
+        }
+    }
+
+    fn readiness(&mut self) -> Result<Value> {
+        let text = self.client.statistics()?.unwrap_or_default();
+        let counters: Value = serde_json::from_str(&text).unwrap_or_default();
+        let silent = json!({ "ready": false, "lacks": ["the switch does not say (yet) whether it carries traffic"] });
+        Ok(counters.get("readiness").cloned().unwrap_or(silent))
     }
 
     fn read(&mut self, reading: Reading) -> Result<()> {

@@ -1,10 +1,10 @@
-//! The server of `/metrics`.
+//! The server of `/metrics`, `/ready` and `/healthz`.
 
-use crate::exporter::Source;
+use crate::exporter::{Ready, Source};
 use crate::prometheus;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -33,6 +33,7 @@ const INDEX: &str = "<!DOCTYPE html><title>forebay</title><p><a href=\"/metrics\
 /// What is served.
 pub(crate) struct Pages {
     pub(crate) source: Source,
+    pub(crate) ready: Option<Ready>,
     pub(crate) scrapes: Arc<AtomicU64>,
 }
 
@@ -99,9 +100,14 @@ async fn respond(request: &Request<Incoming>, pages: &Pages) -> Response<Full<By
             response
         }
         (true, "/metrics") => metrics(pages).await,
+        (true, "/ready") => ready(request, pages).await,
         (true, "/healthz") => page(StatusCode::OK, "text/plain", "ok\n"),
         (true, "/") => page(StatusCode::OK, "text/html; charset=utf-8", INDEX),
-        (true, _) => page(StatusCode::NOT_FOUND, "text/plain", "there are /metrics and /healthz\n"),
+        (true, _) => page(
+            StatusCode::NOT_FOUND,
+            "text/plain",
+            "there are /metrics, /ready and /healthz\n",
+        ),
     }
 }
 
@@ -117,6 +123,33 @@ async fn metrics(pages: &Pages) -> Response<Full<Bytes>> {
             "the metrics cannot be read\n",
         ),
     }
+}
+
+/// Whether traffic may be sent. Asking the workers waits, so it has a thread of its own.
+async fn ready(request: &Request<Incoming>, pages: &Pages) -> Response<Full<Bytes>> {
+    let Some(ready) = pages.ready.clone() else {
+        return page(
+            StatusCode::NOT_FOUND,
+            "text/plain",
+            "there is nothing to be ready for\n",
+        );
+    };
+    let Ok(answer) = tokio::task::spawn_blocking(move || ready()).await else {
+        return page(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "it is not known\n");
+    };
+    let status = match answer.is_ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    match wants_json(request) {
+        true => page(status, "application/json", answer.json),
+        false => page(status, "text/plain; charset=utf-8", answer.text),
+    }
+}
+
+fn wants_json(request: &Request<Incoming>) -> bool {
+    let accepted = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("json"))
 }
 
 fn page(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Full<Bytes>> {

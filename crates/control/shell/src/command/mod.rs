@@ -41,6 +41,8 @@ pub enum Command {
     State,
     /// Tell what the data plane has counted.
     Statistics,
+    /// Tell whether the switch carries traffic.
+    Ready,
     /// Tell which program runs.
     PipelineShow,
     /// Run another program.

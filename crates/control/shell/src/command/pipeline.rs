@@ -1,4 +1,4 @@
-//! `info`, `capabilities`, `state` and `pipeline …`: the program and the switch.
+//! `info`, `capabilities`, `state`, `statistics`, `ready` and `pipeline …`: the program and the switch.
 
 use super::{Command, Form, Place, Push, counter, meter, profile, register, table, value_set};
 use crate::arguments::Arguments;
@@ -38,6 +38,15 @@ pub(super) const FORMS: &[Form] = &[
         places: &[],
         options: &[],
         read: |_, arguments| arguments.at_most(0).map(|()| Command::Statistics),
+    },
+    Form {
+        words: "ready",
+        arguments: "",
+        about: "whether the switch carries traffic: its program runs, ports are up, tables have the entries of --ready-entries; waits for \
+                it as long as --wait says",
+        places: &[],
+        options: &[],
+        read: |_, arguments| arguments.at_most(0).map(|()| Command::Ready),
     },
     Form {
         words: "pipeline show",

@@ -18,6 +18,8 @@
 //! Everything in shared memory is checked where it is used. What cannot be right is a [`Fault`]: the queue is closed,
 //! the controller ends the connection and says why, and waits for the next.
 
+#[cfg(any(test, feature = "fuzzing"))]
+mod input;
 mod port;
 mod thread;
 
@@ -29,6 +31,8 @@ use forebay_packet::{Burst, Packet, PortCounters};
 
 use crate::system::event::{Bell, Event};
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use input::Input;
 pub(crate) use port::LinkPort;
 pub(crate) use thread::{Controller, Lazy, Patience, Stop, not_connected, wait};
 

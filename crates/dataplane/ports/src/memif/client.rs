@@ -71,7 +71,7 @@ fn connected(channel: &Channel, options: &MemifOptions, link: &MemifLink, stop: 
 }
 
 /// What a client waits for.
-enum State {
+pub(super) enum State {
     /// The server's limits.
     Greeted,
     /// An answer to the last message; what comes then.
@@ -81,7 +81,7 @@ enum State {
 }
 
 impl State {
-    fn advance(
+    pub(super) fn advance(
         self,
         message: Message,
         channel: &Channel,
@@ -122,7 +122,7 @@ fn init(options: &MemifOptions) -> Message {
 }
 
 /// Memory and rings that a client offers.
-struct Offered {
+pub(super) struct Offered {
     file: OwnedFd,
     bytes: usize,
     rings: Vec<(AddRing, Ring)>,

@@ -14,6 +14,8 @@
 //! away, the other continues, and reconnects.
 
 mod client;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod exercise;
 mod frames;
 mod message;
 mod options;

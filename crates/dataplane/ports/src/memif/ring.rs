@@ -22,7 +22,7 @@ use crate::system::event::Event;
 use crate::system::shared::SharedMemory;
 
 /// What a ring begins with.
-const COOKIE: u32 = 0x03E3_1F20;
+pub(super) const COOKIE: u32 = 0x03E3_1F20;
 
 const FLAGS_AT: usize = 4;
 const HEAD_AT: usize = 6;

@@ -39,12 +39,24 @@ pub(super) struct Offer {
 }
 
 /// An interface, as the listener sees it.
-struct Shared {
+pub(super) struct Shared {
     id: u32,
     secret: String,
     link: Arc<MemifLink>,
     is_taken: AtomicBool,
     is_closed: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn new(options: &MemifOptions, link: Arc<MemifLink>) -> Shared {
+        Shared {
+            id: options.id,
+            secret: options.secret.clone(),
+            link,
+            is_taken: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        }
+    }
 }
 
 impl Offer {
@@ -56,13 +68,7 @@ impl Offer {
         let socket_error = |cause| socket_error(&options.path, cause);
         let listener = Listener::find(&options.path).map_err(socket_error)?;
         let link = MemifLink::new(options.queues, shares, Arc::clone(&listener.attention));
-        let shared = Arc::new(Shared {
-            id: options.id,
-            secret: options.secret.clone(),
-            link: Arc::new(link.map_err(socket_error)?),
-            is_taken: AtomicBool::new(false),
-            is_closed: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared::new(options, Arc::new(link.map_err(socket_error)?)));
         let mut offers = lock(&listener.offers);
         if offers.iter().any(|offer| offer.id == options.id) {
             return Err(OpenError::Busy {
@@ -152,7 +158,7 @@ fn serve(listening: &Listening, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Ev
 }
 
 /// A connection.
-struct Session {
+pub(super) struct Session {
     channel: Channel,
     patience: Patience,
     offer: Option<Arc<Shared>>,
@@ -181,7 +187,7 @@ impl Drop for Session {
 impl Session {
     /// Greets a client. Which interface it will request is unknown yet, so it is offered only as many queues as every
     /// interface has.
-    fn begin(connection: OwnedFd, queues: usize) -> Option<Session> {
+    pub(super) fn begin(connection: OwnedFd, queues: usize) -> Option<Session> {
         let channel = Channel(connection);
         let last_ring = queues as u16 - 1;
         let hello = Message::Hello(Hello {
@@ -225,7 +231,7 @@ impl Session {
     }
 
     /// Checks whether the connection may continue; the error says why it must end.
-    fn check(&self) -> Result<(), End> {
+    pub(super) fn check(&self) -> Result<(), End> {
         if self.connected.is_none() && self.patience.is_over() {
             return Err(End::Refused("the connection was not made in time"));
         }
@@ -247,7 +253,7 @@ impl Session {
         }
     }
 
-    fn answer(
+    pub(super) fn answer(
         &mut self,
         message: Message,
         descriptor: Option<OwnedFd>,

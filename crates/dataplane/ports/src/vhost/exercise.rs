@@ -11,7 +11,7 @@ use super::VhostLink;
 use super::message::Request;
 use super::options::VhostOptions;
 use super::session::Session;
-use crate::link::{ReceiveQueue, SendQueue};
+use crate::link::{Input, ReceiveQueue, SendQueue};
 use crate::system::event::Event;
 use crate::system::shared::SharedMemory;
 
@@ -23,25 +23,6 @@ const START: u64 = 0x1_0000;
 
 /// Pairs of queues.
 const QUEUES: usize = 2;
-
-/// Any input, byte by byte; zeroes when it is at its end.
-struct Input<'a>(&'a [u8]);
-
-impl Input<'_> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((first, rest)) => {
-                self.0 = rest;
-                *first
-            }
-            None => 0,
-        }
-    }
-
-    fn word(&mut self) -> u16 {
-        u16::from_le_bytes([self.byte(), self.byte()])
-    }
-}
 
 /// A link with a guest of its own.
 struct Bench {
@@ -56,7 +37,7 @@ pub fn exercise(input: &[u8]) {
     let mut input = Input(input);
     let Some(mut bench) = Bench::new() else { return };
     bench.set_up(&mut input);
-    while !input.0.is_empty() {
+    while !input.is_at_end() {
         let goes_on = match input.byte() % 8 {
             0 => bench.message(&mut input),
             1..=4 => bench.write(&mut input),
