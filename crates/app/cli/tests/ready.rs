@@ -3,13 +3,13 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use support::{Ran, folder, forebay};
+use support::{Ran, announced, folder, forebay};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
 const LACKS: &str = "table `PortForwardIngress.ports` has 0 of at least 1 entries";
@@ -38,20 +38,13 @@ impl Switch {
             .stdout(Stdio::null())
             .spawn()
             .expect("the command runs");
-        let lines = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-        let mut lines = lines.map_while(Result::ok);
-        let metrics = lines.find_map(|line| {
-            Some(
-                line.strip_prefix("metrics: http://")?
-                    .strip_suffix("/metrics")?
-                    .to_owned(),
-            )
-        });
+        let page = announced(&mut process, "metrics: http://");
+        let metrics = page.strip_suffix("/metrics").expect("the page of metrics").to_owned();
         Switch {
             process,
             manager,
             grpc,
-            metrics: metrics.expect("it says where its metrics are"),
+            metrics,
         }
     }
 

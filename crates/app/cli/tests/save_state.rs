@@ -13,13 +13,15 @@ use forebay_protocol::p4::v1::{
     StreamMessageRequest, TableAction, TableEntry, Uint128, Update, WriteRequest, action::Param,
 };
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::transport::Channel;
+
+mod support;
+use support::announced;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/save_state.p4");
 const ELECTION: Uint128 = Uint128 { high: 0, low: 1 };
@@ -43,17 +45,8 @@ impl Switch {
             .stdout(Stdio::null())
             .spawn()
             .expect("the command runs");
-        let lines = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-        let mut said = String::new();
-        for line in lines.map_while(Result::ok) {
-            if let Some(address) = line.strip_prefix("P4Runtime: ") {
-                let address = format!("http://{address}");
-                return Switch { process, address };
-            }
-            said += &line;
-        }
-        let ended = process.wait().expect("it can be waited for");
-        panic!("the switch has ended, {ended}: {said}");
+        let address = format!("http://{}", announced(&mut process, "P4Runtime: "));
+        Switch { process, address }
     }
 
     /// `kill -9`.

@@ -1,10 +1,12 @@
 //! `forebay state`: what it says of a folder, and what it restores.
 
+mod support;
+
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use support::announced;
 
 const FOREBAY: &str = env!("CARGO_BIN_EXE_forebay");
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/save_state.p4");
@@ -19,11 +21,8 @@ fn start(state: &Path) -> (Child, String) {
         .stdout(Stdio::null())
         .spawn()
         .expect("the command runs");
-    let lines = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-    let mut lines = lines.map_while(Result::ok);
-    let address = lines.find_map(|line| line.strip_prefix("P4Runtime: ").map(str::to_string));
-    std::thread::spawn(move || lines.count());
-    (process, address.expect("it starts"))
+    let address = announced(&mut process, "P4Runtime: ");
+    (process, address)
 }
 
 fn kill(mut process: Child) {

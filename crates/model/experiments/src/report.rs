@@ -62,8 +62,8 @@ impl Row {
         }
     }
 
-    /// The deviation that goes into the mean: that of every value but those which could hardly be otherwise, and of
-    /// these too when they are wrong.
+    /// The deviation that goes into the mean: that of every value except trivial ones, and of
+    /// trivial ones that are wrong.
     pub fn counted(&self) -> Option<f64> {
         let error = self.error()?.abs();
         (self.basis != Basis::Trivial || error > TRIVIAL_ERROR_MAX).then_some(error)

@@ -1,5 +1,5 @@
 //! Each program of `tests/bmv2` is there twice: in P4, and in the JSON that BMv2 reads. Both pass the same test, and do
-//! the same to packets that nobody has thought of.
+//! the same to random packets.
 
 use forebay_bmv2::Known;
 use forebay_driver::{FileSources, Options};

@@ -2,7 +2,7 @@
 //!
 //! The traffic is a test file of the tester (docs/tester.md) with one stream, in which `${BYTES}` and `${PPS}` stand
 //! for frame size and rate. For each size: a search for the highest load that passes, which further trials confirm;
-//! then latency with hardly any load, and at nine tenths of what passes.
+//! then latency at a very low load, and at nine tenths of the highest.
 
 use crate::files;
 use anyhow::{Result, anyhow};
@@ -13,7 +13,7 @@ use forebay_tester::{Overrides, Progress, Session, Test};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Frames a second when the device has hardly anything to do.
+/// Frames a second of a very low load.
 const IDLE_PPS: f64 = 200.0;
 
 /// The highest rate that is tested, in frames per second.

@@ -2,8 +2,9 @@
 
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
 /// What a run of the command left.
 pub struct Ran {
@@ -26,6 +27,27 @@ pub fn forebay(arguments: &[&str]) -> Ran {
         stdout: String::from_utf8(output.stdout).expect("text"),
         stderr: String::from_utf8(output.stderr).expect("text"),
     }
+}
+
+/// What follows `prefix` in the first line of a process's standard error that begins with it. The following lines are read and forgotten, so
+/// that the process can write them.
+///
+/// # Panics
+/// With the lines that there are when the process ends without such a line.
+pub fn announced(process: &mut Child, prefix: &str) -> String {
+    let lines = BufReader::new(process.stderr.take().expect("it is piped")).lines();
+    let mut lines = lines.map_while(Result::ok);
+    let mut others = String::new();
+    for line in &mut lines {
+        if let Some(rest) = line.strip_prefix(prefix) {
+            let rest = rest.to_owned();
+            std::thread::spawn(move || lines.count());
+            return rest;
+        }
+        others += &line;
+    }
+    let ended = process.wait().expect("it can be waited for");
+    panic!("the process has ended without `{prefix}`, {ended}: {others}");
 }
 
 /// A program whose packets say what shall happen to them.

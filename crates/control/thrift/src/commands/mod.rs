@@ -40,13 +40,13 @@ pub fn lines(text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// The words of a command, without a comment behind it.
+/// The words of a command, up to a comment.
 fn words_of(line: &str) -> Vec<&str> {
     let words = line.split_whitespace();
     words.take_while(|word| !begins_comment(word)).collect()
 }
 
-/// Whether the rest of a line is for people.
+/// Whether a comment begins with this word.
 fn begins_comment(text: &str) -> bool {
     text.starts_with('#') || text.starts_with("//")
 }

@@ -39,7 +39,7 @@ pub(super) const LEAVES_MAX: usize = 64;
 /// compilation time. They are counted before jump threading, which leaves out some and copies others.
 pub(super) const STATEMENTS_MAX: usize = 6_500;
 
-/// The most statements of one copy. Beyond it, specialised code takes many seconds to compile and is hardly faster than
+/// The most statements of one copy. Beyond it, specialised code takes many seconds to compile and is about as fast as
 /// general code.
 pub(super) const PATH_STATEMENTS_MAX: usize = 18_000;
 

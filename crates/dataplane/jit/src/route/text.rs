@@ -70,7 +70,7 @@ impl Printer<'_> {
         self.text
     }
 
-    /// Appends lines, indented by so many levels.
+    /// Appends lines, indented by `level` levels.
     fn line(&mut self, level: usize, text: &str) {
         for line in text.split('\n') {
             writeln!(self.text, "{:indent$}{line}", "", indent = 2 * level).expect("memory");

@@ -58,8 +58,8 @@ const TAKES_SUPER_FRAMES: &str = "veth";
 /// What is asked of the kernel for frames that do not fit in slots, and for those being sent, in bytes.
 const SOCKET_BUFFER: i32 = 32 << 20;
 
-/// How much of what a shared port sends may wait in the kernel, in bytes of memory. Linux lets a socket have so much unless told otherwise.
-/// A slow interface (`tc`) then fills the queues of the switch, whose depths programs read, as it does with BMv2.
+/// The most memory of frames that a shared port has sent and that wait in the kernel, in bytes: Linux's default for a
+/// socket. Beyond it a slow interface (`tc`) fills the queues of the switch, whose depths programs read, as with BMv2.
 const WAITING_MAX: usize = 212_992;
 
 /// Memory of a frame in the kernel beside its bytes, at most.

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Whose frame is whose: a frame is the kernel's from the moment its address is published in the fill or transmit ring
-//! until the address is read from the receive or completion ring. Nothing but this module sees addresses, so nobody
-//! else can read a frame that the kernel writes.
+//! until the address is read from the receive or completion ring. Addresses are private to this module, so no
+//! other code can read a frame while the kernel writes it.
 
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};

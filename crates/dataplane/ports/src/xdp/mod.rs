@@ -7,8 +7,8 @@
 //! ```
 //!
 //! * **Who runs the program**: the driver (*native*), or, where it cannot, the kernel's stack (*generic*).
-//! * **Who copies** between the driver's memory and the socket's: nobody, where the driver can do that (*zero-copy*),
-//!   or the kernel (*copy mode*: veth, and everything generic).
+//! * **Copies** between the driver's memory and the socket's: none where the driver supports that (*zero-copy*),
+//!   otherwise one by the kernel (*copy mode*: veth, and everything generic).
 //! * **Queues**: an interface may receive by several. A port opens all of them, unless it is told which.
 //! * **The kernel gets nothing of what comes in** by these queues: no address on such an interface answers any more.
 //! * **Open checksums** from sockets on the same machine are completed ([`crate::offload::unmarked`]) unless the driver

@@ -63,7 +63,8 @@ impl Namespace {
         assert!(output.status.success(), "ip {arguments}: {message}");
     }
 
-    /// Makes the interface take no more than so many bits a second, in its queueing discipline. False, with a message, where that cannot be had.
+    /// Limits an interface to `bits` a second with the queueing discipline `tbf`. Returns false, with a message, if the
+    /// system cannot do that.
     pub fn slow_down(&self, name: &str, bits: u32) -> bool {
         let arguments = format!("qdisc add dev {name} root tbf rate {bits}bit burst 5000 limit 10000000");
         let output = self.enter(|| Command::new("tc").args(arguments.split_whitespace()).output());

@@ -109,7 +109,7 @@ impl Dialect {
     }
 
     /// What ends a packet's way, or makes several of it, by a number below 8; nothing when there is no such thing here.
-    /// Whoever asks for a further round counts them.
+    /// The caller must count further rounds.
     pub(super) fn rare(self, place: Place, number: usize) -> Option<&'static str> {
         let said = match (self, place, number) {
             (Dialect::V1Model, _, 0) => "mark_to_drop(sm);",
