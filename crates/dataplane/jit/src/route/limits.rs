@@ -22,8 +22,10 @@ pub(crate) struct Limits {
     pub(super) endless_paths: usize,
     /// Paths on which it may become unknown how packets continue after they have changed state.
     pub(super) paths_that_miss: usize,
-    /// Paths on which packets may be copied for a group, but copies cannot be made.
+    /// Paths on which packets may be copied for a group, but copies cannot be made: these packets bail out.
     pub(super) paths_without_copies: usize,
+    /// Those of them that are not compiled, because a packet cannot bail out after ingress has changed state.
+    pub(super) paths_with_state_and_copies: usize,
 }
 
 impl Route {
@@ -82,7 +84,8 @@ impl Limits {
             "a loop of the parser that does not end".to_owned(),
         );
         found.extend((limits.paths_that_miss > 0).then(|| self.misses(program, route)));
-        found.extend((limits.paths_without_copies > 0).then(|| self.copies(program, route)));
+        found.extend((limits.paths_without_copies > 0).then(|| self.copies(program, route, false)));
+        found.extend((limits.paths_with_state_and_copies > 0).then(|| self.copies(program, route, true)));
         found
     }
 
@@ -112,7 +115,8 @@ impl Limits {
         }
     }
 
-    fn copies(&self, program: &Program, route: &Route) -> Obstacle {
+    /// Copies that cannot be made; `after_state` for the paths that are not compiled for this reason.
+    fn copies(&self, program: &Program, route: &Route, after_state: bool) -> Obstacle {
         let (location, why) = match route.obstacle_to_copies(program) {
             Some((location, why)) => (
                 location,
@@ -123,11 +127,22 @@ impl Limits {
                 (route.place_of_group(program), why.to_owned())
             }
         };
+        if !after_state {
+            return Obstacle {
+                kind: ObstacleKind::Copies,
+                stops: Stops::Some,
+                location,
+                text: why,
+            };
+        }
         Obstacle {
-            kind: ObstacleKind::Copies,
-            stops: Stops::Some,
+            kind: ObstacleKind::StateAndCopies,
+            stops: match self.paths {
+                0 => Stops::All,
+                _ => Stops::Some,
+            },
             location,
-            text: why,
+            text: format!("{why}, in a program whose ingress changes registers or meters before"),
         }
     }
 }

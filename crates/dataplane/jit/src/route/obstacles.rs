@@ -255,7 +255,7 @@ impl Route {
     pub(super) fn obstacle_to_copies(&self, program: &Program) -> Option<(Location, &'static str)> {
         let behind = Places::of(program, &[self.egress, self.compute_checksum, self.deparser]);
         behind.iter().find_map(|place| match place.request(program) {
-            Some(_) => Some((place.location, "may ask for more copies in egress")),
+            Some(_) => Some((place.location, "may request more copies in egress")),
             None => place.is_assertion().then_some((place.location, "asserts in egress")),
         })
     }

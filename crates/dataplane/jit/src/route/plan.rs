@@ -740,8 +740,12 @@ impl<'a> Planner<'a> {
         if self.can_copy(special, path, &copied) {
             return Some(copied);
         }
+        if route.changes_state_in_ingress(program) {
+            self.plan.limits.paths_with_state_and_copies += 1;
+            return None;
+        }
         self.plan.limits.paths_without_copies += 1;
-        (!route.changes_state_in_ingress(program)).then(|| thread(&plain, facts))
+        Some(thread(&plain, facts))
     }
 
     /// Whether all copies can be made: their headers are known and consist of whole bytes.

@@ -55,7 +55,10 @@ impl Printer<'_> {
         let (paths, left_out) = (self.plan.leaves.len(), self.plan.left_out.len());
         self.line(
             0,
-            &format!("# {paths} paths through the parser; {left_out} others are compiled when packets take them"),
+            &format!(
+                "# {paths} paths through the parser; {left_out} more, also of packets that are rejected or end early, are compiled \
+                 when packets take them"
+            ),
         );
         for (index, node) in self.plan.nodes.iter().enumerate() {
             self.line(0, &format!("\nnode {index}:"));
