@@ -4,7 +4,7 @@
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::{Options as FrontEnd, compile};
 use forebay_packet::MemoryPort;
-use forebay_pipeline::{CloneSession, Engine, FastPath, NoTrace, Options, Pipeline, Replica, Stops};
+use forebay_pipeline::{CloneSession, Engine, FastPath, NoTrace, ObstacleKind, Options, Pipeline, Replica, Stops};
 use forebay_switch::{Config, Settled, Spread, Switch};
 use forebay_syntax::source::MemorySources;
 use std::sync::Arc;
@@ -195,7 +195,9 @@ fn registers_are_accessed_in_the_same_order() {
         let (reference, compiled) = (pipeline(&text, Engine::Interpreter), pipeline(&text, Engine::Jit));
         let obstacles = compiled.obstacles();
         let stops_all = obstacles.iter().find(|obstacle| obstacle.stops == Stops::All);
-        assert_eq!(stops_all, None, "{form:?} has a fast path");
+        // Copies that may be cloned are not made in place, and ingress has written a register: all packets take general code.
+        let expected = form.contains(&"CLONE_BEHIND").then_some(ObstacleKind::StateAndCopies);
+        assert_eq!(stops_all.map(|obstacle| obstacle.kind), expected, "{form:?}");
         for frames in (0..KINDS).map(bursts).chain([mixed()]) {
             let [expected, found] = [&reference, &compiled].map(|it| run(it, &frames, 1, &Spread::FiveTuple));
             assert_eq!(expected, found, "{form:?}, {:?}", &frames[&1][0]);
