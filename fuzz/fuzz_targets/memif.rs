@@ -1,4 +1,5 @@
-//! Any messages to a memif port of either role, and anything in the memory that it shares: answered, refused or carried, and nothing else.
+//! Any messages to a memif port of either role, and anything in the memory that it shares: answered, refused or
+//! carried, and nothing else.
 
 #![no_main]
 

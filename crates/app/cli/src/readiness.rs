@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// Options about when a switch is ready.
 #[derive(clap::Args)]
 pub struct ReadyOptions {
-    /// Be ready only while this table has an entry, or N entries; may be repeated. For entries that a controller writes: those of
-    /// --entries and of --save-state are there before the switch is
+    /// Be ready only while this table has an entry, or N entries; may be repeated. For entries that a controller
+    /// writes: those of --entries and of --save-state are there before the switch is
     #[arg(long, value_name = "TABLE[=N]", value_parser = wanted_entries)]
     ready_entries: Vec<(String, usize)>,
 }
@@ -118,8 +118,8 @@ impl ServiceManager {
         }
     }
 
-    /// Says that the switch has started, and what it lacks when that has changed. Whether it is ready depends on controllers and cables,
-    /// for which nothing that starts after the switch must wait.
+    /// Says that the switch has started, and what it lacks when that has changed. Whether it is ready depends on
+    /// controllers and cables, for which nothing that starts after the switch must wait.
     pub fn tell(&mut self, readiness: &Readiness) {
         let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
         if self.socket.is_none() || !is_due {

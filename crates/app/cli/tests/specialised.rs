@@ -1,5 +1,5 @@
-//! `forebay build --emit specialised`: what is compiled for each path through the parser. `BLESS=1 cargo test --test specialised` updates
-//! the expected text.
+//! `forebay build --emit specialised`: what is compiled for each path through the parser.
+//! `BLESS=1 cargo test --test specialised` updates the expected text.
 
 mod support;
 

@@ -263,8 +263,8 @@ impl Watch {
         self.slot.present()
     }
 
-    /// What the switch lacks to carry traffic: workers that answer, a program, ports that are up, entries of [`Daemon::ready_when`].
-    /// It waits a second at most.
+    /// What the switch lacks to carry traffic: workers that answer, a program, ports that are up, entries of
+    /// [`Daemon::ready_when`]. It waits a second at most.
     pub fn lacks(&self) -> Lacks {
         if self.shared.closing.load(Ordering::Relaxed) || self.shared.stop.load(Ordering::Relaxed) {
             return Lacks(vec!["the switch is ending".to_owned()]);

@@ -1,7 +1,7 @@
 //! A worker: a thread that polls its switch until no more packets can arrive or it must stop.
 //!
-//! With one worker the ports are its own; with several they are shared by [`forebay_switch::share_ports()`]. Between two
-//! polls a worker takes over a program that was installed and limits of queues, and answers requests for reports.
+//! With one worker the ports are its own; with several they are shared by [`forebay_switch::share_ports()`]. Between
+//! two polls a worker takes over a program that was installed and limits of queues, and answers requests for reports.
 
 use crate::error::Error;
 use crate::program_slot::ProgramSlot;

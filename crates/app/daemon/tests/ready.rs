@@ -63,7 +63,8 @@ fn entries_and_a_program_are_waited_for() {
     assert_eq!(watch.lacks(), lacks(&[]));
 }
 
-/// A report for one reader is not late because another one asks at the same time: a worker answers both with one report.
+/// A report for one reader is not late because another one asks at the same time: a worker answers both with one
+/// report.
 #[test]
 fn many_may_ask_at_the_same_time() {
     let (running, _end) = start(ReadyWhen::default());

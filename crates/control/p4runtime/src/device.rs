@@ -192,8 +192,9 @@ impl Device {
         self.send_notices(notices);
     }
 
-    /// Whether the message claims the election id of a controller on another stream, for which it is refused. A controller that has
-    /// just ended its stream, and claims its id on a new one, can come before the end of the old one has been seen.
+    /// Whether the message claims the election id of a controller on another stream, for which it is refused. A
+    /// controller that has just ended its stream, and claims its id on a new one, can come before the end of the old
+    /// one has been seen.
     pub fn claims_taken_id(&self, stream: StreamId, message: &StreamMessageRequest) -> bool {
         match &message.update {
             Some(Request::Arbitration(claim)) => self.arbitration.claims_taken(stream, claim),

@@ -197,8 +197,8 @@ async fn serve_stream(
     }
 }
 
-/// Waits a moment while a claim has the election id of another stream: a controller that opens a stream right after it has ended one is
-/// not refused for the old one, whose end another task has yet to see.
+/// Waits a moment while a claim has the election id of another stream: a controller that opens a stream right after it
+/// has ended one is not refused for the old one, whose end another task has yet to see.
 async fn await_election_id(shared: &Shared, stream: StreamId, message: &StreamMessageRequest) {
     for _ in 0..TAKEN_ID_LOOKS {
         if !shared.call(|device, _| device.claims_taken_id(stream, message)) {

@@ -7,8 +7,8 @@ pub struct Random(u64);
 impl Random {
     /// What is added to the state with each number.
     pub const INCREMENT: u64 = 0x9E37_79B9_7F4A_7C15;
-    /// How the state becomes a number: it is shifted right and XORed with itself, and multiplied, in turn. The last shift
-    /// has no factor.
+    /// How the state becomes a number: it is shifted right and XORed with itself, and multiplied, in turn. The last
+    /// shift has no factor.
     pub const MIX: [(u32, Option<u64>); 3] = [
         (30, Some(0xBF58_476D_1CE4_E5B9)),
         (27, Some(0x94D0_49BB_1331_11EB)),
@@ -35,8 +35,8 @@ impl Random {
 
     /// A number from `low` to `high`, both inclusive; `None` when `low` is larger than `high`. Uniform up to 2^-64.
     ///
-    /// Two numbers of the sequence are 128 binary places of a fraction below 1, by which the count of values is multiplied.
-    /// The result is the integer part. The remainder of a division would take longer.
+    /// Two numbers of the sequence are 128 binary places of a fraction below 1, by which the count of values is
+    /// multiplied. The result is the integer part. The remainder of a division would take longer.
     pub fn between(&mut self, low: u64, high: u64) -> Option<u64> {
         let count = u128::from(high.checked_sub(low)?) + 1;
         let (upper, lower) = (u128::from(self.next_u64()), u128::from(self.next_u64()));

@@ -330,8 +330,8 @@ impl Memory {
     /// # Safety
     ///
     /// As long as frames take a fast path with this memory, until the next call: the frame descriptors belong to the
-    /// caller and nothing else changes them; each points to as many bytes as [`crate::FastPathCode::copy_bytes`] returns
-    /// for the longest frame, which nothing else uses.
+    /// caller and nothing else changes them; each points to as many bytes as [`crate::FastPathCode::copy_bytes`]
+    /// returns for the longest frame, which nothing else uses.
     #[inline]
     pub unsafe fn set_copies(&mut self, frames: Frames) {
         self.copies.put_into(frames);

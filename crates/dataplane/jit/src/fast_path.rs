@@ -508,8 +508,8 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Whether all frames have the same verdict, and none of them is read or changed. [`FastPath::run_unseen`] is enough
-    /// then.
+    /// Whether all frames have the same verdict, and none of them is read or changed. [`FastPath::run_unseen`] is
+    /// enough then.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.code.needs.uniform
@@ -523,15 +523,15 @@ impl<'a> FastPath<'a> {
     }
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path,
-    /// and returns how many were processed: see [`FastPath::verdict`]. If these are not all of them, the last one bailed
-    /// out, or its clone must be executed before the next frame, or it has
+    /// and returns how many were processed: see [`FastPath::verdict`]. If these are not all of them, the last one
+    /// bailed out, or its clone must be executed before the next frame, or it has
     /// [sent a message to a table](FastPath::may_ask_table). The frames after it have not been touched.
     ///
     /// # Safety
     ///
     /// The frame descriptors belong to the caller and nothing else changes them. Each frame is in memory of the
-    /// caller's, with [`FastPathCode::headroom`] more bytes before it, and no two frames overlap. The addresses for copies
-    /// ([`Memory::set_copies`]) are valid for the longest frame.
+    /// caller's, with [`FastPathCode::headroom`] more bytes before it, and no two frames overlap. The addresses for
+    /// copies ([`Memory::set_copies`]) are valid for the longest frame.
     pub unsafe fn run(&mut self, frames: Frames, arguments: Arguments) -> usize {
         if frames.count == 0 {
             return 0;
@@ -754,8 +754,8 @@ impl<'a> FastPath<'a> {
         }
     }
 
-    /// Which of the [left-out parser paths](FastPathCode::left_out) a frame of the last burst that bailed out takes, if it
-    /// is on one.
+    /// Which of the [left-out parser paths](FastPathCode::left_out) a frame of the last burst that bailed out takes, if
+    /// it is on one.
     pub fn path_left_out(&self, index: usize) -> Option<usize> {
         let (_, path) = verdict::of_bail_out(self.memory.lanes.verdicts()[index]);
         path.map(|path| path as usize)

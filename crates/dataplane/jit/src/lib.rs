@@ -65,10 +65,10 @@
 //! * **Action data.** Offsets are those of the parameters of the action. A record holds the action together with its
 //!   data, and tables check the number and widths of arguments when an entry is written. Compiler and table derive the
 //!   record layout, and so its number of words, from the same declaration.
-//! * **Frames and verdicts.** In run-to-completion order, code walks the caller's frame descriptors and the list of verdicts
-//!   up to the given end; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Code writes the
-//!   start and length of a frame that leaves to its descriptor: the frame starts after the extracted headers, or
-//!   earlier by the length of the headers that were put there, and ends where it ended or earlier.
+//! * **Frames and verdicts.** In run-to-completion order, code walks the caller's frame descriptors and the list of
+//!   verdicts up to the given end; both have as many entries as the burst has packets, at most [`BURST_MAX`]. Code
+//!   writes the start and length of a frame that leaves to its descriptor: the frame starts after the extracted
+//!   headers, or earlier by the length of the headers that were put there, and ends where it ended or earlier.
 //! * **Lanes and queues.** Offsets in a lane are assigned at compile time, and [`FastPath`] makes every lane large
 //!   enough for the largest of them. A queue has an element for every lane of a burst, and a lane is in one queue at a
 //!   time.

@@ -1,7 +1,7 @@
 //! Per-packet contexts of a burst on the fast path.
 //!
-//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`verdict`] (verdict); for most
-//! packets that is all. Both are arrays that the code walks.
+//! In run-to-completion order, code reads the frame descriptor of a packet and writes its [`verdict`] (verdict); for
+//! most packets that is all. Both are arrays that the code walks.
 //!
 //! A *lane* is the memory of one packet of a burst, which it keeps while it waits: this structure, the words of the key
 //! that it looks up, and the values that are live across the look-up. Lanes do not move in memory; queues hold their

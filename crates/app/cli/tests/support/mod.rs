@@ -29,8 +29,8 @@ pub fn forebay(arguments: &[&str]) -> Ran {
     }
 }
 
-/// What follows `prefix` in the first line of a process's standard error that begins with it. The following lines are read and forgotten, so
-/// that the process can write them.
+/// What follows `prefix` in the first line of a process's standard error that begins with it. The following lines are
+/// read and forgotten, so that the process can write them.
 ///
 /// # Panics
 /// With the lines that there are when the process ends without such a line.

@@ -108,8 +108,8 @@ pub struct Route {
     /// How clones of packets are made.
     pub cloning: Cloning,
     /// The slots whose values go with a packet that leaves specialised code after ingress. The packet
-    /// [goes on](crate::Verdict::GoesOn) in general code from there, so nothing that ingress has done is repeated. Without
-    /// these slots, packets with a [request](Route::requests) bail out.
+    /// [goes on](crate::Verdict::GoesOn) in general code from there, so nothing that ingress has done is repeated.
+    /// Without these slots, packets with a [request](Route::requests) bail out.
     pub leaving: Option<Vec<SlotId>>,
 }
 

@@ -26,8 +26,8 @@ use forebay_ir::{BlockId, Program, SelectCase, Terminator};
 use std::fmt::Write;
 
 impl Route {
-    /// The specialised code of a program as text: the parser's tree, and for each path through it what follows. `None` when the program
-    /// [has no fast path](Route::is_blocked).
+    /// The specialised code of a program as text: the parser's tree, and for each path through it what follows. `None`
+    /// when the program [has no fast path](Route::is_blocked).
     pub fn text(&self, program: &Program, step_limit: u64) -> Option<String> {
         if self.is_blocked(program, step_limit) {
             return None;

@@ -8,7 +8,8 @@
 //!   the end of the path, and no others, name it in [`FlowBlock::copies`], except in a flow that has not been threaded.
 //! * A block with a joint ends in a jump, or in a return where the path ends. Other blocks never end the path.
 //! * A block that applies a table, and no other, has a successor after an action that exits.
-//! * Operations, terminators and expressions are those of the program: [`forebay_ir::verify`](mod@forebay_ir::verify) accepts them as a body.
+//! * Operations, terminators and expressions are those of the program: [`forebay_ir::verify`](mod@forebay_ir::verify)
+//!   accepts them as a body.
 
 use super::flow::{Flow, FlowBlock, Joint};
 use forebay_ir::verify::{Place, Rule};
@@ -57,7 +58,8 @@ pub(super) fn after(pass: &str, flow: &Flow, is_threaded: bool) {
     }
 }
 
-/// In debug builds, panics when the flow that the last pass has made breaks a rule for operations, terminators and expressions.
+/// In debug builds, panics when the flow that the last pass has made breaks a rule for operations, terminators and
+/// expressions.
 pub(super) fn code_after(pass: &str, program: &Program, flow: &Flow) {
     if cfg!(debug_assertions)
         && let Err(error) = check_code(program, flow)
@@ -153,7 +155,8 @@ fn behind(id: BlockId, block: &FlowBlock, before: Before) -> Result<Before, Stri
     }
 }
 
-/// Whether the block ends in a jump, a return or a table as its joint requires; `behind` is what a path has passed then.
+/// Whether the block ends in a jump, a return or a table as its joint requires; `behind` is what a path has passed
+/// then.
 fn ends_as_it_should(block: &FlowBlock, behind: Before) -> Result<(), &'static str> {
     let returns = matches!(block.block.terminator, Terminator::Return);
     match (block.joint, behind.passed) {

@@ -1,5 +1,5 @@
-//! A peer of memif that sends any messages and writes anything to the memory that is shared, against either role: for tests and for
-//! fuzzing.
+//! A peer of memif that sends any messages and writes anything to the memory that is shared, against either role: for
+//! tests and for fuzzing.
 //!
 //! Whatever it does is answered or refused; nothing panics, hangs, or touches memory that is not shared.
 
@@ -91,8 +91,8 @@ fn message(input: &mut Input<'_>) -> Option<Message> {
     Message::decode(&bytes)
 }
 
-/// Writes to shared memory whose rings lie `apart`: mostly descriptors and positions that are nearly right. What would lie outside of it is
-/// left out.
+/// Writes to shared memory whose rings lie `apart`: mostly descriptors and positions that are nearly right. What would
+/// lie outside of it is left out.
 fn write(memory: &SharedMemory, apart: usize, input: &mut Input<'_>) {
     let ring = input.below(2 * QUEUES) * apart;
     match input.below(4) {
