@@ -18,7 +18,7 @@ use forebay_bits::Bits;
 use crate::entry::EntryAction;
 use crate::key::{KeySpec, MatchKind};
 use crate::sync::{AtomicU64, Ordering};
-use crate::table::{Implementation, TableSpec};
+use crate::table_spec::{Implementation, TableSpec};
 
 /// The position of a field in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

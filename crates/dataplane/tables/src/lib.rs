@@ -11,7 +11,7 @@
 //! | engines | `exact`, `direct_lpm`, `lpm`, `rules` over `bit_vector`; `engine` | from a key to the winning record |
 //! | indices | `packed_exact_index`, `compact_tbl24` | smaller copies of tables, beside `exact` and `direct_lpm` |
 //! | machine code | [`search`] | what machine code needs to look keys up itself |
-//! | tables | [`entry`], [`table`], [`view`] | entries, actions, a default action; the writer's and the readers' side |
+//! | tables | [`entry`], `table_spec`, [`table`], [`view`] | entries, actions, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`lock_stripes`], [`counter`], [`meter`] | arrays that packets change |
 //! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of v1model and PSA |
@@ -104,6 +104,7 @@ mod simd;
 mod storage;
 mod sync;
 pub mod table;
+mod table_spec;
 mod toeplitz;
 pub mod view;
 
@@ -121,5 +122,6 @@ pub use profile::{ActionProfile, ProfileError};
 pub use register::{LOCKED_BITS_MAX, RegisterArray};
 pub use search::{Location, Search};
 pub use storage::ArrayTooLarge;
-pub use table::{ActionError, ActionScope, ActionSpec, Implementation, LookupResult, Table, TableError, TableSpec};
+pub use table::{LookupResult, Table};
+pub use table_spec::{ActionError, ActionScope, ActionSpec, Implementation, TableError, TableSpec};
 pub use view::{FIND_MAX, Hint, TableView};

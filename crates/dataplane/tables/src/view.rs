@@ -54,7 +54,8 @@ use crate::learned::{LearnedWords, Words};
 use crate::packed::pack_exact;
 use crate::search::Location;
 use crate::sync::AtomicU64;
-use crate::table::{LookupResult, TableSpec};
+use crate::table::LookupResult;
+use crate::table_spec::TableSpec;
 
 /// A default action in both forms.
 #[derive(Debug)]
@@ -369,11 +370,11 @@ pub const FIND_MAX: usize = 64;
 fn default_action(spec: &TableSpec, records: &RecordLayout, call: ActionCall) -> DefaultAction {
     // In a table with members or groups, the default is still an action.
     let direct = TableSpec {
-        implementation: crate::table::Implementation::Direct,
+        implementation: crate::table_spec::Implementation::Direct,
         ..spec.clone()
     };
     let layout = match spec.implementation {
-        crate::table::Implementation::Direct => records.clone(),
+        crate::table_spec::Implementation::Direct => records.clone(),
         _ => RecordLayout::new(&direct),
     };
     let words = layout.encode(&direct, &EntryAction::Call(call.clone()), NO_SLOT);
