@@ -4,7 +4,7 @@ use crate::analysis::{action_body, longest_path, size, truncates, varbits_up_to_
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Trampolines;
-use crate::fast_path::{Entries, FastPathCode, Needs};
+use crate::fast_path_code::{Entries, FastPathCode, Needs};
 use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
 use crate::inline_caches::Joins;
 use crate::packet_context::Shape;

@@ -5,13 +5,14 @@
 //! context, and what differs between its packets is in their lanes ([`crate::packet_context`]).
 
 use crate::cold_calls::ARGUMENTS_MAX;
-use crate::fast_path::{CopyVerdict, Frame, Frames, GoingOn, NotedClones, SentBack};
 use crate::flows::FlowCache;
 use crate::graph::GraphMemory;
 use crate::noted_digests::NotedDigests;
+use crate::notes::{GoingOn, NotedClones, SentBack};
 use crate::packet_context::{Copies, Lanes, verdict};
 use crate::route::Replica;
 use crate::tables::TableObjects;
+use crate::verdict::{CopyVerdict, Frame, Frames};
 use forebay_bits::Bits;
 use forebay_exec::{BitBuffer, PacketFacts, Random, Requests};
 use forebay_ir::TableId;

@@ -1,212 +1,15 @@
-//! The compiled fast path, and how bursts run through it. See [`crate::route`].
+//! How bursts run through the compiled fast path. See [`crate::route`].
 
-use crate::arrays::ArraysShape;
-use crate::code::{CodeMemory, Entry};
 use crate::context::{Context, Memory};
+use crate::fast_path_code::{FastPathCode, Forms};
 use crate::flow_pages::Index;
-use crate::flow_slots::SlotLayout;
-use crate::packet_context::{Lanes, Shape, verdict};
-use crate::route::plan::COMPOSED_BITS_MAX;
-use crate::route::{Arguments, BailOut, Obstacle, Order, PathId};
+use crate::notes::{GoingOn, NotedClones, SentBack};
+use crate::packet_context::{Lanes, verdict};
+use crate::route::{Arguments, BailOut, Order};
 use crate::tables::TableObjects;
-use forebay_exec::{BitBuffer, Buffers, CloneRequest, PacketFacts, Preserve, Requests};
-use forebay_ir::{DigestId, TableId};
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// The compiled fast path of a program in one of its forms; shared by all threads.
-#[derive(Debug)]
-pub struct FastPathCode {
-    /// Unique among all code.
-    number: u64,
-    entries: Entries,
-    needs: Needs,
-    _memory: CodeMemory,
-}
-
-/// The functions of a fast path.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entries {
-    /// Executes packets.
-    pub(crate) packets: Entry,
-    /// The size of `packets` in bytes.
-    pub(crate) packets_bytes: usize,
-    /// Computes the hashes of packets' flows, if there is a flow cache.
-    pub(crate) hashes: Option<Entry>,
-}
-
-/// What the code of a fast path needs at run time.
-#[derive(Clone, Debug)]
-pub(crate) struct Needs {
-    /// Words of temporaries.
-    pub(crate) temporaries: usize,
-    /// See [`FastPathCode::headroom`].
-    pub(crate) headroom: usize,
-    /// Lanes and queues.
-    pub(crate) shape: Shape,
-    /// Whether packets may become copies.
-    pub(crate) copies: bool,
-    /// The most clones of a packet that may be recorded, whether each must be executed before the next packet, and
-    /// whether they must be executed in order.
-    pub(crate) clones: usize,
-    pub(crate) clones_first: bool,
-    pub(crate) clones_in_order: bool,
-    /// Whether packets request changes of tables, pools or quotas.
-    pub(crate) asks_tables: bool,
-    /// The shape of the program's arrays.
-    pub(crate) arrays: ArraysShape,
-    /// Whether packets may be truncated.
-    pub(crate) truncates: bool,
-    /// What was left out at planning.
-    pub(crate) obstacles: Vec<Obstacle>,
-    /// Whether packets are batched at look-ups.
-    pub(crate) staged: bool,
-    /// Whether all packets of a burst have the same verdict, and no packet is read.
-    pub(crate) uniform: bool,
-    /// Whether this also holds for later packets from the same port, as long as the tables do not change.
-    pub(crate) steady: bool,
-    /// Tables whose locations the code reads.
-    pub(crate) searched: Vec<TableId>,
-    /// The layout of slots in the flow cache, if there is one.
-    pub(crate) slots: Option<SlotLayout>,
-    /// See [`FastPathCode::left_out`].
-    pub(crate) left_out: Vec<PathId>,
-}
-
-impl FastPathCode {
-    /// Finished code.
-    ///
-    /// # Safety
-    ///
-    /// The entries are functions in that memory, and need no more than `needs` says.
-    pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, needs: Needs) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        FastPathCode {
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            entries,
-            needs,
-            _memory: memory,
-        }
-    }
-
-    /// Bytes in front of a frame to which the code may write.
-    pub fn headroom(&self) -> usize {
-        self.needs.headroom
-    }
-
-    /// The machine code, for disassemblers and profilers, at the address where it is executed.
-    pub fn machine_code(&self) -> &[u8] {
-        // SAFETY: the memory is readable, holds the function in this length, and lives as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.entries.packets as *const u8, self.entries.packets_bytes) }
-    }
-
-    /// What keeps packets off the fast path because the program is too large, or because its copies cannot be put
-    /// together.
-    pub fn obstacles(&self) -> &[Obstacle] {
-        &self.needs.obstacles
-    }
-
-    /// The left-out paths through the parser, and beginnings of paths: packets on them [bail out](BailOut::TooLarge).
-    pub fn left_out(&self) -> &[PathId] {
-        &self.needs.left_out
-    }
-
-    /// The unique number of this code.
-    #[inline]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Whether look-ups use the flow cache. In a program without look-ups [`Order::Cached`] generates the same code as
-    /// [`Order::RunToCompletion`].
-    #[inline]
-    pub fn caches_flows(&self) -> bool {
-        self.needs.slots.is_some()
-    }
-
-    /// Whether packets may become copies on the fast path.
-    #[inline]
-    pub fn makes_copies(&self) -> bool {
-        self.needs.copies
-    }
-
-    /// Whether clones of packets may be [recorded](FastPath::take_clones).
-    #[inline]
-    pub fn notes_clones(&self) -> bool {
-        self.clones_of_each() > 0
-    }
-
-    /// Whether clones must be executed in the order of their packets.
-    #[inline]
-    pub fn keeps_order_of_clones(&self) -> bool {
-        self.needs.clones_in_order
-    }
-
-    /// The most clones of a packet that may be recorded, one per session.
-    #[inline]
-    pub fn clones_of_each(&self) -> usize {
-        self.needs.clones
-    }
-
-    /// Updates the locations of its tables: see [`Memory::locate`].
-    fn locate(&self, memory: &mut Memory, objects: &dyn TableObjects) -> usize {
-        memory.locate(self.number, &self.needs.searched, objects)
-    }
-
-    /// The most bytes that a copy of a frame needs.
-    pub fn copy_bytes(frame_bytes: usize) -> usize {
-        frame_bytes + (COMPOSED_BITS_MAX / 8) as usize
-    }
-}
-
-/// Tables of at most this total size are assumed to be in near caches, so packets are not batched at look-ups.
-const NEAR_BYTES: usize = 512 << 10;
-
-/// The compiled forms of a fast path.
-#[derive(Clone, Copy, Debug)]
-pub struct Forms<'a> {
-    /// The form that is compiled first: [`Order::Cached`], unless a test selects another one.
-    pub first: &'a FastPathCode,
-    /// [`Order::RunToCompletion`].
-    pub straight: Option<&'a FastPathCode>,
-    /// [`Order::Staged`].
-    pub staged: Option<&'a FastPathCode>,
-}
-
-impl<'a> Forms<'a> {
-    /// Only this form.
-    pub fn of(first: &'a FastPathCode) -> Forms<'a> {
-        Forms {
-            first,
-            straight: None,
-            staged: None,
-        }
-    }
-
-    /// The form for a burst that does not use the flow cache, with its tables located; and a missing form that would be
-    /// better.
-    fn without_cache(self, memory: &mut Memory, objects: &dyn TableObjects) -> (&'a FastPathCode, Option<Order>) {
-        let is_straight = !self.first.caches_flows();
-        let straight = self.straight.or(is_straight.then_some(self.first));
-        let bytes = straight.unwrap_or(self.first).locate(memory, objects);
-        match (straight, self.staged) {
-            (None, _) => (self.first, Some(Order::RunToCompletion)),
-            (Some(straight), _) if bytes <= NEAR_BYTES => (straight, None),
-            (Some(straight), None) => (straight, Some(Order::Staged)),
-            (_, Some(staged)) => {
-                staged.locate(memory, objects);
-                memory.forget_memos(NEAR_BYTES);
-                (staged, None)
-            }
-        }
-    }
-
-    /// The lanes and queues that are enough for all forms.
-    fn shape(self) -> Shape {
-        let others = [self.straight, self.staged].into_iter().flatten();
-        others.fold(self.first.needs.shape, |shape, code| shape.or(code.needs.shape))
-    }
-}
+use crate::verdict::{Departures, Frames, Rewriting, Verdict};
+use forebay_exec::{BitBuffer, Buffers, PacketFacts, Requests};
+use forebay_ir::DigestId;
 
 /// Runs bursts of packets through a compiled program.
 pub struct FastPath<'a> {
@@ -222,224 +25,6 @@ pub struct FastPath<'a> {
     requests: &'a mut Requests,
     output: &'a mut BitBuffer,
     memory: &'a mut Memory,
-}
-
-/// A clone that the fast path leaves to the architecture. The packet itself continues.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotedClone {
-    /// The index of its packet among those that the [`FastPath`] has taken.
-    pub place: usize,
-    /// Whether egress made the clone, or else ingress.
-    pub from_egress: bool,
-    /// The clone session.
-    pub session: u32,
-    /// The metadata that it keeps.
-    pub preserve: Preserve,
-    /// See [`NotedClones::bytes_of`].
-    pub(crate) bytes: Range<usize>,
-}
-
-/// Clones of packets, in order.
-#[derive(Clone, Debug, Default)]
-pub struct NotedClones {
-    pub(crate) noted: Vec<NotedClone>,
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl NotedClones {
-    /// All of them.
-    pub fn iter(&self) -> std::slice::Iter<'_, NotedClone> {
-        self.noted.iter()
-    }
-
-    /// The values of [`crate::route::Cloning::kept`] where the clone was made, each in whole bytes. Then the frame.
-    /// In place of [`crate::route::ClonedFrame::Headers`] follow: the packet's length and the length of the frame that
-    /// entered ingress, in bytes, each a 32-bit number; a validity bit for each of the program's headers, padded to
-    /// whole bytes; the valid headers; and what the parser has left.
-    pub fn bytes_of(&self, clone: &NotedClone) -> &[u8] {
-        &self.bytes[clone.bytes.clone()]
-    }
-
-    /// Removes all clones.
-    pub fn clear(&mut self) {
-        self.noted.clear();
-        self.bytes.clear();
-    }
-}
-
-/// Packets that are sent back to ingress, with what each may keep for its next pass.
-#[derive(Clone, Debug, Default)]
-pub struct SentBack {
-    notes: Vec<(Preserve, Range<usize>)>,
-    bytes: Vec<u8>,
-}
-
-impl SentBack {
-    /// Adds a packet, and returns the number of its note.
-    pub(crate) fn add(&mut self, preserve: Preserve, kept: &[u8]) -> usize {
-        let first = self.bytes.len();
-        self.bytes.extend_from_slice(kept);
-        self.notes.push((preserve, first..self.bytes.len()));
-        self.notes.len() - 1
-    }
-
-    /// The metadata that the packet of a note keeps, and the values of all slots of
-    /// [`crate::route::SendsBack::kept`], each in whole bytes.
-    pub fn note(&self, number: u32) -> (Preserve, &[u8]) {
-        let (preserve, kept) = &self.notes[number as usize];
-        (*preserve, &self.bytes[kept.clone()])
-    }
-}
-
-/// A packet that leaves specialised code after ingress and goes on in general code: see
-/// [`crate::route::Route::leaving`].
-#[derive(Clone, Debug, Default)]
-pub struct GoingOn {
-    /// Its clone, if the program cloned it by an operation. General code executes the clone first.
-    pub clone: Option<CloneRequest>,
-    /// The most bytes of it that leave, if that is limited.
-    pub truncate_to: Option<u32>,
-    /// The values of [`crate::route::Route::leaving`], each in whole bytes.
-    pub slots: Vec<u8>,
-    /// For a packet with such a clone: the bytes of the headers that were valid before ingress.
-    pub header_bytes: u64,
-    /// The state of the generator of random numbers, if ingress draws any.
-    pub random: u64,
-    /// The parser's position in bits.
-    pub cursor: usize,
-}
-
-/// A frame in memory. Compiled code reads the descriptor, and updates it for a frame that leaves.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// Its first byte.
-    pub start: *mut u8,
-    /// Its length in bytes.
-    pub length: usize,
-}
-
-/// The frame descriptors of a burst.
-#[derive(Clone, Copy, Debug)]
-pub struct Frames {
-    /// The first descriptor.
-    pub first: *mut Frame,
-    /// The distance between descriptors in bytes.
-    pub stride: usize,
-    /// The number of frames.
-    pub count: usize,
-}
-
-/// The verdicts of a burst's frames when all that leave do so by one port: see [`FastPath::departures`].
-#[derive(Clone, Copy, Debug)]
-pub struct Departures {
-    /// The port.
-    pub port: u32,
-    /// The number of frames dropped in ingress.
-    pub dropped_in_ingress: usize,
-    /// The number of frames dropped in egress.
-    pub dropped_in_egress: usize,
-    /// A bit for each frame that leaves.
-    leaving: u64,
-}
-
-impl Departures {
-    /// The indices in the burst of the frames that leave, in order.
-    #[inline]
-    pub fn places(&self) -> impl Iterator<Item = usize> + use<> {
-        let lowest = |bits: u64| (bits > 0).then_some(bits);
-        let left = std::iter::successors(lowest(self.leaving), move |bits| lowest(bits & (bits - 1)));
-        left.map(|bits| bits.trailing_zeros() as usize)
-    }
-
-    /// The number of frames that leave.
-    #[inline]
-    pub fn count(&self) -> usize {
-        self.leaving.count_ones() as usize
-    }
-}
-
-/// The verdict of a packet on the fast path: the verdict that compiled code has written for it, decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It leaves; its [`Frame`] now says where it starts and how long it is.
-    Plain {
-        /// The port.
-        port: u32,
-    },
-    /// It leaves, with other headers.
-    Rewritten {
-        /// The port.
-        port: u32,
-        /// Its headers.
-        headers: Rewriting,
-    },
-    /// It begins again as it was received: see [`FastPath::take_sent_back`].
-    Resubmitted {
-        /// The number of its note.
-        note: u32,
-    },
-    /// It begins again as it would have left: see [`FastPath::take_sent_back`].
-    Recirculated {
-        /// The number of its note.
-        note: u32,
-        /// Its headers, if they are others.
-        headers: Option<Rewriting>,
-    },
-    /// The program dropped it in ingress.
-    DroppedInIngress {
-        /// The parser's error; 0 when it had accepted the packet.
-        parser_error: u16,
-    },
-    /// The program dropped it in egress.
-    DroppedInEgress,
-    /// An assertion failed.
-    AssertFailed,
-    /// It became `count` copies, from number `first` on. See [`Memory::copy`].
-    Replicated {
-        /// The number of the first copy.
-        first: usize,
-        /// The number of copies.
-        count: usize,
-    },
-    /// It has passed ingress, and goes on in general code for this reason: see [`FastPath::going_on`]. Its frame is
-    /// unchanged.
-    GoesOn(BailOut),
-    /// It must take the slow path, for this reason. Nothing has been changed.
-    BailedOut(BailOut),
-}
-
-/// A part of [`FastPath::output`] that takes the place of the parsed headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rewriting {
-    /// The length of the parsed headers in bits.
-    pub parsed_bits: usize,
-    /// The start of the part, in bytes.
-    pub output_start: usize,
-    /// Its length in bits.
-    pub output_bits: usize,
-    /// The packet is cut to at most this number of bytes.
-    pub length_max: u32,
-}
-
-/// The verdict of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyVerdict {
-    /// It leaves, with the length in its [`Frame`].
-    Leaves {
-        /// Its egress port.
-        port: u32,
-    },
-    /// Egress dropped it.
-    Dropped {
-        /// Its egress port.
-        port: u32,
-    },
-    /// It begins again, with the length in its [`Frame`]: see [`FastPath::take_sent_back`].
-    Recirculated {
-        /// The number of its note.
-        note: u32,
-    },
 }
 
 impl<'a> FastPath<'a> {
@@ -567,7 +152,7 @@ impl<'a> FastPath<'a> {
     /// If the code reads frames, they are as promised to [`FastPath::run`].
     unsafe fn execute(&mut self, arguments: Arguments) -> usize {
         self.output.clear();
-        let noted = (self.memory.digests.len(), self.memory.clones.noted.len());
+        let noted = (self.memory.digests.len(), self.memory.clones.len());
         let context = &mut self.context;
         self.memory.lanes.describe(context);
         context.ingress_port.write(arguments.ingress_port.into());
@@ -608,20 +193,18 @@ impl<'a> FastPath<'a> {
         let Memory {
             lanes, digests, clones, ..
         } = &mut *self.memory;
-        let is_noted = digests.len() > digests_before || clones.noted.len() > clones_before;
+        let is_noted = digests.len() > digests_before || clones.len() > clones_before;
         if !is_noted || lanes.verdicts()[count - 1] >> 32 != verdict::BAILED_OUT {
             return;
         }
         digests.take_back(count - 1, digests_before);
-        let before_last = |clone: &NotedClone| clone.place < count - 1;
-        let kept = clones.noted[clones_before..].partition_point(before_last);
-        clones.noted.truncate(clones_before + kept);
+        clones.take_back(count - 1, clones_before);
     }
 
     /// Whether clones have been recorded since they were last taken.
     #[inline]
     pub fn has_clones(&self) -> bool {
-        !self.memory.clones.noted.is_empty()
+        !self.memory.clones.is_empty()
     }
 
     /// Whether a clone must be executed before the next packet.
@@ -647,11 +230,10 @@ impl<'a> FastPath<'a> {
     /// numbered from the last call on.
     #[inline]
     pub fn take_sent_back(&mut self, sent_back: &mut SentBack) {
-        let notes = &mut self.memory.sent_back;
-        if !(notes.notes.is_empty() && sent_back.notes.is_empty()) {
-            sent_back.notes.clear();
-            sent_back.bytes.clear();
-            std::mem::swap(notes, sent_back);
+        let noted = &mut self.memory.sent_back;
+        if !(noted.is_empty() && sent_back.is_empty()) {
+            sent_back.clear();
+            std::mem::swap(noted, sent_back);
         }
     }
 

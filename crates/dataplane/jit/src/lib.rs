@@ -24,7 +24,9 @@
 //! | `code.rs` | the memory of finished code, and the locations of its tables |
 //! | `graph.rs` | an architecture's graph as one function, with its entries and suspension points |
 //! | `live_slots.rs` | liveness of the slots of a graph |
-//! | `fast_path.rs` | the finished fast path, and how bursts run through it |
+//! | `fast_path_code.rs` | the finished fast path, and its forms |
+//! | `fast_path.rs` | how bursts run through it |
+//! | `verdict.rs`, `notes.rs` | frames and the verdicts on them; what is noted of them for the architecture |
 //! | `context.rs` | the packet's data that generated code accesses |
 //! | `arrays.rs` | the addresses of registers and counters |
 //! | `crc.rs` | remainder tables for CRCs in generated code |
@@ -33,7 +35,7 @@
 //! | `cold_calls.rs` | calls that change no register |
 //! | `wide_stores.rs` | joins neighbouring stores of loop-invariant values |
 //! | `tables.rs` | how generated code accesses tables |
-//! | `runtime.rs` | functions that generated code calls |
+//! | `runtime/` | functions that generated code calls |
 //!
 //! # Why generated code stays within its bounds
 //!
@@ -114,6 +116,7 @@ mod compile;
 mod context;
 mod crc;
 mod fast_path;
+mod fast_path_code;
 mod flow_pages;
 mod flow_slots;
 mod flow_trail;
@@ -122,6 +125,7 @@ pub mod graph;
 mod inline_caches;
 mod live_slots;
 mod noted_digests;
+mod notes;
 mod packet_context;
 mod pool;
 mod register_groups;
@@ -131,18 +135,19 @@ mod section_locks;
 mod seed;
 mod tables;
 mod translate;
+mod verdict;
 mod wide_stores;
 
 pub use arrays::{Arrays, default_slot};
 pub use code::Locations;
 pub use compile::{CompileError, compile_fast_path, compile_graph};
 pub use context::Memory;
-pub use fast_path::{
-    CopyVerdict, Departures, FastPath, FastPathCode, Forms, Frame, Frames, GoingOn, NotedClone, NotedClones, Rewriting,
-    SentBack, Verdict,
-};
+pub use fast_path::FastPath;
+pub use fast_path_code::{FastPathCode, Forms};
 pub use inline_caches::leading_tables;
+pub use notes::{GoingOn, NotedClone, NotedClones, SentBack};
 pub use packet_context::BURST_MAX;
 pub use register_groups::RegisterBanks;
 pub use seed::Seed;
 pub use tables::{Members, TableObjects};
+pub use verdict::{CopyVerdict, Departures, Frame, Frames, Rewriting, Verdict};

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::context::{Context, Memory};
-use crate::fast_path::{Frame, Frames};
+use crate::verdict::{Frame, Frames};
 use std::ptr;
 
 /// The maximum number of packets in a burst.

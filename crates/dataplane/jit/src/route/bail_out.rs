@@ -40,7 +40,7 @@ reasons! {
     /// The packet is copied for a multicast group, and its copies cannot be made in place.
     Copies = "copies", "multicast";
     /// The egress parser reads other headers than ingress emitted.
-    EgressParser = "egress_parser", "parsed otherwise behind the queue";
+    EgressParser = "egress_parser", "parsed otherwise after the queue";
     /// The packet is cloned.
     Clone = "clone", "cloned";
     /// The packet is resubmitted or recirculated.

@@ -3,7 +3,7 @@
 use super::Function;
 use super::frames::packet;
 use crate::context::Context;
-use crate::fast_path::NotedClone;
+use crate::notes::NotedClone;
 use crate::route::SendsBack;
 use forebay_exec::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve};
 use forebay_ir::pipeline::Argument;

@@ -13,12 +13,12 @@ use super::Translator;
 use super::boundaries::Destination;
 use super::value_locations::Home;
 use crate::context::Context;
-use crate::fast_path::Frame;
 use crate::packet_context::{Lane, verdict};
 use crate::route::loop_invariant_tables::{differs, once_for_copies};
 use crate::route::plan::Leaf;
 use crate::route::{Replica, Route, Source};
 use crate::runtime::{self, words};
+use crate::verdict::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -29,7 +29,7 @@ use std::mem::offset_of;
 /// The loop that makes the copies of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct CopyLoop {
-    /// The address of the current copy's [frame](crate::fast_path::Frame).
+    /// The address of the current copy's [frame](crate::verdict::Frame).
     frame: Variable,
     /// The address for its verdict.
     verdict: Variable,
