@@ -17,6 +17,7 @@ use crate::machine_code::{self, MachineCode};
 use crate::objects::View;
 use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::{FastForm, PathCounters, SlowReason};
+use crate::replication::ReplicationEngine;
 use crate::scratch::Scratch;
 use forebay_exec::BitBuffer;
 use forebay_jit::route::{Arguments, Obstacle};
@@ -24,8 +25,8 @@ use forebay_jit::{FastPath, FastPathCode, Rewriting, Seed, Verdict};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
-/// The verdict on a packet of the fast path, for the switch. The worker makes it from the [`Verdict`] that compiled code
-/// has written: it completes frames, counts drops, and collects copies and clones.
+/// The verdict on a packet of the fast path, for the switch. The worker makes it from the [`Verdict`] that compiled
+/// code has written: it completes frames, counts drops, and collects copies and clones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketVerdict {
     /// It is ready to leave by this port.
@@ -120,8 +121,8 @@ impl Worker {
         self.copies.next(&self.scratch.scratch.memory, range, length_max)
     }
 
-    /// All copies that the last [`Worker::pass`] has made, when they leave [together](PacketVerdict::CopiesTogether). The
-    /// caller must empty the burst; it may exchange buffers for others.
+    /// All copies that the last [`Worker::pass`] has made, when they leave [together](PacketVerdict::CopiesTogether).
+    /// The caller must empty the burst; it may exchange buffers for others.
     pub fn all_copies(&mut self, count: usize) -> &mut Burst {
         self.copies.all_packets(count)
     }
@@ -196,30 +197,11 @@ impl Worker {
         } = &mut self.scratch.scratch;
         let all = packets.len();
         let replication = &view.snapshot.replication;
-        let packets = if forms.first.notes_clones() {
-            let copies = if forms.first.makes_copies() {
-                replication.largest_group()
-            } else {
-                0
-            };
-            let together = clones::packets_together(
-                copies,
-                forms.first.clones_of_each() * replication.largest_session(),
-                room,
-            );
-            &mut packets[..together.min(all)]
-        } else {
-            packets
-        };
-        let packets = if forms.first.makes_copies() {
-            let members = replication.largest_group();
-            let together = packets_together(members, room).min(packets.len());
-            let packets = &mut packets[..together];
-            self.copies.prepare(memory, members * packets.len(), bits);
-            packets
-        } else {
-            packets
-        };
+        let packets = &mut packets[..packets_with_room(forms.first, replication, room, all)];
+        if forms.first.makes_copies() {
+            self.copies
+                .prepare(memory, replication.largest_group() * packets.len(), bits);
+        }
         let mut fast_path = FastPath::new(forms, &view, requests, buffers, memory);
         if let Some(order) = fast_path.wanted() {
             code.want(order);
@@ -254,7 +236,6 @@ impl Worker {
             false => (pass.one_by_one(packets, all, arguments), pass.fast_path.order().into()),
         };
         pass.asking.take_digests(pass.fast_path);
-        let mut fast = leaving.map_or(0, |leaving| leaving.packets);
         if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, pin.state()) {
             self.steady.note(arrival.ingress_port, port, state);
         }
@@ -264,30 +245,18 @@ impl Worker {
             fast_path.take_clones(&mut self.clones.noted);
         }
         if let (Some(PacketVerdict::GoesOn), Some(exit)) = (verdicts.last().map(|run| run.verdict), code.side_exit()) {
-            let place = verdicts.iter().map(|run| run.packets).sum::<usize>() - 1;
+            let place = last_packet(verdicts);
             let frame = packets[place].data();
             let zero = &self.pipeline.storage.zero;
             let pool = &mut self.scratch.pool;
             let going_on = Continued::behind_ingress(exit, fast_path.going_on(), (frame, place), arrival, (pool, zero));
             self.continued = Some(going_on);
         }
-        let (mut bailed_out, mut going_on) = (0, 0);
-        for run in &verdicts[..] {
-            match run.verdict {
-                PacketVerdict::SlowPath => bailed_out += run.packets,
-                PacketVerdict::GoesOn => going_on += run.packets,
-                _ => fast += run.packets,
-            }
-            if let PacketVerdict::Drop(reason) = run.verdict {
-                self.pipeline
-                    .drops()
-                    .count_many(self.scratch.shard, reason, run.packets as u64);
-            }
-        }
-        self.paths.count_fast(form, fast as u64);
-        let left = bailed_out + going_on;
-        self.usefulness.note((fast + left) as u64, left as u64);
-        if let Some(left_out) = self.left_out.report(fast_path.code(), fast + left) {
+        let count_drops = |reason, packets| self.pipeline.drops().count_many(self.scratch.shard, reason, packets);
+        let tally = Tally::of(leaving, verdicts, count_drops);
+        self.paths.count_fast(form, tally.fast as u64);
+        self.usefulness.note(tally.all() as u64, tally.left() as u64);
+        if let Some(left_out) = self.left_out.report(fast_path.code(), tally.all()) {
             code.want_paths(&left_out);
         }
         if is_cloned {
@@ -301,7 +270,7 @@ impl Worker {
         drop(view);
         end_burst(pin, self.stays_pinned);
         self.learn(now_ns);
-        if bailed_out > 0 && !clones_come_first {
+        if tally.bailed_out > 0 && !clones_come_first {
             self.pass_bailed_out(packets, arrival, verdicts);
         }
         leaving
@@ -319,7 +288,7 @@ impl Worker {
         if !has_general {
             return;
         }
-        let last = verdicts.iter().map(|run| run.packets).sum::<usize>() - 1;
+        let last = last_packet(verdicts);
         let run = verdicts.last_mut().expect("a packet has bailed out");
         run.packets -= 1;
         if run.packets == 0 {
@@ -334,6 +303,67 @@ impl Worker {
             let verdict = PacketVerdict::Transmit(port);
             verdicts.push(VerdictRun { verdict, packets });
         }
+    }
+}
+
+/// The number of packets at the beginning of a burst whose copies and clones have room.
+fn packets_with_room(form: &FastPathCode, replication: &ReplicationEngine, room: usize, packets: usize) -> usize {
+    let (makes_copies, notes_clones) = (form.makes_copies(), form.notes_clones());
+    let copies = if makes_copies { replication.largest_group() } else { 0 };
+    let mut together = packets;
+    if notes_clones {
+        let clones = form.clones_of_each() * replication.largest_session();
+        together = together.min(clones::packets_together(copies, clones, room));
+    }
+    if makes_copies {
+        together = together.min(packets_together(copies, room));
+    }
+    together
+}
+
+/// The place in its burst of the last packet that has a verdict.
+fn last_packet(verdicts: &[VerdictRun]) -> usize {
+    verdicts.iter().map(|run| run.packets).sum::<usize>() - 1
+}
+
+/// The packets of a pass, by where they were processed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Entirely on the fast path.
+    fast: usize,
+    /// Not yet: they are unchanged.
+    bailed_out: usize,
+    /// On the fast path up to a point from which they continue in general code.
+    going_on: usize,
+}
+
+impl Tally {
+    /// Counts those that leave together, and those that have verdicts of their own, with their drops.
+    fn of(leaving: Option<Leaving>, verdicts: &[VerdictRun], mut count_drops: impl FnMut(DropReason, u64)) -> Tally {
+        let mut tally = Tally {
+            fast: leaving.map_or(0, |leaving| leaving.packets),
+            ..Tally::default()
+        };
+        for run in verdicts {
+            match run.verdict {
+                PacketVerdict::SlowPath => tally.bailed_out += run.packets,
+                PacketVerdict::GoesOn => tally.going_on += run.packets,
+                _ => tally.fast += run.packets,
+            }
+            if let PacketVerdict::Drop(reason) = run.verdict {
+                count_drops(reason, run.packets as u64);
+            }
+        }
+        tally
+    }
+
+    /// Those that have left the fast path.
+    fn left(self) -> usize {
+        self.bailed_out + self.going_on
+    }
+
+    fn all(self) -> usize {
+        self.fast + self.left()
     }
 }
 
@@ -482,8 +512,8 @@ impl Pass<'_, '_> {
         Some((port, each as u32))
     }
 
-    /// Completes a packet, and records the verdict on it and on the following packets with the same verdict, `packets` in
-    /// total. The following packets are complete already.
+    /// Completes a packet, and records the verdict on it and on the following packets with the same verdict, `packets`
+    /// in total. The following packets are complete already.
     #[inline]
     fn finish(&mut self, packet: &mut Packet, verdict: Verdict, packets: usize) {
         match verdict {
@@ -515,7 +545,8 @@ impl Pipeline {
         self.code.as_ref().map(MachineCode::obstacles).unwrap_or_default()
     }
 
-    /// The specialised code as text: the parser's tree, and what follows each path through it. `None` when the program has none.
+    /// The specialised code as text: the parser's tree, and what follows each path through it. `None` when the program
+    /// has none.
     pub fn specialised_text(&self) -> Option<String> {
         machine_code::specialised_text(&self.program, self.options.step_limit)
     }
