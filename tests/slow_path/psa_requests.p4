@@ -1,5 +1,5 @@
 // Packets that leave specialised code of a PSA program after ingress: resubmitted ones, and cloned ones where clones find the state of other
-// packets behind the queue.
+// packets after the queue.
 #include <core.p4>
 #include <psa.p4>
 

@@ -1,4 +1,4 @@
-// A packet that is cloned, resubmitted or recirculated changes registers once for each pass, before and behind the queue.
+// A packet that is cloned, resubmitted or recirculated changes registers once for each pass, before and after the queue.
 #include <psa.p4>
 
 header input_t {

@@ -195,7 +195,8 @@ fn registers_are_accessed_in_the_same_order() {
         let (reference, compiled) = (pipeline(&text, Engine::Interpreter), pipeline(&text, Engine::Jit));
         let obstacles = compiled.obstacles();
         let stops_all = obstacles.iter().find(|obstacle| obstacle.stops == Stops::All);
-        // Copies that may be cloned are not made in place, and ingress has written a register: all packets take general code.
+        // Copies that may be cloned are not made in place, and ingress has written a register: all packets take general
+        // code.
         let expected = form.contains(&"CLONE_BEHIND").then_some(ObstacleKind::StateAndCopies);
         assert_eq!(stops_all.map(|obstacle| obstacle.kind), expected, "{form:?}");
         for frames in (0..KINDS).map(bursts).chain([mixed()]) {

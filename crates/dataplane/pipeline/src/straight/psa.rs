@@ -146,7 +146,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
         },
     };
     if let Some(location) = clones[1].filter(|_| !cloning::is_whole(program, &emitted, &route)) {
-        let text = "clones the packet behind the queue, where its frame may not have whole bytes";
+        let text = "clones the packet after the queue, where its frame may not have whole bytes";
         return Err(Refusal::new(location, text));
     }
     let kept = kept_by_clones(program);
@@ -405,7 +405,7 @@ impl Lengths {
             let fixed = header.fields.iter().filter(|field| field.length.is_none());
             let bits: u32 = fixed.map(|field| program.slot(field.slot).width).sum();
             if !bits.is_multiple_of(8) {
-                let text = "counts bytes behind the queue, in a frame whose headers are no whole bytes";
+                let text = "counts bytes after the queue, in a frame whose headers are no whole bytes";
                 return Err(Refusal::new(counting, text));
             }
             let mut bytes = build::constant(32, (bits / 8).into());

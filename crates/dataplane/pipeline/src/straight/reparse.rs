@@ -39,7 +39,7 @@ impl Reparse<'_> {
                 let location = self.parser.blocks[0].location;
                 return Err(Refusal::new(
                     location,
-                    "begins a parser behind the queue that has too many paths",
+                    "begins a parser after the queue that has too many paths",
                 ));
             }
             making.make(id, place);

@@ -64,7 +64,7 @@ impl Sides {
         let port = intrinsic(program, "psa_egress_parser_input_metadata.egress_port")?;
         if self.parser_reads(program, port) {
             let location = stage(program, Role::EgressParser).blocks[0].location;
-            let text = "begins a parser that reads `egress_port` behind the queue";
+            let text = "begins a parser that reads `egress_port` after the queue";
             return Err(Refusal::new(location, text));
         }
         Ok(())
