@@ -135,17 +135,7 @@ def digests(client, wires):
     address = client.bm_mgmt_get_info().notifications_socket
     expect(address == f"ipc:///tmp/bmv2-{DEVICE}-notifications.ipc", "the address of notifications is BMv2's")
     with pynng.Sub0(dial=address, topics=b"LEA|", recv_timeout=5000) as subscriber:
-        # A subscriber is there once a message reaches it: until then it is only on its way.
-        for attempt in range(50):
-            wires[1].send(ethernet(0x0A, 0x40 + attempt))
-            subscriber.recv_timeout = 200
-            try:
-                message = subscriber.recv()
-                break
-            except pynng.Timeout:
-                continue
-        else:
-            expect(False, "digests are published")
+        message = until_heard(subscriber, wires[1], 0x40)
         topic, device, context, learned, buffer, count = struct.unpack("<4sQiiQi", message[:32])
         expect((topic, device, context, learned, count) == (b"LEA|", DEVICE, 0, 1, 1), "in the head that BMv2 gives them")
         source, port = message[32:38], int.from_bytes(message[38:], "big")
@@ -184,6 +174,19 @@ def idle_entries_and_ports(client, wires):
             topic, device, count = struct.unpack("<4sQi16x", message[:32])
             expect((topic, device, count) == (b"PRT|", DEVICE, 1), "a port has BMv2's head")
             expect(struct.unpack("<ii", message[32:]) == (2, int(state == "up")), f"a port that is {state}")
+
+
+def until_heard(subscriber, wire, first):
+    """The first message about packets from hosts, numbered from this one on. A subscriber is there once a message reaches
+    it: until then it is only on its way."""
+    subscriber.recv_timeout = 200
+    for attempt in range(50):
+        wire.send(ethernet(0x0A, first + attempt))
+        try:
+            return subscriber.recv()
+        except pynng.Timeout:
+            continue
+    expect(False, "digests are published")
 
 
 def expect_nothing(subscriber, what):
@@ -229,6 +232,26 @@ def by_command(folder):
     expect(done.returncode == 0, "and ends well")
 
 
+def reset(client, wires):
+    """Controllers of courses begin with it, after commands have made clone sessions and hosts have sent packets."""
+    replication, switch = connect(bmv2.Replication, "simple_pre_lag"), connect(bmv2.SimpleSwitch, "simple_switch")
+    switch.mirroring_session_add(5, bmv2.Session(port=2))
+    address = client.bm_mgmt_get_info().notifications_socket
+    with pynng.Sub0(dial=address, topics=b"LEA|", recv_timeout=200) as subscriber:
+        known = until_heard(subscriber, wires[1], 0xB0)[37]
+        client.bm_reset_state()
+        wires[1].send(ethernet(0x0A, known))
+        subscriber.recv_timeout = 5000
+        message = subscriber.recv()
+        buffer = struct.unpack("<Q", message[20:28])[0]
+        expect((message[37], buffer) == (known, 0), "a sample comes again after a reset")
+    expect(client.bm_mt_get_entries(0, FORWARDING) == [], "entries are gone")
+    expect(client.bm_meter_get_rates(0, "EntityIngress.port_meter", 1) == [], "rates of meters are gone")
+    expect(client.bm_register_read(0, "EntityIngress.last_source", 3) == 0, "registers are 0")
+    expect(json.loads(replication.bm_mc_get_entries(0))["mgrps"] == [], "multicast groups are gone")
+    expect(switch.mirroring_session_get(5).port == 2, "clone sessions stay")
+
+
 def main():
     command("ip", "link", "set", "lo", "up")
     with tempfile.TemporaryDirectory() as name:
@@ -250,6 +273,7 @@ def main():
             idle_entries_and_ports(client, wires)
             others(client)
             by_command(folder)
+            reset(client, wires)
         finally:
             process.terminate()
             process.wait(timeout=10)

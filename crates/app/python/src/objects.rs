@@ -89,9 +89,9 @@ pub(crate) type Rates = (u64, u64, u64, u64);
 
 pub(crate) fn rates((committed_rate, committed_burst, peak_rate, peak_burst): Rates) -> MeterRates {
     MeterRates {
-        committed_rate,
+        committed_rate: committed_rate.into(),
         committed_burst,
-        peak_rate,
+        peak_rate: peak_rate.into(),
         peak_burst,
     }
 }
@@ -101,9 +101,9 @@ pub(crate) fn read_meter(pipeline: &Pipeline, name: &str, index: u64) -> PyResul
     let rates = pipeline.meter_rates(name, index).map_err(errors::control)?;
     Ok(rates.map(|rates| {
         (
-            rates.committed_rate,
+            rates.committed_rate.per_second,
             rates.committed_burst,
-            rates.peak_rate,
+            rates.peak_rate.per_second,
             rates.peak_burst,
         )
     }))

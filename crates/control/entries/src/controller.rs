@@ -5,7 +5,7 @@ use crate::names::resolve;
 use crate::replication::Replication;
 use crate::{ActionCall, AddEntry, Command, CounterCondition, CounterIndex, CounterUnit, EntryName, MeterRate};
 use forebay_ir::{Counter, Table, TableId};
-use forebay_pipeline::{ControlError, CounterValue, Entry, EntryAction, MeterRates, Pipeline};
+use forebay_pipeline::{ControlError, CounterValue, Entry, EntryAction, MeterRates, Pipeline, TokenRate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -358,9 +358,9 @@ fn done(result: Result<(), ControlError>) -> Result<Applied, String> {
     result.map(|()| Applied::Done).map_err(|error| error.to_string())
 }
 
-/// STF counts per microsecond, P4Runtime per second.
+/// STF counts per microsecond.
 fn meter_rates([committed, peak]: [MeterRate; 2]) -> MeterRates {
-    let per_second = |rate: MeterRate| (rate.per_microsecond * 1e6).round() as u64;
+    let per_second = |rate: MeterRate| TokenRate::nearest(rate.per_microsecond * 1e6);
     MeterRates {
         committed_rate: per_second(committed),
         committed_burst: committed.burst,

@@ -130,10 +130,17 @@ fn direct_counter_counts_bytes(catalog: &Catalog, table: u32) -> bool {
 fn with_rates(record: Record, config: Option<&MeterConfig>) -> Record {
     let Some(config) = config else { return record };
     record
-        .number("cir", config.cir)
+        .maybe("cir", Some(rate(config.cir, config.forebay_cir_millionths)))
         .number("cburst", config.cburst)
-        .number("pir", config.pir)
+        .maybe("pir", Some(rate(config.pir, config.forebay_pir_millionths)))
         .number("pburst", config.pburst)
+}
+
+fn rate(per_second: i64, millionths: u32) -> Cell {
+    match millionths {
+        0 => Cell::Number(per_second),
+        _ => Cell::Real(per_second as f64 + f64::from(millionths) / 1e6),
+    }
 }
 
 fn indexed(record: Record, index: Option<&Index>) -> Record {

@@ -8,6 +8,7 @@ use crate::handles::key_of;
 use crate::key::long;
 use crate::runtime::{Runtime, update};
 use crate::switch::Switch;
+use forebay_pipeline::TokenRate;
 use forebay_protocol::p4::config::v1::{Counter, Meter, Register, Table, ValueSet};
 use forebay_protocol::p4::config::v1::{p4_bitstring_like_type_spec, p4_data_type_spec};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -64,22 +65,27 @@ fn config_of(rates: &[Rate]) -> Result<MeterConfig, Failure> {
     if committed.per_microsecond > peak.per_microsecond {
         return Err(INVALID_INFO_RATE_VALUE.because("the second rate is at least as high as the first one"));
     }
-    let per_second = |rate: &Rate| (rate.per_microsecond * 1e6).round() as i64;
+    let [cir, pir] = [committed, peak].map(|rate| TokenRate::nearest(rate.per_microsecond * 1e6));
     Ok(MeterConfig {
-        cir: per_second(committed),
+        cir: cir.per_second.min(i64::MAX as u64) as i64,
         cburst: i64::from(committed.burst),
-        pir: per_second(peak),
+        pir: pir.per_second.min(i64::MAX as u64) as i64,
         pburst: i64::from(peak.burst),
         eburst: 0,
+        forebay_cir_millionths: cir.millionths,
+        forebay_pir_millionths: pir.millionths,
     })
 }
 
 fn rates_of(config: &MeterConfig) -> Vec<Rate> {
-    let rate = |per_second: i64, burst: i64| Rate {
-        per_microsecond: per_second as f64 / 1e6,
+    let rate = |per_second: i64, millionths: u32, burst: i64| Rate {
+        per_microsecond: (per_second as f64 + f64::from(millionths) / 1e6) / 1e6,
         burst: i32::try_from(burst).unwrap_or(i32::MAX),
     };
-    vec![rate(config.cir, config.cburst), rate(config.pir, config.pburst)]
+    vec![
+        rate(config.cir, config.forebay_cir_millionths, config.cburst),
+        rate(config.pir, config.forebay_pir_millionths, config.pburst),
+    ]
 }
 
 fn index(index: i32) -> Option<Index> {
@@ -237,11 +243,20 @@ impl<S: Switch> Runtime<S> {
         Ok(())
     }
 
+    /// Takes the rates away from all elements of a meter array.
+    pub(crate) fn reset_meter_rates(&self, name: &str) -> Result<(), Failure> {
+        self.configure_array(name, None, None)
+    }
+
     fn set_rates_of_array(&self, name: &str, index: Option<Index>, rates: &[Rate]) -> Result<(), Failure> {
+        self.configure_array(name, index, Some(config_of(rates)?))
+    }
+
+    fn configure_array(&self, name: &str, index: Option<Index>, config: Option<MeterConfig>) -> Result<(), Failure> {
         let entry = MeterEntry {
             meter_id: self.meter(name)?.id(),
             index,
-            config: Some(config_of(rates)?),
+            config,
             counter_data: None,
         };
         self.write_one(Family::Meter, Type::Modify, Kind::MeterEntry(entry))

@@ -124,6 +124,37 @@ impl Replication {
         of_groups.chain(of_sessions).collect()
     }
 
+    /// Takes in what another interface has done to groups: where a group does not have the replicas that its nodes
+    /// make, it gets new nodes, one for each instance.
+    fn take_in(&mut self, found: &BTreeMap<u32, Vec<Replica>>) {
+        self.groups.retain(|group, _| found.contains_key(group));
+        for (group, replicas) in found {
+            let is_known = self.groups.contains_key(group);
+            if is_known && places(&self.replicas(*group)) == places(replicas) {
+                continue;
+            }
+            let mut by_instance: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+            for (instance, port) in places(replicas) {
+                by_instance.entry(instance).or_default().insert(port);
+            }
+            let nodes = by_instance.into_iter().map(|(rid, ports)| Node {
+                rid,
+                ports,
+                lags: BTreeSet::new(),
+            });
+            let handles = nodes.map(|node| self.add(node)).collect();
+            self.groups.insert(*group, handles);
+        }
+    }
+
+    /// Adds a node under the lowest free handle.
+    fn add(&mut self, node: Node) -> u32 {
+        let taken = (0..).zip(self.nodes.keys()).find(|(free, taken)| free != *taken);
+        let handle = taken.map_or(self.nodes.len() as u32, |(free, _)| free);
+        self.nodes.insert(handle, node);
+        handle
+    }
+
     fn groups_with_lag(&self, lag: u32) -> Vec<u32> {
         let has_lag = |node: &u32| self.nodes.get(node).is_some_and(|node| node.lags.contains(&lag));
         let groups = self.groups.iter().filter(|(_, nodes)| nodes.iter().any(has_lag));
@@ -167,6 +198,19 @@ fn entry(entry: Entry) -> Kind {
 }
 
 impl<S: Switch> Runtime<S> {
+    /// Groups may have been written over P4Runtime, which knows no nodes.
+    pub(crate) fn look_at_groups(&mut self) -> Result<(), Failure> {
+        let read = self.read(Family::Replication, group_entry(0, Vec::new()))?;
+        let groups = read.into_iter().filter_map(|kind| match kind {
+            Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
+                r#type: Some(Entry::MulticastGroupEntry(found)),
+            }) => Some((found.multicast_group_id, found.replicas)),
+            _ => None,
+        });
+        self.replication.take_in(&groups.collect());
+        Ok(())
+    }
+
     /// Makes an empty multicast group.
     ///
     /// # Errors
@@ -183,6 +227,7 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When there is none.
     pub fn destroy_group_of_nodes(&mut self, group: i32) -> Result<(), Failure> {
+        self.look_at_groups()?;
         let kind = group_entry(group as u32, Vec::new());
         self.write_one(Family::Replication, Type::Delete, kind)?;
         self.replication.groups.remove(&(group as u32));
@@ -193,17 +238,12 @@ impl<S: Switch> Runtime<S> {
 
     /// Makes a node of ports and link aggregation groups; gives its handle.
     pub fn create_node(&mut self, rid: i32, ports: &[u32], lags: &[u32]) -> i32 {
-        let taken = (0..)
-            .zip(self.replication.nodes.keys())
-            .find(|(free, taken)| free != *taken);
-        let handle = taken.map_or(self.replication.nodes.len() as u32, |(free, _)| free);
         let node = Node {
             rid: rid as u32 & 0xffff,
             ports: ports.iter().copied().collect(),
             lags: lags.iter().copied().collect(),
         };
-        self.replication.nodes.insert(handle, node);
-        handle as i32
+        self.replication.add(node) as i32
     }
 
     /// Changes the ports and link aggregation groups of a node.
@@ -211,6 +251,7 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When there is none, or a port cannot be.
     pub fn update_node(&mut self, handle: i32, ports: &[u32], lags: &[u32]) -> Result<(), Failure> {
+        self.look_at_groups()?;
         let mut changed = self.replication.clone();
         let node = changed.node(handle)?;
         node.ports = ports.iter().copied().collect();
@@ -224,6 +265,7 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When there is none of this number, or a port cannot be.
     pub fn set_lag(&mut self, lag: u32, ports: &[u32]) -> Result<(), Failure> {
+        self.look_at_groups()?;
         if lag > LAG_MAX {
             let message = format!("link aggregation groups have the numbers 0 to {LAG_MAX}, not {lag}");
             let code = Code::OutOfRange;
@@ -240,6 +282,7 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When there is none.
     pub fn destroy_node(&mut self, handle: i32) -> Result<(), Failure> {
+        self.look_at_groups()?;
         let mut changed = self.replication.clone();
         changed.node(handle)?;
         let groups = changed.groups_with(handle);
@@ -256,6 +299,7 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When there is no such node or group, or it is in it already.
     pub fn associate_node(&mut self, group: i32, handle: i32) -> Result<(), Failure> {
+        self.look_at_groups()?;
         let mut changed = self.replication.clone();
         changed.node(handle)?;
         let nodes = changed.group(group)?;
@@ -271,6 +315,7 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When it is not in it.
     pub fn dissociate_node(&mut self, group: i32, handle: i32) -> Result<(), Failure> {
+        self.look_at_groups()?;
         let mut changed = self.replication.clone();
         changed.node(handle)?;
         let nodes = changed.group(group)?;
@@ -337,22 +382,23 @@ impl<S: Switch> Runtime<S> {
         }))
     }
 
-    /// Deletes all groups, nodes and sessions that were made through this interface.
-    pub(crate) fn reset_replication(&mut self) -> Result<(), Failure> {
-        let sessions: Vec<u32> = self.replication.sessions.keys().copied().collect();
-        sessions
-            .into_iter()
-            .try_for_each(|session| self.delete_session(session as i32))?;
+    /// Deletes all multicast groups, nodes and link aggregation groups.
+    pub(crate) fn reset_multicast(&mut self) -> Result<(), Failure> {
+        self.look_at_groups()?;
         let groups: Vec<u32> = self.replication.groups.keys().copied().collect();
         groups
             .into_iter()
             .try_for_each(|group| self.destroy_group_of_nodes(group as i32))?;
-        self.replication = Replication::default();
+        self.replication = Replication {
+            sessions: std::mem::take(&mut self.replication.sessions),
+            ..Replication::default()
+        };
         Ok(())
     }
 
     /// Each group with its nodes.
-    pub(crate) fn groups_and_nodes(&self) -> Vec<(u32, Vec<NodeAbout>)> {
+    pub(crate) fn groups_and_nodes(&mut self) -> Result<Vec<(u32, Vec<NodeAbout>)>, Failure> {
+        self.look_at_groups()?;
         let node = |handle: &u32| {
             let node = self.replication.nodes.get(handle)?;
             Some(NodeAbout {
@@ -363,9 +409,9 @@ impl<S: Switch> Runtime<S> {
             })
         };
         let groups = self.replication.groups.iter();
-        groups
+        Ok(groups
             .map(|(group, nodes)| (*group, nodes.iter().filter_map(node).collect()))
-            .collect()
+            .collect())
     }
 
     /// Link aggregation groups with their ports.
@@ -374,7 +420,11 @@ impl<S: Switch> Runtime<S> {
     }
 
     /// Nodes and groups, as BMv2 writes them down.
-    pub fn replication_as_json(&self) -> Value {
+    ///
+    /// # Errors
+    /// When groups cannot be read.
+    pub fn replication_as_json(&mut self) -> Result<Value, Failure> {
+        self.look_at_groups()?;
         let Replication {
             nodes, groups, lags, ..
         } = &self.replication;
@@ -386,25 +436,67 @@ impl<S: Switch> Runtime<S> {
             .iter()
             .map(|(handle, node)| json!({"handle": handle, "ports": node.ports, "lags": node.lags}));
         let lags = lags.iter().map(|(id, ports)| json!({"id": id, "ports": ports}));
-        json!({
+        Ok(json!({
             "mgrps": groups.collect::<Vec<_>>(),
             "l1_handles": heads.collect::<Vec<_>>(),
             "l2_handles": ports.collect::<Vec<_>>(),
             "lags": lags.collect::<Vec<_>>(),
-        })
+        }))
     }
 }
 
+#[allow(deprecated, reason = "old controllers write egress_port")]
 fn port_of(replica: &Replica) -> u32 {
     match &replica.port_kind {
         Some(PortKind::Port(bytes)) => bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)),
-        _ => 0,
+        Some(PortKind::EgressPort(port)) => *port,
+        None => 0,
     }
+}
+
+/// Ports with their instances, in an order of their own.
+fn places(replicas: &[Replica]) -> Vec<(u32, u32)> {
+    let mut places: Vec<_> = replicas
+        .iter()
+        .map(|replica| (replica.instance, port_of(replica)))
+        .collect();
+    places.sort_unstable();
+    places
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[allow(deprecated, reason = "old controllers write egress_port")]
+    fn groups_of_another_interface_get_nodes() {
+        let mut replication = Replication::default();
+        let own = replication.add(Node {
+            rid: 7,
+            ports: BTreeSet::from([1, 2]),
+            lags: BTreeSet::new(),
+        });
+        replication.groups.insert(5, vec![own]);
+        let found = |six: &[(u32, u32)]| {
+            let replicas = six.iter().map(|(port, instance)| Replica {
+                instance: *instance,
+                port_kind: Some(PortKind::EgressPort(*port)),
+                ..Replica::default()
+            });
+            BTreeMap::from([(5, vec![replica(2, 7), replica(1, 7)]), (6, replicas.collect())])
+        };
+        replication.take_in(&found(&[(1, 1), (3, 1), (2, 4)]));
+        assert_eq!(replication.groups[&5], [own], "it is as its node makes it");
+        let nodes: Vec<_> = replication.groups[&6]
+            .iter()
+            .map(|node| &replication.nodes[node])
+            .collect();
+        let said: Vec<_> = nodes.iter().map(|node| (node.rid, node.ports.clone())).collect();
+        assert_eq!(said, [(1, BTreeSet::from([1, 3])), (4, BTreeSet::from([2]))]);
+        replication.take_in(&BTreeMap::new());
+        assert!(replication.groups.is_empty(), "both were deleted");
+    }
 
     #[test]
     fn a_link_aggregation_group_gets_one_copy() {

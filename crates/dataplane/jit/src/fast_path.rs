@@ -260,8 +260,8 @@ impl<'a> FastPath<'a> {
     }
 
     /// The departures of the first `count` frames of the last burst, if at least one leaves, all that leave do so by
-    /// one port as their [`Frame`](crate::Frame) says, and all others were dropped. `alike`, less than `count`, is the length of the
-    /// run of [equal verdicts](FastPath::alike) at the beginning.
+    /// one port as their [`Frame`](crate::Frame) says, and all others were dropped. `alike`, less than `count`, is the
+    /// length of the run of [equal verdicts](FastPath::alike) at the beginning.
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
         let verdicts = &self.memory.lanes.verdicts()[..count];

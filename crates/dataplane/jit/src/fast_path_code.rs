@@ -103,7 +103,8 @@ impl FastPathCode {
         &self.needs.obstacles
     }
 
-    /// The left-out paths through the parser, and beginnings of paths: packets on them [bail out](crate::route::BailOut::TooLarge).
+    /// The left-out paths through the parser, and beginnings of paths: packets on them
+    /// [bail out](crate::route::BailOut::TooLarge).
     pub fn left_out(&self) -> &[PathId] {
         &self.needs.left_out
     }

@@ -1,5 +1,5 @@
-//! What the fast path notes of packets for the architecture: clones, packets that are sent back, and a packet that goes on
-//! in general code.
+//! What the fast path notes of packets for the architecture: clones, packets that are sent back, and a packet that goes
+//! on in general code.
 
 use forebay_exec::{CloneRequest, Preserve};
 use std::ops::Range;

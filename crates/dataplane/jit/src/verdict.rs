@@ -23,7 +23,8 @@ pub struct Frames {
     pub count: usize,
 }
 
-/// The verdicts of a burst's frames when all that leave do so by one port: see [`FastPath::departures`](crate::FastPath::departures).
+/// The verdicts of a burst's frames when all that leave do so by one port: see
+/// [`FastPath::departures`](crate::FastPath::departures).
 #[derive(Clone, Copy, Debug)]
 pub struct Departures {
     /// The port.
@@ -95,8 +96,8 @@ pub enum Verdict {
         /// The number of copies.
         count: usize,
     },
-    /// It has passed ingress, and goes on in general code for this reason: see [`FastPath::going_on`](crate::FastPath::going_on). Its frame is
-    /// unchanged.
+    /// It has passed ingress, and goes on in general code for this reason: see
+    /// [`FastPath::going_on`](crate::FastPath::going_on). Its frame is unchanged.
     GoesOn(BailOut),
     /// It must take the slow path, for this reason. Nothing has been changed.
     BailedOut(BailOut),
@@ -128,7 +129,8 @@ pub enum CopyVerdict {
         /// Its egress port.
         port: u32,
     },
-    /// It begins again, with the length in its [`Frame`]: see [`FastPath::take_sent_back`](crate::FastPath::take_sent_back).
+    /// It begins again, with the length in its [`Frame`]: see
+    /// [`FastPath::take_sent_back`](crate::FastPath::take_sent_back).
     Recirculated {
         /// The number of its note.
         note: u32,

@@ -49,7 +49,7 @@ pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
 pub use forebay_arch::v1model::DROP_PORT;
 pub use forebay_exec::{Event, NoTrace, Tracer};
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
-pub use forebay_tables::{ColorCounts, CounterValue};
+pub use forebay_tables::{ColorCounts, CounterValue, TokenRate};
 pub use frame_buffer::FrameBuffer;
 pub use load::{EXPIRY_PROFILES, Engine, FastPath, Options, Pipeline};
 pub use memory::{Demand, demands};

@@ -117,7 +117,7 @@ pub use hit_times::HitTimes;
 pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
 pub use layout::{Key, KeyLayout, NO_SLOT, Placement, Record, RecordLayout, SLOT_BITS};
 pub use lock_stripes::{Lock, SectionLocks};
-pub use meter::{ColorCounts, MeterArray, MeterColor, MeterConfig, MeterError, MeterKind};
+pub use meter::{ColorCounts, MeterArray, MeterColor, MeterConfig, MeterError, MeterKind, TokenRate};
 pub use profile::{ActionProfile, ProfileError};
 pub use register::{LOCKED_BITS_MAX, RegisterArray};
 pub use search::{Location, Search};

@@ -67,15 +67,60 @@ pub enum MeterColor {
 /// All colours, in the order of their numbers.
 const COLORS: [MeterColor; 3] = [MeterColor::Green, MeterColor::Yellow, MeterColor::Red];
 
+/// Tokens per second. P4Runtime has whole numbers; BMv2's Thrift interface and STF have fractions too.
+///
+/// A fraction is ignored where it makes no difference: in a rate above 9 · 10¹², or with a burst above 1.8 · 10¹³.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TokenRate {
+    /// Whole tokens.
+    pub per_second: u64,
+    /// Millionths of a token, less than 1,000,000.
+    pub millionths: u32,
+}
+
+impl TokenRate {
+    /// The rate to the nearest millionth of a token. Negative numbers become 0.
+    pub fn nearest(per_second: f64) -> TokenRate {
+        let whole = per_second.trunc();
+        let millionths = ((per_second - whole) * MILLIONTHS as f64).round().max(0.0) as u64;
+        TokenRate {
+            per_second: (whole as u64).saturating_add(millionths / MILLIONTHS),
+            millionths: (millionths % MILLIONTHS) as u32,
+        }
+    }
+}
+
+impl fmt::Display for TokenRate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.per_second)?;
+        match self.millionths {
+            0 => Ok(()),
+            _ => formatter.write_str(format!(".{:06}", self.millionths).trim_end_matches('0')),
+        }
+    }
+}
+
+impl From<u64> for TokenRate {
+    fn from(per_second: u64) -> TokenRate {
+        TokenRate {
+            per_second,
+            millionths: 0,
+        }
+    }
+}
+
+/// Millionths in a token.
+const MILLIONTHS: u64 = 1_000_000;
+
 /// The rates of one element, in packets or bytes (P4Runtime `MeterConfig`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterConfig {
-    /// Committed information rate, per second.
-    pub committed_rate: u64,
+    /// Committed information rate.
+    pub committed_rate: TokenRate,
     /// Size of the committed bucket.
     pub committed_burst: u64,
-    /// Peak information rate, per second.
-    pub peak_rate: u64,
+    /// Peak information rate.
+    pub peak_rate: TokenRate,
     /// Size of the peak bucket.
     pub peak_burst: u64,
 }
@@ -229,7 +274,7 @@ impl MeterArray {
 
     /// The rates of an element; `None` when it is not configured or outside the array.
     pub fn config(&self, index: u64) -> Option<MeterConfig> {
-        self.lock(index)?.meter().map(|meter| meter.config)
+        self.lock(index)?.meter().map(Meter::config)
     }
 
     /// Meters a packet of `packet_bytes` bytes at `now_ns` nanoseconds.
@@ -343,9 +388,10 @@ impl Drop for Locked<'_> {
 #[derive(Debug)]
 #[repr(align(64))]
 struct Meter {
-    config: MeterConfig,
-    committed_tokens: AtomicU64,
-    peak_tokens: AtomicU64,
+    committed: Limit,
+    peak: Limit,
+    committed_units: AtomicU64,
+    peak_units: AtomicU64,
     committed_billionths: AtomicU32,
     peak_billionths: AtomicU32,
     /// The latest time seen.
@@ -354,43 +400,108 @@ struct Meter {
 
 const _: () = assert!(size_of::<Meter>() == 64);
 
-/// A bucket has whole tokens, and billionths of the next token. So tokens are exact from time 0 on, and the division is
-/// nearly always that of a word by a constant.
-struct Bucket<'a> {
-    tokens: &'a AtomicU64,
-    billionths: &'a AtomicU32,
+/// The rate and the size of a bucket, in the units that the bucket counts: tokens, or millionths of tokens if the rate
+/// is not a whole number.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    /// Units per second; the top bit is set if these are millionths.
     rate: u64,
     burst: u64,
+}
+
+impl Limit {
+    const COUNTS_MILLIONTHS: u64 = 1 << 63;
+
+    fn new(rate: TokenRate, burst: u64) -> Limit {
+        let in_millionths = || {
+            let fine = rate
+                .per_second
+                .checked_mul(MILLIONTHS)?
+                .checked_add(rate.millionths.into())?;
+            let burst = burst.checked_mul(MILLIONTHS)?;
+            (rate.millionths > 0 && fine < Limit::COUNTS_MILLIONTHS).then_some(Limit {
+                rate: fine | Limit::COUNTS_MILLIONTHS,
+                burst,
+            })
+        };
+        in_millionths().unwrap_or(Limit {
+            rate: rate.per_second.min(Limit::COUNTS_MILLIONTHS - 1),
+            burst,
+        })
+    }
+
+    fn units_per_second(self) -> u64 {
+        self.rate & !Limit::COUNTS_MILLIONTHS
+    }
+
+    /// The units of a token.
+    fn unit(self) -> u64 {
+        if self.rate < Limit::COUNTS_MILLIONTHS {
+            1
+        } else {
+            MILLIONTHS
+        }
+    }
+
+    /// The rate and the burst, in tokens.
+    fn in_tokens(self) -> (TokenRate, u64) {
+        let (units, unit) = (self.units_per_second(), self.unit());
+        let rate = TokenRate {
+            per_second: units / unit,
+            millionths: (units % unit) as u32,
+        };
+        (rate, self.burst / unit)
+    }
+}
+
+/// A bucket has whole units, and billionths of the next one. So tokens are exact from time 0 on, and the division is
+/// nearly always that of a word by a constant.
+struct Bucket<'a> {
+    units: &'a AtomicU64,
+    billionths: &'a AtomicU32,
+    limit: Limit,
 }
 
 impl Meter {
     /// A meter with full buckets.
     fn new(config: MeterConfig) -> Meter {
+        let committed = Limit::new(config.committed_rate, config.committed_burst);
+        let peak = Limit::new(config.peak_rate, config.peak_burst);
         Meter {
-            config,
-            committed_tokens: AtomicU64::new(config.committed_burst),
-            peak_tokens: AtomicU64::new(config.peak_burst),
+            committed,
+            peak,
+            committed_units: AtomicU64::new(committed.burst),
+            peak_units: AtomicU64::new(peak.burst),
             committed_billionths: AtomicU32::new(0),
             peak_billionths: AtomicU32::new(0),
             filled_ns: AtomicU64::new(0),
         }
     }
 
+    fn config(&self) -> MeterConfig {
+        let (committed_rate, committed_burst) = self.committed.in_tokens();
+        let (peak_rate, peak_burst) = self.peak.in_tokens();
+        MeterConfig {
+            committed_rate,
+            committed_burst,
+            peak_rate,
+            peak_burst,
+        }
+    }
+
     fn committed(&self) -> Bucket<'_> {
         Bucket {
-            tokens: &self.committed_tokens,
+            units: &self.committed_units,
             billionths: &self.committed_billionths,
-            rate: self.config.committed_rate,
-            burst: self.config.committed_burst,
+            limit: self.committed,
         }
     }
 
     fn peak(&self) -> Bucket<'_> {
         Bucket {
-            tokens: &self.peak_tokens,
+            units: &self.peak_units,
             billionths: &self.peak_billionths,
-            rate: self.config.peak_rate,
-            burst: self.config.peak_burst,
+            limit: self.peak,
         }
     }
 
@@ -421,22 +532,23 @@ impl Bucket<'_> {
     /// Adds the tokens that were made in this time, up to the burst.
     fn fill(&self, elapsed_ns: u64) {
         let mut billionths = self.billionths.load(Ordering::Relaxed);
-        let made = made(elapsed_ns, self.rate, &mut billionths);
+        let made = made(elapsed_ns, self.limit.units_per_second(), &mut billionths);
         self.billionths.store(billionths, Ordering::Relaxed);
-        let tokens = self.tokens.load(Ordering::Relaxed).saturating_add(made);
-        self.tokens.store(tokens.min(self.burst), Ordering::Relaxed);
+        let units = self.units.load(Ordering::Relaxed).saturating_add(made);
+        self.units.store(units.min(self.limit.burst), Ordering::Relaxed);
     }
 
     /// Takes `cost` tokens if there are that many.
     fn take(&self, cost: u64) -> bool {
-        let rest = self.tokens.load(Ordering::Relaxed).checked_sub(cost);
+        let cost = cost.saturating_mul(self.limit.unit());
+        let rest = self.units.load(Ordering::Relaxed).checked_sub(cost);
         rest.into_iter()
-            .for_each(|rest| self.tokens.store(rest, Ordering::Relaxed));
+            .for_each(|rest| self.units.store(rest, Ordering::Relaxed));
         rest.is_some()
     }
 }
 
-/// The whole tokens that a rate makes in this time, together with the previous billionths; what remains is put into
+/// The whole units that a rate makes in this time, together with the previous billionths; what remains is put into
 /// `billionths`.
 fn made(elapsed_ns: u64, rate_per_second: u64, billionths: &mut u32) -> u64 {
     const NANOSECONDS: u64 = 1_000_000_000;
@@ -472,10 +584,17 @@ mod tests {
         meters
     }
 
+    const fn per_second(per_second: u64) -> TokenRate {
+        TokenRate {
+            per_second,
+            millionths: 0,
+        }
+    }
+
     const BYTES: MeterConfig = MeterConfig {
-        committed_rate: 1000,
+        committed_rate: per_second(1000),
         committed_burst: 100,
-        peak_rate: 2000,
+        peak_rate: per_second(2000),
         peak_burst: 150,
     };
 
@@ -483,9 +602,9 @@ mod tests {
     #[test]
     fn two_rates_as_bmv2() {
         let config = MeterConfig {
-            committed_rate: 2,
+            committed_rate: per_second(2),
             committed_burst: 3,
-            peak_rate: 10,
+            peak_rate: per_second(10),
             peak_burst: 1,
         };
         let meters = meters(MeterKind::Packets, config);
@@ -528,6 +647,25 @@ mod tests {
         // 50 ms make 50 committed and 100 peak tokens.
         assert_eq!(meters.execute(1, 51, Green, 50 * MILLISECOND), Yellow);
         assert_eq!(meters.execute(1, 49, Green, 50 * MILLISECOND), Green);
+    }
+
+    /// One packet a second against half a packet a second, and one and a half: BMv2's users set such rates.
+    #[test]
+    fn rates_may_be_fractions() {
+        let config = MeterConfig {
+            committed_rate: TokenRate::nearest(0.5),
+            committed_burst: 1,
+            peak_rate: TokenRate::nearest(1.5),
+            peak_burst: 2,
+        };
+        let meters = meters(MeterKind::Packets, config);
+        assert_eq!(meters.config(1), Some(config));
+        let color = |second: u64| meters.execute(1, 100, Green, second * 1_000 * MILLISECOND);
+        let colors: Vec<MeterColor> = (0..6).map(color).collect();
+        assert_eq!(colors, [Green, Yellow, Green, Yellow, Green, Yellow]);
+        assert_eq!(config.peak_rate.to_string(), "1.5");
+        let whole = TokenRate::nearest(2.9999999);
+        assert_eq!((whole, TokenRate::nearest(-1.0)), (3.into(), 0.into()));
     }
 
     #[test]
@@ -600,16 +738,19 @@ mod tests {
     fn configuration_is_checked_and_kept() {
         let meters = MeterArray::new(MeterKind::Packets, 1).unwrap();
         let config = MeterConfig {
-            committed_rate: 5,
+            committed_rate: per_second(5),
             committed_burst: 1,
-            peak_rate: 4,
+            peak_rate: per_second(4),
             peak_burst: 1,
         };
         let outside = meters.configure(1, None);
         assert_eq!(outside, Err(MeterError::NoSuchIndex { len: 1 }));
         let above = meters.configure(0, Some(config));
         assert_eq!(above, Err(MeterError::CommittedAbovePeak));
-        let config = MeterConfig { peak_rate: 5, ..config };
+        let config = MeterConfig {
+            peak_rate: per_second(5),
+            ..config
+        };
         meters.configure(0, Some(config)).unwrap();
         assert_eq!(meters.config(0), Some(config));
         assert_eq!(meters.execute(0, 1, Green, 0), Green);
@@ -621,9 +762,9 @@ mod tests {
     #[test]
     fn extreme_rates_and_times_do_not_overflow() {
         let config = MeterConfig {
-            committed_rate: u64::MAX,
+            committed_rate: per_second(u64::MAX),
             committed_burst: u64::MAX,
-            peak_rate: u64::MAX,
+            peak_rate: per_second(u64::MAX),
             peak_burst: u64::MAX,
         };
         let meters = meters(MeterKind::Bytes, config);

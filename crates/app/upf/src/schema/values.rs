@@ -60,7 +60,7 @@ pub(super) fn meter_entry(id: u32, key: &Key, action: &Action) -> MeterEntry {
                 cburst: burst,
                 pir: rate,
                 pburst: burst,
-                eburst: 0,
+                ..MeterConfig::default()
             })
         }
         _ => None,

@@ -7,7 +7,7 @@ use crate::change::{Change, Later};
 use crate::schema::{MeterSchema, Schema, find};
 use crate::status::Error;
 use forebay_ir::Unit;
-use forebay_pipeline::{ColorCounts, MeterRates, Pipeline};
+use forebay_pipeline::{ColorCounts, MeterRates, Pipeline, TokenRate};
 use forebay_protocol::p4::config::v1::meter_spec::Type as MeterType;
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::update::Type;
@@ -63,10 +63,20 @@ pub(crate) fn check_config(name: &str, kind: MeterType, config: &MeterConfig) ->
     if values.iter().any(|value| *value < 0) {
         return invalid("rates and bursts are not negative");
     }
-    if config.cir > config.pir {
+    let millionths = [config.forebay_cir_millionths, config.forebay_pir_millionths];
+    if millionths.iter().any(|millionths| *millionths >= 1_000_000) {
+        return invalid("a rate has less than 1000000 millionths");
+    }
+    let MeterRates {
+        committed_rate,
+        committed_burst,
+        peak_rate,
+        peak_burst,
+    } = rates_of(config);
+    if committed_rate > peak_rate {
         return invalid("the committed rate is above the peak rate");
     }
-    let has_one_rate = (config.pir, config.pburst) == (config.cir, config.cburst);
+    let has_one_rate = (committed_rate, committed_burst) == (peak_rate, peak_burst);
     match kind {
         MeterType::TwoRateThreeColor if config.eburst != 0 => invalid("a meter with two rates has no excess burst"),
         MeterType::SingleRateTwoColor if config.eburst != 0 || !has_one_rate => {
@@ -84,10 +94,14 @@ pub(crate) fn check_config(name: &str, kind: MeterType, config: &MeterConfig) ->
 
 /// The rates as the pipeline holds them.
 pub(crate) fn rates_of(config: &MeterConfig) -> MeterRates {
+    let rate = |per_second: i64, millionths| TokenRate {
+        per_second: per_second as u64,
+        millionths,
+    };
     MeterRates {
-        committed_rate: config.cir as u64,
+        committed_rate: rate(config.cir, config.forebay_cir_millionths),
         committed_burst: config.cburst as u64,
-        peak_rate: config.pir as u64,
+        peak_rate: rate(config.pir, config.forebay_pir_millionths),
         peak_burst: config.pburst as u64,
     }
 }
@@ -95,11 +109,13 @@ pub(crate) fn rates_of(config: &MeterConfig) -> MeterRates {
 /// The rates as the protocol says them.
 pub(crate) fn config_of(rates: MeterRates) -> MeterConfig {
     MeterConfig {
-        cir: rates.committed_rate as i64,
+        cir: rates.committed_rate.per_second as i64,
         cburst: rates.committed_burst as i64,
-        pir: rates.peak_rate as i64,
+        pir: rates.peak_rate.per_second as i64,
         pburst: rates.peak_burst as i64,
         eburst: 0,
+        forebay_cir_millionths: rates.committed_rate.millionths,
+        forebay_pir_millionths: rates.peak_rate.millionths,
     }
 }
 

@@ -208,6 +208,6 @@ fn rates(arguments: &Arguments) -> Result<MeterConfig, Mistake> {
         cburst,
         pir: rate("pir")?.unwrap_or(cir),
         pburst: rate("pburst")?.unwrap_or(cburst),
-        eburst: 0,
+        ..MeterConfig::default()
     })
 }

@@ -192,7 +192,9 @@ impl<S: Switch> Runtime<S> {
         }
     }
 
-    /// Takes away all that was written since the program began, but for entries of the program itself.
+    /// Takes away what BMv2 takes away (`P4Objects::reset_state`, `SimpleSwitch::reset_target_state_`): entries that
+    /// were written, members and groups, what counters, meters and registers hold, multicast groups and nodes, and what
+    /// is known of digests and idle entries. Clone sessions and value sets stay.
     ///
     /// # Errors
     /// When something cannot be taken away.
@@ -221,9 +223,12 @@ impl<S: Switch> Runtime<S> {
                 self.write_register(register.name(), None, 0)?;
             }
         }
-        info.value_sets
+        info.meters
             .iter()
-            .try_for_each(|set| self.clear_values(set.name()))?;
-        self.reset_replication()
+            .try_for_each(|meter| self.reset_meter_rates(meter.name()))?;
+        if let Some(notifications) = self.switch.notifications() {
+            notifications.reset();
+        }
+        self.reset_multicast()
     }
 }

@@ -22,7 +22,9 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
             nothing(two(arguments).and_then(|(group, node)| runtime.dissociate_node(group, node)))
         }
         "bm_mc_set_lag_membership" => nothing(set_lag(runtime, arguments)),
-        "bm_mc_get_entries" => Ok(Some(Value::text(runtime.replication_as_json().to_string()))),
+        "bm_mc_get_entries" => runtime
+            .replication_as_json()
+            .map(|json| Some(Value::text(json.to_string()))),
         "mirroring_session_add" => nothing(add_session(runtime, arguments)),
         "mirroring_session_delete" => nothing(arguments.i32(1).and_then(|session| runtime.delete_session(session))),
         "mirroring_session_get" => session(runtime, arguments),

@@ -99,7 +99,7 @@ pub(super) const FORMS: &[Form] = &[
     (
         "reset_state",
         "",
-        "takes away all that was written since the program began",
+        "takes away entries, members, groups, counts, rates, register values and multicast groups; clone sessions stay",
     ),
 ];
 
@@ -216,7 +216,7 @@ fn replicate<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
             runtime.dissociate_node(group, node)?;
             Ok(format!("Dissociating node {node} from multicast group {group}\n"))
         }
-        "mc_dump" => Ok(groups(runtime)),
+        "mc_dump" => groups(runtime),
         "mirroring_add" => {
             let [session, port] = two(words, ["clone session", "port"])?;
             runtime
@@ -448,9 +448,9 @@ fn set_lag<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     Ok(format!("Setting lag membership: {lag} <- {}\n", port_map(&ports)))
 }
 
-fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
+fn groups<S: Switch>(runtime: &mut Runtime<S>) -> Printed {
     let mut text = String::from("==========\nMC ENTRIES\n");
-    for (group, nodes) in runtime.groups_and_nodes() {
+    for (group, nodes) in runtime.groups_and_nodes()? {
         let _ = writeln!(text, "**********\nmgrp({group})");
         for node in nodes {
             let (handle, rid) = (node.handle, node.rid);
@@ -465,7 +465,7 @@ fn groups<S: Switch>(runtime: &Runtime<S>) -> String {
     for (lag, ports) in runtime.lags() {
         let _ = writeln!(text, "lag({lag}) -> ports=[{}]", listed(ports));
     }
-    text + "==========\n"
+    Ok(text + "==========\n")
 }
 
 fn listed<'a>(numbers: impl IntoIterator<Item = &'a u32>) -> String {

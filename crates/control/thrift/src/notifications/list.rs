@@ -72,6 +72,15 @@ impl LearnList {
         (self.waiting.len() >= self.size).then(|| self.send())
     }
 
+    /// Forgets all samples, and numbers buffers from 0 on again.
+    pub(super) fn reset(&mut self) {
+        *self = LearnList {
+            size: self.size,
+            timeout: self.timeout,
+            ..LearnList::default()
+        };
+    }
+
     fn send(&mut self) -> Buffer {
         let buffer = Buffer {
             number: self.next,
@@ -119,6 +128,20 @@ mod tests {
         assert_eq!(list.add(sample(1), now).map(|buffer| buffer.number), Some(2));
         list.acknowledge(7, None);
         assert_eq!(list.add(sample(2), now), None);
+    }
+
+    #[test]
+    fn what_was_sent_comes_again_after_a_reset() {
+        let (mut list, now) = (LearnList::default(), Instant::now());
+        list.resize(2);
+        assert_eq!(list.add(sample(1), now), None);
+        assert!(list.add(sample(2), now).is_some());
+        assert_eq!(list.add(sample(3), now), None);
+        list.reset();
+        assert_eq!(list.over(now + TIMEOUT), None, "nothing waits");
+        assert_eq!(list.add(sample(1), now), None, "a buffer has two samples as before");
+        let buffer = list.add(sample(2), now).expect("both were forgotten");
+        assert_eq!((buffer.number, buffer.samples), (0, vec![sample(1), sample(2)]));
     }
 
     #[test]

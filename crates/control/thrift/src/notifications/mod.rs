@@ -159,6 +159,12 @@ impl Notifications {
         full.iter().for_each(|buffer| self.publish(number, buffer));
     }
 
+    /// Forgets all samples, sent ones too, so that they are sent again when packets bring them.
+    pub(crate) fn reset(&self) {
+        self.lists().values_mut().for_each(LearnList::reset);
+        self.idle.store(0, Ordering::Relaxed);
+    }
+
     fn tick(&self, now: Instant) {
         self.publisher.flush();
         for (number, list) in self.lists().iter_mut() {

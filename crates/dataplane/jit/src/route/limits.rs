@@ -58,8 +58,8 @@ impl Limits {
         too_large(
             limits.paths_without_statements,
             format!(
-                "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when packets \
-                 take them",
+                "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when \
+                 packets take them, if there are no more than {PATH_STATEMENTS_MAX} statements behind each",
                 compiled + limits.paths_without_statements + limits.paths_left_out
             ),
         );

@@ -20,6 +20,7 @@ mod value_sets;
 pub use batch::{Batch, EndedEntries};
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
+use forebay_tables::TokenRate;
 pub use learning::{Held, LearnedEntries, LearnedEntry, LearningCounters};
 pub use records::{IdleTime, Record};
 
@@ -64,12 +65,12 @@ impl EntryAction {
 /// Configuration of a two-rate three-colour meter (RFC 2698), in packets or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterRates {
-    /// Committed information rate, per second.
-    pub committed_rate: u64,
+    /// Committed information rate.
+    pub committed_rate: TokenRate,
     /// Committed burst size.
     pub committed_burst: u64,
-    /// Peak information rate, per second.
-    pub peak_rate: u64,
+    /// Peak information rate.
+    pub peak_rate: TokenRate,
     /// Peak burst size.
     pub peak_burst: u64,
 }

@@ -248,9 +248,9 @@ fn direct_counters_and_meters_belong_to_entries() {
         .unwrap();
     assert_eq!(read(1).unwrap().packets, 9);
     let rates = MeterRates {
-        committed_rate: 1,
+        committed_rate: 1.into(),
         committed_burst: 1,
-        peak_rate: 1,
+        peak_rate: 1.into(),
         peak_burst: 1,
     };
     pipeline
@@ -285,9 +285,9 @@ fn a_direct_meter_colours_hits() {
     };
     switch.pipeline.insert_entry("t", &entry).unwrap();
     let rates = MeterRates {
-        committed_rate: 1,
+        committed_rate: 1.into(),
         committed_burst: 1,
-        peak_rate: 1,
+        peak_rate: 1.into(),
         peak_burst: 2,
     };
     switch
@@ -331,16 +331,16 @@ fn registers_counters_and_meters() {
         "indices outside the arrays do nothing"
     );
     let rates = MeterRates {
-        committed_rate: 1,
+        committed_rate: 1.into(),
         committed_burst: 0,
-        peak_rate: 1,
+        peak_rate: 1.into(),
         peak_burst: 1,
     };
     pipeline.configure_meter("m", 1, Some(rates)).unwrap();
     assert_eq!(pipeline.meter_rates("m", 1), Ok(Some(rates)));
     assert_eq!([switch.send(&[1, 0])[0].1[1], switch.send(&[1, 0])[0].1[1]], [1, 2]);
     let bad = MeterRates {
-        committed_rate: 2,
+        committed_rate: 2.into(),
         ..rates
     };
     assert!(

@@ -49,9 +49,9 @@ fn colour(switch: &mut Switch, path: Path, first: u8) -> u8 {
 
 fn rates(burst: u64) -> Option<MeterRates> {
     Some(MeterRates {
-        committed_rate: 1,
+        committed_rate: 1.into(),
         committed_burst: burst,
-        peak_rate: 1,
+        peak_rate: 1.into(),
         peak_burst: burst,
     })
 }

@@ -1,14 +1,19 @@
 //! Meters of a worker that is alone, and so takes no locks, while the control plane changes them.
 
 use crate::common::{Blocks, Switch};
-use forebay_pipeline::{Engine, MeterRates, Options, Worker};
+use forebay_pipeline::{Engine, MeterRates, Options, TokenRate, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+const ONE_PER_SECOND: TokenRate = TokenRate {
+    per_second: 1,
+    millionths: 0,
+};
+
 const RATES: MeterRates = MeterRates {
-    committed_rate: 1,
+    committed_rate: ONE_PER_SECOND,
     committed_burst: 2,
-    peak_rate: 1,
+    peak_rate: ONE_PER_SECOND,
     peak_burst: 5,
 };
 
