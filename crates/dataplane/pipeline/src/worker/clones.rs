@@ -2,9 +2,10 @@
 //! their own, by [specialised code](crate::straight::clones). Until that is compiled, or where it bails out, they take
 //! the slow path.
 
-use super::fast_path::{Arrival, PacketVerdict, finish};
+use super::fast_path::{Arrival, PacketVerdict};
 use super::frames::frames;
 use super::left_out::LeftOut;
+use super::pass::finish;
 use super::{Session, Worker};
 use crate::graph::Outcome;
 use crate::load::Options;

@@ -12,6 +12,7 @@ mod fast_path;
 mod flow;
 mod frames;
 mod left_out;
+mod pass;
 mod returns;
 mod steady;
 mod usefulness;
