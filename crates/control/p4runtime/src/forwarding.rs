@@ -103,8 +103,14 @@ impl Forwarding {
     ) -> Vec<Result<(), Error>> {
         self.each_dictionary(Dictionary::begin_batch);
         let is_whole = |results: &Vec<Result<(), Error>>| results.iter().all(Result::is_ok);
+        let one_by_one = match atomicity {
+            Atomicity::ContinueOnError => true,
+            // A single update is done or not. No table is copied for it, even if it is refused.
+            Atomicity::RollbackOnError => updates.len() == 1,
+            Atomicity::DataplaneAtomic => false,
+        };
         let results = match atomicity {
-            Atomicity::ContinueOnError => {
+            _ if one_by_one => {
                 let each = updates.iter();
                 each.map(|update| self.with_numbers(|this| this.write_one(update, writer), Result::is_ok))
                     .collect()
@@ -114,9 +120,7 @@ impl Forwarding {
             {
                 updates.iter().map(|_| Ok(())).collect()
             }
-            Atomicity::RollbackOnError | Atomicity::DataplaneAtomic => {
-                self.with_numbers(|this| this.write_atomically(updates, writer), is_whole)
-            }
+            _ => self.with_numbers(|this| this.write_atomically(updates, writer), is_whole),
         };
         self.timers.tidy(&self.schema, &self.pipeline);
         self.ended = EndedEntries::default();

@@ -19,8 +19,8 @@ pub struct PacketFacts {
 /// The result of a table lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup<'a> {
-    /// Whether an entry matched.
-    pub hit: bool,
+    /// The entry that matched, by the number under which its table knows it; `None` for a miss.
+    pub hit: Option<u64>,
     /// Index into [`forebay_ir::Table::actions`] of the action to run, and its data. `None` when no action runs: the
     /// entry names an empty group of an action selector, and the table has no action for empty groups.
     pub action: Option<(u32, &'a [Bits])>,

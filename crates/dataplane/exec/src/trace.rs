@@ -89,8 +89,8 @@ pub enum Event<'a> {
         table: TableId,
         /// Values of the key fields.
         key: &'a [Bits],
-        /// Whether an entry matched.
-        hit: bool,
+        /// The entry that matched, by the number under which its table knows it; `None` for a miss.
+        hit: Option<u64>,
         /// P4 name of the action that runs.
         action: &'a str,
         /// Its action data.

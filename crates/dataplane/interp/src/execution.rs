@@ -279,7 +279,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         }
         self.buffers.keys = key;
         if let Some(slot) = hit {
-            self.assign(slot, Bits::from_bool(found.hit), location);
+            self.assign(slot, Bits::from_bool(found.hit.is_some()), location);
         }
         if let (Some(slot), Some(color)) = (table.direct_meter.and_then(|meter| meter.slot), found.color) {
             let width = self.program.slot(slot).width;

@@ -25,7 +25,7 @@ impl Objects for FakeObjects {
         assert_eq!(key[0].width(), 8);
         let action = (self.action != u32::MAX).then_some((self.action, self.args.as_slice()));
         Lookup {
-            hit: self.hit,
+            hit: self.hit.then_some(1),
             action,
             color: self.hit.then_some(2),
         }
@@ -464,7 +464,7 @@ impl Tracer for Events {
             Event::Branch { taken, .. } => format!("branch {taken}"),
             Event::Lookup {
                 key, hit, action, args, ..
-            } => format!("lookup {key:?} {hit} {action}{args:?}"),
+            } => format!("lookup {key:?} {} {action}{args:?}", hit.is_some()),
             Event::Assign { old, new, .. } => format!("assign {new} for {old}"),
             Event::Extern {
                 name,

@@ -427,7 +427,7 @@ impl<'a> View<'a> {
             None => self.miss_side_effects(table_id, packet),
         };
         Lookup {
-            hit: found.hit.is_some(),
+            hit: found.hit.map(|entry| entry.id().0),
             action: self.call(table_id, found.action, hash),
             color,
         }

@@ -168,7 +168,7 @@ impl Tracer for Keys {
 
     fn event(&mut self, event: Event<'_>) {
         if let Event::Lookup {
-            table, key, hit: false, ..
+            table, key, hit: None, ..
         } = event
             && self.seen.insert((table, key.to_vec()))
         {

@@ -69,9 +69,9 @@ pub fn describe(pipeline: &Pipeline, event: &Event<'_>, source: &mut SourceLines
             args,
             location,
         } => {
-            let entry = pipeline.entry_matching(*table, key);
-            let entry = entry.filter(|_| *hit);
-            lookup(program, *table, key, entry, call(program, action, args), *location)
+            let entry = hit.and_then(|number| pipeline.entry_in_burst(*table, number));
+            let found = (hit.is_some(), entry);
+            lookup(program, *table, key, found, call(program, action, args), *location)
         }
         Event::Assign {
             slot,
@@ -253,7 +253,7 @@ fn lookup(
     program: &Program,
     table: TableId,
     key: &[Bits],
-    entry: Option<Entry>,
+    (is_hit, entry): (bool, Option<Entry>),
     call: Call,
     location: Location,
 ) -> Words {
@@ -275,9 +275,9 @@ fn lookup(
         .zip(key)
         .map(|(name, value)| (name.to_string(), json_number(value)))
         .collect();
-    let hit = if entry.is_some() { "hit" } else { "miss" };
+    let hit = if is_hit { "hit" } else { "miss" };
     let json = json!({
-        "event": "lookup", "table": table.name, "key": object, "hit": entry.is_some(), "entry": conditions,
+        "event": "lookup", "table": table.name, "key": object, "hit": is_hit, "entry": conditions,
         "action": call.json["action"], "args": call.json["args"],
     });
     let mut words = Words::new(format!("table {}: {hit}", table.name), location, json);

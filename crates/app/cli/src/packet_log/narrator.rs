@@ -67,7 +67,7 @@ impl Narrator {
         }
     }
 
-    fn lookup(&self, table: TableId, key: &[Bits], is_hit: bool, action: &str, args: &[Bits]) {
+    fn lookup(&self, table: TableId, key: &[Bits], hit: Option<u64>, action: &str, args: &[Bits]) {
         let declared = &self.pipeline.program().tables[table.index()];
         let name = &declared.name;
         self.trace(format_args!("Applying table '{name}'"));
@@ -79,22 +79,12 @@ impl Narrator {
             .zip(key)
             .map(|(name, value)| format!("\n* {name:<20}: {}", digits(value)));
         self.debug(format_args!("Looking up key:{}", fields.collect::<String>()));
-        match is_hit {
-            true => self.debug(format_args!(
-                "Table '{name}': hit with handle {}",
-                self.handle(table, key)
-            )),
-            false => self.debug(format_args!("Table '{name}': miss")),
+        match hit {
+            Some(handle) => self.debug(format_args!("Table '{name}': hit with handle {handle}")),
+            None => self.debug(format_args!("Table '{name}': miss")),
         }
         let data: String = args.iter().map(|arg| format!("{:x},", arg.to_biguint())).collect();
         self.debug(format_args!("Action entry is {action} - {data}"));
-    }
-
-    /// The number of the entry that a key hits: entries are counted as they are written.
-    fn handle(&self, table: TableId, key: &[Bits]) -> u64 {
-        let entry = self.pipeline.entry_matching(table, key);
-        let record = entry.and_then(|entry| self.pipeline.record(table, &entry.matches, entry.priority).ok());
-        record.map_or(0, |record| record.id)
     }
 
     fn branch(&mut self, is_taken: bool, location: Location) {

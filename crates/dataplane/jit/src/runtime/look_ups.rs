@@ -71,7 +71,7 @@ unsafe extern "C" fn lookup(
     let found = context
         .objects
         .lookup_words(shape.table, words, &mut memory.key, &load, context.facts);
-    context.hit.write(found.hit.into());
+    context.hit.write(found.hit.is_some().into());
     context.color.write(found.color.map_or(NO_COLOR, u64::from));
     let Some((action, arguments)) = found.action else {
         return NO_ACTION;

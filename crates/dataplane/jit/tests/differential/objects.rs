@@ -268,7 +268,7 @@ impl Objects for Recorder<'_> {
             unreachable!("there are no action profiles")
         };
         Lookup {
-            hit: found.hit.is_some(),
+            hit: found.hit.map(|entry| entry.id().0),
             action: Some((call.action.0, &call.args)),
             color: None,
         }

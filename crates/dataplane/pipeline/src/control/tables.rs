@@ -53,7 +53,18 @@ impl Pipeline {
             .collect())
     }
 
-    /// The entry that a key with these values, one for each key field, would hit now. This counts nothing.
+    /// An entry by its [`Record::id`](crate::Record::id), for the tracer of a packet: `None` also while the control
+    /// plane is writing. A tracer must not wait for the control plane, which may be waiting for the packet's burst to
+    /// end.
+    pub fn entry_in_burst(&self, table: TableId, id: u64) -> Option<Entry> {
+        let declared = &self.program.tables[table.index()];
+        let control = self.try_control()?;
+        let entry = control.tables[table.index()].get(EntryId(id))?;
+        Some(convert::entry_to_control(&self.program, declared, &entry))
+    }
+
+    /// The entry that a key with these values, one for each key field, would hit now. This counts nothing. Tracers
+    /// call [`Pipeline::entry_in_burst`] instead.
     pub fn entry_matching(&self, table: TableId, key: &[Bits]) -> Option<Entry> {
         let declared = &self.program.tables[table.index()];
         let control = self.control();

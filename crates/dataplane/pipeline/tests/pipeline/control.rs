@@ -3,8 +3,11 @@
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::EntryMatch;
 use forebay_pipeline::{
-    ControlError, CounterValue, CrcParameters, Engine, Entry, EntryAction, LoadError, MeterRates, Options, Pipeline,
+    ControlError, CounterValue, CrcParameters, Engine, Entry, EntryAction, Event, IngressArguments, IngressPacket,
+    LoadError, MeterRates, Options, Pipeline, Tracer,
 };
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 const APPLY: &str = "apply I.t -> block1\nblock1:\nreturn";
 
@@ -67,6 +70,59 @@ fn entries_are_inserted_modified_deleted_and_read() {
     pipeline.insert_entry("t", &forward(1, 2)).unwrap();
     pipeline.clear_entries("t").unwrap();
     assert!(pipeline.entries("t").unwrap().is_empty());
+}
+
+/// Reads the entry that a packet hits while an atomic batch waits for the packet's burst to end.
+struct ReadsBesideWriter {
+    pipeline: Arc<Pipeline>,
+    read_before: Option<Entry>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Tracer for ReadsBesideWriter {
+    const ON: bool = true;
+
+    fn event(&mut self, event: Event<'_>) {
+        let Event::Lookup {
+            table,
+            hit: Some(number),
+            ..
+        } = event
+        else {
+            return;
+        };
+        self.read_before = self.pipeline.entry_in_burst(table, number);
+        let pipeline = Arc::clone(&self.pipeline);
+        let write = move || {
+            let written = pipeline.atomically(|batch| batch.insert_entry("t", &forward(2, 2)));
+            written.expect("there is room");
+        };
+        self.writer = Some(thread::spawn(write));
+        // The writer holds the tables from now until the burst ends.
+        while self.pipeline.entry_in_burst(table, number).is_some() {
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_tracer_does_not_wait_for_a_writer_that_waits_for_it() {
+    let mut switch = exact_table();
+    switch.pipeline.insert_entry("t", &forward(1, 2)).unwrap();
+    let mut tracer = ReadsBesideWriter {
+        pipeline: switch.pipeline.clone(),
+        read_before: None,
+        writer: None,
+    };
+    let packet = IngressPacket::new(vec![1, 0], IngressArguments::default());
+    switch.worker.ingress(&mut vec![packet], &mut Vec::new(), &mut tracer);
+    let writer = tracer.writer.take().expect("the packet hits");
+    writer.join().expect("it has written");
+    assert_eq!(
+        tracer.read_before.map(|entry| entry.matches),
+        Some(vec![EntryMatch::Exact(bits(8, 1))])
+    );
+    assert_eq!(switch.pipeline.entries("t").unwrap().len(), 2);
 }
 
 #[test]
