@@ -1,8 +1,8 @@
 //! Members and groups of action profiles.
 
 use crate::codes::{
-    Failure, Family, INVALID_ACTION_PROFILE_NAME, INVALID_GRP_HANDLE, INVALID_MBR_HANDLE, MBR_ALREADY_IN_GRP,
-    MBR_NOT_IN_GRP, MBR_STILL_USED, NO_ACTION_PROFILE_SELECTION,
+    Failure, Family, GRP_STILL_USED, INVALID_ACTION_PROFILE_NAME, INVALID_GRP_HANDLE, INVALID_MBR_HANDLE,
+    MBR_ALREADY_IN_GRP, MBR_NOT_IN_GRP, MBR_STILL_USED, NO_ACTION_PROFILE_SELECTION,
 };
 use crate::key::to_action;
 use crate::runtime::Runtime;
@@ -152,7 +152,11 @@ impl<S: Switch> Runtime<S> {
     pub fn delete_group(&mut self, profile: &str, handle: i32) -> Result<(), Failure> {
         let profile = self.selector(profile)?;
         let group = self.group(&profile, handle)?;
-        self.write_one(Family::Table, Type::Delete, Kind::ActionProfileGroup(group))
+        let updates = [crate::runtime::update(Type::Delete, Kind::ActionProfileGroup(group))];
+        self.switch.write(&updates).map_err(|error| match error.code {
+            Code::FailedPrecondition => GRP_STILL_USED.because(&error.message),
+            _ => Failure::refused(Family::Table, &error),
+        })
     }
 
     /// Adds a member to a group.

@@ -1,13 +1,14 @@
 //! Tables: entries and default actions.
 
 use crate::codes::{
-    AGEING_DISABLED, Declared, EXPIRED_HANDLE, Failure, Family, INVALID_ACTION_NAME, INVALID_HANDLE,
-    INVALID_TABLE_NAME, TABLE_FULL, WRONG_TABLE_TYPE,
+    AGEING_DISABLED, DEFAULT_ACTION_IS_CONST, DEFAULT_ENTRY_IS_CONST, Declared, EXPIRED_HANDLE, Failure, Family,
+    INVALID_ACTION_NAME, INVALID_HANDLE, INVALID_TABLE_NAME, TABLE_FULL, WRONG_TABLE_TYPE,
 };
 use crate::handles::{NoEntry, key_of};
 use crate::key::{Said, has_priorities, to_action, to_match, turned};
 use crate::runtime::{Runtime, update};
 use crate::switch::Switch;
+use forebay_p4runtime::Code;
 use forebay_protocol::p4::config::v1::{Action as ActionInfo, Table};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::table_action;
@@ -269,13 +270,24 @@ impl<S: Switch> Runtime<S> {
     }
 
     fn write_default(&self, table: &Table, action: Option<TableAction>) -> Result<(), Failure> {
+        let id = action.as_ref().and_then(|action| match &action.r#type {
+            Some(table_action::Type::Action(call)) => Some(call.action_id),
+            _ => None,
+        });
         let entry = TableEntry {
             table_id: table.id(),
             is_default_action: true,
             action,
             ..TableEntry::default()
         };
-        self.write_one(Family::Table, Type::Modify, Kind::TableEntry(entry))
+        let updates = [update(Type::Modify, Kind::TableEntry(entry))];
+        self.switch.write(&updates).map_err(|error| match error.code {
+            Code::PermissionDenied if id.is_some_and(|id| id != table.const_default_action_id) => {
+                DEFAULT_ACTION_IS_CONST.because(&error.message)
+            }
+            Code::PermissionDenied => DEFAULT_ENTRY_IS_CONST.because(&error.message),
+            _ => Failure::refused(Family::Table, &error),
+        })
     }
 
     /// What a table does with packets that no entry is for.

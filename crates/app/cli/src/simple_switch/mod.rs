@@ -17,6 +17,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target::Target;
 
+/// Packets that a queue of BMv2 holds (`simple_switch.cpp`, `egress_buffers`).
+const QUEUE_DEPTH: u32 = 64;
+
 /// Which of the two programs this stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -143,6 +146,7 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
         None => {}
     }
     lines.word("--stats-interval", 0);
+    lines.word("--queue-depth", QUEUE_DEPTH);
     for port in &places.ports {
         lines.word("-i", port);
     }

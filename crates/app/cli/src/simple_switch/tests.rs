@@ -45,7 +45,7 @@ fn a_line_of_mininet() {
     let plan = plan(line);
     assert_eq!(
         plan.lines.words.join(" "),
-        "forebay run --grpc 0.0.0.0:50051 --device-id 1 --stats-interval 0 -i 1@shared:s1-eth1 -i 2@shared:s1-eth2 --cpu-port 255 \
+        "forebay run --grpc 0.0.0.0:50051 --device-id 1 --stats-interval 0 --queue-depth 64 -i 1@shared:s1-eth1 -i 2@shared:s1-eth2 --cpu-port 255 \
          --queues 3 --thrift 0.0.0.0:9091 program.json"
     );
     assert_eq!(plan.captures, Some(PathBuf::from("pcaps")));
@@ -56,14 +56,14 @@ fn a_line_of_mininet() {
 
 #[test]
 fn without_a_program() {
-    let expected = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 -i 1@shared:a";
+    let expected = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 --queue-depth 64 -i 1@shared:a";
     assert_eq!(translated("simple_switch_grpc --no-p4 -i 1@a -L debug"), expected);
     assert!(refusal("simple_switch_grpc -i 1@a").contains("--no-p4"));
 }
 
 #[test]
 fn without_ports() {
-    let served = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 l3.json";
+    let served = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 --queue-depth 64 l3.json";
     assert_eq!(translated("simple_switch_grpc l3.json"), served);
     let Ok(Task::Run(plan)) = task(Kind::Plain, "simple_switch l3.json") else {
         panic!("BMv2 starts without ports");
@@ -73,7 +73,7 @@ fn without_ports() {
 
 #[test]
 fn ports_may_follow_one_another() {
-    let expected = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 -i 2@shared:veth2 -i 3@shared:veth4 -i 4@shared:veth6 l3.json";
+    let expected = "forebay run --grpc 0.0.0.0:9559 --device-id 0 --stats-interval 0 --queue-depth 64 -i 2@shared:veth2 -i 3@shared:veth4 -i 4@shared:veth6 l3.json";
     for line in [
         "x -i 2@veth2 3@veth4 4@veth6 l3.json",
         "x -i2@veth2 3@veth4 l3.json 4@veth6",
@@ -103,7 +103,7 @@ fn the_name_decides_about_grpc() {
     let plain = plan_as(Kind::Plain, "simple_switch -i 1@a l3.json");
     assert_eq!(
         plain.lines.words.join(" "),
-        "forebay run --stats-interval 0 -i 1@shared:a l3.json"
+        "forebay run --stats-interval 0 --queue-depth 64 -i 1@shared:a l3.json"
     );
     let asked = plan_as(Kind::Plain, "simple_switch -i 1@a l3.json -- --grpc-server-addr :7");
     assert!(
