@@ -54,6 +54,8 @@ struct Info { 1: i64 device_id, 2: i32 thrift_port, 3: optional string notificat
 struct Session { 1: optional i32 port, 2: optional i32 mgid }
 
 service Standard {
+  void bm_load_new_config(1: string config_str) throws (1: Refused ouch),
+  void bm_swap_configs() throws (1: Refused ouch),
   void bm_reset_state()
   Info bm_mgmt_get_info() throws (1: Refused error)
   void bm_learning_ack_buffer(1: i32 cxt_id, 2: i32 list_id, 3: i64 buffer_id) throws (1: Refused error)

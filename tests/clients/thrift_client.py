@@ -252,6 +252,33 @@ def reset(client, wires):
     expect(switch.mirroring_session_get(5).port == 2, "clone sessions stay")
 
 
+def swap(client, wires):
+    """Another program is loaded, gets an entry, and runs only then."""
+    try:
+        client.bm_swap_configs()
+        expect(False, "a swap needs a program")
+    except bmv2.Refused as refused:
+        expect(refused.code == 3, "a swap needs a program: NO_ONGOING_SWAP")
+    client.bm_load_new_config((HERE / "entities.p4").read_text())
+    try:
+        client.bm_load_new_config("{}")
+        expect(False, "one program waits at a time")
+    except bmv2.Refused as refused:
+        expect(refused.code == 2, "one program waits at a time: ONGOING_SWAP")
+    handle = client.bm_mt_add_entry(0, FORWARDING, [exact(0, 0, 0, 0, 0, 0xC1)], "EntityIngress.forward", [b"\0\2"], bmv2.Options())
+    wires[1].send(ethernet(0xC1, 9))
+    expect(wires[2].receive(timeout=0.5) is None, "the program that runs does not have the entry")
+    client.bm_swap_configs()
+    for _ in range(50):
+        wires[1].send(ethernet(0xC1, 9))
+        if wires[2].receive(timeout=0.2):
+            break
+    else:
+        expect(False, "the other program runs after the swap")
+    client.bm_mt_delete_entry(0, FORWARDING, handle)
+    expect(True, "the other program runs after the swap, and its entries keep their handles")
+
+
 def main():
     command("ip", "link", "set", "lo", "up")
     with tempfile.TemporaryDirectory() as name:
@@ -274,6 +301,7 @@ def main():
             others(client)
             by_command(folder)
             reset(client, wires)
+            swap(client, wires)
         finally:
             process.terminate()
             process.wait(timeout=10)

@@ -4,7 +4,7 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use forebay_daemon::QueueControl;
 use forebay_ir::Calculation;
-use forebay_p4runtime::{Device, Error, Now};
+use forebay_p4runtime::{Code, Device, Error, Now};
 use forebay_pipeline::{CrcParameters, Pipeline};
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use forebay_server::{Address, Local};
@@ -97,6 +97,14 @@ impl Switch for OfServer {
         self.local.program()
     }
 
+    fn load(&self, program: &[u8]) -> Result<(), Error> {
+        self.local.save(program.to_vec())
+    }
+
+    fn swap(&self) -> Result<(), Error> {
+        self.local.commit()
+    }
+
     fn write(&self, updates: &[Update]) -> Result<(), Error> {
         self.local.write(updates)
     }
@@ -138,6 +146,13 @@ impl Switch for OfServer {
     }
 }
 
+fn not_running(what: &str) -> Error {
+    Error {
+        code: Code::FailedPrecondition,
+        message: format!("the switch does not run yet: {what}"),
+    }
+}
+
 /// A switch that is about to run.
 struct OfDevice<'a> {
     device: RefCell<&'a mut Device>,
@@ -151,6 +166,14 @@ impl Switch for OfDevice<'_> {
 
     fn program(&self) -> Option<ForwardingPipelineConfig> {
         self.device.borrow().program().cloned()
+    }
+
+    fn load(&self, _: &[u8]) -> Result<(), Error> {
+        Err(not_running("name the program on its command line"))
+    }
+
+    fn swap(&self) -> Result<(), Error> {
+        Err(not_running("there is one program"))
     }
 
     fn write(&self, updates: &[Update]) -> Result<(), Error> {

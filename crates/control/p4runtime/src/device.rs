@@ -107,8 +107,6 @@ pub struct Device {
     outputs: Vec<Output>,
     /// Packets for controllers that were shorter than their header.
     short_packets: u64,
-    /// Programs that have run so far.
-    programs: u64,
 }
 
 impl Device {
@@ -126,7 +124,6 @@ impl Device {
             digests: Digests::default(),
             outputs: Vec::new(),
             short_packets: 0,
-            programs: 0,
         }
     }
 
@@ -141,7 +138,6 @@ impl Device {
             cookie: None,
         };
         self.running = Some(Forwarding::adopt(config, pipeline)?);
-        self.programs += 1;
         Ok(())
     }
 
@@ -420,9 +416,9 @@ impl Device {
         self.current().map(|forwarding| &forwarding.config)
     }
 
-    /// A number that changes when another program runs.
+    /// A number that changes when reads and writes are about another program; 0 while there is none.
     pub fn program_number(&self) -> u64 {
-        self.programs
+        self.current().map_or(0, |forwarding| forwarding.number)
     }
 
     /// The number of the device in requests.
@@ -487,7 +483,6 @@ impl Device {
     /// Runs another program; what was gathered for controllers of the old one is forgotten.
     pub(crate) fn run(&mut self, forwarding: Forwarding) {
         self.outputs.push(Output::Install(Arc::clone(&forwarding.pipeline)));
-        self.programs += 1;
         if let Some(old) = self.running.replace(forwarding) {
             self.retire(old);
         }

@@ -6,7 +6,7 @@ use crate::entity::{self, table_read};
 use crate::in_use;
 use crate::ledger::Ledger;
 use crate::ports::Ports;
-use crate::program;
+use crate::program::{self, Loaded};
 use crate::schema::Schema;
 use crate::schema::dictionary::Dictionary;
 use crate::status::Error;
@@ -19,10 +19,13 @@ use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Forwarding {
+    /// Unique among all that this process has loaded.
+    pub(crate) number: u64,
     /// As it was pushed.
     pub(crate) config: ForwardingPipelineConfig,
     pub(crate) schema: Schema,
@@ -34,6 +37,11 @@ pub(crate) struct Forwarding {
     pub(crate) has_freed_numbers: bool,
     /// While the updates of a call are done one by one.
     ended: EndedEntries,
+}
+
+fn next_number() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Forwarding {
@@ -51,6 +59,22 @@ impl Forwarding {
         Forwarding::with(config.clone(), schema, program, options)
     }
 
+    /// Loads a program without P4Info, which is derived from it.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.
+    pub(crate) fn of_blob(blob: Vec<u8>, options: Options) -> Result<Forwarding, Error> {
+        let Loaded { program, p4info } = program::load(&blob)?;
+        let info = p4info.ok_or_else(|| Error::invalid("the program has no P4Info, and none came with it"))?;
+        let schema = Schema::new(&info, &program)?;
+        let config = ForwardingPipelineConfig {
+            p4info: Some(info),
+            p4_device_config: blob,
+            cookie: None,
+        };
+        Forwarding::with(config, schema, program, options)
+    }
+
     /// A program that was loaded already, with a pipeline that may hold entries already.
     ///
     /// # Errors
@@ -63,6 +87,7 @@ impl Forwarding {
         let schema = Schema::new(info, pipeline.program())?;
         in_use::reserve(&schema, &pipeline);
         Ok(Forwarding {
+            number: next_number(),
             ledger: adopt::ledger(&schema, &pipeline)?,
             timers: IdleTimers::of(&schema, &pipeline),
             schema,
@@ -83,6 +108,7 @@ impl Forwarding {
         let pipeline = pipeline.map_err(|error| Error::invalid(format!("the program cannot be loaded: {error}")))?;
         in_use::reserve(&schema, &pipeline);
         Ok(Forwarding {
+            number: next_number(),
             timers: IdleTimers::of(&schema, &pipeline),
             config,
             schema,

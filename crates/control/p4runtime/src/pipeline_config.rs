@@ -33,6 +33,14 @@ impl NewProgram {
             .ok_or_else(|| Error::invalid("there is no config"))?;
         Forwarding::load(config, options).map(NewProgram)
     }
+
+    /// Does the same with a program of which there is no P4Info; it is derived.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.
+    pub fn of_blob(blob: Vec<u8>, options: Options) -> Result<NewProgram, Error> {
+        Forwarding::of_blob(blob, options).map(NewProgram)
+    }
 }
 
 impl Device {
@@ -80,6 +88,45 @@ impl Device {
         if request.action() != Action::Verify {
             self.keep_all();
         }
+        Ok(())
+    }
+
+    /// The first step of saving a program for an operator within the process, whom no arbitration binds. Gives how it
+    /// is to be [loaded](NewProgram::of_blob) before [`Device::save_locally`].
+    ///
+    /// # Errors
+    /// `ALREADY_EXISTS` while another one waits to be committed.
+    pub fn begin_local_push(&self) -> Result<Options, Error> {
+        match self.saved {
+            Some(_) => Err(Error::already_exists(
+                "another program was saved, and waits to be committed",
+            )),
+            None => Ok(self.settings.options),
+        }
+    }
+
+    /// Saves a program. Reads and writes are about it from now on; packets go through it after
+    /// [`Device::commit_locally`].
+    ///
+    /// # Errors
+    /// As of [`Device::begin_local_push`].
+    pub fn save_locally(&mut self, program: NewProgram) -> Result<(), Error> {
+        if let Err(error) = self.begin_local_push() {
+            self.retire(program.0);
+            return Err(error);
+        }
+        self.save(Some(program.0));
+        self.keep_all();
+        Ok(())
+    }
+
+    /// Runs the program that was saved.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when there is none.
+    pub fn commit_locally(&mut self, now: Now) -> Result<(), Error> {
+        self.change_program(Action::Commit, None, now)?;
+        self.keep_all();
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The switch for callers of the same process: another interface for operators has the same state.
 
+use crate::push::load_blob;
 use crate::shared::Shared;
 use forebay_gnmi::PortInfo;
 use forebay_p4runtime::{Error, Now};
@@ -40,6 +41,27 @@ impl Local {
     /// What packets go through, if there is a program.
     pub fn pipeline(&self) -> Option<Arc<Pipeline>> {
         self.shared.call(|device, _| device.pipeline().cloned())
+    }
+
+    /// Compiles a program, within the limits of a push, and puts it beside the one that runs. Reads and writes are
+    /// about it from now on; packets go through it after [`Local::commit`].
+    ///
+    /// # Errors
+    /// What is wrong with the program; `ALREADY_EXISTS` while another one waits to be committed.
+    pub fn save(&self, blob: Vec<u8>) -> Result<(), Error> {
+        let options = self.shared.call(|device, _| device.begin_local_push())?;
+        let program = load_blob(self.shared.limits(), blob, options)?;
+        let (saved, kept) = self.shared.change(|device, _| device.save_locally(program))?;
+        saved.and(kept)
+    }
+
+    /// Lets packets go through the program that was saved.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when there is none.
+    pub fn commit(&self) -> Result<(), Error> {
+        let (committed, kept) = self.shared.change(|device, now| device.commit_locally(now))?;
+        committed.and(kept)
     }
 
     /// Does all of the updates or none.

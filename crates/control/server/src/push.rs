@@ -16,6 +16,7 @@ use forebay_p4runtime::{Code, Error, NewProgram};
 use forebay_pipeline::Options;
 use forebay_protocol::p4::v1::SetForwardingPipelineConfigRequest;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tonic::Status;
@@ -98,32 +99,66 @@ impl Pushes {
             Ok(Err(_)) => return Err(Status::internal("the compiler has ended without a result")),
             Err(_) => {
                 budget.end_time();
-                return Err(self.stopped(&Stop::Time));
+                return Err(of_error(&stopped(&self.limits, &Stop::Time)));
             }
         };
         guard.keep();
         match loaded {
             Ok(Ok(program)) => Ok((turn, program)),
             Ok(Err(error)) => Err(of_error(&error)),
-            Err(stop) => Err(self.stopped(&stop)),
+            Err(stop) => Err(of_error(&stopped(&self.limits, &stop))),
         }
     }
+}
 
-    fn stopped(&self, stop: &Stop) -> Status {
-        let code = match stop {
-            Stop::Cancelled => Code::Cancelled,
-            Stop::Time => Code::DeadlineExceeded,
-            Stop::Memory(_) => Code::ResourceExhausted,
-            Stop::Panicked(_) => Code::Internal,
-        };
-        let limit = match stop {
-            Stop::Time => format!(" (--push-time {})", self.limits.push_time.as_secs_f64()),
-            Stop::Memory(_) => " (--push-memory)".to_string(),
-            Stop::Cancelled | Stop::Panicked(_) => String::new(),
-        };
-        let message = format!("the program was not loaded: {stop}{limit}");
-        of_error(&Error { code, message })
+/// Does the same as [`Pushes::load`] for a program without P4Info, and blocks meanwhile.
+///
+/// # Errors
+/// What is wrong with the program, or which part of the budget was not enough.
+pub(crate) fn load_blob(limits: &Limits, blob: Vec<u8>, options: Options) -> Result<NewProgram, Error> {
+    let budget = Budget::new(limits.push_memory);
+    let of_task = Arc::clone(&budget);
+    let (sender, loaded) = mpsc::channel();
+    let task = move || {
+        lower_priority();
+        let loaded = of_task.run(|| NewProgram::of_blob(blob, options));
+        // After the time-out there is no receiver.
+        let _ = sender.send(loaded);
+    };
+    let thread = thread::Builder::new().name("push".to_string()).stack_size(STACK_BYTES);
+    let started = thread.spawn(task);
+    started.map_err(|error| Error {
+        code: Code::Unavailable,
+        message: format!("cannot start a thread for the compiler: {error}"),
+    })?;
+    match loaded.recv_timeout(limits.push_time) {
+        Ok(Ok(program)) => program,
+        Ok(Err(stop)) => Err(stopped(limits, &stop)),
+        Err(RecvTimeoutError::Timeout) => {
+            budget.end_time();
+            Err(stopped(limits, &Stop::Time))
+        }
+        Err(RecvTimeoutError::Disconnected) => Err(Error {
+            code: Code::Internal,
+            message: "the compiler has ended without a result".to_string(),
+        }),
     }
+}
+
+fn stopped(limits: &Limits, stop: &Stop) -> Error {
+    let code = match stop {
+        Stop::Cancelled => Code::Cancelled,
+        Stop::Time => Code::DeadlineExceeded,
+        Stop::Memory(_) => Code::ResourceExhausted,
+        Stop::Panicked(_) => Code::Internal,
+    };
+    let limit = match stop {
+        Stop::Time => format!(" (--push-time {})", limits.push_time.as_secs_f64()),
+        Stop::Memory(_) => " (--push-memory)".to_string(),
+        Stop::Cancelled | Stop::Panicked(_) => String::new(),
+    };
+    let message = format!("the program was not loaded: {stop}{limit}");
+    Error { code, message }
 }
 
 /// Ends the compiler when the call does.

@@ -249,6 +249,10 @@ impl Shared {
         }
     }
 
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// The ports, for gNMI.
     pub(crate) fn interfaces(&self) -> &Interfaces {
         &self.interfaces

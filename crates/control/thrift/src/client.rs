@@ -36,16 +36,7 @@ impl Client {
     /// # Errors
     /// When the connection is broken, or the other end is another program.
     pub fn command(&mut self, line: &str) -> io::Result<Result<String, String>> {
-        self.number += 1;
-        let call = Message {
-            kind: wire::CALL,
-            name: COMMAND.to_string(),
-            number: self.number,
-            fields: Fields::default().with(1, Value::text(line)),
-        };
-        self.stream.get_mut().write_all(&call.write())?;
-        let answer = Message::read(&mut self.stream, ANSWER_BYTES_MAX)?;
-        let answer = answer.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+        let answer = self.call(COMMAND, Value::text(line))?;
         let text = |number| match answer.fields.get(number) {
             Some(Value::Bytes(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
             _ => None,
@@ -58,5 +49,32 @@ impl Client {
             )),
             _ => Ok(Err(text(1).unwrap_or_default())),
         }
+    }
+
+    /// Loads another program; gives what is wrong with it.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn load_program(&mut self, program: Vec<u8>) -> io::Result<Result<(), String>> {
+        let answer = self.call("bm_load_new_config", Value::Bytes(program))?;
+        Ok(match (answer.kind, answer.fields.get(1)) {
+            (wire::REPLY, None) => Ok(()),
+            (wire::REPLY, Some(_)) => Err("another program was loaded and waits for swap_configs".to_string()),
+            (_, Some(Value::Bytes(why))) => Err(String::from_utf8_lossy(why).into_owned()),
+            _ => Err("the program was refused".to_string()),
+        })
+    }
+
+    fn call(&mut self, name: &str, argument: Value) -> io::Result<Message> {
+        self.number += 1;
+        let call = Message {
+            kind: wire::CALL,
+            name: name.to_string(),
+            number: self.number,
+            fields: Fields::default().with(1, argument),
+        };
+        self.stream.get_mut().write_all(&call.write())?;
+        let answer = Message::read(&mut self.stream, ANSWER_BYTES_MAX)?;
+        answer.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
     }
 }

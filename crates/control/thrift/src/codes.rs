@@ -119,6 +119,8 @@ declared! {
     INVALID_CALCULATION_NAME: Hash 1,
     WRONG_TYPE_CALCULATION: Hash 2,
     INVALID_CONFIG: Hash 3,
+    ONGOING_SWAP: Swap 2,
+    NO_ONGOING_SWAP: Swap 3,
     INVALID_RESOURCE_TYPE: Lookup 0,
 }
 

@@ -14,6 +14,18 @@ pub trait Switch {
     /// The program that runs; none while there is none.
     fn program(&self) -> Option<ForwardingPipelineConfig>;
 
+    /// Compiles another program, which other calls are about from now on.
+    ///
+    /// # Errors
+    /// `ALREADY_EXISTS` when another one waits for [`Switch::swap`]; else what is wrong with it.
+    fn load(&self, program: &[u8]) -> Result<(), Error>;
+
+    /// Lets packets go through the program that was loaded.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when there is none.
+    fn swap(&self) -> Result<(), Error>;
+
     /// Does all of the updates or none.
     ///
     /// # Errors

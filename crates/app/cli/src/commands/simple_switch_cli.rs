@@ -6,7 +6,8 @@ use crate::output;
 use anyhow::{Context, Result};
 use clap::{Args, Command, FromArgMatches};
 use forebay_thrift::{Client, DEFAULT_PORT};
-use std::io::{BufRead, stdin};
+use std::fs;
+use std::io::{self, BufRead, stdin};
 use std::path::PathBuf;
 
 /// What stands before each command; scripts look for it.
@@ -75,11 +76,25 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         }
         let is_comment = line.starts_with('#') || line.starts_with("//");
         if !line.is_empty() && !is_comment {
-            let done = client.command(line).context("the switch does not answer")?;
-            output::print(&done.unwrap_or_else(|failure| format!("{failure}\n")))?;
+            output::print(&perform(&mut client, line).context("the switch does not answer")?)?;
         }
         output::print(PROMPT)?;
     }
     output::print("\n")?;
     Ok(Status::Good)
+}
+
+/// Does a command, and gives what it prints.
+fn perform(client: &mut Client, line: &str) -> io::Result<String> {
+    let Some(("load_new_config_file", path)) = line.split_once(char::is_whitespace) else {
+        let done = client.command(line)?;
+        return Ok(done.unwrap_or_else(|failure| format!("{failure}\n")));
+    };
+    let path = path.trim();
+    let program = match fs::read(path) {
+        Ok(program) => program,
+        Err(error) => return Ok(format!("Error: cannot read {path}: {error}\n")),
+    };
+    let loaded = client.load_program(program)?;
+    Ok(loaded.map_or_else(|why| format!("Error: {why}\n"), |()| String::new()))
 }

@@ -4,7 +4,7 @@ use super::Answer;
 use super::arguments::Arguments;
 use crate::codes::{
     Failure, Family, INVALID_CALCULATION_NAME, INVALID_CONFIG, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE,
-    WRONG_TYPE_CALCULATION,
+    NO_ONGOING_SWAP, ONGOING_SWAP, WRONG_TYPE_CALCULATION,
 };
 use crate::runtime::Runtime;
 use crate::switch::{QueueChange, QueueLimit, Switch};
@@ -29,10 +29,11 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         ),
         "bm_reset_state" => runtime.reset().map(|()| None),
         "bm_serialize_state" => Err(Failure::undeclared("the state is kept with --save-state DIR")),
-        "bm_load_new_config" | "bm_swap_configs" => refused(
-            Family::Swap,
-            "programs are pushed over P4Runtime, as `forebay ctl pipeline push` does",
-        ),
+        "bm_load_new_config" => arguments
+            .bytes(1)
+            .and_then(|program| runtime.load_program(program))
+            .map(|()| None),
+        "bm_swap_configs" => runtime.swap_programs().map(|()| None),
         "bm_learning_ack" | "bm_learning_ack_buffer" | "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
             learn(runtime, method, arguments)
         }
@@ -190,6 +191,28 @@ impl<S: Switch> Runtime<S> {
                 done.map_err(|why| INVALID_CONFIG.because(why))
             }
         }
+    }
+
+    /// Compiles another program. Calls are about it from now on, packets go through it after the swap.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that another one waits.
+    pub fn load_program(&self, program: &[u8]) -> Result<(), Failure> {
+        self.switch.load(program).map_err(|error| match error.code {
+            Code::AlreadyExists => ONGOING_SWAP.because(&error.message),
+            _ => Failure::undeclared(&error.message),
+        })
+    }
+
+    /// Lets packets go through the program that was loaded.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn swap_programs(&self) -> Result<(), Failure> {
+        self.switch.swap().map_err(|error| match error.code {
+            Code::NotFound => NO_ONGOING_SWAP.because("load a program first: load_new_config_file FILE"),
+            _ => Failure::undeclared(&error.message),
+        })
     }
 
     /// Takes away what BMv2 takes away (`P4Objects::reset_state`, `SimpleSwitch::reset_target_state_`): entries that

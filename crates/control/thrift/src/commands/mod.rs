@@ -84,14 +84,6 @@ const UNSUPPORTED: &[(&str, &str)] = &[
         "port_remove",
         "ports are given when the switch starts; gNMI disables one",
     ),
-    (
-        "load_new_config_file",
-        "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM",
-    ),
-    (
-        "swap_configs",
-        "programs are pushed over P4Runtime: forebay ctl pipeline push PROGRAM",
-    ),
     ("serialize_state", "the state is kept with --save-state DIR"),
     ("set_toeplitz_hash_key", "the key of Toeplitz hashes is fixed"),
     (

@@ -97,6 +97,16 @@ pub(super) const FORMS: &[Form] = &[
     ("show_ports", "", "the ports"),
     ("switch_info", "", "the switch"),
     (
+        "load_new_config_file",
+        "FILE",
+        "loads another program, which commands are about from now on",
+    ),
+    (
+        "swap_configs",
+        "",
+        "lets packets go through the program that was loaded",
+    ),
+    (
         "reset_state",
         "",
         "takes away entries, members, groups, counts, rates, register values and multicast groups; clone sessions stay",
@@ -136,6 +146,10 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed
         "get_time_since_epoch" => Ok(format!("{}\n", runtime.switch.about().epoch_us)),
         "show_ports" => Ok(ports(runtime)),
         "switch_info" => Ok(info(runtime)),
+        "load_new_config_file" => Err(Failure::undeclared(
+            "the file is read where simple_switch_CLI runs: programs cannot be loaded by a file of commands",
+        )),
+        "swap_configs" => quietly(runtime.swap_programs()),
         "reset_state" => quietly(runtime.reset()),
         _ => replicate(runtime, words),
     }
