@@ -1,5 +1,7 @@
 //! Our `.proto` files say of every message, field, enumeration and call what the protocol's own package says.
 //!
+//! Fields of our own begin with `forebay_` and have numbers from 1,000 on, far from those of the protocol.
+//!
 //! `record_descriptors.py` has written what `p4runtime` 1.6.0 on PyPI says to `p4runtime_descriptors.json`, and what
 //! finsy 0.30 says of gNMI to `gnmi_descriptors.json`.
 
@@ -21,7 +23,9 @@ fn field_type(kind: &Kind) -> String {
 }
 
 fn message(message: &MessageDescriptor) -> Value {
-    let fields = message.fields().map(|field| {
+    let (own, fields): (Vec<_>, Vec<_>) = message.fields().partition(|field| field.name().starts_with("forebay_"));
+    assert!(own.iter().all(|field| field.number() >= 1_000), "{own:?}");
+    let fields = fields.into_iter().map(|field| {
         let oneof = field.containing_oneof().map(|oneof| oneof.name().to_string());
         let description = json!({
             "number": field.number(),
