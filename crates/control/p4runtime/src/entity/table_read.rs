@@ -13,7 +13,6 @@ use forebay_protocol::p4::v1::table_entry::IdleTimeout;
 use forebay_protocol::p4::v1::{
     CounterData, DirectCounterEntry, DirectMeterEntry, MeterConfig, MeterCounterData, TableAction, TableEntry,
 };
-use std::collections::HashSet;
 
 /// What entries are read from.
 pub(crate) struct Source<'a> {
@@ -80,13 +79,12 @@ fn read_table(
         give(source, table, wanted, &record, sink);
         return Ok(());
     }
-    let left_out = match source.without_learned {
-        true => source.pipeline.learned_ids(table.index),
-        false => HashSet::new(),
+    let records = match source.without_learned {
+        true => source.pipeline.written_records(table.index),
+        false => source.pipeline.records(table.index),
     };
-    let records = source.pipeline.records(table.index).into_iter();
-    for record in records.filter(|record| !left_out.contains(&record.id)) {
-        give(source, table, wanted, &record, sink);
+    for record in &records {
+        give(source, table, wanted, record, sink);
     }
     Ok(())
 }

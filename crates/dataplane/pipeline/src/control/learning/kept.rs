@@ -1,7 +1,7 @@
 //! Learned entries outside of their tables: to be kept over a restart, or carried to another program.
 
 use super::{EntryKey, Hold, Tie};
-use crate::control::{Batch, convert};
+use crate::control::{Batch, Record, convert};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_ir::{ActionId, Recipient, RegisterId, TableId};
@@ -47,12 +47,17 @@ pub struct Held {
 type Taken = BTreeMap<(RegisterId, RegisterId), BTreeSet<u32>>;
 
 impl Pipeline {
-    /// The ids ([`crate::Record::id`]) of the entries of a table that packets have added.
-    pub fn learned_ids(&self, table: TableId) -> HashSet<u64> {
-        if !self.learning.deletes_idle(table) {
-            return HashSet::new();
-        }
-        self.control().book.learned(table).map(|entry| entry.id.0).collect()
+    /// The entries of a table that packets have not added, in the order in which they were added. Packets may add
+    /// others meanwhile.
+    pub fn written_records(&self, table: TableId) -> Vec<Record> {
+        let control = self.control();
+        let learned: HashSet<u64> = match self.learning.deletes_idle(table) {
+            true => control.book.learned(table).map(|entry| entry.id.0).collect(),
+            false => HashSet::new(),
+        };
+        let entries = control.tables[table.index()].entries();
+        let written = entries.filter(|entry| !learned.contains(&entry.id().0));
+        written.map(|entry| self.record_of(table, &entry)).collect()
     }
 
     /// All entries that packets have added, in no order.
