@@ -8,15 +8,16 @@
 //! (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`,
 //! `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`), speaking
 //! with switches (`ctl`), being BMv2's switches (`simple_switch`), serving their control interface (`thrift`), logging
-//! packets in their words (`packet_log`), writing (`output`), what a switch tells monitoring systems
-//! (`telemetry_options`), whether it carries traffic (`readiness`), what it spends at most (`limits`) and gives up
-//! (`sandbox`). What the commands *do* is in the other crates.
+//! packets in their words (`packet_log`), writing (`output`, `background_writer`), what a switch tells monitoring
+//! systems (`telemetry_options`), whether it carries traffic (`readiness`), what it spends at most (`limits`) and gives
+//! up (`sandbox`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 the check failed
 //! (a program has errors, a test failed), 2 the command could not be executed (usage, files, interfaces, rights).
 
 #![forbid(unsafe_code)]
 
+mod background_writer;
 mod bench_rows;
 mod commands;
 mod control_plane;

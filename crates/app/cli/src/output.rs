@@ -161,9 +161,14 @@ pub fn print_failure(failure: &serde_json::Value) {
     }
 }
 
+/// Takes note that something is on the standard output.
+pub fn note_printed() {
+    HAS_PRINTED.store(true, Ordering::Relaxed);
+}
+
 /// Writes the text.
 pub fn print(text: &str) -> Result<()> {
-    HAS_PRINTED.store(true, Ordering::Relaxed);
+    note_printed();
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())

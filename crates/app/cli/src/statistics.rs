@@ -2,6 +2,7 @@
 //! still and its numbers change, as long as the switch is in the foreground; elsewhere one table, or one JSON object a
 //! line, follows another.
 
+use crate::background_writer::BackgroundWriter;
 use crate::live_view::{LiveView, Request};
 use crate::output;
 use crate::port_table::PortTable;
@@ -14,15 +15,19 @@ use forebay_ports::{Clock, Means};
 use forebay_switch::QueueReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::io::IsTerminal;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// Tells a terminal to cut lines at its edge, so that the number of lines written is known.
 const NO_WRAPPING: &str = "\x1b[?7l";
 
 /// Tells it to wrap them again.
 const WRAPPING: &str = "\x1b[?7h";
+
+/// How long the end waits for a reader of the last statistics.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// When to print what.
 pub struct Statistics {
@@ -40,8 +45,8 @@ pub struct Statistics {
     lines_shown: Option<usize>,
     /// What stands below the ports there.
     view: LiveView,
-    /// Nothing is printed any more: the standard output cannot be written.
-    is_given_up: bool,
+    /// The standard output; none once it cannot be written any more.
+    output: Option<BackgroundWriter>,
     /// The program of which it has been said what keeps packets off its fast path.
     noted: Weak<Pipeline>,
 }
@@ -63,7 +68,7 @@ impl Statistics {
             readiness: None,
             lines_shown: in_place.then_some(0),
             view: if in_place { LiveView::new() } else { LiveView::default() },
-            is_given_up: false,
+            output: BackgroundWriter::new(std::io::stdout()).ok(),
             noted: Weak::new(),
         }
     }
@@ -111,7 +116,7 @@ impl Statistics {
         let request = self.view.press();
         let is_wanted = is_wanted || request == Some(Request::Show);
         let has_interval = self.interval_ns > 0 && !self.view.is_paused();
-        let is_due = has_interval && now_ns >= self.last_ns + self.interval_ns && !self.is_behind();
+        let is_due = has_interval && now_ns >= self.last_ns + self.interval_ns && !self.is_behind() && self.is_read();
         if !is_due && !is_wanted {
             return request == Some(Request::Quit);
         }
@@ -133,6 +138,10 @@ impl Statistics {
         if !self.json {
             self.write(&totals(report));
             self.write(&named_counts_text(&named_counts(pipeline).into()));
+        }
+        let finished = self.output.as_ref().map_or(Ok(()), |output| output.finish(PATIENCE));
+        if let Err(error) = finished {
+            self.give_up(&error);
         }
     }
 
@@ -185,16 +194,26 @@ impl Statistics {
         is_behind
     }
 
-    /// Writes to the standard output. When that fails (its reader has gone, a disk is full) statistics are given up,
-    /// with one message: packets must not stop for them.
+    /// Whether what was printed before has been read, or fits into a pipe. Records that are due before are left out.
+    fn is_read(&self) -> bool {
+        self.output.as_ref().is_some_and(|output| output.backlog() == 0)
+    }
+
+    /// Writes to the standard output, without waiting for its reader. When that fails (the reader has gone, a disk is
+    /// full) statistics are given up, with one message: packets must not stop for them.
     fn write(&mut self, text: &str) {
-        if self.is_given_up {
-            return;
+        let Some(output) = &mut self.output else { return };
+        output::note_printed();
+        if let Err(error) = output.write_all(text.as_bytes()) {
+            self.give_up(&error);
         }
-        if let Err(error) = output::print(text) {
-            self.is_given_up = true;
-            output::warning(&format!("no more statistics: {error:#}; the switch goes on"));
-        }
+    }
+
+    fn give_up(&mut self, error: &io::Error) {
+        self.output = None;
+        output::warning(&format!(
+            "no more statistics: cannot write to the standard output: {error}; the switch goes on"
+        ));
     }
 }
 

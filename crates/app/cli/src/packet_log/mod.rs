@@ -142,6 +142,11 @@ impl PacketLog {
         }
     }
 
+    /// Whether packets have to wait for the reader of the log.
+    pub fn is_behind(&self) -> bool {
+        self.state().sink.as_ref().is_some_and(Sink::is_behind)
+    }
+
     /// Writes out what is buffered.
     pub fn flush(&self) {
         self.state().with_sink(Sink::flush);

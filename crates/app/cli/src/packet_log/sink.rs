@@ -1,8 +1,16 @@
 //! Where lines of a log go.
 
+use crate::background_writer::BackgroundWriter;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Bytes of lines that may wait for the reader of the standard output.
+const BACKLOG_MAX: usize = 1 << 20;
+
+/// How long the end waits for it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A place for a log.
 #[derive(Clone, Debug)]
@@ -29,18 +37,24 @@ pub struct FileOptions {
 /// An open log.
 pub(super) struct Sink {
     writer: BufWriter<Box<dyn Write + Send>>,
+    /// The writer to the standard output, if that is where lines go.
+    console: Option<BackgroundWriter>,
     file: Option<FileOptions>,
     written: u64,
 }
 
 impl Sink {
     pub(super) fn open(destination: &Destination) -> io::Result<Sink> {
-        let (writer, file): (Box<dyn Write + Send>, _) = match destination {
-            Destination::Console => (Box::new(io::stdout()), None),
-            Destination::File(options) => (Box::new(File::create(&options.path)?), Some(options.clone())),
+        let (writer, console, file): (Box<dyn Write + Send>, _, _) = match destination {
+            Destination::Console => {
+                let console = BackgroundWriter::new(io::stdout())?;
+                (Box::new(console.clone()), Some(console), None)
+            }
+            Destination::File(options) => (Box::new(File::create(&options.path)?), None, Some(options.clone())),
         };
         Ok(Sink {
             writer: BufWriter::new(writer),
+            console,
             file,
             written: 0,
         })
@@ -66,6 +80,23 @@ impl Sink {
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
+    }
+
+    /// Whether so many lines wait for their reader that no more should be made.
+    pub(super) fn is_behind(&self) -> bool {
+        let backlog = self.console.as_ref().map_or(0, BackgroundWriter::backlog);
+        backlog > BACKLOG_MAX
+    }
+}
+
+impl Drop for Sink {
+    /// Waits for the reader of the last lines, but not for ever.
+    fn drop(&mut self) {
+        let flushed = self.writer.flush();
+        if let (Ok(()), Some(console)) = (flushed, &self.console) {
+            // Nobody reads any more: there is nothing left to say.
+            let _ = console.finish(PATIENCE);
+        }
     }
 }
 

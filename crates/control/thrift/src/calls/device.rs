@@ -212,7 +212,11 @@ impl<S: Switch> Runtime<S> {
         self.switch.swap().map_err(|error| match error.code {
             Code::NotFound => NO_ONGOING_SWAP.because("load a program first: load_new_config_file FILE"),
             _ => Failure::undeclared(&error.message),
-        })
+        })?;
+        if let Some(notifications) = self.switch.notifications() {
+            notifications.reset();
+        }
+        Ok(())
     }
 
     /// Takes away what BMv2 takes away (`P4Objects::reset_state`, `SimpleSwitch::reset_target_state_`): entries that
