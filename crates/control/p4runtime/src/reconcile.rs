@@ -298,7 +298,9 @@ fn is_default_written(old: &Forwarding, entry: &TableEntry) -> bool {
         return false;
     };
     let has_notes = old.ledger.default_entry(table.id).is_some();
-    !table.default_is_const && (has_notes || is_default_changed(old, table))
+    // With an action profile it can only be reset.
+    let is_writable = !table.default_is_const && table.profile.is_none();
+    is_writable && (has_notes || is_default_changed(old, table))
 }
 
 fn has_counted(data: Option<&MeterCounterData>) -> bool {

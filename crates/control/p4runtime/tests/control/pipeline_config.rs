@@ -112,6 +112,7 @@ fn reconcile_keeps_the_forwarding_state() {
     switch.modify("counter_entry { counter_id: $port_counter index {} data { packet_count: 5 } }");
     switch
         .modify("table_entry { table_id: $forwarding is_default_action: true action { action { action_id: $drop } } }");
+    switch.modify("table_entry { table_id: $routing is_default_action: true }");
     let before = switch.everything();
     let changed = PROGRAM.replace("size = 64;", "size = 65;");
     switch

@@ -40,6 +40,7 @@ const CHANGES: &[&str] = &[
     "direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data { packet_count: 6 } }",
     "direct_meter_entry { table_entry { table_id: $filter is_default_action: true } config { cir: 1 pir: 2 }
      counter_data { green {} } }",
+    "table_entry { table_id: $routing is_default_action: true }",
     "meter_entry { meter_id: $port_meter index { index: 4 } counter_data { yellow { packet_count: 1 byte_count: 2 } } }",
     r#"table_entry { table_id: $filter is_default_action: true metadata: "unchanged" action { action { action_id: $NoAction } } }"#,
 ];
