@@ -22,9 +22,9 @@ pub(super) struct Pass<'a, 'b> {
     pub(super) copies: &'a mut Copies,
     /// The most bytes of a packet.
     pub(super) length_max: usize,
-    /// See [`Arrival::random_seed`].
+    /// See [`Arrival::random_seed`](super::Arrival::random_seed).
     pub(super) seed: (u64, u64),
-    /// See [`length_bits`]; computed before the packets were changed.
+    /// See [`length_bits`](super::frames::length_bits); computed before the packets were changed.
     pub(super) bits: usize,
     pub(super) verdicts: &'a mut Vec<VerdictRun>,
     pub(super) paths: &'a mut PathCounters,
