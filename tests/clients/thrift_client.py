@@ -3,6 +3,7 @@
 Beside it the commands of simple_switch_CLI: from a file before the switch starts, and by `simple_switch_CLI` while it runs.
 """
 
+import contextlib
 import hashlib
 import json
 import pathlib
@@ -266,6 +267,9 @@ def swap(client, wires):
     except bmv2.Refused as refused:
         expect(refused.code == 2, "one program waits at a time: ONGOING_SWAP")
     handle = client.bm_mt_add_entry(0, FORWARDING, [exact(0, 0, 0, 0, 0, 0xC1)], "EntityIngress.forward", [b"\0\2"], bmv2.Options())
+    with contextlib.suppress(OSError):
+        # The first one is told that the interface was down.
+        wires[2].receive(timeout=0.1)
     wires[1].send(ethernet(0xC1, 9))
     expect(wires[2].receive(timeout=0.5) is None, "the program that runs does not have the entry")
     client.bm_swap_configs()
