@@ -52,7 +52,7 @@ impl NarratedPoll {
 impl OwnPoll for NarratedPoll {
     fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity {
         if self.narrator.log().is_behind() {
-            // Packets wait outside, where nobody waits for them.
+            // Packets stay in their ports until the log has been read. No table is pinned meanwhile.
             return Activity::default();
         }
         self.turns.next();

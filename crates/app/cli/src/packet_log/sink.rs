@@ -82,7 +82,7 @@ impl Sink {
         self.writer.flush()
     }
 
-    /// Whether so many lines wait for their reader that no more should be made.
+    /// Whether more than [`BACKLOG_MAX`] bytes of lines have not been read yet.
     pub(super) fn is_behind(&self) -> bool {
         let backlog = self.console.as_ref().map_or(0, BackgroundWriter::backlog);
         backlog > BACKLOG_MAX
@@ -94,7 +94,7 @@ impl Drop for Sink {
     fn drop(&mut self) {
         let flushed = self.writer.flush();
         if let (Ok(()), Some(console)) = (flushed, &self.console) {
-            // Nobody reads any more: there is nothing left to say.
+            // If the reader has gone, the last lines are lost.
             let _ = console.finish(PATIENCE);
         }
     }
