@@ -46,6 +46,7 @@ CLIENTS = {
     "snappi": ["snappi==1.62.0"],
     "baselines": ["os-ken==4.2.2"],
     "devices": [],
+    "together": ["p4runtime==1.4.1", "protobuf==3.20.3", "thriftpy2==0.7.1"],
     "soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "state_soak": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "siege": ["p4runtime==1.4.1", "protobuf==3.20.3"],
@@ -69,6 +70,7 @@ def environment(client):
     python = folder / "bin" / "python"
     if (folder / "complete").exists():
         return python
+    print(f"{client}: making {folder}", flush=True)
     if subprocess.run([sys.executable, "-m", "venv", str(folder)]).returncode != 0:
         return None
     if not CLIENTS[client]:

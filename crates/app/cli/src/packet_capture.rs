@@ -156,7 +156,8 @@ impl OwnPoll for CapturingPoll {
         activity
     }
 
-    fn replaced(&mut self, pipeline: Arc<Pipeline>) {
+    fn replace(&mut self, switch: &mut Switch, pipeline: Arc<Pipeline>, now_ns: u64) {
+        switch.replace_pipeline(Arc::clone(&pipeline), now_ns, &mut Listener(self));
         self.file.end(&self.pipeline);
         self.pipeline = pipeline;
     }

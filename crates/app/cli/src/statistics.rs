@@ -16,7 +16,7 @@ use forebay_switch::QueueReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{IsTerminal, Write as _};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -141,7 +141,10 @@ impl Statistics {
         }
         let finished = self.output.as_ref().map_or(Ok(()), |output| output.finish(PATIENCE));
         if let Err(error) = finished {
-            self.give_up(&error);
+            self.output = None;
+            output::warning(&format!(
+                "the last statistics are missing: cannot write to the standard output: {error}"
+            ));
         }
     }
 
@@ -205,15 +208,11 @@ impl Statistics {
         let Some(output) = &mut self.output else { return };
         output::note_printed();
         if let Err(error) = output.write_all(text.as_bytes()) {
-            self.give_up(&error);
+            self.output = None;
+            output::warning(&format!(
+                "no more statistics: cannot write to the standard output: {error}; the switch goes on"
+            ));
         }
-    }
-
-    fn give_up(&mut self, error: &io::Error) {
-        self.output = None;
-        output::warning(&format!(
-            "no more statistics: cannot write to the standard output: {error}; the switch goes on"
-        ));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The program that all workers run, and how it is replaced while they run.
 
 use forebay_pipeline::Pipeline;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a replacement may wait for workers. They look at least every 50 ms, but a program may take a while to
@@ -12,35 +12,41 @@ const WAIT: Duration = Duration::from_secs(2);
 /// A program for several workers. Workers look at a number; only when it has changed, they take a lock.
 #[derive(Debug)]
 pub struct ProgramSlot {
-    present: Mutex<Arc<Pipeline>>,
-    /// Counts replacements.
+    present: Mutex<Present>,
+    /// Counts replacements; written under the lock.
     version: AtomicU64,
-    /// Workers that run the present version.
-    arrived: AtomicUsize,
     workers: usize,
+}
+
+#[derive(Debug)]
+struct Present {
+    pipeline: Arc<Pipeline>,
+    /// Workers that run it.
+    arrived: usize,
 }
 
 impl ProgramSlot {
     /// A slot with the first program.
     pub fn new(pipeline: Arc<Pipeline>, workers: usize) -> Arc<ProgramSlot> {
         Arc::new(ProgramSlot {
-            present: Mutex::new(pipeline),
+            present: Mutex::new(Present {
+                pipeline,
+                arrived: workers,
+            }),
             version: AtomicU64::new(0),
-            arrived: AtomicUsize::new(workers),
             workers,
         })
     }
 
     /// The program.
     pub fn present(&self) -> Arc<Pipeline> {
-        Arc::clone(&self.present.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.lock().pipeline)
     }
 
     /// Lets all workers run another program, soon.
     pub fn install(&self, pipeline: Arc<Pipeline>) {
-        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-        *present = pipeline;
-        self.arrived.store(0, Ordering::Release);
+        let mut present = self.lock();
+        *present = Present { pipeline, arrived: 0 };
         self.version.fetch_add(1, Ordering::Release);
     }
 
@@ -49,13 +55,17 @@ impl ProgramSlot {
         self.version.load(Ordering::Acquire) > 0
     }
 
-    /// Waits until all workers run the program that was installed, two seconds at most. Returns whether they do.
+    /// Waits until all workers run the program that was installed last, two seconds at most. Returns whether they do.
     pub fn wait(&self) -> bool {
         let since = Instant::now();
-        while self.arrived.load(Ordering::Acquire) < self.workers && since.elapsed() < WAIT {
+        while !self.have_all_arrived() && since.elapsed() < WAIT {
             std::thread::sleep(Duration::from_micros(200));
         }
-        self.arrived.load(Ordering::Acquire) >= self.workers
+        self.have_all_arrived()
+    }
+
+    fn have_all_arrived(&self) -> bool {
+        self.lock().arrived >= self.workers
     }
 
     /// The program, if it is another than that of `version`, which is brought up to date.
@@ -63,13 +73,57 @@ impl ProgramSlot {
         if self.version.load(Ordering::Acquire) == *version {
             return None;
         }
-        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        let present = self.lock();
         *version = self.version.load(Ordering::Acquire);
-        Some(Arc::clone(&present))
+        Some(Arc::clone(&present.pipeline))
     }
 
-    /// A worker runs the program that [`ProgramSlot::newer`] gave it.
-    pub fn arrive(&self) {
-        self.arrived.fetch_add(1, Ordering::Release);
+    /// A worker runs the program of this version, which [`ProgramSlot::newer`] gave it. Another one may have been
+    /// installed meanwhile.
+    pub fn arrive(&self, version: u64) {
+        let mut present = self.lock();
+        if self.version.load(Ordering::Acquire) == version {
+            present.arrived += 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Present> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Start;
+
+    fn program() -> Arc<Pipeline> {
+        let source = r#"
+            #include <v1model.p4>
+            struct none { }
+            parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) {
+                state start { transition accept; }
+            }
+            control C(inout none h, inout none m) { apply { } }
+            control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
+            control D(packet_out p, in none h) { apply { } }
+            V1Switch(P(), C(), X(), X(), C(), D()) main;
+        "#;
+        let read = Start::read(source.as_bytes(), Default::default());
+        read.expect("a correct program").pipeline
+    }
+
+    #[test]
+    fn a_worker_that_runs_a_former_program_has_not_arrived() {
+        let slot = ProgramSlot::new(program(), 1);
+        let mut version = 0;
+        slot.install(program());
+        assert!(slot.newer(&mut version).is_some());
+        slot.install(program());
+        slot.arrive(version);
+        assert!(!slot.have_all_arrived());
+        assert!(slot.newer(&mut version).is_some());
+        slot.arrive(version);
+        assert!(slot.wait());
     }
 }

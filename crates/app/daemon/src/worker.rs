@@ -28,8 +28,9 @@ pub trait OwnPoll: Send {
     /// Polls the switch once. Returns what the poll has done.
     fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity;
 
-    /// Another program runs from the next poll on.
-    fn replaced(&mut self, pipeline: Arc<Pipeline>);
+    /// Lets the switch run another program from the next poll on: [`Switch::replace_pipeline`], with the tracer of the
+    /// polls.
+    fn replace(&mut self, switch: &mut Switch, pipeline: Arc<Pipeline>, now_ns: u64);
 }
 
 /// What has happened to ports.
@@ -193,11 +194,11 @@ impl Worker {
                 self.inside.record_many(now_ns - began_ns, received);
             }
             if let Some(pipeline) = self.program.newer(&mut self.version) {
-                if let Some(own_poll) = &mut self.own_poll {
-                    own_poll.replaced(Arc::clone(&pipeline));
+                match &mut self.own_poll {
+                    None => self.switch.replace_pipeline(pipeline, now_ns, &mut NoTrace),
+                    Some(own_poll) => own_poll.replace(&mut self.switch, pipeline, now_ns),
                 }
-                self.switch.replace_pipeline(pipeline, now_ns);
-                self.program.arrive();
+                self.program.arrive(self.version);
             }
             if let Some(changes) = self.queues.newer(&mut self.queues_version) {
                 changes.into_iter().for_each(|change| self.switch.change_queues(change));

@@ -149,6 +149,7 @@ impl Forwarding {
             _ => self.with_numbers(|this| this.write_atomically(updates, writer), is_whole),
         };
         self.timers.tidy(&self.schema, &self.pipeline);
+        self.ledger.tidy(&self.schema, &self.pipeline);
         self.ended = EndedEntries::default();
         results
     }

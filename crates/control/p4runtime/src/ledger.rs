@@ -4,6 +4,8 @@
 //! are down now, configurations of digests. A clone shares everything with its original, so that a batch that fails is
 //! undone by putting the clone back.
 
+use crate::schema::Schema;
+use forebay_pipeline::Pipeline;
 use forebay_protocol::p4::v1::{
     ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, MulticastGroupEntry,
     digest_entry,
@@ -13,6 +15,9 @@ use std::sync::Arc;
 
 /// Members and groups that one-shots make have numbers from here on; a controller's own are below.
 pub(crate) const FIRST_HIDDEN: u32 = 0x8000_0000;
+
+/// There may be twice as many notes as entries, and this many more, before those of expired entries are removed.
+const SPARE: usize = 1024;
 
 /// See the [module](self).
 #[derive(Clone, Debug, Default)]
@@ -102,6 +107,22 @@ impl Ledger {
             return None;
         }
         Arc::make_mut(notes).remove(&id)
+    }
+
+    /// Removes the notes of entries that have expired, when there are many. Only tables that delete idle entries can
+    /// have such notes.
+    pub(crate) fn tidy(&mut self, schema: &Schema, pipeline: &Pipeline) {
+        for (table, notes) in &mut self.entries {
+            let Some(index) = schema.tables.get(table).map(|table| table.index) else {
+                continue;
+            };
+            if notes.len() <= SPARE || !pipeline.deletes_idle(index) {
+                continue;
+            }
+            if notes.len() > 2 * pipeline.entry_count(index) + SPARE {
+                Arc::make_mut(notes).retain(|entry, _| pipeline.idle_time(index, *entry).is_some());
+            }
+        }
     }
 
     /// The notes of a default entry.

@@ -20,7 +20,8 @@ use forebay_tables::{
     ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, HitTimes, Implementation, KeySpec,
     MeterArray, MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// The executor of a program's bodies. All engines give the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -226,16 +227,12 @@ impl Pipeline {
 
     /// Exclusive access to the tables, for the control plane. Workers continue to read.
     pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+        self.control.lock()
     }
 
     /// Does the same if no other thread has access.
     pub(crate) fn try_control(&self) -> Option<MutexGuard<'_, Control>> {
-        match self.control.try_lock() {
-            Ok(control) => Some(control),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.control.try_lock()
     }
 }
 

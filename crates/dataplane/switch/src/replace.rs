@@ -6,19 +6,20 @@
 //! not affected.
 
 use crate::switch::Switch;
-use forebay_pipeline::{DropReason, NoTrace, Pipeline, Worker};
+use forebay_pipeline::{DropReason, Pipeline, Tracer, Worker};
 use std::sync::Arc;
 
 /// The most polls in which packets in the switch may leave.
 const LAST_POLLS: u32 = 256;
 
 impl Switch {
-    /// Runs another program from the next poll on. `now_ns` is that of [`Switch::poll`].
-    pub fn replace_pipeline(&mut self, pipeline: Arc<Pipeline>, now_ns: u64) {
+    /// Runs another program from the next poll on. `now_ns` is that of [`Switch::poll`]; `tracer` is told what becomes
+    /// of the packets that leave before.
+    pub fn replace_pipeline<T: Tracer>(&mut self, pipeline: Arc<Pipeline>, now_ns: u64, tracer: &mut T) {
         for _ in 0..LAST_POLLS {
             self.go_round_now();
-            let (ingress, egress) = self.run_arrived(now_ns, &mut NoTrace);
-            let moved = ingress + egress + self.run_queues(now_ns, &mut NoTrace);
+            let (ingress, egress) = self.run_arrived(now_ns, tracer);
+            let moved = ingress + egress + self.run_queues(now_ns, tracer);
             self.transmit(now_ns);
             if moved == 0 {
                 break;

@@ -119,7 +119,7 @@ fn nobody_waits_for_a_switch_that_stays_pinned_once_nothing_moves() {
         if round == 1 {
             let next = Pipeline::load(pipeline.program().clone()).expect("it was loaded before");
             drop(pipeline);
-            bench.switch.replace_pipeline(Arc::new(next), 0);
+            bench.switch.replace_pipeline(Arc::new(next), 0, &mut NoTrace);
         }
     }
 }

@@ -54,9 +54,10 @@ impl Order {
         self.gaps = 0;
     }
 
-    /// The slots of all entries.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
-        self.slots.iter().copied().filter(|slot| *slot != NO_SLOT)
+    /// The slots of the entries whose ids are above this one; of all without one.
+    pub(crate) fn slots_after(&self, id: Option<EntryId>) -> impl Iterator<Item = u32> {
+        let first = id.map_or(0, |id| self.ids.partition_point(|known| *known <= id.0));
+        self.slots[first..].iter().copied().filter(|slot| *slot != NO_SLOT)
     }
 
     /// The number of entries.
@@ -79,9 +80,11 @@ mod tests {
             assert_eq!(order.remove(EntryId(number * 3)), None);
         }
         assert!(order.ids.len() < 300 && order.len() == 100);
-        assert!(order.slots().eq((0..1000).step_by(10)));
+        assert!(order.slots_after(None).eq((0..1000).step_by(10)));
+        assert!(order.slots_after(Some(EntryId(2900))).eq((970..1000).step_by(10)));
         assert_eq!((order.slot(EntryId(30)), order.slot(EntryId(33))), (Some(10), None));
         order.push(EntryId(5000), 7);
-        assert_eq!(order.slots().last(), Some(7));
+        assert_eq!(order.slots_after(Some(EntryId(2970))).collect::<Vec<_>>(), [7]);
+        assert_eq!(order.slots_after(Some(EntryId(5000))).next(), None);
     }
 }

@@ -513,7 +513,17 @@ impl Table {
 
     /// All entries in the order in which they were inserted.
     pub fn entries(&self) -> impl Iterator<Item = Arc<Entry>> {
-        self.order.slots().filter_map(|slot| self.in_slot(slot))
+        self.entries_after(None)
+    }
+
+    /// The id of the entry that is inserted next; those of all present entries are below.
+    pub fn next_id(&self) -> EntryId {
+        EntryId(self.next_id)
+    }
+
+    /// The entries that were added after the one with this id, which need not exist any more; all without one.
+    pub fn entries_after(&self, id: Option<EntryId>) -> impl Iterator<Item = Arc<Entry>> {
+        self.order.slots_after(id).filter_map(|slot| self.in_slot(slot))
     }
 
     /// Whether an entry has this slot.

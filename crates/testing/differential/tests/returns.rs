@@ -241,7 +241,7 @@ fn packets_that_wait_for_their_next_pass_end_with_their_program() {
         let mut sent = || -> Vec<u8> { std::iter::from_fn(|| far.extract()).map(|frame| frame[1]).collect() };
         assert_eq!(sent(), [1], "one packet leaves, two come round");
         let next = pipeline(&text, engine);
-        switch.replace_pipeline(Arc::clone(&next), 0);
+        switch.replace_pipeline(Arc::clone(&next), 0, &mut NoTrace);
         assert_eq!(sent(), [3, 4], "the others leave after all of their passes");
         assert_eq!(switch.settle(0, 100, &mut NoTrace), Settled::Idle);
         assert_eq!(

@@ -63,7 +63,8 @@ impl OwnPoll for NarratedPoll {
         activity
     }
 
-    fn replaced(&mut self, pipeline: Arc<Pipeline>) {
+    fn replace(&mut self, switch: &mut Switch, pipeline: Arc<Pipeline>, now_ns: u64) {
+        switch.replace_pipeline(Arc::clone(&pipeline), now_ns, &mut self.narrator);
         self.narrator.replace(pipeline);
     }
 }

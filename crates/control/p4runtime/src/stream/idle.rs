@@ -128,8 +128,9 @@ pub(crate) fn look(
             let Some(table) = schema.tables.values().find(|table| table.index == index) else {
                 continue;
             };
+            let notes = ledger.take_entry(table.id, record.id);
             if is_heard(table.id) {
-                let entry = identity(table, &record, ledger.entry(table.id, record.id));
+                let entry = identity(table, &record, notes.as_ref());
                 idle.entry(table.id).or_default().push(entry);
             }
         }

@@ -2,11 +2,13 @@
 
 use super::support::{Switch, config_of, installed};
 use forebay_p4runtime::{Device, Now, Output, Settings};
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{IngressArguments, IngressPacket, LearnedEntries, NoTrace, Pipeline, Worker};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const SESSIONS: &str = include_str!("sessions.p4");
 
@@ -156,4 +158,85 @@ fn another_program_takes_over_those_that_it_has_a_place_for() {
     switch.pipeline = installed(&mut switch.device);
     assert_eq!(count(&switch), (2, 2));
     assert_eq!(register(&switch, "numbers.counts", 2), 2);
+}
+
+/// The program with room for many sessions.
+fn roomy(numbers: u32) -> String {
+    SESSIONS
+        .replace("NumberPool(4)", &format!("NumberPool({numbers})"))
+        .replace("hdr.input.user, 2)", "hdr.input.user, 255)")
+        .replace("add_on_miss = true;", "add_on_miss = true; size = 4000;")
+}
+
+fn open_session(worker: &mut Worker, user: u8, port: u8, timestamp_us: u64) {
+    let arguments = IngressArguments {
+        timestamp_us,
+        ..IngressArguments::default()
+    };
+    let packet = IngressPacket::new(vec![user, port], arguments);
+    worker.ingress(&mut vec![packet], &mut Vec::new(), &mut NoTrace);
+}
+
+/// More entries than are read under the lock at once.
+#[test]
+fn many_are_read_kept_and_removed() {
+    let mut switch = Switch::keeping(&roomy(4000), settings(true));
+    switch.pipeline = installed(&mut switch.device);
+    let mut worker = Worker::new(Arc::clone(switch.pipeline.as_ref().unwrap()));
+    for (user, port) in (0..4).flat_map(|user| (1..=200).map(move |port| (user, port))) {
+        open_session(&mut worker, user, port, 0);
+    }
+    for user in 0..3 {
+        let of_user = OF_5.replace("\\x05", &format!("\\x0{user}"));
+        switch.delete(&format!("{of_user} }}"));
+    }
+    let (sessions, answers) = (797, 797);
+    assert_eq!(count(&switch), (sessions, answers));
+    let again = restarted(&switch, &switch.device.snapshot(), &[], true);
+    assert_eq!(again.everything(), switch.everything());
+    switch.running().clear_entries("answers").unwrap();
+    assert_eq!(count(&switch), (0, 0));
+    assert_eq!(register(&switch, "numbers.counts", 2), 0);
+}
+
+/// What is kept is of one moment, although packets add entries and entries end meanwhile: no key and no number occurs
+/// twice, so that nothing is refused when it is added again.
+#[test]
+fn those_that_are_kept_did_exist_together() {
+    let mut switch = Switch::keeping(&roomy(700), settings(true));
+    let pipeline = installed(&mut switch.device).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut worker = Worker::new(Arc::clone(&pipeline));
+            let sessions = (0..8).flat_map(|_| (0..5).flat_map(|user| (1..=250).map(move |port| (user, port))));
+            for ((user, port), number) in sessions.zip(0..) {
+                open_session(&mut worker, user, port, number * 90_000);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let mut most = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            let learned = pipeline.learned();
+            most = most.max(learned.len());
+            assert_distinct(&learned);
+        }
+        assert!(most > 300, "at most {most} at a time");
+    });
+}
+
+fn assert_distinct(learned: &[LearnedEntries]) {
+    let mut keys = HashSet::new();
+    let mut numbers = HashSet::new();
+    for group in learned {
+        assert_eq!((group.entries.len(), group.held.len()), (2, 2));
+        for entry in &group.entries {
+            assert!(keys.insert((entry.table, entry.key.clone())), "{entry:?} occurs twice");
+        }
+        // The entry for answers has the number alone as its key. The other thing held is a share of the user's.
+        let mut answers = group.entries.iter().filter(|entry| entry.key.len() == 1);
+        let number = answers.next().expect("there is one of each table").key[0].to_u64();
+        assert!(group.held.iter().any(|held| u64::from(held.number) == number));
+        assert!(numbers.insert(number), "{number} occurs twice");
+    }
 }

@@ -243,7 +243,8 @@ impl Switch {
         assert!(found.is_empty(), "not expected: {}", show(&found));
     }
 
-    fn running(&self) -> &Pipeline {
+    /// The program that runs.
+    pub fn running(&self) -> &Pipeline {
         self.pipeline.as_ref().expect("a program was pushed")
     }
 

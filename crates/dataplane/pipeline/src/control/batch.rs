@@ -32,13 +32,15 @@
 //! packets that hit the old entry while the batch is being published may be counted for the new one.
 
 use crate::control::learning::{EntryKey, Hold};
+use crate::control::parts::let_others_in;
 use crate::error::ControlError;
 use crate::load::Pipeline;
 use crate::objects::{Control, Snapshot};
 use forebay_ir::TableId;
 use forebay_tables::{EntryId, KeyMatch, NewEntry, Table, TableError};
+use parking_lot::MutexGuard;
 use std::collections::HashSet;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 /// Writes to tables and all other data of the control plane, under one lock; see the [module](self).
 #[derive(Debug)]
@@ -145,6 +147,13 @@ impl Batch<'_> {
     /// The control plane's data. For an atomic batch, this is the data without the batch.
     pub(super) fn control_mut(&mut self) -> &mut Control {
         &mut self.control
+    }
+
+    /// Lets packets that wait add their entries before the next write, unless the batch is atomic.
+    pub(super) fn let_packets_add(&mut self) {
+        if self.draft.is_none() {
+            let_others_in(&mut self.control);
+        }
     }
 
     /// Records when an entry may expire, from the time when packets see it.

@@ -11,6 +11,7 @@ mod direct;
 pub(crate) mod learning;
 pub(crate) mod names;
 mod objects;
+mod parts;
 mod profiles;
 mod records;
 mod replication;

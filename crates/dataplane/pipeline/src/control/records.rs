@@ -39,9 +39,9 @@ pub struct IdleTime {
 impl Pipeline {
     /// All entries of a table in the order in which they were added.
     pub fn records(&self, table: TableId) -> Vec<Record> {
-        let control = self.control();
-        let entries = control.tables[table.index()].entries();
-        entries.map(|entry| self.record_of(table, &entry)).collect()
+        let mut records = Vec::new();
+        self.for_entries(table, |_, entry| records.push(self.record_of(table, entry)));
+        records
     }
 
     /// The entry with this match and priority.
@@ -73,10 +73,14 @@ impl Pipeline {
 
     /// The idle time of each entry that may become idle, by [`Record::id`].
     pub fn idle_times(&self, table: TableId) -> Vec<(u64, IdleTime)> {
-        let control = self.control();
-        let entries = control.tables[table.index()].entries();
-        let times = entries.map(|entry| (entry.id().0, self.idle_time_of(table, &entry)));
-        times.filter(|(_, idle)| idle.timeout_ns > 0).collect()
+        let mut times = Vec::new();
+        self.for_entries(table, |_, entry| {
+            let idle = self.idle_time_of(table, entry);
+            if idle.timeout_ns > 0 {
+                times.push((entry.id().0, idle));
+            }
+        });
+        times
     }
 
     /// The default entry's element of a table's direct counter and meter, which counts and meters misses.

@@ -3,6 +3,7 @@
 use crate::control::convert;
 use crate::control::learning::EntryKey;
 use crate::control::names::resolve;
+use crate::control::parts::{PART, Parts};
 use crate::control::{Batch, EndedEntries, Entry, EntryAction, TableMemory};
 use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
@@ -46,11 +47,11 @@ impl Pipeline {
     pub fn entries(&self, table: &str) -> Result<Vec<Entry>, ControlError> {
         let id = self.table_id(table)?;
         let declared = &self.program.tables[id.index()];
-        let control = self.control();
-        let entries = control.tables[id.index()].entries();
-        Ok(entries
-            .map(|entry| convert::entry_to_control(&self.program, declared, &entry))
-            .collect())
+        let mut entries = Vec::new();
+        self.for_entries(id, |_, entry| {
+            entries.push(convert::entry_to_control(&self.program, declared, entry));
+        });
+        Ok(entries)
     }
 
     /// An entry by its [`Record::id`](crate::Record::id), for the tracer of a packet: `None` also while the control
@@ -227,15 +228,20 @@ impl Batch<'_> {
                 what: "list of entries",
             });
         }
-        let changeable = self.table(id).entries().filter(|entry| !entry.is_const());
-        let entries: Vec<_> = changeable.map(|entry| entry.id()).collect();
-        for entry in entries {
-            // It may have been removed together with its partner.
-            if self.table(id).get(entry).is_some() {
-                self.remove(id, entry)?;
+        let mut parts = Parts::of(self.table(id));
+        loop {
+            let part = parts.next(self.table(id));
+            for entry in part.iter().filter(|entry| !entry.is_const()) {
+                // It may have been removed together with its partner.
+                if self.table(id).id_in_slot(entry.slot() as u32) == Some(entry.id()) {
+                    self.remove(id, entry.id())?;
+                }
             }
+            if part.len() < PART {
+                return Ok(());
+            }
+            self.let_packets_add();
         }
-        Ok(())
     }
 
     /// See [`Pipeline::set_default_action`].

@@ -170,11 +170,11 @@ impl Book {
         self.known_of(entry).is_some_and(|known| known.is_learned)
     }
 
-    /// The entries of a table that packets have added.
-    pub(super) fn learned(&self, table: TableId) -> impl Iterator<Item = EntryKey> + '_ {
+    /// The entries of a table that packets have added, in the order of slots from `first` on.
+    pub(super) fn learned(&self, table: TableId, first: usize) -> impl Iterator<Item = EntryKey> + '_ {
         let slots = self.known.get(table.index()).map_or(&[][..], Vec::as_slice);
-        let learned = (0..)
-            .zip(slots)
+        let learned = (first as u32..)
+            .zip(slots.get(first..).unwrap_or_default())
             .filter(|(_, known)| known.is_learned && known.entry != NOTHING);
         learned.map(move |(slot, known)| EntryKey {
             table,

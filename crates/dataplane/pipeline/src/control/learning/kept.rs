@@ -1,12 +1,15 @@
 //! Learned entries outside of their tables: to be kept over a restart, or carried to another program.
 
 use super::{EntryKey, Hold, Tie};
+use crate::control::parts::{PART, let_others_in};
 use crate::control::{Batch, Record, convert};
 use crate::load::Pipeline;
+use crate::objects::Control;
 use forebay_bits::Bits;
 use forebay_ir::{ActionId, Recipient, RegisterId, TableId};
 use forebay_tables::{ActionCall, EntryAction, KeyMatch, Table};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use parking_lot::MutexGuard;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An entry that a packet has added, or two that end together, with what they hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +46,9 @@ pub struct Held {
     pub number: u32,
 }
 
+/// Of how many entries it is seen at once whether they are present: as [`PART`], but it takes less time.
+const PRESENT_PART: usize = 16 * PART;
+
 /// The numbers of pools that are taken, by the registers of the pool.
 type Taken = BTreeMap<(RegisterId, RegisterId), BTreeSet<u32>>;
 
@@ -50,19 +56,103 @@ impl Pipeline {
     /// The entries of a table that packets have not added, in the order in which they were added. Packets may add
     /// others meanwhile.
     pub fn written_records(&self, table: TableId) -> Vec<Record> {
-        let control = self.control();
-        let learned: HashSet<u64> = match self.learning.deletes_idle(table) {
-            true => control.book.learned(table).map(|entry| entry.id.0).collect(),
-            false => HashSet::new(),
-        };
-        let entries = control.tables[table.index()].entries();
-        let written = entries.filter(|entry| !learned.contains(&entry.id().0));
-        written.map(|entry| self.record_of(table, &entry)).collect()
+        let mut records = Vec::new();
+        self.for_entries(table, |control, entry| {
+            let key = EntryKey {
+                table,
+                slot: entry.slot() as u32,
+                id: entry.id(),
+            };
+            if !control.book.is_learned(key) {
+                records.push(self.record_of(table, entry));
+            }
+        });
+        records
     }
 
-    /// All entries that packets have added, in no order.
+    /// All entries that packets have added, as of a moment of this call, in no order. Entries that expire before the
+    /// end of the call may be left out.
     pub fn learned(&self) -> Vec<LearnedEntries> {
-        self.batch(|batch| batch.learned())
+        let mut control = self.control();
+        let (mut all, latest_ns) = self.learned_in_parts(&mut control);
+        // Of two entries that had the same key or number one after the other, only the present one stays.
+        for part in all.chunks_mut(PRESENT_PART) {
+            for (entry, learned) in part {
+                let present = control.tables[entry.table.index()].id_in_slot(entry.slot);
+                if present != Some(entry.id) {
+                    *learned = LearnedEntries::default();
+                }
+            }
+            let_others_in(&mut control);
+        }
+        drop(control);
+        let mut all: Vec<_> = all.into_iter().map(|(_, learned)| learned).collect();
+        all.retain(|learned| !learned.entries.is_empty());
+        // Until here it is the time of the last hit.
+        for entry in all.iter_mut().flat_map(|learned| &mut learned.entries) {
+            entry.idle_ns = latest_ns.saturating_sub(entry.idle_ns);
+        }
+        all
+    }
+
+    /// The entries that packets have added, each found under the lock, but not all at one moment. Also gives the time
+    /// of the last hit of any.
+    fn learned_in_parts(&self, control: &mut MutexGuard<'_, Control>) -> (Vec<(EntryKey, LearnedEntries)>, u64) {
+        let (mut all, mut latest_ns) = (Vec::new(), 0);
+        for table in (0..self.program.tables.len() as u32).map(TableId) {
+            let mut first = 0;
+            loop {
+                let part: Vec<_> = control.book.learned(table, first).take(PART).collect();
+                for entry in part.iter().filter(|entry| is_met_first(control, **entry)) {
+                    all.push((*entry, self.learned_with(control, *entry, &mut latest_ns)));
+                }
+                match part.last() {
+                    Some(last) if part.len() == PART => first = last.slot as usize + 1,
+                    _ => break,
+                }
+                let_others_in(control);
+            }
+        }
+        (all, latest_ns)
+    }
+
+    /// An entry and its partner, with the times of their last hits in place of those since then.
+    fn learned_with(&self, control: &Control, entry: EntryKey, latest_ns: &mut u64) -> LearnedEntries {
+        let mut learned = LearnedEntries::default();
+        for entry in [Some(entry), learned_partner(control, entry)].into_iter().flatten() {
+            learned.held.extend(control.book.held(entry).map(held_of));
+            let last_hit_ns = self.stateful.last_hit_ns(entry.table, entry.slot as usize);
+            *latest_ns = last_hit_ns.max(*latest_ns);
+            learned.entries.extend(self.learned_entry(control, entry));
+        }
+        learned
+    }
+
+    /// An entry, with the time of its last hit in place of that since then.
+    fn learned_entry(&self, control: &Control, entry: EntryKey) -> Option<LearnedEntry> {
+        let table = entry.table;
+        let present = control.tables[table.index()].in_slot(entry.slot)?;
+        if present.id() != entry.id {
+            return None;
+        }
+        let declared = &self.program.tables[table.index()];
+        let key = convert::key_of(declared, &present)
+            .into_iter()
+            .map(|value| match value {
+                KeyMatch::Exact(value) => Some(value),
+                _ => None,
+            });
+        let EntryAction::Call(call) = present.action() else {
+            return None;
+        };
+        Some(LearnedEntry {
+            table,
+            key: key.collect::<Option<_>>()?,
+            action: ActionId(call.action.0),
+            args: call.args.clone(),
+            timeout_ns: present.idle_timeout_ns(),
+            idle_ns: self.stateful.last_hit_ns(table, present.slot()),
+        })
     }
 
     /// Adds entries again that packets had added to a pipeline of a program with the same tables, and takes what they
@@ -84,67 +174,6 @@ impl Pipeline {
 }
 
 impl Batch<'_> {
-    fn learned(&mut self) -> Vec<LearnedEntries> {
-        let (mut all, mut latest_ns) = (Vec::new(), 0);
-        for table in (0..self.pipeline.program.tables.len() as u32).map(TableId) {
-            let entries: Vec<_> = self.control_mut().book.learned(table).collect();
-            for entry in entries {
-                let partner = self.learned_partner(entry);
-                // A pair is met twice.
-                if partner.is_some_and(|partner| (partner.table, partner.slot) < (table, entry.slot)) {
-                    continue;
-                }
-                let mut learned = LearnedEntries::default();
-                for entry in [Some(entry), partner].into_iter().flatten() {
-                    let held = self.control_mut().book.held(entry);
-                    learned.held.extend(held.map(held_of));
-                    let slot = entry.slot as usize;
-                    latest_ns = latest_ns.max(self.pipeline.stateful.last_hit_ns(entry.table, slot));
-                    learned.entries.extend(self.learned_entry(entry));
-                }
-                all.push(learned);
-            }
-        }
-        // Until here it is the time of the last hit.
-        for entry in all.iter_mut().flat_map(|learned| &mut learned.entries) {
-            entry.idle_ns = latest_ns.saturating_sub(entry.idle_ns);
-        }
-        all
-    }
-
-    /// The other entry of a pair, if no controller has changed it.
-    fn learned_partner(&mut self, entry: EntryKey) -> Option<EntryKey> {
-        let partner = self.partner(entry)?;
-        self.control_mut().book.is_learned(partner).then_some(partner)
-    }
-
-    /// An entry, with the time of its last hit in place of that since then.
-    fn learned_entry(&self, entry: EntryKey) -> Option<LearnedEntry> {
-        let table = entry.table;
-        let present = self.table(table).in_slot(entry.slot)?;
-        if present.id() != entry.id {
-            return None;
-        }
-        let declared = &self.pipeline.program.tables[table.index()];
-        let key = convert::key_of(declared, &present)
-            .into_iter()
-            .map(|value| match value {
-                KeyMatch::Exact(value) => Some(value),
-                _ => None,
-            });
-        let EntryAction::Call(call) = present.action() else {
-            return None;
-        };
-        Some(LearnedEntry {
-            table,
-            key: key.collect::<Option<_>>()?,
-            action: ActionId(call.action.0),
-            args: call.args.clone(),
-            timeout_ns: present.idle_timeout_ns(),
-            idle_ns: self.pipeline.stateful.last_hit_ns(table, present.slot()),
-        })
-    }
-
     /// Adds all of these entries, or none; returns how many.
     fn add_again(&mut self, learned: &LearnedEntries, taken: &mut Taken, now_ns: u64) -> usize {
         let Some(held) = self.free(learned, taken) else {
@@ -214,6 +243,18 @@ impl Batch<'_> {
         };
         learned.held.iter().map(hold).collect()
     }
+}
+
+/// The other entry of a pair, if no controller has changed it.
+fn learned_partner(control: &Control, entry: EntryKey) -> Option<EntryKey> {
+    let partner = control.book.partner(entry);
+    partner.filter(|partner| control.book.is_learned(*partner))
+}
+
+/// Whether this is the first entry of a pair, since a pair is met twice.
+fn is_met_first(control: &Control, entry: EntryKey) -> bool {
+    let place = |entry: EntryKey| (entry.table, entry.slot);
+    learned_partner(control, entry).is_none_or(|partner| place(entry) < place(partner))
 }
 
 fn held_of(hold: Hold) -> Held {

@@ -1,0 +1,59 @@
+//! Access to many entries of a table, in parts.
+//!
+//! A packet that adds an entry waits for the lock of the control plane. So nobody who reads or clears a large table
+//! keeps the lock throughout: after each part, a thread that waits for it gets it first. What is read is therefore not
+//! of one moment if packets add entries meanwhile, or entries expire.
+
+use crate::load::Pipeline;
+use crate::objects::Control;
+use forebay_ir::TableId;
+use forebay_tables::{Entry, EntryId, Table};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+/// The entries of a part, which take about a third of a millisecond.
+pub(super) const PART: usize = 256;
+
+/// Goes through the entries that a table has in the beginning.
+pub(super) struct Parts {
+    last: Option<EntryId>,
+    end: EntryId,
+}
+
+impl Parts {
+    pub(super) fn of(table: &Table) -> Parts {
+        Parts {
+            last: None,
+            end: table.next_id(),
+        }
+    }
+
+    /// The next entries, as far as they still exist; none at the end.
+    pub(super) fn next(&mut self, table: &Table) -> Vec<Arc<Entry>> {
+        let entries = table.entries_after(self.last);
+        let part: Vec<_> = entries.take(PART).take_while(|entry| entry.id() < self.end).collect();
+        self.last = part.last().map(|entry| entry.id()).or(self.last);
+        part
+    }
+}
+
+impl Pipeline {
+    /// Passes the entries of a table to `read`, in the order in which they were added.
+    pub(super) fn for_entries(&self, table: TableId, mut read: impl FnMut(&Control, &Entry)) {
+        let mut control = self.control();
+        let mut parts = Parts::of(&control.tables[table.index()]);
+        loop {
+            let part = parts.next(&control.tables[table.index()]);
+            part.iter().for_each(|entry| read(&control, entry));
+            if part.len() < PART {
+                return;
+            }
+            let_others_in(&mut control);
+        }
+    }
+}
+
+/// Lets a thread that waits for the lock have it first.
+pub(super) fn let_others_in(control: &mut MutexGuard<'_, Control>) {
+    MutexGuard::bump(control);
+}
