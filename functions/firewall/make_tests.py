@@ -21,6 +21,7 @@ from scapy.layers.inet6 import (
     ICMPv6ND_NS,
     ICMPv6NDOptDstLLAddr,
     ICMPv6NDOptSrcLLAddr,
+    ICMPv6NDOptUnknown,
     ICMPv6PacketTooBig,
     IPv6,
     IPv6ExtHdrFragment,
@@ -387,6 +388,10 @@ def others():
     answer = Ether(src=mac, dst="02:00:00:00:01:02") / IPv6(src=target, dst=router, hlim=255)
     answer = answer / ICMPv6ND_NA(R=0, S=1, O=1, tgt=target) / ICMPv6NDOptDstLLAddr(lladdr=mac)
     test.through(INSIDE, ask, INSIDE, answer)
+    test.say("Duplicate address detection, with a nonce (RFC 7527): no answer.")
+    ask = Ether(src="02:00:00:00:01:02", dst="33:33:ff:00:00:01") / IPv6(src="::", dst="ff02::1:ff00:1", hlim=255)
+    test.packet(INSIDE, ask / ICMPv6ND_NS(tgt=target) / ICMPv6NDOptUnknown(type=14, len=1, data=bytes(range(6))))
+    drops(test, "own", 1)
     test.say("Pings to the firewall are answered where the interface says so. Nothing else is.")
     request = IP(src=HOST, dst="10.1.0.1") / ICMP(id=5) / DATA
     test.through(
@@ -397,7 +402,7 @@ def others():
     )
     refused(test, OUTSIDE, IP(src=FAR, dst="192.0.2.1") / ICMP(id=5) / DATA)
     refused(test, INSIDE, tcp((HOST, 1), ("10.1.0.1", 22), "S"))
-    drops(test, "own", 2)
+    drops(test, "own", 3)
     test.say("Hop limits, the MTU, another station, an unknown port, no IP, wrong packets.")
     refused(test, INSIDE, IP(src=HOST, dst=FAR, ttl=1) / UDP())
     refused(test, INSIDE, IPv6(src=HOST_V6, dst=FAR_V6, hlim=1) / UDP())

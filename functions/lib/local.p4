@@ -27,6 +27,9 @@ header icmpv6_t {
 
 const bit<8> ICMPV6_NEIGHBOUR_SOLICITATION = 135;
 const bit<8> ICMPV6_NEIGHBOUR_ADVERTISEMENT = 136;
+// Option types of neighbour discovery (RFC 4861 §4.6.1).
+const bit<8> ND_SOURCE_LINK_LAYER_ADDRESS = 1;
+const bit<8> ND_TARGET_LINK_LAYER_ADDRESS = 2;
 
 // Answers requests for addresses of its table.
 control AnswerArp(inout ethernet_t ethernet, inout arp_t arp, in bit<9> port, out bool answered) {
@@ -66,7 +69,8 @@ control AnswerArp(inout ethernet_t ethernet, inout arp_t arp, in bit<9> port, ou
     }
 }
 
-// The same for neighbour solicitations with the option of the source's link-layer address. The caller has checked the type.
+// Answers neighbour solicitations with the source link-layer address option for addresses of its table. The caller has checked the ICMPv6 type.
+// Duplicate address detection is not answered: it has no source, and with a nonce (RFC 7527) an option of another type.
 control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmpv6_t icmpv6, inout neighbour_t neighbour,
                         in bit<9> port, out bool answered) {
     mac_address_t own_mac = 0;
@@ -91,7 +95,8 @@ control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmp
     apply {
         answered = false;
         // RFC 4861 §7.1.1: a hop limit of 255 shows that the message comes from the link.
-        if (ipv6.hop_limit == 255 && icmpv6.code == 0 && nd_ipv6.apply().hit) {
+        if (ipv6.hop_limit == 255 && icmpv6.code == 0 && neighbour.option_type == ND_SOURCE_LINK_LAYER_ADDRESS
+            && neighbour.option_length == 1 && ipv6.src_addr != 0 && nd_ipv6.apply().hit) {
             answered = true;
             ethernet.dst_addr = neighbour.mac;
             ethernet.src_addr = own_mac;
@@ -102,7 +107,7 @@ control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmp
             // Solicited, override.
             neighbour.flags = 3;
             neighbour.reserved = 0;
-            neighbour.option_type = 2;
+            neighbour.option_type = ND_TARGET_LINK_LAYER_ADDRESS;
             neighbour.option_length = 1;
             neighbour.mac = own_mac;
             bit<32> sum = checksum_words128(ipv6.src_addr) + checksum_words128(ipv6.dst_addr) + 32

@@ -196,7 +196,7 @@ parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
         }
     }
 
-    // Without the option it is shorter, and of duplicate address detection: no concern of the load balancer.
+    // A solicitation without an option is shorter: it is of duplicate address detection, and not answered.
     state parse_neighbour {
         transition select(hdr.ipv6.payload_len) {
             32: parse_whole_neighbour;
