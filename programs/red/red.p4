@@ -1,7 +1,7 @@
 // Random early detection with explicit congestion notification: IPv4 packets that found a long queue are marked with
-// congestion experienced (RFC 3168), and dropped when their transport cannot be told so. Below `least` packets none are, from
-// `least + span` on all, in between as many in proportion (RFC 7567). A span of 0 marks at one threshold, as DCTCP wants it
-// (RFC 8257).
+// congestion experienced (RFC 3168), and dropped when their transport is not capable of ECN or their header has options. Below
+// `least` packets none are, from `least + span` on all, in between as many in proportion (RFC 7567). A span of 0 marks at one
+// threshold, as DCTCP wants it (RFC 8257).
 
 #include <core.p4>
 #include <v1model.p4>
@@ -95,7 +95,8 @@ control RedEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             bit<32> draw;
             random(draw, 0, meta.span);
             if (depth - meta.least >= draw) {
-                if (hdr.ipv4.tos[1:0] == ECN_NOT_CAPABLE) {
+                // The checksum of a header with options, which are not parsed, could not be computed for a mark.
+                if (hdr.ipv4.tos[1:0] == ECN_NOT_CAPABLE || hdr.ipv4.ihl != 5) {
                     mark_to_drop(standard_metadata);
                 } else {
                     hdr.ipv4.tos[1:0] = ECN_CONGESTION_EXPERIENCED;
