@@ -1,9 +1,9 @@
-// Which connection a packet belongs to, and whether it may.
+// Finds the connection of a packet, and decides whether the packet passes.
 //
-// A connection is a pair of entries: as its first packet was sent, and the answers. They have the zone from which packets must come. The
-// state of TCP and UDP is in a register, at a place that hashes of the first packet choose, under a signature.
+// A connection is a pair of entries: one for the direction of its first packet, one for the answers. The key of each has the zone from which
+// packets must come. The state of a TCP or UDP connection is in a register, at an index that a hash of the first packet gives, with a signature.
 //
-// Registers are written at the end, behind everything for which a packet leaves specialised code: it would write them twice.
+// Registers are written last: a packet that leaves specialised code passes this control again in general code, and would write them twice.
 
 #ifndef FIREWALL_CONNECTIONS_P4
 #define FIREWALL_CONNECTIONS_P4
@@ -13,7 +13,7 @@
 #include "route.p4"
 #include "state.p4"
 
-// A packet that a policy or rule has refused, of a kind that is told.
+// Digest of a packet that a policy or a rule with `told` 1 has refused.
 struct refused_t {
     bit<8> from_zone;
     bit<8> to_zone;
@@ -32,9 +32,9 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
     Route() route;
     Policy() policy;
 
-    // Signature and state.
+    // By place: signature (upper half) and state (lowest byte).
     register<bit<32>>(PLACES) states;
-    // When the next connection of a limiter may come, in microseconds.
+    // By limiter: the time from which the next connection conforms, in microseconds.
     register<bit<48>>(65536) next_times;
     meter(65536, MeterType.bytes) policers;
 
@@ -54,7 +54,7 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
     ipv6_address_t dst_ipv6 = 0;
     bool is_first_fragment = false;
 
-    // `reply`: of the answers. `policer_`: the meter of its traffic, 0 for none.
+    // `reply`: 1 in the direction of the answers. `policer_`: the meter of the connection's traffic, 0 for none.
     action known(bit<1> reply, bit<32> place_, bit<16> signature_, bit<16> policer_) {
         if (new_expiry != EXPIRY_AS_IT_IS) {
             set_entry_expire_time(new_expiry);
@@ -179,19 +179,19 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
                 meta.dropped = DROP_FRAGMENT;
             }
         } else {
-            // An ICMP error goes to the sender of the packet that it is about, which came from where the error goes.
+            // The packet that an ICMP error quotes came from the zone to which the error goes.
             bool is_error = meta.kind == KIND_ERROR;
             key_zone = is_error ? meta.to_zone : meta.from_zone;
-            bool is_misled = false;
+            bool is_misaddressed = false;
             if (is_ipv4) {
                 src_ipv4 = is_error ? hdr.inner_ipv4.src_addr : hdr.ipv4.src_addr;
                 dst_ipv4 = is_error ? hdr.inner_ipv4.dst_addr : hdr.ipv4.dst_addr;
-                is_misled = is_error && src_ipv4 != hdr.ipv4.dst_addr;
+                is_misaddressed = is_error && src_ipv4 != hdr.ipv4.dst_addr;
                 connections_ipv4.apply();
             } else {
                 src_ipv6 = is_error ? hdr.inner_ipv6.src_addr : hdr.ipv6.src_addr;
                 dst_ipv6 = is_error ? hdr.inner_ipv6.dst_addr : hdr.ipv6.dst_addr;
-                is_misled = is_error && src_ipv6 != hdr.ipv6.dst_addr;
+                is_misaddressed = is_error && src_ipv6 != hdr.ipv6.dst_addr;
                 connections_ipv6.apply();
             }
             is_stateful = !is_error && (hdr.tcp.isValid() || hdr.udp.isValid());
@@ -208,10 +208,10 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
             bool may_begin = hdr.tcp.isValid() ? begins
                 : (meta.kind == KIND_REQUEST || meta.kind == KIND_OTHER || hdr.udp.isValid());
             if (is_error) {
-                // The packet that it is about went to the zone from which the error comes.
+                // The quoted packet went to the zone from which the error comes.
                 way_t way_there;
                 route.apply(is_ipv4, dst_ipv4, dst_ipv6, way_there);
-                if (!is_known || is_misled || way_there.zone != meta.from_zone) {
+                if (!is_known || is_misaddressed || way_there.zone != meta.from_zone) {
                     meta.dropped = DROP_UNRELATED_ERROR;
                 }
             } else if (is_new) {
@@ -222,7 +222,7 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
                 if (terms.limiter != 0) {
                     next_times.read(next_time, (bit<32>) terms.limiter);
                 }
-                // Known connections have none of these addresses.
+                // Checked for new connections only: no known one has such an address.
                 bool has_wrong_address = is_ipv4
                     ? is_never_forwarded_ipv4(hdr.ipv4.src_addr) || is_never_forwarded_ipv4(hdr.ipv4.dst_addr)
                     : is_never_forwarded_ipv6(hdr.ipv6.src_addr) || is_never_forwarded_ipv6(hdr.ipv6.dst_addr);
@@ -306,7 +306,7 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
             if (policer != 0) {
                 bit<2> color;
                 policers.execute_meter<bit<2>>((bit<32>) policer, color);
-                if (color == 2) {
+                if (color == V1MODEL_METER_COLOR_RED) {
                     meta.dropped = DROP_POLICED;
                 }
             }

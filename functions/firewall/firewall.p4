@@ -25,21 +25,21 @@ control FirewallVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-// The ICMP error about a packet that a rule rejects. It comes a second time for that, resubmitted: specialised code has nothing of this.
+// Turns a rejected packet into the ICMP error about it. The packet is resubmitted first, so that specialised code does not have this control.
 control Reject(inout headers_t hdr, in metadata_t meta, out bool is_sent) {
     MakeIcmpError() make_icmp_error;
 
-    // Errors that are sent: 0. Without rates there is no limit.
+    // Index 0: errors that are sent. A meter without rates does not limit.
     meter(1, MeterType.packets) error_rate;
 
     apply {
         is_sent = false;
-        bit<2> color = 2;
+        bit<2> color = V1MODEL_METER_COLOR_RED;
         if (hdr.ipv4.isValid() && may_be_reported(hdr.ethernet.dst_addr, hdr.ipv4)
             && (meta.kind == KIND_TRANSPORT || meta.kind == KIND_REQUEST)) {
             error_rate.execute_meter<bit<2>>(0, color);
         }
-        if (color == 2) {
+        if (color == V1MODEL_METER_COLOR_RED) {
             return;
         }
         is_sent = true;
@@ -59,7 +59,7 @@ control Reject(inout headers_t hdr, in metadata_t meta, out bool is_sent) {
     }
 }
 
-// Whether lengths disagree, of the packet or of what it carries.
+// Whether the lengths in the headers disagree with each other or with the frame.
 bool has_wrong_lengths(in headers_t hdr, in bit<3> kind, in bit<32> frame_bytes) {
     bit<16> bytes = hdr.ipv4.isValid() ? ipv4_payload_bytes(hdr.ipv4) : hdr.ipv6.payload_len;
     return hdr.ipv4.isValid() && has_wrong_ipv4_length(hdr.ipv4, frame_bytes)

@@ -9,7 +9,7 @@
 #include "../lib/icmp_error.p4"
 #include "../lib/local.p4"
 
-// Connections of each version of IP at most.
+// Greatest number of connections of each version of IP.
 #ifndef CONNECTIONS
 #define CONNECTIONS 1048576
 #endif
@@ -18,7 +18,8 @@
 #define PLACES 2097152
 #endif
 
-// Seconds that a connection stays without a packet.
+// Seconds that an entry stays without a packet. TCP_ESTABLISHED_SECONDS and UDP_SECONDS are not below the bounds of RFC 5382 REQ-5 (2 hours 4
+// minutes) and RFC 4787 REQ-5 (2 minutes).
 #ifndef TCP_OPENING_SECONDS
 #define TCP_OPENING_SECONDS 60
 #endif
@@ -77,8 +78,9 @@ const bit<8> DROP_UNRELATED_ERROR = 10;
 const bit<8> DROP_SPOOFED = 11;
 const bit<8> DROP_POLICY = 12;
 const bit<8> DROP_REJECTED = 13;
-// More new connections than a rule lets through; more traffic.
+// More new connections than the limiter of a rule allows.
 const bit<8> DROP_LIMITED = 14;
+// More traffic than the policer of a rule allows.
 const bit<8> DROP_POLICED = 15;
 const bit<8> DROP_FRAGMENT = 16;
 // From or to an address that no router forwards.
@@ -88,7 +90,7 @@ const bit<8> DROP_NONE = 0xff;
 
 const bit<3> KIND_OTHER = 0;
 const bit<3> KIND_TRANSPORT = 1;
-// ICMP queries.
+// ICMP queries and their replies.
 const bit<3> KIND_REQUEST = 2;
 const bit<3> KIND_REPLY = 3;
 const bit<3> KIND_ERROR = 4;
@@ -115,7 +117,7 @@ struct headers_t {
     icmpv6_t icmpv6;
     neighbour_t neighbour;
     int_word_t icmpv6_rest;
-    // The packet that an ICMP error is about.
+    // The packet that an ICMP error quotes.
     ipv4_t inner_ipv4;
     ipv6_t inner_ipv6;
     transport_start_t inner_transport;
@@ -125,12 +127,12 @@ struct metadata_t {
     // The packet has been resubmitted. The parser alone writes it, so that it is known to be 0 in specialised code.
     bit<1> is_again;
     bit<3> kind;
-    // The connection of the packet, or of the one that an ICMP error is about, as that was sent.
+    // The connection of the packet; for an ICMP error, that of the quoted packet, in the direction in which it was sent.
     bit<8> protocol;
     bit<16> src_port;
     bit<16> dst_port;
     bit<16> ip_bytes;
-    // Where the packet comes from and goes to.
+    // Zones that the packet comes from and goes to.
     bit<8> from_zone;
     bit<8> to_zone;
     bit<9> egress_port;
@@ -227,16 +229,15 @@ parser FirewallParser(packet_in packet, out headers_t hdr, inout metadata_t meta
         meta.dst_port = hdr.icmp.rest[31:16];
         bool is_error = hdr.icmp.type == ICMP_UNREACHABLE || hdr.icmp.type == ICMP_TIME_EXCEEDED
             || hdr.icmp.type == ICMP_PARAMETER_PROBLEM;
-        // Echo and timestamp.
-        meta.kind = hdr.icmp.type == ICMP_ECHO_REQUEST || hdr.icmp.type == 13 ? KIND_REQUEST
-            : (hdr.icmp.type == ICMP_ECHO_REPLY || hdr.icmp.type == 14 ? KIND_REPLY : KIND_OTHER_ICMP);
+        meta.kind = hdr.icmp.type == ICMP_ECHO_REQUEST || hdr.icmp.type == ICMP_TIMESTAMP ? KIND_REQUEST
+            : (hdr.icmp.type == ICMP_ECHO_REPLY || hdr.icmp.type == ICMP_TIMESTAMP_REPLY ? KIND_REPLY : KIND_OTHER_ICMP);
         transition select(is_error) {
             false: accept;
             true: parse_inner_ipv4;
         }
     }
 
-    // An error about a later fragment, or a header with options, is of no connection.
+    // An error that quotes a later fragment, or a header with options, belongs to no connection.
     state parse_inner_ipv4 {
         packet.extract(hdr.inner_ipv4);
         transition select(hdr.inner_ipv4.version, hdr.inner_ipv4.ihl, hdr.inner_ipv4.frag_offset) {
@@ -261,8 +262,8 @@ parser FirewallParser(packet_in packet, out headers_t hdr, inout metadata_t meta
         meta.kind = KIND_OTHER_ICMP;
         transition select(hdr.icmpv6.type) {
             ICMPV6_NEIGHBOUR_SOLICITATION: parse_neighbour;
-            128 .. 129: parse_echo_ipv6;
-            1 .. 4: parse_inner_ipv6;
+            ICMPV6_ECHO_REQUEST .. ICMPV6_ECHO_REPLY: parse_echo_ipv6;
+            ICMPV6_UNREACHABLE .. ICMPV6_PARAMETER_PROBLEM: parse_inner_ipv6;
             default: accept;
         }
     }
@@ -281,7 +282,7 @@ parser FirewallParser(packet_in packet, out headers_t hdr, inout metadata_t meta
 
     state parse_echo_ipv6 {
         packet.extract(hdr.icmpv6_rest);
-        meta.kind = hdr.icmpv6.type == 128 ? KIND_REQUEST : KIND_REPLY;
+        meta.kind = hdr.icmpv6.type == ICMPV6_ECHO_REQUEST ? KIND_REQUEST : KIND_REPLY;
         meta.src_port = hdr.icmpv6_rest.value[31:16];
         meta.dst_port = hdr.icmpv6_rest.value[31:16];
         transition accept;

@@ -1,4 +1,4 @@
-// What may begin a connection: policies between zones, and rules.
+// Decides which packets may begin a connection: policies between zones, and rules.
 
 #ifndef FIREWALL_POLICY_P4
 #define FIREWALL_POLICY_P4
@@ -10,7 +10,7 @@ const bit<2> VERDICT_REJECT = 1;
 const bit<2> VERDICT_ALLOW = 2;
 const bit<2> VERDICT_RULES = 3;
 
-// What a rule says besides: `policer` is a meter for the traffic of its connections, `limiter` a limit of new ones, both 0 for none.
+// Further terms of a rule. `policer`: the meter of its connections' traffic. `limiter`: the limit of its new connections. 0 for none.
 struct terms_t {
     bit<16> policer;
     bit<16> limiter;
@@ -39,7 +39,7 @@ control Policy(in headers_t hdr, in metadata_t meta, out bit<2> verdict, out ter
         terms.policer = policer;
     }
 
-    // At most one new connection each `interval` microseconds, and so many at once as fit into `burst` microseconds.
+    // One new connection each `interval` microseconds, with a tolerance of `burst` microseconds (GCRA, ITU-T I.371).
     action allow_limited(bit<16> policer, bit<16> limiter, bit<32> interval, bit<32> burst) {
         verdict = VERDICT_ALLOW;
         terms = { policer, limiter, interval, burst, 0 };

@@ -1,11 +1,11 @@
-// Where a packet goes, and in which zone that is.
+// The next hop of a packet, and its zone.
 
 #ifndef FIREWALL_ROUTE_P4
 #define FIREWALL_ROUTE_P4
 
 #include "packet.p4"
 
-// Zone 0 is nowhere, SELF_ZONE the firewall itself.
+// Zone 0: no route. SELF_ZONE: the firewall itself.
 const bit<8> SELF_ZONE = 255;
 
 struct way_t {

@@ -9,20 +9,20 @@
 
 #include "packet.p4"
 
-// Another connection has taken the place: packets pass, and the connection keeps the time that it has.
+// Another connection has taken the place in the register: packets pass, and the expiry time does not change.
 const bit<8> STATE_LOST = 0;
 const bit<8> STATE_OPENING = 1;
 const bit<8> STATE_ANSWERED = 2;
 const bit<8> STATE_ESTABLISHED = 3;
-// The side that has opened the connection has sent a FIN; the other one has.
+// The client, which has opened the connection, has sent a FIN; the server has.
 const bit<8> STATE_FIN_OF_CLIENT = 4;
 const bit<8> STATE_FIN_OF_SERVER = 5;
 const bit<8> STATE_CLOSED = 6;
 const bit<8> STATE_REPLIED = 7;
-// Not suitable: the segment is dropped.
+// Not a state: the segment does not fit, and is dropped.
 const bit<8> STATE_INVALID = 0xff;
 
-// No TCP sends these together.
+// Whether the segment has flags that no TCP sends together.
 bool has_wrong_flags(in tcp_t tcp) {
     return (tcp.syn == 1 && (tcp.fin == 1 || tcp.rst == 1)) || (tcp.fin == 1 && tcp.ack == 0)
         || (tcp.syn == 0 && tcp.rst == 0 && tcp.ack == 0);
@@ -57,7 +57,7 @@ bit<8> state_after_segment(in bit<8> state, in bit<1> is_reply, in tcp_t tcp) {
     return next;
 }
 
-// The time that a connection gets when it comes to a state.
+// The expiry time of a connection that enters a state.
 bit<8> expiry_of(in bit<8> state) {
     bit<8> expiry = EXPIRY_AS_IT_IS;
     if (state == STATE_ESTABLISHED || state == STATE_FIN_OF_CLIENT || state == STATE_FIN_OF_SERVER) {

@@ -3,14 +3,14 @@
 #ifndef INT_HOPS_P4
 #define INT_HOPS_P4
 
-// Words of 4 bytes that an instruction bitmap asks of a hop.
+// Words of 4 bytes that an instruction bitmap requests from each hop.
 bit<8> instruction_words(in bit<16> bits) {
     return (bit<8>) bits[15:15] + (bit<8>) bits[14:14] + (bit<8>) bits[13:13] + (bit<8>) bits[12:12]
         + ((bit<8>) bits[11:11] << 1) + ((bit<8>) bits[10:10] << 1) + ((bit<8>) bits[9:9] << 1)
         + (bit<8>) bits[8:8] + (bit<8>) bits[7:7] + (bit<8>) bits[0:0];
 }
 
-// What the checksum of UDP covers of shim and INT header.
+// The sum of shim and INT header, for the checksum of UDP.
 bit<32> int_words(in int_shim_t shim, in int_md_t md) {
     return (bit<32>) (shim.type ++ shim.npt ++ shim.reserved ++ shim.length_) + (bit<32>) shim.original
         + (bit<32>) (md.version ++ md.discard ++ md.hops_exceeded ++ md.mtu_exceeded ++ md.reserved[11:3])
@@ -18,7 +18,7 @@ bit<32> int_words(in int_shim_t shim, in int_md_t md) {
         + (bit<32>) md.instructions + (bit<32>) md.domain_id + (bit<32>) md.ds_instructions + (bit<32>) md.ds_flags;
 }
 
-// The metadata of this hop, up to 13 words: the last words of these four together, with zeros before them.
+// The metadata of this hop, up to 13 words: the last words of the four fields together, with zeros before them.
 struct own_t {
     bit<32> first;
     bit<128> second;
@@ -26,8 +26,8 @@ struct own_t {
     bit<128> fourth;
 }
 
-// This hop's metadata, in the order of the instruction bits, and what they add to a checksum. What the switch does not
-// measure is all ones.
+// Gathers this hop's metadata in the order of the instruction bits, and adds them to a checksum. Values that the switch does
+// not measure are all ones.
 control GatherMetadata(in report_t report, in bit<16> instructions, inout own_t own, inout bit<32> sum) {
     apply {
         own = { 0, 0, 0, 0 };
@@ -51,7 +51,7 @@ control GatherMetadata(in report_t report, in bit<16> instructions, inout own_t 
             own.third = own.third[63:0] ++ own.fourth[127:64];
             own.fourth = own.fourth[63:0] ++ report.egress_time;
         }
-        // All ones are a zero of ones' complement: they add nothing.
+        // Values of all ones, which follow, are a zero of ones' complement and add nothing to the sum.
         sum = sum + checksum_words128(own.third) + checksum_words128(own.fourth);
         if (instructions & UNMEASURED != 0) {
             if (instructions[9:9] == 1) {
@@ -80,8 +80,8 @@ control GatherMetadata(in report_t report, in bit<16> instructions, inout own_t 
     }
 }
 
-// Puts so many words of metadata into the packet, in headers of 8, 4, 2 and 1 words: with a header for each datum there would be
-// a thousand ways through the deparser.
+// Adds `words` words of metadata to the packet, in headers of 8, 4, 2 and 1 words: with a header for each value, the deparser
+// would have a thousand paths.
 control AddMetadata(inout headers_t hdr, in own_t own, in bit<8> words) {
     bit<128> second = own.second;
     bit<128> third = own.third;
@@ -126,11 +126,11 @@ struct change_t {
     bit<16> added;
     // The protocol of IP.
     bit<8> protocol;
-    // What the checksum of UDP gets, without what follows from the rest of this.
+    // What is added to the checksum of UDP, besides the changes that follow from the other fields.
     bit<32> sum;
 }
 
-// Adds metadata, and writes lengths, protocol and checksums. One place for all hops: each copy of it makes the fast path larger.
+// Adds metadata, and writes lengths, protocol and checksums. Applied once, for every kind of hop: each copy makes the fast path larger.
 control Change(inout headers_t hdr, in report_t report, in change_t change) {
     GatherMetadata() gather_metadata;
     AddMetadata() add_metadata;
@@ -172,7 +172,7 @@ control Change(inout headers_t hdr, in report_t report, in change_t change) {
     }
 }
 
-// Makes a packet an INT packet, with the metadata of this hop in mode MD; nothing is changed where there is no room.
+// Makes a packet an INT packet, with the metadata of this hop in mode MD. A packet without room for INT stays as it is.
 control Source(inout headers_t hdr, in metadata_t meta, inout change_t change) {
     apply {
         bool has_udp = hdr.udp.isValid();
@@ -224,10 +224,10 @@ control Source(inout headers_t hdr, in metadata_t meta, inout change_t change) {
             hdr.shim.npt = INT_NPT_IP;
             hdr.shim.original = (bit<16>) protocol;
             hdr.udp.setValid();
-            // Entropy for those who spread flows by ports.
+            // Entropy for devices that spread flows by ports, in the range of RFC 6335's dynamic ports.
             hash(hdr.udp.src_port, HashAlgorithm.crc16, 16w0xc000,
                  { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, meta.src_port, meta.dst_port, protocol }, 16w0x4000);
-            // What follows the IP header until now; this header is among what is added.
+            // The bytes after the IP header before INT is added. `change.added` has those of this header, too.
             hdr.udp.length_ = meta.ip_bytes
                 - (hdr.ipv4.isValid() ? (bit<16>) hdr.ipv4.ihl << 2 : IPV6_BYTES);
             hdr.udp.checksum = 0;
@@ -236,14 +236,14 @@ control Source(inout headers_t hdr, in metadata_t meta, inout change_t change) {
     }
 }
 
-// Has this hop's metadata added to an INT-MD packet, or says in the header why not.
+// Requests this hop's metadata for an INT-MD packet, or sets the flag in the INT header that says why there are none.
 control Transit(inout headers_t hdr, in metadata_t meta, inout change_t change, out bit<32> what) {
     apply {
         bit<8> words = instruction_words(hdr.md.instructions);
         what = COUNT_TRANSIT_MD;
         if (hdr.md.version != INT_VERSION || (bit<8>) hdr.md.hop_ml != words || hdr.md.instructions[6:1] != 0
             || hdr.md.ds_instructions != 0) {
-            // Instructions that this hop does not know, or metadata of a domain: it adds nothing.
+            // Another version, unknown instructions, or domain-specific metadata: this hop adds nothing.
             what = COUNT_NOT_UNDERSTOOD;
             return;
         }
@@ -269,7 +269,7 @@ control Transit(inout headers_t hdr, in metadata_t meta, inout change_t change, 
 
 #ifndef NO_SINK
 
-// Takes INT out of a packet. What it looked like is kept for the report.
+// Removes INT from a packet. The headers as they came are saved for the report.
 control Sink(inout headers_t hdr, inout change_t change) {
     apply {
         hdr.saved.setValid();

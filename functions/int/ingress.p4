@@ -3,7 +3,7 @@
 #ifndef INT_INGRESS_P4
 #define INT_INGRESS_P4
 
-// Where a packet goes: by its destination address, else by the port that is joined to the one it came from.
+// Chooses the egress port: by the destination address, else by the ingress port (table `wire`).
 control Forward(in headers_t hdr, inout standard_metadata_t standard_metadata, out bool found) {
     action to_port(bit<9> port) {
         standard_metadata.egress_spec = port;
@@ -52,7 +52,7 @@ control Watch(in headers_t hdr, inout metadata_t meta, in standard_metadata_t st
     direct_counter(CounterType.packets_and_bytes) ipv4_hits;
     direct_counter(CounterType.packets_and_bytes) ipv6_hits;
 
-    // Embed data: every hop adds what `instructions` ask for, `max_hops` hops at most.
+    // Embed data: every hop adds the metadata of `instructions`, `max_hops` hops at most.
     action embed_data(bit<16> instructions, bit<8> max_hops, bit<8> collector) {
         meta.mode = MODE_MD;
         meta.instructions = instructions;
@@ -60,7 +60,7 @@ control Watch(in headers_t hdr, inout metadata_t meta, in standard_metadata_t st
         meta.watch_collector = collector;
     }
 
-    // Embed instructions: every hop reports by itself what they ask for.
+    // Embed instructions: every hop reports the metadata of `instructions` itself.
     action embed_instructions(bit<16> instructions, bit<8> collector) {
         meta.mode = MODE_MX;
         meta.instructions = instructions;
@@ -139,8 +139,8 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     Forward() forward;
     Watch() watch;
 
-    // Number of the node, what is added to its times (nanoseconds), the collector of its MX and drop reports (0: none),
-    // and the depth of a queue (packets) from which it counts as congested.
+    // `time_base` (nanoseconds) is added to the node's times. `collector` gets its MX and drop reports; 0 for none. A queue of
+    // `congestion_depth` packets or more counts as congested.
     action set_node(bit<32> node_id, bit<64> time_base, bit<8> collector, bit<24> congestion_depth) {
         meta.report.node_id = node_id;
         meta.time_base = time_base;
@@ -156,7 +156,7 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         default_action = set_node(0, 0, 0, 0xffffff);
     }
 
-    // Ports from which INT is taken. INT from others is dropped: hosts must not write into the telemetry.
+    // Ports from which INT is accepted. INT from other ports is dropped: hosts must not write into the telemetry.
     table int_ports {
         key = {
             standard_metadata.ingress_port: exact;
@@ -217,9 +217,8 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             meta.layer2_bytes = 14;
         }
 
-        // A packet whose IP length is more than its frame is forwarded, never measured.
 #ifdef NO_SINK
-        // The metadata of other hops, which were not parsed, are in the packet.
+        // The metadata of other hops are not parsed, but must be within the packet.
         bit<32> int_end = (bit<32>) meta.layer2_bytes + (bit<32>) UDP_BYTES + 4 + ((bit<32>) hdr.shim.length_ << 2)
             + (hdr.ipv4.isValid() ? (bit<32>) hdr.ipv4.ihl << 2 : (bit<32>) IPV6_BYTES);
         if (hdr.shim.isValid() && int_end > standard_metadata.packet_length) {
@@ -229,12 +228,13 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         }
 #endif
 
+        // A packet whose IP length is more than its frame is forwarded, but never measured.
         bool is_ip = hdr.ipv4.isValid() || hdr.ipv6.isValid();
         bool is_whole = is_ip
             && (bit<32>) meta.layer2_bytes + (bit<32>) meta.ip_bytes <= standard_metadata.packet_length;
         if (hdr.md.isValid() && is_whole) {
             meta.has_int = 1;
-            // Drops of packets that others watch are reported to this node's collector.
+            // Drops of packets that other nodes watch are reported to this node's collector.
             meta.watch_collector = meta.node_collector;
             meta.instructions = hdr.md.instructions;
             if (int_ports.apply().miss) {

@@ -86,7 +86,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         meta.report.congested = meta.report.queue_depth >= meta.congestion_depth ? 1w1 : 1w0;
     }
 
-    // Has a clone of the packet sent as a report.
+    // Sends a clone of the packet as a report.
     action send_report(bit<8> collector, bit<16> instructions) {
         meta.report.collector = collector;
         meta.report.instructions = instructions;
@@ -127,7 +127,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             instructions = hdr.md.instructions;
             meta.report.domain_id = hdr.md.domain_id;
             if (hdr.shim.npt != INT_NPT_UDP && hdr.shim.npt != INT_NPT_IP) {
-                // Behind the port of INT there is no other next protocol (§5.7.2).
+                // At the UDP port of INT there is no other next protocol (INT 2.1 §5.7.2).
                 int_packets.count(COUNT_NOT_UNDERSTOOD);
             } else if (is_sink) {
 #ifndef NO_SINK

@@ -9,7 +9,7 @@
 
 const bit<16> INT_UDP_PORT = INT_PORT;
 
-// Entries of the field list that clones keep.
+// Index of the field list that clones keep.
 #define REPORT_FIELDS 1
 
 // What is done with a packet that a watch list matches.
@@ -48,7 +48,7 @@ const bit<32> REPORT_BYTES = 14 + 20 + 8 + 8 + 4 + 8;
 const bit<16> INT_FIXED_BYTES = 16;
 // Instructions for what the switch does not measure.
 const bit<16> UNMEASURED = 0x0381;
-// Report Length 255 has another meaning, and own metadata take up to 8 words.
+// Report Length, in words, must stay below 255, which has another meaning. Main contents and own metadata take up to 10 words.
 const bit<16> SNAP_BYTES_MAX = 960;
 
 header saved_t {
@@ -89,7 +89,7 @@ struct headers_t {
     udp_t udp;
     int_shim_t shim;
     int_md_t md;
-    // Metadata of this hop: as many of these as their words are.
+    // Metadata of this hop, in headers of 8, 4, 2 and 1 words.
     own_words8_t own_8;
     own_words4_t own_4;
     int_long_t own_2;
@@ -108,7 +108,7 @@ struct headers_t {
 #endif
 }
 
-// What a clone must be told to become a report.
+// What a clone needs to become a report.
 struct report_t {
     // Number of the collector, which is also that of the clone session; 0 for no report.
     @field_list(REPORT_FIELDS) bit<8> collector;
@@ -130,7 +130,7 @@ struct report_t {
 
 struct metadata_t {
     report_t report;
-    // The packet came with INT, which this node takes.
+    // The packet came with INT, which this node processes.
     bit<1> has_int;
     // Of this node.
     bit<64> time_base;
@@ -147,7 +147,7 @@ struct metadata_t {
     bit<16> dst_port;
     // Bytes before the IP header.
     bit<16> layer2_bytes;
-    // Length of the IP packet, and the most that the egress port takes.
+    // Length of the IP packet, and the greatest one of the egress port.
     bit<16> ip_bytes;
     bit<16> mtu;
 }
@@ -246,7 +246,7 @@ parser IntParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
 #ifndef NO_SINK
         packet.extract(hdr.stack, ((bit<32>) hdr.shim.length_ - 3) << 5);
 #endif
-        // Protocol and ports are those of the packet that carries INT.
+        // Protocol and ports become those of the packet without INT.
         transition select(hdr.shim.npt, hdr.shim.original) {
             (INT_NPT_UDP, _): original_port;
 #ifndef NO_SINK

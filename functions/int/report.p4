@@ -66,10 +66,10 @@ control Report(inout headers_t hdr, inout metadata_t meta) {
         }
 #endif
 
-        // The group header has the node already; what is not measured is left out.
+        // The node is in the group header. Values that are not measured are left out.
         bit<16> md_bits = meta.report.instructions & 0x7c00;
         if (meta.report.drop_reason != DROP_NONE) {
-            // Of a packet that never got to egress, ports and time of its arrival are known.
+            // A packet that is dropped in ingress has ports and ingress time. Bit 15: queue and drop reason.
             md_bits = md_bits & 0x4800 | 0x0001;
             hdr.report_drop.setValid();
             hdr.report_drop.value = meta.report.queue_id ++ meta.report.drop_reason ++ 16w0;
@@ -112,6 +112,7 @@ control Report(inout headers_t hdr, inout metadata_t meta) {
         hdr.report_int.ds_md_bits = 0;
         hdr.report_int.ds_md_status = 0;
         hdr.report_individual.setValid();
+        // RepType INT; InType Ethernet: the truncated packet begins with its Ethernet header.
         hdr.report_individual.rep_type = 1;
         hdr.report_individual.in_type = 3;
         hdr.report_individual.report_length = 2 + words + (bit<8>) (inner >> 2);

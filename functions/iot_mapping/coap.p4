@@ -16,7 +16,7 @@
         meta.left = meta.left - 4;
         bit<16> token = (bit<16>) head[27:24];
         meta.option_bytes = token;
-        // Version 1, confirmable or not, a token of 0 to 8 bytes, POST or PUT; other requests have no payload to be mapped.
+        // Version 1, confirmable or not, a token of 0 to 8 bytes, POST or PUT. Other messages are not mapped.
         transition select(head[31:30], head[29:28], token <= meta.left && token <= 8, head[23:16]) {
             (1, 0 .. 1, true, 2 .. 3): skip_value;
             (1, _, true, _): coap_control;

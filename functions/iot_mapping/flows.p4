@@ -1,7 +1,7 @@
-// What becomes of a copy: whether its payload is mapped, by the state of its flow.
+// Decides whether the payload of a copy is mapped, by the state of its flow.
 //
-// Of a TCP connection it is known where the next MQTT packet or HTTP request begins: SYN says where the first one does, each length where the
-// next. Only a segment that begins there is mapped, so that neither retransmissions nor the middle of long packets are.
+// The state of a TCP connection has the sequence number at which the next MQTT packet or HTTP request begins: SYN gives the first one, the length
+// of each the next. Only a segment that begins there is mapped, so that neither retransmissions nor the middle of long packets are.
 
 #ifndef IOT_MAPPING_FLOWS_P4
 #define IOT_MAPPING_FLOWS_P4
@@ -25,17 +25,18 @@ const bit<32> PIPELINED = 12;
 const bit<32> OPENED = 13;
 
 control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata, out bit<32> outcome) {
-    // Addresses and ports of the flow that has the place.
+    // Addresses and ports of the flow that owns the place.
     register<bit<96>>(FLOWS) owners;
     // MQTT: protocol level of the connection, 0 until it is known.
     register<bit<8>>(FLOWS) levels;
-    // TCP: where the next MQTT packet or request begins, and the end of what has come. CoAP: message identifier of the latest request, plus 1.
+    // TCP: where the next MQTT packet or request begins, and where the data received so far end. CoAP, in `ends`: message identifier of the latest
+    // request, plus 1.
     register<bit<32>>(FLOWS) nexts;
     register<bit<32>>(FLOWS) ends;
     // Messages made of the flow.
     register<bit<16>>(FLOWS) counts;
 
-    // What the parser has found, in numbers of the counter.
+    // The index of the counter for what the parser has found.
     action by_found() {
         outcome = MALFORMED;
         if (meta.found == FOUND_PAYLOAD) {
@@ -107,10 +108,10 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
                     outcome = beyond <= 0 && is_new ? CONTINUATION : RETRANSMISSION;
                     if (beyond > 0 && meta.kind == KIND_MQTT && meta.packet_bytes != 0
                         && meta.packet_bytes <= next - begin) {
-                        // What it begins with is known; the copy comes again without that, until a new packet begins.
+                        // The first MQTT packet has been mapped before. The copy comes again without it, until a new packet begins.
                         meta.skip = (bit<16>) meta.packet_bytes;
                     } else if (beyond > 0) {
-                        // A packet begins where nothing parsed says so.
+                        // A packet begins within the segment, at an unknown place.
                         owner = 0;
                         outcome = CONTINUATION;
                     }
@@ -138,7 +139,7 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
                             outcome = TOO_LONG;
                         }
                     } else if (outcome == MAPPED && meta.left > meta.data_bytes) {
-                        // Another request follows, whose payload nothing looks for: neither is mapped.
+                        // Another request follows in the segment and is not parsed: neither is mapped.
                         outcome = PIPELINED;
                     }
                     // Where the next packet begins is not known any more: the rest of the connection is not mapped.

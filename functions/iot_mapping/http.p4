@@ -11,6 +11,7 @@
     }
 
     state parse_method {
+        // "POST " and "PUT ".
         transition select(packet.lookahead<bit<40>>()) {
             40w0x504f535420: skip_post;
             40w0x5055542000 &&& 40w0xffffffff00: skip_put;
@@ -110,7 +111,7 @@
         }
     }
 
-    // A second one may contradict the first one.
+    // A second Content-Length may contradict the first one.
     state content_length {
         packet.advance(136);
         meta.left = meta.left - 17;
@@ -121,7 +122,7 @@
         }
     }
 
-    // Blanks and tabs stand before and behind the digits.
+    // Spaces and tabs may stand before and after the digits (RFC 9110 §5.6.3).
     state content_length_blank {
         transition select(packet.lookahead<bit<8>>(), meta.left) {
             (_, 0 .. 3): header_ends_early;

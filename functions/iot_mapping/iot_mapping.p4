@@ -3,7 +3,7 @@
 //   device ──► forwarded as it is ──────────────────────────────► server
 //                 └─ copy ─► parsed to its payload ─► message ──► collector
 //
-// A packet of a device is cloned, and the clone is sent round to the parser, which now looks for the payload. When more MQTT packets
+// A packet of a device is cloned, and the clone is recirculated to the parser, which now looks for the payload. When more MQTT packets
 // follow in the segment, the copy is cloned again without the first one. What cannot be mapped is counted, and never guessed.
 
 #include <core.p4>
@@ -16,8 +16,13 @@
 #define MAP_SESSION 9
 #endif
 
-// MQTT packets of a segment that are looked at.
+// Greatest number of MQTT packets of a segment that are mapped.
 const bit<8> PASSES_MAX = 32;
+
+// Ports whose payload is encrypted: MQTT and HTTP over TLS, CoAP over DTLS (IANA).
+const bit<16> MQTTS_PORT = 8883;
+const bit<16> HTTPS_PORT = 443;
+const bit<16> COAPS_PORT = 5684;
 
 // Indices of the counter outcomes beyond those of flows.p4.
 const bit<32> COPIED = 14;
@@ -27,7 +32,8 @@ const bit<32> NO_TARGET = 17;
 const bit<32> FORWARDED = 18;
 const bit<32> NOT_FORWARDED = 19;
 
-// What a receiver drops must not become a message: its retransmission would count as known. Copies do not come here with their whole segment.
+// A packet that its receiver drops must not become a message: its retransmission would count as a duplicate. Copies are not verified, since they
+// may lack a part of their segment.
 control MapVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     apply {
         verify_checksum_with_payload(hdr.tcp.isValid() && meta.is_mapped == 1,
@@ -121,7 +127,7 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
     apply {
         if (standard_metadata.instance_type == INSTANCE_RECIRCULATED && meta.skip != 0) {
-            // The first MQTT packet of the segment is done with. Egress takes it off, and the copy comes back once more.
+            // The first MQTT packet of the segment has been handled. Egress removes it, and the copy comes back once more.
             meta.is_trimmed = 1;
             standard_metadata.egress_spec = standard_metadata.ingress_port;
             return;
@@ -186,8 +192,8 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             || (bit<32>) hdr.ipv4.total_len + 14 > standard_metadata.packet_length) {
             return;
         }
-        bool is_encrypted = hdr.tcp.isValid() && (hdr.tcp.dst_port == 8883 || hdr.tcp.dst_port == 443)
-            || hdr.udp.isValid() && hdr.udp.dst_port == 5684;
+        bool is_encrypted = hdr.tcp.isValid() && (hdr.tcp.dst_port == MQTTS_PORT || hdr.tcp.dst_port == HTTPS_PORT)
+            || hdr.udp.isValid() && hdr.udp.dst_port == COAPS_PORT;
         if (is_encrypted && meta.payload_bytes != 0) {
             outcomes.count(ENCRYPTED);
         } else if (meta.is_mapped == 1 && standard_metadata.checksum_error == 1) {
@@ -208,7 +214,7 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     }
 }
 
-// The message in place of the packet.
+// Puts the message in place of the packet.
 control MakeMessage(inout headers_t hdr, in metadata_t meta) {
     apply {
         bit<16> padding = DATA_BYTES - meta.data_bytes;

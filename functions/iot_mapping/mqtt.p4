@@ -54,7 +54,7 @@
         }
     }
 
-    // Now `left` becomes what is left of the MQTT packet.
+    // From parse_mqtt_whole on, `left` is the rest of the MQTT packet, not of the segment.
     state parse_mqtt_rest {
         meta.found = FOUND_PART;
         transition select(meta.packet_bytes <= (bit<32>) meta.payload_bytes) {
@@ -78,7 +78,7 @@
     }
 
     state parse_connect {
-        // Protocol name and level.
+        // Protocol name ("MQTT" with its length) and protocol level.
         bit<56> name = packet.lookahead<bit<56>>();
         meta.mqtt_level = name[55:8] == 0x00044d515454 ? name[7:0] : 8w0;
         transition parse_body;

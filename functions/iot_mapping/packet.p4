@@ -46,9 +46,9 @@ const bit<8> FOUND_PAYLOAD = 1;
 const bit<8> FOUND_CONTROL = 2;
 // The beginning of a message whose end is in later segments.
 const bit<8> FOUND_PART = 3;
-// Not even the length is there.
+// Not even the length is complete.
 const bit<8> FOUND_PARTIAL_HEADER = 4;
-// Against the protocol.
+// A violation of the protocol.
 const bit<8> FOUND_MALFORMED = 5;
 // A body of unknown length.
 const bit<8> FOUND_NO_LENGTH = 6;
@@ -92,14 +92,6 @@ header body_t {
     varbit<11680> data;
 }
 
-header coap_t {
-    bit<2> version;
-    bit<2> type;
-    bit<4> token_length;
-    bit<8> code;
-    bit<16> message_id;
-}
-
 // The message: flag header, mapping, payload, zeros.
 header flag_t {
     bit<8> type;
@@ -110,7 +102,7 @@ header mapping_t {
     bit<8> kind;
     // Bytes of the payload, after which there are zeros.
     bit<8> length_;
-    // Of the flow.
+    // Number of the message within its flow.
     bit<16> sequence;
     ipv4_address_t device;
     bit<16> device_port;
@@ -162,7 +154,7 @@ struct headers_t {
 }
 
 struct metadata_t {
-    // Bytes of MQTT packets of this segment that are done with.
+    // Bytes of the first MQTT packet of the segment, when it has been handled; 0 when there is none to remove.
     @field_list(1) bit<16> skip;
     @field_list(1) bit<8> passes;
     bit<8> kind;

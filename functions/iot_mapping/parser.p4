@@ -1,7 +1,7 @@
 // The parser of iot_mapping.p4.
 //
-// Packets of devices are parsed as far as ports. Their copies, which are to be mapped, come back with an instance type that says so, and are
-// parsed to the payload of MQTT, CoAP or HTTP: states that stand in a file each.
+// Packets of devices are parsed up to their ports. Recirculated copies of them, which are to be mapped, are parsed to the payload of MQTT, CoAP or
+// HTTP. The states of each protocol are in a file of their own.
 
 #ifndef IOT_MAPPING_PARSER_P4
 #define IOT_MAPPING_PARSER_P4

@@ -13,7 +13,7 @@
 const bit<9> TO_CONTROLLER = CPU_PORT;
 const bit<32> LEARN_RECEIVER = 1;
 
-// States of a port (IEEE 802.1Q §8.4): a blocked one takes and gives only what spanning trees are made with.
+// States of a port (IEEE 802.1Q §8.4): a blocked port accepts only frames to reserved addresses, for spanning trees.
 const bit<2> PORT_BLOCKED = 0;
 const bit<2> PORT_LEARNING = 1;
 const bit<2> PORT_FORWARDING = 2;
@@ -52,7 +52,7 @@ struct metadata_t {
     bit<12> vid;
     bit<2> state;
     bit<9> known_port;
-    // A frame of the controller leaves as it is.
+    // A frame from the controller, which leaves as it is.
     bit<1> is_from_controller;
 }
 
@@ -139,7 +139,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         meta.known_port = port;
     }
 
-    // Addresses that are known. The controller is told when one has been silent.
+    // Addresses that are known. An idle notification tells the controller of those without frames.
     table source_addresses {
         key = {
             meta.vid: exact;
@@ -187,7 +187,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     }
 
 #ifdef STORM_CONTROL
-    // By port: what floods. Without rates there is no limit.
+    // By ingress port: flooded frames. A meter without rates does not limit.
     meter(512, MeterType.bytes) storms;
 #endif
 
@@ -240,7 +240,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         }
         bool is_known = destinations.apply().hit;
         if (!is_known) {
-            // The flood group of a VLAN has its number.
+            // The flood group of a VLAN has the number of the VLAN.
             to_group((bit<16>) meta.vid);
         } else if (standard_metadata.mcast_grp == 0 && standard_metadata.egress_spec == standard_metadata.ingress_port) {
             drop(DROP_SAME_PORT);
@@ -281,7 +281,7 @@ control SwitchEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
         }
     }
 
-    // How frames of a VLAN leave by a port; by others they do not.
+    // How frames of a VLAN leave by each of its ports. Other ports drop them.
     table egress_members {
         key = {
             meta.vid: exact;

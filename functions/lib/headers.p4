@@ -46,13 +46,16 @@ header ethernet_t {
     bit<16> ether_type;
 }
 
-// IEEE 802.1Q; the type of the tag itself stands in the header before it.
+// IEEE 802.1Q, without the EtherType of the tag, which is the last field of the header before it.
 header vlan_t {
     bit<3> pcp;
     bit<1> dei;
     bit<12> vid;
     bit<16> ether_type;
 }
+
+const bit<16> ARP_REQUEST = 1;
+const bit<16> ARP_REPLY = 2;
 
 // RFC 826 for IPv4 over Ethernet.
 header arp_t {
@@ -152,6 +155,24 @@ header udp_t {
     bit<16> checksum;
 }
 
+// Types of ICMP (RFC 792).
+const bit<8> ICMP_ECHO_REPLY = 0;
+const bit<8> ICMP_UNREACHABLE = 3;
+const bit<8> ICMP_ECHO_REQUEST = 8;
+const bit<8> ICMP_TIME_EXCEEDED = 11;
+const bit<8> ICMP_PARAMETER_PROBLEM = 12;
+const bit<8> ICMP_TIMESTAMP = 13;
+const bit<8> ICMP_TIMESTAMP_REPLY = 14;
+
+// Types of ICMPv6 (RFC 4443 §2.1, RFC 4861 §4). Errors are those from ICMPV6_UNREACHABLE to ICMPV6_PARAMETER_PROBLEM.
+const bit<8> ICMPV6_UNREACHABLE = 1;
+const bit<8> ICMPV6_PARAMETER_PROBLEM = 4;
+const bit<8> ICMPV6_ECHO_REQUEST = 128;
+const bit<8> ICMPV6_ECHO_REPLY = 129;
+const bit<8> ICMPV6_ROUTER_SOLICITATION = 133;
+const bit<8> ICMPV6_NEIGHBOUR_SOLICITATION = 135;
+const bit<8> ICMPV6_NEIGHBOUR_ADVERTISEMENT = 136;
+
 // RFC 792 and RFC 4443: both have this form. `rest` is identifier and sequence number of echo messages.
 header icmp_t {
     bit<8> type;
@@ -161,6 +182,8 @@ header icmp_t {
 }
 
 // GUE variant 0 (draft-ietf-intarea-gue-09 §3), without optional fields: `proto_ctype` is the IP protocol of the payload.
+const bit<16> GUE_BYTES = 4;
+
 header gue_t {
     bit<2> variant;
     bit<1> control_;
@@ -200,7 +223,7 @@ header gtpu_optional_t {
     bit<8> next_extension;
 }
 
-// An extension header (TS 29.281 §5.2.1): 4 * length bytes. Up to 64 bytes are taken.
+// An extension header (TS 29.281 §5.2.1): 4 * length bytes. At most 64 bytes are parsed.
 header gtpu_extension_t {
     bit<8> length_;
     varbit<496> content;
@@ -293,7 +316,7 @@ header int_stack_t {
     varbit<8064> metadata;
 }
 
-// A metadata of one and of two words.
+// Metadata of one word, and of two.
 header int_word_t {
     bit<32> value;
 }

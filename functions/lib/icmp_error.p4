@@ -1,7 +1,7 @@
 // ICMP errors of the function itself (RFC 792, RFC 1812 §4.3), over IPv4: the packet becomes a message to its sender that quotes its
-// header and the eight bytes behind it.
+// header and the eight bytes after it.
 //
-// The deparser emits error_ipv4 and error_icmp in front of ipv4, and quoted behind it in place of the transport header.
+// The deparser emits error_ipv4 and error_icmp before ipv4, and quoted after it in place of the transport header.
 
 #ifndef FUNCTIONS_LIB_ICMP_ERROR_P4
 #define FUNCTIONS_LIB_ICMP_ERROR_P4
@@ -9,13 +9,7 @@
 #include "headers.p4"
 #include "checksum.p4"
 
-const bit<8> ICMP_ECHO_REPLY = 0;
-const bit<8> ICMP_UNREACHABLE = 3;
-const bit<8> ICMP_ECHO_REQUEST = 8;
-const bit<8> ICMP_TIME_EXCEEDED = 11;
-const bit<8> ICMP_PARAMETER_PROBLEM = 12;
-
-// Codes of ICMP_UNREACHABLE.
+// Codes of ICMP_UNREACHABLE (RFC 792, RFC 1812 §5.2.7.1).
 const bit<8> ICMP_HOST_UNREACHABLE = 1;
 const bit<8> ICMP_FRAGMENTATION_NEEDED = 4;
 const bit<8> ICMP_PROHIBITED = 13;
@@ -32,8 +26,8 @@ header transport_start_t {
 // Bytes of a message: Ethernet, IPv4, ICMP, and what it quotes.
 const bit<32> ICMP_ERROR_BYTES = 14 + 20 + 8 + 28;
 
-// Makes the packet an error that goes back where it came from. The caller has seen to it that the packet has an IPv4 header without
-// options and at least eight bytes behind it in `quoted`, and is none of those that errors must not be about (`may_be_reported`).
+// Turns the packet into an error to its sender. The caller must ensure that the packet has an IPv4 header without options and at least eight
+// bytes after it, in `quoted`, and that an error about it is allowed (`may_be_reported`).
 control MakeIcmpError(inout ethernet_t ethernet, inout ipv4_t error_ipv4, inout icmp_t error_icmp, in ipv4_t ipv4,
                       in transport_start_t quoted, in bit<8> type, in bit<8> code, in bit<16> mtu, in ipv4_address_t own_addr) {
     apply {
@@ -43,8 +37,10 @@ control MakeIcmpError(inout ethernet_t ethernet, inout ipv4_t error_ipv4, inout 
         error_ipv4.setValid();
         error_ipv4.version = 4;
         error_ipv4.ihl = 5;
+        // Precedence 6 (RFC 1812 §4.3.2.5): CS6.
         error_ipv4.dscp = 48;
         error_ipv4.ecn = 0;
+        // IPv4, ICMP, and the quoted 20 + 8 bytes.
         error_ipv4.total_len = 56;
         error_ipv4.identification = 0;
         error_ipv4.reserved = 0;
@@ -61,7 +57,7 @@ control MakeIcmpError(inout ethernet_t ethernet, inout ipv4_t error_ipv4, inout 
         error_icmp.type = type;
         error_icmp.code = code;
         error_icmp.rest = (bit<32>) mtu;
-        // The words of a header with a right checksum add up to 0xffff.
+        // The words of the quoted header, whose checksum has been verified, add up to 0xffff.
         error_icmp.checksum = ~checksum_fold((bit<32>) (type ++ code) + (bit<32>) mtu + 0xffff + (bit<32>) quoted.first
             + (bit<32>) quoted.second + (bit<32>) quoted.third + (bit<32>) quoted.fourth);
         truncate(ICMP_ERROR_BYTES);

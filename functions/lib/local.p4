@@ -1,4 +1,4 @@
-// What an address of the function itself needs to be reached: answers to ARP, to neighbour solicitations, and to pings.
+// Answers for the addresses of the function itself: to ARP, to neighbour solicitations, and to pings.
 
 #ifndef FUNCTIONS_LIB_LOCAL_P4
 #define FUNCTIONS_LIB_LOCAL_P4
@@ -6,7 +6,7 @@
 #include "headers.p4"
 #include "checksum.p4"
 
-// A neighbour solicitation or advertisement (RFC 4861 §4.3, §4.4) after the first four bytes of ICMPv6, with one option that has a
+// A neighbour solicitation or advertisement (RFC 4861 §4.3, §4.4) after the first four bytes of ICMPv6, with one option of eight bytes: a
 // link-layer address.
 header neighbour_t {
     // Router, solicited, override; the rest is reserved.
@@ -25,8 +25,6 @@ header icmpv6_t {
     bit<16> checksum;
 }
 
-const bit<8> ICMPV6_NEIGHBOUR_SOLICITATION = 135;
-const bit<8> ICMPV6_NEIGHBOUR_ADVERTISEMENT = 136;
 // Option types of neighbour discovery (RFC 4861 §4.6.1).
 const bit<8> ND_SOURCE_LINK_LAYER_ADDRESS = 1;
 const bit<8> ND_TARGET_LINK_LAYER_ADDRESS = 2;
@@ -55,10 +53,10 @@ control AnswerArp(inout ethernet_t ethernet, inout arp_t arp, in bit<9> port, ou
 
     apply {
         answered = false;
-        if (arp.operation == 1 && arp_ipv4.apply().hit) {
+        if (arp.operation == ARP_REQUEST && arp_ipv4.apply().hit) {
             answered = true;
             ipv4_address_t own_address = arp.target_ip;
-            arp.operation = 2;
+            arp.operation = ARP_REPLY;
             arp.target_mac = arp.sender_mac;
             arp.target_ip = arp.sender_ip;
             arp.sender_mac = own_mac;
@@ -110,6 +108,7 @@ control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmp
             neighbour.option_type = ND_TARGET_LINK_LAYER_ADDRESS;
             neighbour.option_length = 1;
             neighbour.mac = own_mac;
+            // Pseudo header (length 32), type and code, flags, target, option type and length.
             bit<32> sum = checksum_words128(ipv6.src_addr) + checksum_words128(ipv6.dst_addr) + 32
                 + (bit<32>) IP_PROTOCOL_ICMPV6 + 0x8800 + 0x6000
                 + checksum_words128(neighbour.target) + 0x0201 + checksum_words48(neighbour.mac);
@@ -118,7 +117,7 @@ control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmp
     }
 }
 
-// Makes an echo request over IPv4 its answer.
+// Turns an echo request over IPv4 into its answer.
 control AnswerPing(inout ethernet_t ethernet, inout ipv4_t ipv4, inout icmp_t icmp) {
     apply {
         mac_address_t mac = ethernet.src_addr;
@@ -130,8 +129,8 @@ control AnswerPing(inout ethernet_t ethernet, inout ipv4_t ipv4, inout icmp_t ic
         ipv4.hdr_checksum = checksum_update(ipv4.hdr_checksum,
             checksum_replace(ipv4.ttl ++ ipv4.protocol, 8w64 ++ ipv4.protocol));
         ipv4.ttl = 64;
-        icmp.type = 0;
-        icmp.checksum = checksum_update(icmp.checksum, checksum_replace(0x0800, 0));
+        icmp.type = ICMP_ECHO_REPLY;
+        icmp.checksum = checksum_update(icmp.checksum, checksum_replace(ICMP_ECHO_REQUEST ++ 8w0, ICMP_ECHO_REPLY ++ 8w0));
     }
 }
 

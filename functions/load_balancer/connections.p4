@@ -1,8 +1,8 @@
-// The back end of a connection: the one that it has had so far, else the one that the Maglev table says.
+// Chooses the back end of a connection: the one that it already has, else the one of the Maglev table.
 //
-// Connections are kept in registers, in two places that hashes of the addresses and ports choose. A place holds 48 bits of the hashes, the back
-// end, and the second at which it is free again. When both places belong to others the controller is told: it pins the connection
-// in a table.
+// Connections are kept in registers, each in one of two places that hashes of its addresses and ports give. A place holds 48 bits of the hashes,
+// the back end, and the time at which it is free again. When other connections have both places, a digest tells the controller, which pins the
+// connection in a table.
 
 #ifndef LOAD_BALANCER_CONNECTIONS_P4
 #define LOAD_BALANCER_CONNECTIONS_P4
@@ -23,12 +23,12 @@ struct overflow_t {
 const bit<32> OVERFLOW_RECEIVER = 1;
 
 control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata, out bool found) {
-    // Signature and back end; the time at which the place is free. 0: never used.
+    // Signature and back end; the time from which the place is free, in units of 2^20 microseconds (1.05 s). 0: never used.
     register<bit<64>>(CONNECTIONS) first_places;
     register<bit<32>>(CONNECTIONS) first_times;
     register<bit<64>>(CONNECTIONS) second_places;
     register<bit<32>>(CONNECTIONS) second_times;
-    // 1 for a back end that takes packets of its connections, whether or not it gets new ones.
+    // 1 for a back end that gets the packets of its connections, whether or not it gets new connections.
     register<bit<1>>(BACKENDS) alive;
     @element_names("new", "known", "moved", "no place", "pinned")
     counter(5, CounterType.packets) connections;
@@ -75,7 +75,7 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
     }
 
     apply {
-        // Addresses of IPv4 are mapped ones (RFC 4291 §2.5.5.2). In an ICMP error, the service sent and the client received.
+        // IPv4 addresses become IPv4-mapped ones (RFC 4291 §2.5.5.2). An ICMP error quotes a packet from the service to the client.
         if (hdr.ipv4.isValid()) {
             client = 80w0 ++ 16w0xffff ++ (meta.is_error == 1 ? hdr.inner_ipv4.dst_addr : hdr.ipv4.src_addr);
             address = 80w0 ++ 16w0xffff ++ hdr.ipv4.dst_addr;
@@ -124,33 +124,33 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
         bit<1> is_kept = 0;
         bit<1> has_moved = 0;
         @atomic {
-            bit<64> one;
-            bit<64> other;
-            bit<32> one_until;
-            bit<32> other_until;
-            first_places.read(one, first_place);
-            first_times.read(one_until, first_place);
-            second_places.read(other, second_place);
-            second_times.read(other_until, second_place);
+            bit<64> first;
+            bit<64> second;
+            bit<32> first_until;
+            bit<32> second_until;
+            first_places.read(first, first_place);
+            first_times.read(first_until, first_place);
+            second_places.read(second, second_place);
+            second_times.read(second_until, second_place);
             // 0 none, 1 the first, 2 the second.
             bit<2> place = 0;
-            if (one_until > now && one[63:16] == signature) {
+            if (first_until > now && first[63:16] == signature) {
                 place = 1;
                 is_known = 1;
-                alive.read(is_alive, (bit<32>) one[15:0]);
+                alive.read(is_alive, (bit<32>) first[15:0]);
                 if (is_alive == 1) {
-                    meta.backend = one[15:0];
+                    meta.backend = first[15:0];
                 }
-            } else if (other_until > now && other[63:16] == signature) {
+            } else if (second_until > now && second[63:16] == signature) {
                 place = 2;
                 is_known = 1;
-                alive.read(is_alive, (bit<32>) other[15:0]);
+                alive.read(is_alive, (bit<32>) second[15:0]);
                 if (is_alive == 1) {
-                    meta.backend = other[15:0];
+                    meta.backend = second[15:0];
                 }
-            } else if (one_until <= now) {
+            } else if (first_until <= now) {
                 place = 1;
-            } else if (other_until <= now) {
+            } else if (second_until <= now) {
                 place = 2;
             }
             has_moved = is_known & ~is_alive;

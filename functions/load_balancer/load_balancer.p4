@@ -73,7 +73,7 @@ control Services(in headers_t hdr, inout metadata_t meta, out bool found) {
     }
 }
 
-// Whether lengths disagree, of the packet or of what it carries.
+// Whether the lengths in the headers disagree with each other or with the frame.
 bool has_wrong_lengths(in headers_t hdr, in bit<1> is_error, in bit<32> frame_bytes) {
     bit<16> bytes = hdr.ipv4.isValid() ? ipv4_payload_bytes(hdr.ipv4) : hdr.ipv6.payload_len;
     return hdr.ipv4.isValid() && has_wrong_ipv4_length(hdr.ipv4, frame_bytes)
@@ -177,7 +177,7 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             answer_arp.apply(hdr.ethernet, hdr.arp, standard_metadata.ingress_port, answered);
         } else if (hdr.neighbour.isValid()) {
             answer_neighbour.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6, hdr.neighbour, standard_metadata.ingress_port, answered);
-        } else if (hdr.icmp.isValid() && hdr.icmp.type == 8 && is_own) {
+        } else if (hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && is_own) {
             answer_ping.apply(hdr.ethernet, hdr.ipv4, hdr.icmp);
             answered = true;
         }

@@ -8,17 +8,19 @@
 #include "../lib/valid.p4"
 #include "../lib/local.p4"
 
-// Slots of a virtual service in the Maglev table: a prime, a hundred times as many as back ends.
+// Slots of a virtual service in the Maglev table: a prime, and at least a hundred times the number of the service's back ends (Eisenbud et al.,
+// Maglev, NSDI 2016, §3.4).
 #ifndef SLOTS
 #define SLOTS 4093
 #endif
-// Places for connections, twice: each has one in either half.
+// Places for connections in each half of the connection table: a connection has one place in either half.
 #ifndef CONNECTIONS
 #define CONNECTIONS 1048576
 #endif
 #ifndef BACKENDS
 #define BACKENDS 4096
 #endif
+// The UDP port of GUE (IANA).
 #ifndef GUE_PORT
 #define GUE_PORT 6080
 #endif
@@ -69,14 +71,14 @@ struct headers_t {
     neighbour_t neighbour;
     // The rest of the header of an ICMPv6 error.
     int_word_t icmpv6_rest;
-    // The packet that an ICMP error is about.
+    // The packet that an ICMP error quotes.
     ipv4_t inner_ipv4;
     ipv6_t inner_ipv6;
     ports_t inner_ports;
 }
 
 struct metadata_t {
-    // The connection that the packet belongs to, as client and service see it; for ICMP errors that of the packet inside.
+    // The connection of the packet, as client and service see it; for an ICMP error, that of the quoted packet.
     bit<8> protocol;
     bit<16> client_port;
     bit<16> service_port;
@@ -168,11 +170,10 @@ parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
 
     state parse_icmp {
         packet.extract(hdr.icmp);
-        // Destination unreachable, time exceeded, parameter problem.
         transition select(hdr.icmp.type) {
-            3: parse_inner_ipv4;
-            11: parse_inner_ipv4;
-            12: parse_inner_ipv4;
+            ICMP_UNREACHABLE: parse_inner_ipv4;
+            ICMP_TIME_EXCEEDED: parse_inner_ipv4;
+            ICMP_PARAMETER_PROBLEM: parse_inner_ipv4;
             default: accept;
         }
     }
@@ -191,7 +192,7 @@ parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
         packet.extract(hdr.icmpv6);
         transition select(hdr.icmpv6.type) {
             ICMPV6_NEIGHBOUR_SOLICITATION: parse_neighbour;
-            1 .. 4: parse_inner_ipv6;
+            ICMPV6_UNREACHABLE .. ICMPV6_PARAMETER_PROBLEM: parse_inner_ipv6;
             default: accept;
         }
     }
@@ -220,7 +221,7 @@ parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
         }
     }
 
-    // The packet went from service to client.
+    // The quoted packet went from the service to the client.
     state parse_inner_ports {
         packet.extract(hdr.inner_ports);
         meta.is_error = 1;

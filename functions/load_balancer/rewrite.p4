@@ -1,11 +1,11 @@
-// How a packet gets to its back end, and what becomes of packets of back ends that are behind NAT.
+// Rewrites a packet for its way to the back end, and the packets of back ends that are behind NAT.
 
 #ifndef LOAD_BALANCER_REWRITE_P4
 #define LOAD_BALANCER_REWRITE_P4
 
 #include "packet.p4"
 
-// What the checksum of the transport header gets: TCP, UDP, ICMPv6 (whose checksum covers addresses).
+// Updates the checksum of the transport header: those of TCP, UDP and ICMPv6 cover the addresses, that of ICMP does not.
 control UpdateTransport(inout headers_t hdr, in bit<32> addresses, in bit<32> ports) {
     apply {
         if (hdr.tcp.isValid()) {
@@ -78,7 +78,7 @@ control ToBackend(inout headers_t hdr, inout metadata_t meta, out bool found) {
         meta.next_hop = next_hop;
     }
 
-    // NAT: the answers come back through the load balancer (table `returns`). An IPv4 address is a mapped one.
+    // NAT: the answers come back through the load balancer (tables `returns_*`). IPv4 addresses are IPv4-mapped ones.
     action nat(bit<32> next_hop, ipv6_address_t dst_addr, bit<16> port) {
         meta.next_hop = next_hop;
         is_nat = true;
@@ -118,7 +118,7 @@ control ToBackend(inout headers_t hdr, inout metadata_t meta, out bool found) {
                 hdr.gue.hlen = 0;
                 hdr.gue.proto_ctype = inner_protocol;
                 hdr.gue.flags = 0;
-                bytes = bytes + 4 + UDP_BYTES;
+                bytes = bytes + GUE_BYTES + UDP_BYTES;
                 protocol = IP_PROTOCOL_UDP;
                 // Entropy of the flow, in the range of RFC 6335's dynamic ports.
                 hash(hdr.tunnel_udp.src_port, HashAlgorithm.crc16, 16w0xc000,
@@ -163,7 +163,7 @@ control ToBackend(inout headers_t hdr, inout metadata_t meta, out bool found) {
                 hdr.ipv4.dst_addr = nat_address[31:0];
                 hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, addresses);
                 if (meta.is_error == 1) {
-                    // The header inside keeps its sum, so the checksum of ICMP sees the port alone.
+                    // The sum of the quoted IPv4 header does not change, so the checksum of ICMP changes for the port alone.
                     hdr.inner_ipv4.hdr_checksum = checksum_update(hdr.inner_ipv4.hdr_checksum,
                         checksum_replace32(hdr.inner_ipv4.src_addr, nat_address[31:0]));
                     hdr.inner_ipv4.src_addr = nat_address[31:0];

@@ -3,15 +3,15 @@
 //   subscribers  inside address ─► block  ─┐ a pair: they end together
 //   blocks       block                    ─┘
 //
-// A new subscriber looks for a block that `blocks` does not know: the look-up that misses is the one that learns. No pool of numbers is
-// needed, and a block has the port that a number of its own would give.
+// A new subscriber gets the first block tried that `blocks` does not have: the look-up that misses adds the entries. No pool of free blocks is
+// needed.
 
 #ifndef NAT44_BLOCKS_P4
 #define NAT44_BLOCKS_P4
 
 #include "packet.p4"
 
-// A subscriber has got a block of ports: `ports` from `first_port` on, of every protocol.
+// Digest of a block that a subscriber has got: `ports` ports from `first_port` on, of every protocol.
 struct block_t {
     ipv4_address_t inside_addr;
     ipv4_address_t external_addr;
@@ -30,20 +30,20 @@ struct block_of_ports_t {
     ipv4_address_t addr;
 }
 
-// Of all addresses.
+// Blocks of all addresses.
 #define BLOCKS (ADDRESSES * (65536 >> BLOCK_BITS))
 const bit<16> BLOCK_PORTS = 16w1 << BLOCK_BITS;
 const bit<16> BLOCK_MASK = BLOCK_PORTS - 1;
-// Ports below 1024 are left alone.
+// Ports below 1024 are not used.
 const bit<16> FIRST_BLOCK = (16w1023 >> BLOCK_BITS) + 1;
 const bit<16> BLOCKS_OF_ADDRESS = (16w0xffff >> BLOCK_BITS) + 1 - FIRST_BLOCK;
 // Blocks that are tried for a new subscriber.
 const bit<8> BLOCK_ATTEMPTS = 16;
-// A prime: it spreads blocks that follow each other.
+// A prime: blocks of successive turns are far apart.
 const bit<32> BLOCK_STEP = 32749;
 
-// Looking up an entry keeps it, so a block or a port is looked up again only after the time for which its entry stays: what ended
-// meanwhile is found free. `last` is what `look_time` was at the last time, 0 for never.
+// A look-up begins the expiry time of the entry that it hits again. So a block or a port is tried again only after that time: then an entry
+// without packets has ended. `last` is the `look_time` of the last try, 0 for none; the unit is 2^20 microseconds (1.05 s).
 bit<32> look_time(in bit<48> timestamp) {
     return (bit<32>) (timestamp >> 20) + 1;
 }
@@ -52,7 +52,7 @@ bool may_look(in bit<32> now, in bit<32> last, in bit<32> seconds) {
     return last == 0 || now - last > seconds;
 }
 
-// The external addresses that an inside address may get: so many from an index on; none without a pool.
+// The external addresses that an inside address may get: `indices` of them from `first_index` on; none without a pool.
 control FindPool(in ipv4_address_t inside_addr, out bit<16> first_index, out bit<16> indices) {
     action use_addresses(bit<16> first, bit<16> count) {
         first_index = first;
@@ -78,8 +78,7 @@ control FindPool(in ipv4_address_t inside_addr, out bit<16> first_index, out bit
     }
 }
 
-// The block that is tried at a turn. Blocks come in turn, so that one that has been released is used again as late as possible (RFC 6888
-// REQ-8).
+// The block that is tried at a turn. Blocks are tried in turn, so that a released one is used again as late as possible (RFC 6888 REQ-8).
 void choose_block(in bit<32> turn, in bit<16> first, in bit<16> count, in bit<32> secret, out bit<16> index, out bit<16> base) {
     bit<32> number = turn % ((bit<32>) count * (bit<32>) BLOCKS_OF_ADDRESS);
     bit<32> spread = (number / (bit<32>) count * BLOCK_STEP + (bit<32>) secret[15:0]) % (bit<32>) BLOCKS_OF_ADDRESS;
@@ -87,7 +86,7 @@ void choose_block(in bit<32> turn, in bit<16> first, in bit<16> count, in bit<32
     base = (FIRST_BLOCK + (bit<16>) spread) << BLOCK_BITS;
 }
 
-// The block of an inside address. `tries`: one that has none gets the next one, if that is free.
+// The block of an inside address. With `tries`, an address without a block gets the next one, if that is free.
 control FindBlock(in ipv4_address_t inside_addr, in bool tries, in bit<16> next_index, in bit<16> next_base,
                   out block_of_ports_t block) {
     action external_address(ipv4_address_t addr) {

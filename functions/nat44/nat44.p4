@@ -28,7 +28,7 @@ control NatVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-// Whether lengths disagree, of the packet or of what it carries.
+// Whether the lengths in the headers disagree with each other or with the frame.
 bool has_wrong_lengths(in headers_t hdr, in bit<3> kind, in bit<32> frame_bytes) {
     bit<16> bytes = ipv4_payload_bytes(hdr.ipv4);
     return has_wrong_ipv4_length(hdr.ipv4, frame_bytes)

@@ -9,7 +9,7 @@
 #include "../lib/icmp_error.p4"
 #include "../lib/local.p4"
 
-// External addresses at most.
+// Greatest number of external addresses.
 #ifndef ADDRESSES
 #define ADDRESSES 16
 #endif
@@ -17,7 +17,7 @@
 #ifndef BLOCK_BITS
 #define BLOCK_BITS 9
 #endif
-// Mappings, and filters of endpoints, at most.
+// Greatest number of mappings, and of filters.
 #ifndef MAPPINGS
 #define MAPPINGS 2097152
 #endif
@@ -25,7 +25,7 @@
 #define SUBSCRIBERS 65536
 #endif
 
-// Seconds that an entry stays without a packet. RFC 4787 REQ-5, RFC 5508 REQ-2, RFC 5382 REQ-5.
+// Seconds that an entry stays without a packet (RFC 4787 REQ-5, RFC 5508 REQ-2, RFC 5382 REQ-5).
 #ifndef UDP_SECONDS
 #define UDP_SECONDS 300
 #endif
@@ -65,11 +65,11 @@ const bit<8> DROP_NO_ROUTE = 3;
 const bit<8> DROP_TTL = 4;
 const bit<8> DROP_TOO_LONG = 5;
 const bit<8> DROP_PROTOCOL = 6;
-// From outside, and no mapping knows it.
+// From outside, without a mapping.
 const bit<8> DROP_NO_MAPPING = 7;
 // From outside, and the filter of the mapping does not let it in.
 const bit<8> DROP_FILTERED = 8;
-// An ICMP error about a packet of no mapping.
+// An ICMP error that quotes a packet of no mapping.
 const bit<8> DROP_UNRELATED_ERROR = 9;
 // A later fragment before the first one.
 const bit<8> DROP_FRAGMENT_EARLY = 10;
@@ -84,7 +84,7 @@ const bit<8> DROP_ADDRESS = 15;
 const bit<32> DROPS = 16;
 const bit<8> DROP_NONE = 0xff;
 
-// What a packet is for translation.
+// Kinds of packets, by how they are translated.
 const bit<3> KIND_OTHER = 0;
 const bit<3> KIND_FLOW = 1;
 const bit<3> KIND_REQUEST = 2;
@@ -124,7 +124,7 @@ struct headers_t {
     tcp_t tcp;
     udp_t udp;
     icmp_t icmp;
-    // The packet that an ICMP error is about.
+    // The packet that an ICMP error quotes.
     ipv4_t inner_ipv4;
     ipv4_options_t inner_options;
     transport_start_t inner_transport;
@@ -141,8 +141,8 @@ struct metadata_t {
     bit<1> is_again;
     bit<3> kind;
     bit<8> protocol;
-    // Where a packet of the flow comes from and goes to as it arrives, and as it leaves. An ICMP error comes from where the packet
-    // that it is about went to.
+    // Source and destination of the packet as it arrives, and as it leaves. For an ICMP error: destination and source of the quoted packet, which
+    // went the other way.
     endpoint_t source;
     endpoint_t destination;
     endpoint_t new_source;
@@ -239,9 +239,8 @@ parser NatParser(packet_in packet, out headers_t hdr, inout metadata_t meta, ino
         meta.destination.port = hdr.icmp.rest[31:16];
         bool is_error = hdr.icmp.type == ICMP_UNREACHABLE || hdr.icmp.type == ICMP_TIME_EXCEEDED
             || hdr.icmp.type == ICMP_PARAMETER_PROBLEM;
-        // Echo and timestamp.
-        meta.kind = hdr.icmp.type == ICMP_ECHO_REQUEST || hdr.icmp.type == 13 ? KIND_REQUEST
-            : (hdr.icmp.type == ICMP_ECHO_REPLY || hdr.icmp.type == 14 ? KIND_REPLY : KIND_OTHER);
+        meta.kind = hdr.icmp.type == ICMP_ECHO_REQUEST || hdr.icmp.type == ICMP_TIMESTAMP ? KIND_REQUEST
+            : (hdr.icmp.type == ICMP_ECHO_REPLY || hdr.icmp.type == ICMP_TIMESTAMP_REPLY ? KIND_REPLY : KIND_OTHER);
         transition select(is_error) {
             false: accept;
             true: parse_inner_ipv4;

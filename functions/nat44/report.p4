@@ -1,5 +1,4 @@
-// ICMP errors that the NAT sends itself. A packet that is to be reported comes a second time, resubmitted: specialised code, which
-// never sees such packets, has nothing of this.
+// ICMP errors that the NAT sends itself. A packet with an error is resubmitted first, so that specialised code does not have this control.
 
 #ifndef NAT44_REPORT_P4
 #define NAT44_REPORT_P4
@@ -9,17 +8,17 @@
 control Report(inout headers_t hdr, in metadata_t meta, out bool is_sent) {
     MakeIcmpError() make_icmp_error;
 
-    // Errors that are sent: 0. Without rates there is no limit.
+    // Index 0: errors that are sent. A meter without rates does not limit.
     meter(1, MeterType.packets) error_rate;
 
     apply {
         is_sent = false;
-        bit<2> color = 2;
+        bit<2> color = V1MODEL_METER_COLOR_RED;
         if (may_be_reported(hdr.ethernet.dst_addr, hdr.ipv4)
             && (meta.kind == KIND_FLOW || meta.kind == KIND_REQUEST || meta.kind == KIND_REPLY)) {
             error_rate.execute_meter<bit<2>>(0, color);
         }
-        if (color == 2) {
+        if (color == V1MODEL_METER_COLOR_RED) {
             return;
         }
         is_sent = true;

@@ -1,4 +1,4 @@
-// The addresses and ports of a packet become the new ones, with all checksums that cover them.
+// Writes the new addresses and ports of a packet, and updates all checksums that cover them.
 
 #ifndef NAT44_REWRITE_P4
 #define NAT44_REWRITE_P4
@@ -48,7 +48,7 @@ control Rewrite(inout headers_t hdr, in metadata_t meta) {
                 hdr.icmp.rest[31:16] = meta.new_destination.port;
             }
         } else if (meta.kind == KIND_ERROR) {
-            // The packet inside went the other way.
+            // The quoted packet went the other way.
             bit<32> inner_addresses = 0;
             bit<32> inner_ports = 0;
             bit<16> source_port = hdr.inner_transport.first;

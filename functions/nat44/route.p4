@@ -1,4 +1,4 @@
-// Where a packet goes.
+// The route of an address.
 
 #ifndef NAT44_ROUTE_P4
 #define NAT44_ROUTE_P4
@@ -15,7 +15,7 @@ struct way_t {
 }
 
 control Route(in ipv4_address_t addr, out way_t way) {
-    // `kind`: 1 outside, 2 outside without translation, 3 inside.
+    // `kind`: TO_OUTSIDE (1), TO_OUTSIDE_UNTRANSLATED (2) or TO_INSIDE (3).
     action to_port(bit<3> kind, bit<9> port, mac_address_t src_mac, mac_address_t dst_mac, bit<16> mtu) {
         way = { kind, port, src_mac, dst_mac, mtu };
     }

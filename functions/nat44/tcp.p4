@@ -1,5 +1,5 @@
-// The state of the TCP connections of a mapping, which decides how long the mapping stays (RFC 5382 REQ-5). It is the machine of RFC 7857 §2 and
-// RFC 6146 §3.5.2:
+// The state of the TCP connections of a mapping, which decides how long the mapping stays (RFC 5382 REQ-5). The state machine is that of RFC 7857 §2
+// and RFC 6146 §3.5.2:
 //
 //   OPENING ─ SYN+ACK ─► ANSWERED ─ ACK ─► ESTABLISHED ─ FIN ─► one side closed ─ FIN of the other ─► CLOSING
 //                                              ▲  └─────── RST ──────┴──────► RESET
@@ -8,9 +8,9 @@
 // One FIN does not shorten the time: the other side may go on sending. After a reset, which may be forged, any other segment shows that the
 // connection goes on. Unlike RFC 6146, a connection is established only when both sides have acknowledged: SYNs alone keep no mapping for hours.
 //
-// A mapping has the state of one connection: of the endpoint outside that the inside last opened one to. When the inside opens a second one
-// meanwhile, the mapping is for SEVERAL, and stays as long as established ones until it ends. Segments from outside change the state
-// only if they belong to the connection.
+// A mapping has the state of one connection: the one that the inside has opened last. When the inside opens another one before that ends, the state
+// is SEVERAL, and the mapping stays for the time of established connections until it ends. Segments from outside change the state only if they
+// belong to the connection.
 
 #ifndef NAT44_TCP_P4
 #define NAT44_TCP_P4
@@ -94,7 +94,7 @@ bit<8> tcp_after_inbound(in bit<8> state, in tcp_t tcp, in bool is_known) {
     return next;
 }
 
-// The time that a mapping gets when it comes to a state.
+// The expiry time of a mapping that enters a state.
 bit<8> tcp_expiry(in bit<8> state) {
     bit<8> expiry = EXPIRY_AS_IT_IS;
     if (tcp_is_lasting(state)) {

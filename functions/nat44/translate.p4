@@ -1,14 +1,14 @@
-// Mappings and filters: which endpoints a packet gets. All entries but those of the controller are learnt here.
+// Mappings and filters: the endpoints that a packet gets. All entries but those of the controller are learnt here.
 //
 //   outbound   inside endpoint ─► external endpoint ─┐ a pair: they end together
 //   inbound    external endpoint ─► inside endpoint ─┘
 //   filters    inside endpoint, endpoint outside       with filtering
 //   fragments  a datagram ─► addresses                 from its first fragment
 //
-// A new mapping looks for a port that `inbound` does not know: the look-up that misses is the one that learns. If the port is taken, the
+// A new mapping gets the first port tried that `inbound` does not have: the look-up that misses adds the entries. If the port is taken, the
 // packet is resubmitted for the next attempt, so that specialised code has one attempt and no loop.
 //
-// Registers are written at the end, behind everything for which a packet leaves specialised code: it would write them twice.
+// Registers are written last: a packet that leaves specialised code passes this control again in general code, and would write them twice.
 
 #ifndef NAT44_TRANSLATE_P4
 #define NAT44_TRANSLATE_P4
@@ -18,7 +18,7 @@
 #include "route.p4"
 #include "tcp.p4"
 
-// A mapping has been made; told if behaviour says so.
+// Digest of a new mapping, sent if `behaviour` has `tells_mappings` 1.
 struct mapping_t {
     bit<8> protocol;
     ipv4_address_t inside_addr;
@@ -27,7 +27,7 @@ struct mapping_t {
     bit<16> external_port;
 }
 
-// A mapping has been refused: `reason` is an index of drops.
+// Digest of a refused mapping: `reason` is an index of the counter drops.
 struct refusal_t {
     ipv4_address_t inside_addr;
     bit<8> reason;
@@ -102,7 +102,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
         meta.new_source = { addr, port };
     }
 
-    // Of the controller: for ever, without a state.
+    // An entry of the controller: permanent, without a TCP state.
     action translate_static(ipv4_address_t addr, bit<16> port) {
         meta.source_changes = 1;
         meta.new_source = { addr, port };
@@ -184,7 +184,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
         }
     }
 
-    // Which endpoints outside an inside endpoint has sent to: port 0 with address-dependent filter_mode and for ICMP queries.
+    // The endpoints outside that an inside endpoint has sent to: port 0 with address-dependent filtering and for ICMP queries.
     EXPIRY
     table filters {
         key = {

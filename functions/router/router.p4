@@ -89,7 +89,7 @@ parser RouterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
 
 control RouterVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        // Packets with options are the kernel's, who verifies them.
+        // Packets with options go to the kernel, which verifies them.
         verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl == 5,
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
               hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.frag_offset, hdr.ipv4.ttl,
@@ -102,7 +102,7 @@ control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     @element_names("forwarded", "to the kernel", "from the kernel", "malformed", "unknown port", "other station",
                    "martian", "dropped by route", "kernel rate", "not IP")
     counter(COUNTS, CounterType.packets_and_bytes) packets;
-    // What the kernel is given at most: 0. Without rates there is no limit.
+    // Index 0: frames to the kernel. A meter without rates does not limit.
     meter(1, MeterType.packets) to_host_rate;
 
     action drop(bit<32> reason) {
@@ -196,7 +196,7 @@ control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
     bit<16> slot = 0;
 
-    // Each slot of a group has a next hop. When one goes, only its slots change: flows of others stay where they are.
+    // Each slot of a group has a next hop. When a next hop goes, only its slots change: the flows of other slots keep their paths.
     table ecmp {
         key = {
             meta.group: exact;
@@ -229,7 +229,7 @@ control RouterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         size = 65536;
     }
 
-    // The kernel gets the frame as it came, on the interface on which it came.
+    // The kernel gets the frame as it came, by the TAP device of the port by which it came.
     action give_to_host(mac_address_t src_mac, mac_address_t dst_mac) {
         hdr.ethernet.src_addr = src_mac;
         hdr.ethernet.dst_addr = dst_mac;

@@ -1,4 +1,4 @@
-// Messages of GTP-U that this UPF answers by itself, tunnels that it opens and closes.
+// GTP-U: encapsulation, decapsulation, and the messages that this UPF answers itself.
 
 #ifndef UPF_GTPU_P4
 #define UPF_GTPU_P4
@@ -10,6 +10,7 @@
 control Encapsulate(inout headers_t hdr, in bit<16> payload_bytes, in bit<32> teid, in bit<6> qfi, in bit<1> reflective,
                     in bit<6> dscp, in bit<8> message_type) {
     apply {
+        // The optional fields and the PDU session container.
         bit<16> extra = qfi == 0 ? 16w0 : 16w8;
         hdr.tunnel_gtpu.setValid();
         hdr.tunnel_gtpu.version = 1;
@@ -66,7 +67,7 @@ control Encapsulate(inout headers_t hdr, in bit<16> payload_bytes, in bit<32> te
     }
 }
 
-// Takes the tunnel off the packet.
+// Removes the headers of the tunnel.
 control Decapsulate(inout headers_t hdr) {
     apply {
         hdr.ipv4.setInvalid();
@@ -82,9 +83,8 @@ control Decapsulate(inout headers_t hdr) {
     }
 }
 
-// Makes the packet an answer to itself: `message_type` says which, to the port from which it came (echo) or the one of GTP-U.
-// The caller has added the information elements, of `ie_bytes` bytes. All that came after Ethernet goes. Applied once: every packet that
-// is answered comes by here.
+// Turns the packet into an answer of type `message_type`, to its source port (echo) or to the port of GTP-U. The caller has added the information
+// elements, `ie_bytes` bytes. Everything after the Ethernet header is removed. Applied once, for all answers.
 control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes) {
     Decapsulate() decapsulate;
     Encapsulate() encapsulate;
@@ -117,7 +117,7 @@ control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes)
         decapsulate.apply(hdr);
         hdr.inner_ipv4.setInvalid();
         hdr.inner_ipv6.setInvalid();
-        // Over IPv6 an answer has a checksum: it is no tunnelled packet.
+        // Over IPv6 an answer has a checksum: RFC 6935 permits zero for tunnelled packets alone.
         if (hdr.tunnel_ipv6.isValid()) {
             bit<32> sum = checksum_words128(hdr.tunnel_ipv6.src_addr) + checksum_words128(hdr.tunnel_ipv6.dst_addr)
                 + (bit<32>) IP_PROTOCOL_UDP + 2 * (bit<32>) hdr.tunnel_udp.length_
@@ -149,7 +149,7 @@ control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes)
     }
 }
 
-// Elements of an answer, which Answer sends; `bytes` is their length. Unknown TEID (TS 29.281 §7.3.1).
+// Adds the information elements of an Error Indication about an unknown TEID (TS 29.281 §7.3.1); `bytes` is their length.
 control ErrorIndication(inout headers_t hdr, out bit<16> bytes) {
     apply {
         hdr.ie_teid.setValid();

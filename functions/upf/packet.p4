@@ -10,8 +10,8 @@
 #define CPU_PORT 510
 #endif
 
-// QERs and URRs of the arrays of meters and counters. The N4 agent numbers them in the lower half, and takes the upper half for what
-// comes from another UPF by N9.
+// Sizes of the arrays of meters (QERs) and of counters (URRs). The N4 agent numbers them in the lower half, and uses the upper half for packets
+// that come from another UPF by N9.
 #ifndef QERS
 #define QERS 131072
 #endif
@@ -45,6 +45,7 @@ const bit<32> DROP_NO_ROUTE = 13;
 const bit<32> DROP_TOO_LONG = 14;
 const bit<32> DROP_FRAGMENT = 15;
 const bit<32> DROPS = 16;
+const bit<32> DROP_NONE = 0xffffffff;
 
 @controller_header("packet_in")
 header packet_in_t {
@@ -57,7 +58,7 @@ header packet_in_t {
 
 @controller_header("packet_out")
 header packet_out_t {
-    // Where the packet goes, unless it is to be processed like one that came in, or to go where its destination is routed to.
+    // The port by which the packet leaves, unless it is to be processed like one that came in (`process`) or to be routed (`route`).
     bit<9> egress_port;
     bit<1> process;
     bit<1> route;
@@ -69,7 +70,7 @@ struct headers_t {
     packet_in_t packet_in;
     ethernet_t ethernet;
     arp_t arp;
-    // A tunnel that this UPF puts the packet into, or an answer of GTP-U.
+    // The tunnel into which this UPF puts the packet, or an answer of GTP-U.
     ipv4_t tunnel_ipv4;
     ipv6_t tunnel_ipv6;
     udp_t tunnel_udp;
@@ -95,12 +96,12 @@ struct headers_t {
     ipv6_t inner_ipv6;
 }
 
-// No packet may come from an address of this family: the UE has none.
+// A UE without an address of this family: no packet may come from one.
 const ipv4_address_t NO_IPV4 = 0xffffffff;
 const bit<64> NO_PREFIX = 0xffffffffffffffff;
 
 struct metadata_t {
-    // The packet of the user, without tunnel: its remote end and what the filters of applications look at.
+    // The packet of the user, without tunnel: its remote end and the fields that the filters of applications match.
     ipv4_address_t remote_ipv4;
     ipv6_address_t remote_ipv6;
     bit<16> src_port;
@@ -115,7 +116,7 @@ struct metadata_t {
     bit<1> is_fragment;
     // Bytes of GTP-U after its first eight: optional fields and extension headers.
     bit<16> extension_bytes;
-    // The packet of the user, or the one that was received, is TCP with ports.
+    // The parser has read ports after the last IP header: TCP without a tunnel, TCP or UDP in one.
     bit<1> has_ports;
     // What the tables say.
     bit<1> is_uplink;

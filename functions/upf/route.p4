@@ -1,11 +1,11 @@
-// What the UPF answers by itself beside GTP-U, and where packets leave.
+// ARP and pings to the UPF itself, and the routes of packets.
 
 #ifndef UPF_ROUTE_P4
 #define UPF_ROUTE_P4
 
 #include "packet.p4"
 
-// ARP, echo requests and GTP-U to the addresses of the UPF itself.
+// Answers ARP and echo requests for the addresses of the UPF itself. `is_own`: the packet is to one of them.
 control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_spec, out bool is_own, out bool answered) {
     mac_address_t own_mac = 0;
 
@@ -58,7 +58,7 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
     action answer_arp() {
         hdr.ethernet.dst_addr = hdr.arp.sender_mac;
         hdr.ethernet.src_addr = own_mac;
-        hdr.arp.operation = 2;
+        hdr.arp.operation = ARP_REPLY;
         hdr.arp.target_mac = hdr.arp.sender_mac;
         ipv4_address_t own_address = hdr.arp.target_ip;
         hdr.arp.target_ip = hdr.arp.sender_ip;
@@ -77,8 +77,8 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
         hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum,
             checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, 8w64 ++ hdr.ipv4.protocol));
         hdr.ipv4.ttl = 64;
-        hdr.icmp.type = 0;
-        hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, checksum_replace(0x0800, 0));
+        hdr.icmp.type = ICMP_ECHO_REPLY;
+        hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, checksum_replace(ICMP_ECHO_REQUEST ++ 8w0, ICMP_ECHO_REPLY ++ 8w0));
         send_back();
     }
 
@@ -86,13 +86,13 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
         is_own = false;
         answered = false;
         if (hdr.arp.isValid()) {
-            if (hdr.arp.operation == 1 && arp_ipv4.apply().hit) {
+            if (hdr.arp.operation == ARP_REQUEST && arp_ipv4.apply().hit) {
                 answer_arp();
                 answered = true;
             }
         } else if (hdr.ipv4.isValid()) {
             is_own = own_ipv4.apply().hit;
-            if (is_own && hdr.icmp.isValid() && hdr.icmp.type == 8 && hdr.icmp.code == 0) {
+            if (is_own && hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && hdr.icmp.code == 0) {
                 answer_ping();
                 answered = true;
             }
@@ -102,7 +102,7 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
     }
 }
 
-// Port and MAC addresses for the outermost IP header, and one less TTL for a packet that is not in a tunnel of this UPF.
+// Port and MAC addresses for the outermost IP header.
 control Route(inout headers_t hdr, inout metadata_t meta, inout bit<9> egress_spec, out bit<32> drop) {
     ipv4_address_t ipv4_dst = 0;
     ipv6_address_t ipv6_dst = 0;
@@ -160,7 +160,7 @@ control Route(inout headers_t hdr, inout metadata_t meta, inout bit<9> egress_sp
     }
 
     apply {
-        drop = 0xffffffff;
+        drop = DROP_NONE;
         bool is_ipv4;
         bit<16> bytes = meta.ip_bytes;
         if (hdr.tunnel_ipv4.isValid()) {
@@ -191,16 +191,16 @@ control Route(inout headers_t hdr, inout metadata_t meta, inout bit<9> egress_sp
             routes_ipv6.apply();
             hdr.ethernet.ether_type = ETHERTYPE_IPV6;
         }
-        if (drop == 0xffffffff) {
+        if (drop == DROP_NONE) {
             next_hops.apply();
-            if (drop == 0xffffffff && bytes > meta.mtu) {
+            if (drop == DROP_NONE && bytes > meta.mtu) {
                 drop = DROP_TOO_LONG;
             }
         }
     }
 }
 
-// One less TTL of the packet of the user.
+// Decreases the TTL of the packet of the user.
 control DecreaseTtl(inout ipv4_t ipv4, inout ipv6_t ipv6, out bool is_used_up) {
     apply {
         is_used_up = false;

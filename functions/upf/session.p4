@@ -1,4 +1,4 @@
-// Which session a packet belongs to, and what its rules say: PDRs, FARs, QERs and URRs of TS 29.244.
+// The session of a packet, and its rules: PDRs, FARs, QERs and URRs of TS 29.244.
 //
 //   uplink     TEID ─► session ─┐                                   ┌─► QER: gate, rate, QFI
 //   downlink   UE   ─► session ─┴─► application ─► termination (PDR) ┼─► FAR: tunnel, buffer, drop
@@ -125,7 +125,7 @@ control Applications(inout metadata_t meta, in bool is_ipv4) {
 }
 
 control Rules(inout metadata_t meta, out bit<32> drop) {
-    // A PDR. 0 for a QER or URR that it has not.
+    // A PDR. 0 for a QER or URR that it does not have.
     action forward(bit<32> far, bit<32> flow_qer, bit<32> session_qer, bit<32> flow_urr, bit<32> session_urr) {
         meta.far = far;
         meta.flow_qer = flow_qer;
@@ -170,7 +170,7 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
         size = 2097152;
     }
 
-    // What a flow's QER says; `qfi` 0 for none.
+    // The QER of a flow; `qfi` 0 for none.
     action set_qer(bit<1> uplink_closed, bit<1> downlink_closed, bit<6> qfi, bit<1> reflective) {
         meta.gate_closed = meta.is_uplink == 1 ? uplink_closed : downlink_closed;
         meta.marked_qfi = qfi;
@@ -200,13 +200,13 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
     counter(URRS, CounterType.packets_and_bytes) downlink_usage;
 
     apply {
-        drop = 0xffffffff;
+        drop = DROP_NONE;
         if (meta.is_uplink == 1) {
             terminations_uplink.apply();
         } else {
             terminations_downlink.apply();
         }
-        if (drop != 0xffffffff) {
+        if (drop != DROP_NONE) {
             return;
         }
         bit<2> colour = V1MODEL_METER_COLOR_GREEN;
@@ -264,7 +264,7 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
     }
 }
 
-// What is done with the packet.
+// Applies the FAR.
 control Forwarding(inout headers_t hdr, inout metadata_t meta, out bit<32> drop, out bit<8> to_controller) {
     Encapsulate() encapsulate;
 
@@ -324,7 +324,7 @@ control Forwarding(inout headers_t hdr, inout metadata_t meta, out bit<32> drop,
     }
 
     apply {
-        drop = 0xffffffff;
+        drop = DROP_NONE;
         to_controller = 0;
         fars.apply();
         if (is_tunnelled) {

@@ -26,7 +26,7 @@ control UpfVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-// Whether lengths disagree: of the packet, of UDP and ICMP, of the ports that filters look at.
+// Whether the lengths of IP, UDP and ICMP, or the ports that filters match, disagree with each other or with the frame.
 bool has_wrong_lengths(in headers_t hdr, in bit<1> has_ports, in bit<32> frame_bytes) {
     bool is_ipv4 = hdr.ipv4.isValid();
     bit<32> ip_bytes = is_ipv4 ? (bit<32>) hdr.ipv4.total_len : (bit<32>) hdr.ipv6.payload_len + (bit<32>) IPV6_BYTES;
@@ -71,7 +71,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     counter(DROPS, CounterType.packets_and_bytes) drops;
     // GTP-U messages that came, by type.
     counter(256, CounterType.packets) messages;
-    // Answers to G-PDUs of unknown tunnels: 0. Without rates there is no limit.
+    // Index 0: answers to G-PDUs. A meter without rates does not limit.
     meter(1, MeterType.packets) answers;
 
     action drop(bit<32> reason) {
@@ -79,7 +79,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         mark_to_drop(standard_metadata);
     }
 
-    // The packet as it came, behind a header that says why.
+    // Sends the packet as it came to the controller, after a header that says why.
     action to_controller(bit<8> reason) {
         hdr.packet_in.setValid();
         hdr.packet_in.ingress_port = standard_metadata.ingress_port;
@@ -103,7 +103,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             if (is_routed == 1) {
                 bit<32> unroutable;
                 route.apply(hdr, meta, standard_metadata.egress_spec, unroutable);
-                if (unroutable != 0xffffffff) {
+                if (unroutable != DROP_NONE) {
                     drop(unroutable);
                 }
                 return;
@@ -113,7 +113,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                 return;
             }
         }
-        // What stands behind UDP may be the user's own: only in a tunnel of this UPF must it be right.
+        // GTP-U to another destination is the user's own: it must be well-formed only in a tunnel of this UPF.
         bool is_before_gtpu = !hdr.udp.isValid() || hdr.udp.dst_port != GTPU_UDP_PORT;
         if (standard_metadata.parser_error != error.NoError && is_before_gtpu || standard_metadata.checksum_error == 1
             || !hdr.ethernet.isValid()) {
@@ -200,7 +200,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             return;
         }
         if (meta.is_uplink == 1 && hdr.gtpu.message_type == GTPU_END_MARKER) {
-            // The old path of a handover between UPFs has ended: the controller is told.
+            // The old path of a handover between UPFs has ended: the controller gets the message.
             to_controller(REASON_GTPU);
             return;
         }
@@ -217,7 +217,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                 return;
             }
             // A router solicitation comes from the link-local address; the SMF answers it.
-            if (!is_ipv4 && meta.protocol == IP_PROTOCOL_ICMPV6 && meta.icmp_type == 133) {
+            if (!is_ipv4 && meta.protocol == IP_PROTOCOL_ICMPV6 && meta.icmp_type == ICMPV6_ROUTER_SOLICITATION) {
                 to_controller(REASON_ROUTER_SOLICITATION);
                 return;
             }
@@ -230,7 +230,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             }
         } else {
             is_ipv4 = hdr.ipv4.isValid();
-            // The parser has looked into GTP-U of the user, too.
+            // The parser has also parsed GTP-U of the user, and written these fields for the packet inside.
             meta.ip_bytes = is_ipv4 ? hdr.ipv4.total_len : hdr.ipv6.payload_len + IPV6_BYTES;
             meta.protocol = is_ipv4 ? hdr.ipv4.protocol : hdr.ipv6.next_header;
             if (hdr.udp.isValid()) {
@@ -245,7 +245,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         bit<32> reason;
         applications.apply(meta, is_ipv4);
         rules.apply(meta, reason);
-        if (reason != 0xffffffff) {
+        if (reason != DROP_NONE) {
             drop(reason);
             return;
         }
@@ -255,7 +255,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             to_controller(controller_reason);
             return;
         }
-        if (reason != 0xffffffff) {
+        if (reason != DROP_NONE) {
             drop(reason);
             return;
         }
@@ -271,7 +271,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             return;
         }
         route.apply(hdr, meta, standard_metadata.egress_spec, reason);
-        if (reason != 0xffffffff) {
+        if (reason != DROP_NONE) {
             drop(reason);
         }
     }
