@@ -1,4 +1,4 @@
-// Encrypts the 16 bytes behind a UDP header with AES (FIPS 197), two rounds a pass: the packet recirculates until all rounds are
+// Encrypts the 16 bytes after a UDP header with AES (FIPS 197), two rounds a pass: the packet recirculates until all rounds are
 // done. See README.md.
 
 #include <core.p4>

@@ -39,7 +39,7 @@
 // Bit positions of word i, the first one being the highest.
 #define WORD(value, bits, i) (value)[(bits) - 64 * (i) - 1:(bits) - 64 * (i) - 64]
 
-// IEEE 802's EtherTypes for experiments, and two that packets have only inside.
+// IEEE 802's EtherTypes for experiments, and two that packets have only while they are inside.
 const bit<16> ETHERTYPE_PLAINTEXT = 0x88b5;
 const bit<16> ETHERTYPE_CIPHERTEXT = 0x88b6;
 const bit<16> ETHERTYPE_STATE = 0x0a50;
@@ -278,7 +278,7 @@ control BetweenPermutations(inout headers_t hdr, in metadata_t meta) {
         begin_permutation(0);
     }
 
-    // Of what was inside, ciphertext and tag leave.
+    // The packet leaves with ciphertext and tag.
     action complete() {
         hdr.tag.setValid();
         hdr.tag.high = hdr.state.x3 ^ meta.key_high;

@@ -1,5 +1,5 @@
-// Chains of network functions in the pipelines of a switch: which function is where, and which way packets take between pipelines,
-// is in tables. See README.md; `forebay allocate` writes their entries.
+// Chains of network functions in the pipelines of a switch. Tables say where each function is, and by which ports packets go between
+// the pipelines. See README.md; `forebay allocate` writes their entries.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -7,7 +7,7 @@
 
 const bit<32> INSTANCE_RECIRCULATED = 4;
 
-// Behind IPv4, only while a packet is inside: its flow, and how often it has come back.
+// After IPv4, only while a packet is inside: its flow, and how often it has come back.
 header chain_t {
     bit<16> flow;
     bit<8> hop;

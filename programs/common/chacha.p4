@@ -1,7 +1,7 @@
 // ChaCha (Bernstein 2008; RFC 8439) in steps of two rounds: a column round and a diagonal round.
 //
-// The key is the program's (CHACHA_KEY_0 ... 7, little-endian words), the block counter CHACHA_COUNTER, and the nonce what tells packets apart:
-// source and destination address and identification of the IP header. Both ends of a tunnel know all of it.
+// The key is the program's (CHACHA_KEY_0 ... 7, little-endian words), the block counter CHACHA_COUNTER. The nonce is source address, destination
+// address and identification of the IP header, so that it differs between packets and both ends of a tunnel know it.
 
 #ifndef COMMON_CHACHA_P4
 #define COMMON_CHACHA_P4
@@ -41,7 +41,7 @@
 #define FIRST_14(ipv4) SWAP_BYTES(ipv4.dst_addr)
 #define FIRST_15(ipv4) (16w0 ++ ipv4.identification[7:0] ++ ipv4.identification[15:8])
 
-// It stands in place of the packet's data.
+// Writes the first state in place of the packet's data.
 #define BEGIN_WORD(i) data.w##i = FIRST_##i(ipv4);
 action begin_computation(inout data_t data, in ipv4_t ipv4) {
     EACH_WORD(BEGIN_WORD)
@@ -75,7 +75,7 @@ control ComputeInEgress(inout data_t data) {
     }
 }
 
-// Behind the last pass the first state is added to word `i`, and the packet's own word encrypted, or decrypted, with it.
+// After the last pass the first state is added to word `i`, and the packet's own word is encrypted, or decrypted, with it.
 #define FINISH(i, computed, ipv4) computed = computed + FIRST_##i(ipv4);
 #define COMBINED(own, computed) (own) ^ SWAP_BYTES(computed)
 

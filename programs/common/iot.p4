@@ -5,7 +5,7 @@
 //
 // N   messages in an N-packet: 1 to 8.
 // S   bytes of a message after its UDP header: the flag header (6) and the payload, so P = S - 6.
-// IOT_UDP_PORT   UDP destination port of IoT traffic. Whatever goes elsewhere is not looked into.
+// IOT_UDP_PORT   UDP destination port of IoT traffic. Packets to other ports are not parsed further.
 //
 // All three are set at compile time: forebay ... -D N=4 -D S=26
 

@@ -3,11 +3,11 @@
 //   message    Ethernet | IPv4 | UDP | flag (0xfa)        | payload                            48 + P bytes, 1 <= P <= 31
 //   N-packet   Ethernet | IPv4 | UDP | flag (0xfd, count) | length 1, payload 1 | length 2 ...
 //
-// Switches take no header of any length apart: a payload is parsed as pieces of 16, 8, 4, 2 and 1 bytes, those whose bit is
-// set in its length.
+// A switch chip cannot extract a header of variable length: a payload is parsed as pieces of 16, 8, 4, 2 and 1 bytes, those whose
+// bit is set in its length.
 //
 // N   messages in an N-packet at most: 2, 4 or 8.
-// IOT_UDP_PORT   UDP destination port of IoT traffic. Whatever goes elsewhere is not looked into.
+// IOT_UDP_PORT   UDP destination port of IoT traffic. Packets to other ports are not parsed further.
 
 #ifndef COMMON_IOT_MIXED_P4
 #define COMMON_IOT_MIXED_P4

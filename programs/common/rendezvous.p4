@@ -1,16 +1,16 @@
-// What the programs share that compute on a packet's first 64 bytes of IP payload in several passes: headers, parser parts,
-// and the computation.
+// The common part of the programs that compute on the first 64 bytes of IP payload in several passes: headers and the
+// computation.
 //
 //   Ethernet 14 | IPv4 20 | data 64 | rest
 //
-// RECIRCULATIONS   how often a packet comes back before its computation is complete: n of the paper.
+// RECIRCULATIONS   recirculations of a packet until its computation is complete: n of the paper.
 // COMPUTATION      what is computed, with two rounds a pass:
 //                    MIX      an invertible mixture of the 16 words of data, for tests of the mechanism
 //                    CHACHA   the data is encrypted with ChaCha of 2 * RECIRCULATIONS rounds (RFC 8439 for 10)
 //
 // A switch chip has a dozen stages in ingress and as many in egress, and does one step of arithmetic in each. So each pass has two
-// halves, ComputeInIngress and ComputeInEgress. Before the first stands begin_computation(), in another pass; behind the last, what
-// was computed and the packet's own data are combined.
+// halves, ComputeInIngress and ComputeInEgress. begin_computation() comes before the first of them, in another pass. After the last,
+// the computed words and the packet's own data are combined.
 
 #ifndef COMMON_RENDEZVOUS_P4
 #define COMMON_RENDEZVOUS_P4
@@ -36,7 +36,7 @@ const bit<32> INSTANCE_NORMAL = 0;
 const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_RECIRCULATED = 4;
 
-// 64 bytes: the part of a packet on which is computed.
+// The 64 bytes of a packet that are computed on.
 header data_t {
     bit<32> w0;
     bit<32> w1;
@@ -65,7 +65,7 @@ header data_t {
 #if COMPUTATION == CHACHA
 #include "chacha.p4"
 
-// For programs that recirculate whole packets: the packet's own data step aside while there is computed in their place.
+// For programs that recirculate whole packets: the packet's own data are kept elsewhere while `hdr.data` holds the computation.
 #define ALL_DATA(hdr) hdr.data.w0 ++ hdr.data.w1 ++ hdr.data.w2 ++ hdr.data.w3 ++ hdr.data.w4 ++ hdr.data.w5 ++ hdr.data.w6 ++ \
     hdr.data.w7 ++ hdr.data.w8 ++ hdr.data.w9 ++ hdr.data.w10 ++ hdr.data.w11 ++ hdr.data.w12 ++ hdr.data.w13 ++ \
     hdr.data.w14 ++ hdr.data.w15
@@ -87,11 +87,11 @@ action mix(inout bit<32> a, in bit<32> b, in bit<32> round) {
     a = ROTATE_LEFT(a, 7) ^ b;
 }
 
-// What goes into the first pass is the packet's own data.
+// The input of the first pass is the packet's own data.
 action begin_computation(inout data_t data, in ipv4_t ipv4) {
 }
 
-// Pass `number`, from 1 on: all of it.
+// Pass `number`, from 1 on: the whole pass.
 control ComputeInIngress(inout data_t data, in bit<8> number) {
     action mix_all(bit<32> round) {
         mix(data.w0, data.w1, round);

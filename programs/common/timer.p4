@@ -1,6 +1,6 @@
-// What a timer port delivers (`forebay run -i PORT@timer:INTERVAL,PACKETS`, `[[timer]]` of a scenario), as the packet generator of
-// a switch chip does: packets with numbers from 0 to PACKETS - 1, again and again, one each INTERVAL; and all of them once
-// more when the switch stops.
+// The packets of a timer port (`forebay run -i PORT@timer:INTERVAL,PACKETS`, `[[timer]]` of a scenario), which stands for the packet
+// generator of a switch chip. It sends packets with numbers from 0 to PACKETS - 1, again and again, one each INTERVAL; and all of
+// them once more when the switch stops.
 
 #ifndef COMMON_TIMER_P4
 #define COMMON_TIMER_P4

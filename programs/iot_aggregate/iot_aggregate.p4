@@ -28,7 +28,7 @@ parser AggregateParser(packet_in packet, out headers_t hdr, inout metadata_t met
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        // Options and fragments are routed, never aggregated.
+        // Fragments are routed, never aggregated. Packets with options are dropped: checksums are of headers of 20 bytes.
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.flags & 1, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
             (4, 5, 0, 0, IP_PROTOCOL_UDP): parse_udp;
             default: accept;

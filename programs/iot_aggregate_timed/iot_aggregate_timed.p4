@@ -20,7 +20,7 @@
 #define MAX_AGE 100
 #endif
 
-// Where timer packets come in. What looks like one elsewhere is none.
+// The port of timer packets. On other ports, packets of their EtherType are not timer packets.
 #ifndef TIMER_PORT
 #define TIMER_PORT 63
 #endif
@@ -72,7 +72,7 @@ parser AggregateParser(packet_in packet, out headers_t hdr, inout metadata_t met
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        // Options and fragments are routed, never aggregated.
+        // Fragments are routed, never aggregated. Packets with options are dropped: checksums are of headers of 20 bytes.
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.flags & 1, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
             (4, 5, 0, 0, IP_PROTOCOL_UDP): parse_udp;
             default: accept;
@@ -177,8 +177,8 @@ control AggregateVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
                 kept.piece##size.data = payload[high:low]; \
             }
 
-// One place of every batch. A message is kept in the first that is free; when the batch goes, all that are taken give theirs
-// back.
+// One place of every batch. A message is kept in the first place that is free. When the batch is sent, all taken places return
+// their messages.
 control Place(in message_t own, in bit<8> own_bytes, inout message_t kept, in bit<32> batch, in bit<8> taken, in bool goes)
              (bit<8> number) {
     register<bit<8>>(FLOWS) lengths;
@@ -203,9 +203,9 @@ control Place(in message_t own, in bit<8> own_bytes, inout message_t kept, in bi
     }
 }
 
-// Keeps a message, or lets a batch go: because it is full, too old, or the switch stops. Afterwards either `kept` is true and the
-// packet is to be dropped, or `goes` is true and the packet is to become an N-packet of the `taken` messages that were kept and the
-// one that it brought itself, if any; or neither.
+// Keeps a message, or sends a batch: because it is full, too old, or the switch stops. Afterwards either `kept` is true and the
+// packet is to be dropped, or `goes` is true and the packet is to become an N-packet of the `taken` messages that were kept and its
+// own message, if any; or neither.
 control Gather(inout headers_t hdr, in bit<8> own_bytes, in bit<48> now, out bool kept, out bool goes, out bit<8> taken,
                out bit<FLOW_BITS> owner, out bit<16> bytes) {
     // By batch: messages kept, their flow, when the first came, and the bytes that they take in an N-packet.
@@ -352,7 +352,7 @@ control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout stand
                 hdr.own.length.bytes = meta.payload_bytes;
                 form_n_packet(taken + 1, bytes + 1 + (bit<16>) meta.payload_bytes);
             } else {
-                // The place of its batch is another flow's.
+                // Another flow has the place of its batch.
                 outcomes.count(4);
             }
         }

@@ -1,9 +1,9 @@
 // Gathers N IoT messages into one N-packet, in a form that fits the stages of a switch chip. See README.md; formats and macros
 // are in ../common/iot.p4.
 //
-// What iot_aggregate.p4 does besides, and no stage can: it keeps the owner of each batch, so that two flows with the same hash
-// do not mix, which needs two registers that depend on each other; and it verifies the checksum over a payload in a control.
-// Here flows get a place of their own from a table, and what is in no entry is routed as it is.
+// Two things that iot_aggregate.p4 does are not possible in stages. It keeps the owner of each batch, so that two flows with the
+// same hash do not mix, which needs two registers that depend on each other; and it verifies the checksum over a payload in a
+// control. Here a table gives each flow a place of its own, and messages without an entry are routed as they are.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -114,7 +114,7 @@ control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout stand
         meta.flow = flow;
     }
 
-    // Who sends messages, and where a batch of them is gathered.
+    // The place in which the messages of a flow are gathered.
     table flows {
         key = {
             hdr.ipv4.src_addr: exact;

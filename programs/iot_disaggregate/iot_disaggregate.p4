@@ -74,7 +74,7 @@ parser DisaggregateParser(packet_in packet, out headers_t hdr, inout metadata_t 
     state parse_flag {
         transition select(packet.lookahead<bit<8>>()) {
             FLAG_N_PACKET: parse_agg;
-            // A message that went alone, or not ours at all: routed as it is.
+            // A message that went alone, or no IoT message: routed as it is.
             default: accept;
         }
     }

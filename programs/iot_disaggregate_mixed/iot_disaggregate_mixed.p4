@@ -102,7 +102,7 @@ parser DisaggregateParser(packet_in packet, out headers_t hdr, inout metadata_t 
     state parse_flag {
         transition select(packet.lookahead<bit<8>>()) {
             FLAG_MIXED_PACKET: parse_n_packet;
-            // A message that went alone, or not ours at all: routed as it is.
+            // A message that went alone, or no IoT message: routed as it is.
             default: accept;
         }
     }
@@ -178,7 +178,7 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
 control DisaggregateEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     Rewrite() rewrite;
 
-    // Takes a message out of the packet.
+    // Removes a message from the packet.
     action leave_out(inout message_t message) {
         message.length.setInvalid();
         message.piece16.setInvalid();

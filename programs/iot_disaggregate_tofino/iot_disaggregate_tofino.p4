@@ -1,8 +1,8 @@
 // Splits N-packets into the IoT messages that they carry, in a form that fits the stages of a switch chip. See README.md; formats
 // and macros are in ../common/iot.p4.
 //
-// What iot_disaggregate.p4 does besides, and no stage can: it verifies the checksum over an N-packet's payload, and computes
-// one for each message, in a control. Here messages have no UDP checksum (zero, RFC 768).
+// iot_disaggregate.p4 verifies the checksum over an N-packet's payload, and computes one for each message, in a control. That is
+// not possible in stages: here messages have no UDP checksum (zero, RFC 768).
 //
 // METHOD selects how the N copies of an N-packet are made:
 //   METHOD_RESUBMIT   resubmitted N - 1 times, one clone taken in each of the N passes
@@ -87,7 +87,7 @@ parser DisaggregateParser(packet_in packet, out headers_t hdr, inout metadata_t 
     state parse_flag {
         transition select(packet.lookahead<bit<8>>()) {
             FLAG_N_PACKET: parse_agg;
-            // A message that went alone, or not ours at all: routed as it is.
+            // A message that went alone, or no IoT message: routed as it is.
             default: accept;
         }
     }
@@ -218,7 +218,7 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
 control DisaggregateEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     Rewrite() rewrite;
 
-    // Leaves message `index` alone in the packet, with lengths and checksum of its own.
+    // Leaves message `index` alone in the packet, with lengths of its own and no UDP checksum.
     action form_message(bit<8> index) {
         hdr.msg.setValid();
         hdr.msg.data = hdr.agg[index].data;

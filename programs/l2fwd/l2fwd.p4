@@ -1,5 +1,5 @@
 // Layer-2 forwarding with two exact-match tables, as an Ethernet bridge has them: the source address must be known on
-// the port it comes from (otherwise the control plane is told, to learn it), the destination address gives the port
+// the port it comes from (otherwise a digest tells the control plane to learn it), the destination address gives the port
 // (otherwise the frame is flooded to the multicast group of its ingress port).
 
 #include <core.p4>
@@ -21,7 +21,7 @@ struct metadata_t {
     bit<9> known_port;
 }
 
-// Told to the control plane for a source address that is unknown or has moved.
+// The digest of a source address that is unknown or has moved.
 struct learn_t {
     mac_address_t src_addr;
     bit<9> port;
@@ -54,7 +54,7 @@ control L2Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         }
         default_action = NoAction();
 #ifdef AGEING
-        // The control plane is told of addresses that have been silent.
+        // The control plane gets idle notifications of addresses without frames.
         support_timeout = true;
 #endif
         size = 1048576;

@@ -1,5 +1,5 @@
 // Computes on the first 64 bytes of IP payload in RECIRCULATIONS + 1 passes, without recirculating the rest of the packet as
-// often: headers run ahead through one queue, whole packets wait in another one. See README.md.
+// often: headers recirculate through one queue, while whole packets wait in another one. See README.md.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -28,7 +28,7 @@
 #ifndef FLOWS
 #define FLOWS 4096
 #endif
-// A packet that has waited for its turn in so many rounds goes before those that it waits for: they are lost.
+// A packet that has waited for its turn for more rounds than this leaves, and the packets before it count as lost.
 #ifndef PATIENCE
 #define PATIENCE (LIMIT + 6)
 #endif
@@ -52,7 +52,7 @@ const bit<32> OUTCOME_LATE = 3;
 
 #define PRESERVED_BY_CLONE 1
 
-// 16 bytes behind the IP header, only while a packet is in its unit.
+// 16 bytes after the IP header, only while a packet is in its unit.
 header unit_t {
     bit<16> pkt_key;
     bit<32> pkt_id;
@@ -191,7 +191,7 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     register<bit<16>>(FLOWS) next_in;
     register<bit<16>>(FLOWS) next_out;
 
-    // Addresses, protocol, and the ports, which are the first word behind the IP header.
+    // Addresses, protocol, and the ports, which are the first word after the IP header.
     action take_number() {
         bit<32> flow;
         hash(flow, HashAlgorithm.crc32, 32w0, { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol, hdr.data.w0 },
@@ -205,8 +205,8 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         }
     }
 
-    // How far the packet is ahead of its turn; 0 when it may leave, which moves the turn on. Behind it, as a negative number,
-    // is who was given up.
+    // How far the packet is ahead of its turn; 0 when it may leave, which moves the turn on. A packet that was given up is late:
+    // the number is negative.
     action ask_for_turn(out bit<16> ahead) {
         @atomic {
             bit<16> turn;
@@ -293,7 +293,7 @@ control UnitEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 #define FINISH_WORD(i) FINISH(i, word##i, hdr.ipv4)
 #define COMBINE_WORD(i) hdr.data.w##i = COMBINED(hdr.data.w##i, word##i);
 
-    // The header leaves what was computed, and ends.
+    // Stores what was computed, and drops the header.
     action deposit() {
         EACH_WORD(LEAVE)
         mark_to_drop(standard_metadata);
@@ -316,7 +316,7 @@ control UnitEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             if (hdr.unit.kind == KIND_HEADER) {
                 compute.apply(hdr.data);
             }
-            // Whoever takes what was computed takes it from everybody else: a payload that comes twice is merged once.
+            // The result of a computation is taken once: a payload that comes twice is merged once.
             @atomic {
                 ready.read(identifier, (bit<32>) hdr.unit.pkt_key);
                 if (deposits) {

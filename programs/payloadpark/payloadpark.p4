@@ -1,4 +1,4 @@
-// Computes on the first 64 bytes of IP payload in RECIRCULATIONS + 1 passes. Up to 160 bytes behind them are kept in registers
+// Computes on the first 64 bytes of IP payload in RECIRCULATIONS + 1 passes. Up to 160 bytes after them are kept in registers
 // meanwhile, so that shorter packets are recirculated. See README.md.
 
 #include <core.p4>
@@ -40,7 +40,7 @@ struct metadata_t {
 #endif
     @field_list(PRESERVED_BY_RECIRCULATION)
     bit<8> passes;
-    // By what the registers know that pieces are the packet's own; its last bits say where they are. And how many there are.
+    // Identifies the packet in the registers: its last bits are the index of its pieces. `parked` is the number of its pieces.
     @field_list(PRESERVED_BY_RECIRCULATION)
     bit<32> identifier;
     @field_list(PRESERVED_BY_RECIRCULATION)
@@ -118,7 +118,7 @@ control ParkVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     counter(3, CounterType.packets) outcomes;
     register<bit<32>>(1) next_identifier;
-    // By key: whose pieces are there.
+    // By key: the identifier of the packet whose pieces are kept there.
     register<bit<32>>(KEYS) owners;
     EACH_PIECE(KEPT)
 
@@ -183,7 +183,7 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         } else if (is_last) {
             owners.read(owner, (bit<32>) meta.identifier[KEY_BITS - 1:0]);
         }
-        // Whose they are is known a stage later; then the packet is dropped if they are another's.
+        // The owner of the pieces is known a stage later: a packet with the pieces of another one is dropped then.
         if (is_new || is_last) {
             EACH_PIECE(PARK_OR_RETURN)
         }

@@ -1,4 +1,4 @@
-// Port forwarding: what arrives on a port leaves by the port that the table names. Frames are not looked into.
+// Port forwarding: a frame that arrives on a port leaves by the port that the table names. Frames are not parsed.
 
 #include <core.p4>
 #include <v1model.p4>

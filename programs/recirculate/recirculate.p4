@@ -21,7 +21,7 @@ struct metadata_t {
 #endif
     @field_list(PRESERVED_BY_RECIRCULATION)
     bit<8> passes;
-    // Taken in turn with the unit's other port.
+    // One of the unit's two ports, which packets take in turn.
     @field_list(PRESERVED_BY_RECIRCULATION)
     bit<9> recirculation_port;
 }
