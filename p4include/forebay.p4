@@ -1,4 +1,4 @@
-/* Tables that the data plane adds entries to, and what packets take for these entries: numbers of a pool, shares of a quota.
+/* Tables to which the data plane adds entries, and resources of these entries: numbers of a pool, shares of a quota.
 
    For v1model programs, and for PNA programs behind pna.p4, which has the first part itself. docs/architectures.md
    describes all of it.

@@ -188,7 +188,7 @@ match_kind {
     optional    // exact, or anything at all
 }
 
-/* TARGET_DEFAULT is whatever the target likes best. The others are those of PSA; TOEPLITZ is that of
+/* TARGET_DEFAULT is chosen by the target. The others are those of PSA; TOEPLITZ is that of
  * receive-side scaling, with its usual key. */
 enum PNA_HashAlgorithm_t {
     TARGET_DEFAULT,
@@ -422,7 +422,7 @@ extern AddEntryErrorStatus_t add_entry_if<T>(in bool do_add_entry,
                                              in T action_params,
                                              in ExpireTimeProfileId_t expire_time_profile_id);
 
-/* A number that no flow has that is alive. */
+/* A number that no live flow has. */
 extern FlowId_t allocate_flow_id();
 
 /* In an action of a table with idle time-outs: the entry that was hit gets another time, or begins its time again. */
@@ -469,7 +469,7 @@ extern ipsec_accelerator {
 
 /* The programmable blocks. */
 
-/* What a target gives to controls and deparsers besides, with a comma in front. */
+/* Further parameters of controls and deparsers on some targets, with a comma in front. */
 #ifndef PNA_FURTHER_PARAMETERS
 #define PNA_FURTHER_PARAMETERS
 #endif

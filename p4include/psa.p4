@@ -244,7 +244,7 @@ enum PSA_HashAlgorithm_t {
     CRC16,
     CRC16_CUSTOM,
     ONES_COMPLEMENT16,  // the checksum of IPv4, TCP and UDP
-    TARGET_DEFAULT      // whatever the target likes best
+    TARGET_DEFAULT      // chosen by the target
 }
 
 extern Hash<O> {

@@ -29,7 +29,7 @@ const bit<32> __v1model_version = V1MODEL_VERSION;
 typedef bit<9>  PortId_t;
 #endif
 
-/* What the switch and the program tell each other about a packet. @alias names the field as BMv2 knows it. */
+/* The metadata that switch and program exchange about a packet. @alias gives the field its name in BMv2. */
 @metadata @name("standard_metadata")
 struct standard_metadata_t {
 #if V1MODEL_VERSION >= 20200408
@@ -38,7 +38,7 @@ struct standard_metadata_t {
     PortId_t    egress_port;
 #else
     bit<9>      ingress_port;       // where the packet came in
-    bit<9>      egress_spec;        // where ingress wants it to go; 511 drops it
+    bit<9>      egress_spec;        // the port that ingress chooses; 511 drops the packet
     bit<9>      egress_port;        // where it goes; to be read in egress
 #endif
     bit<32>     instance_type;      // 0 normal, 1 clone of ingress, 2 clone of egress, 4 recirculated, 5 replicated, 6 resubmitted
