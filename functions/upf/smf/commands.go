@@ -13,9 +13,9 @@ import (
 	"github.com/wmnsk/go-pfcp/message"
 )
 
-// command is what a line asks for. What is not said is zero, and then left out of rules.
+// command is a line of the input. A field that the line does not have is zero, and is left out of rules.
 type command struct {
-	// associate, release, establish, modify, delete, raw, silence, repeat or load
+	// associate, release, establish, modify, delete, raw, silence, restart, heartbeat or load
 	Do      string `json:"do"`
 	Session uint64 `json:"session"`
 	// The UE: an IPv4 address, and an address of its IPv6 prefix.
@@ -39,15 +39,15 @@ type command struct {
 	Query     bool   `json:"query"`
 	// Flow descriptions of a PDR of their own, which drops.
 	Blocked []string `json:"blocked"`
-	// Bits of PFCPSMReq-Flags: an end marker goes into the tunnel that is left.
+	// Whether the UPF sends an end marker into the old tunnel (SNDEM of PFCPSMReq-Flags).
 	EndMarker bool `json:"end_marker"`
-	// Sessions are retained over an association that is set up anew.
+	// Whether sessions are retained when the association is set up again.
 	Retain bool `json:"retain"`
-	// A datagram as it is.
+	// The bytes of a datagram for "raw".
 	Hex string `json:"hex"`
-	// Whether nothing is answered.
+	// "silence": whether requests of the UPF get no answers.
 	On bool `json:"on"`
-	// Sessions to be established, and how many at the same time.
+	// "load": sessions to be established, and how many of them at the same time.
 	Count  int `json:"count"`
 	Window int `json:"window"`
 }
@@ -58,7 +58,30 @@ const (
 	flowQER, sessionQER                                          = 1, 2
 	theURR                                                       = 1
 
+	// Apply Action (TS 29.244 §8.2.26): DROP, FORW, BUFF with NOCP.
 	drop, forward, bufferAndNotify = 1, 2, 12
+
+	// F-TEID (§8.2.3): V4, CH, CHID.
+	teidIPv4, teidChoose, teidChooseID = 1, 4, 8
+
+	// UE IP Address (§8.2.62): V6, V4, S/D.
+	addressIPv6, addressIPv4, addressIsDestination = 1, 2, 4
+
+	// Reporting Triggers (§8.2.19), first octet: PERIO, VOLTH; second octet: VOLQU.
+	periodicReporting, volumeThreshold = 1, 2
+	volumeQuota                        = 1
+
+	// Volume Threshold (§8.2.13) and Volume Quota (§8.2.50): TOVOL.
+	totalVolume = 1
+
+	// Measurement Information (§8.2.68): MNOP, packets are counted, too.
+	measurePackets = 16
+
+	// Outer Header Creation (§8.2.56): GTP-U over UDP.
+	gtpuOverIPv4, gtpuOverIPv6 = 0x0100, 0x0200
+
+	// PFCPSMReq-Flags (§8.2.31): SNDEM.
+	sendEndMarker = 2
 )
 
 func (s *smf) do(c *command) error {
@@ -149,7 +172,7 @@ func (s *smf) ownV6() net.IP {
 	return s.own
 }
 
-// remember keeps the SEID that the UPF has given a session.
+// remember stores the SEID that the UPF has given a session.
 func (s *smf) remember(session uint64, answer message.Message) {
 	response, ok := answer.(*message.SessionEstablishmentResponse)
 	if !ok || response.UPFSEID == nil {
@@ -162,7 +185,7 @@ func (s *smf) remember(session uint64, answer message.Message) {
 	}
 }
 
-// rules are those of a new session.
+// rules returns the rules of a new session.
 func (c *command) rules() []*ie.IE {
 	rules := []*ie.IE{
 		ie.NewCreatePDR(c.uplink(uplinkPDR, 200, uplinkFAR, nil)...),
@@ -183,7 +206,7 @@ func (c *command) rules() []*ie.IE {
 	return rules
 }
 
-// A rate that is not said is one that no test reaches.
+// rate returns a rate that no test reaches when the command has none.
 func rate(kbps uint64) uint64 {
 	if kbps == 0 {
 		return 100_000_000
@@ -199,36 +222,35 @@ func (c *command) flow() []*ie.IE {
 
 func (c *command) usage() []*ie.IE {
 	var triggers uint8
-	elements := []*ie.IE{ie.NewURRID(theURR), ie.NewMeasurementMethod(0, 1, 1), ie.NewMeasurementInformation(16)}
+	elements := []*ie.IE{ie.NewURRID(theURR), ie.NewMeasurementMethod(0, 1, 1), ie.NewMeasurementInformation(measurePackets)}
 	if c.Threshold > 0 {
-		triggers |= 2
-		elements = append(elements, ie.NewVolumeThreshold(1, c.Threshold, 0, 0))
+		triggers |= volumeThreshold
+		elements = append(elements, ie.NewVolumeThreshold(totalVolume, c.Threshold, 0, 0))
 	}
 	if c.Period > 0 {
-		triggers |= 1
+		triggers |= periodicReporting
 		elements = append(elements, ie.NewMeasurementPeriod(time.Duration(c.Period)*time.Second))
 	}
 	var quota uint8
 	if c.Quota > 0 {
-		quota = 1
-		elements = append(elements, ie.NewVolumeQuota(1, c.Quota, 0, 0))
+		quota = volumeQuota
+		elements = append(elements, ie.NewVolumeQuota(totalVolume, c.Quota, 0, 0))
 	}
 	return append(elements, ie.NewReportingTriggers(triggers, quota, 0))
 }
 
 func (c *command) uplink(id uint16, precedence, far uint32, filters []string) []*ie.IE {
-	tunnel := ie.NewFTEID(5, 0, nil, nil, 0)
+	// Without a TEID the UPF chooses one, the same for all PDRs with this CHOOSE ID.
+	tunnel := ie.NewFTEID(teidIPv4|teidChoose|teidChooseID, 0, nil, nil, 1)
 	if c.UplinkTEID != 0 {
-		tunnel = ie.NewFTEID(1, c.UplinkTEID, net.IPv4(192, 168, 3, 1), nil, 0)
-	} else {
-		tunnel = ie.NewFTEID(0x0d, 0, nil, nil, 1)
+		tunnel = ie.NewFTEID(teidIPv4, c.UplinkTEID, net.IPv4(192, 168, 3, 1), nil, 0)
 	}
 	detection := []*ie.IE{ie.NewSourceInterface(ie.SrcInterfaceAccess), tunnel, c.address(0)}
 	return c.rule(id, precedence, far, detection, filters, ie.NewOuterHeaderRemoval(0, 0))
 }
 
 func (c *command) downlink(id uint16, precedence, far uint32, filters []string) []*ie.IE {
-	detection := []*ie.IE{ie.NewSourceInterface(ie.SrcInterfaceCore), c.address(4)}
+	detection := []*ie.IE{ie.NewSourceInterface(ie.SrcInterfaceCore), c.address(addressIsDestination)}
 	return c.rule(id, precedence, far, detection, filters)
 }
 
@@ -243,14 +265,14 @@ func (c *command) rule(id uint16, precedence, far uint32, detection []*ie.IE, fi
 	return append(elements, more...)
 }
 
-// address is that of the UE, as the source or the destination of packets.
+// address returns the address of the UE, as the source (0) or the destination of packets.
 func (c *command) address(direction uint8) *ie.IE {
 	flags := direction
 	if c.UE != "" {
-		flags |= 2
+		flags |= addressIPv4
 	}
 	if c.UEPrefix != "" {
-		flags |= 1
+		flags |= addressIPv6
 	}
 	return ie.NewUEIPAddress(flags, c.UE, c.UEPrefix, 0, 0)
 }
@@ -263,14 +285,14 @@ func (c *command) action() *ie.IE {
 }
 
 func (c *command) towardsGNB() []*ie.IE {
-	tunnel := ie.NewOuterHeaderCreation(0x0100, c.TEID, c.GNB, "", 0, 0, 0)
+	tunnel := ie.NewOuterHeaderCreation(gtpuOverIPv4, c.TEID, c.GNB, "", 0, 0, 0)
 	if address := net.ParseIP(c.GNB); address != nil && address.To4() == nil {
-		tunnel = ie.NewOuterHeaderCreation(0x0200, c.TEID, "", c.GNB, 0, 0, 0)
+		tunnel = ie.NewOuterHeaderCreation(gtpuOverIPv6, c.TEID, "", c.GNB, 0, 0, 0)
 	}
 	return []*ie.IE{ie.NewDestinationInterface(ie.DstInterfaceAccess), tunnel}
 }
 
-// changes are those of a modification: of the downlink FAR, of the flow, of usage.
+// changes returns the elements of a modification: of the downlink FAR, the QER of the flow, and the URR.
 func (c *command) changes() []*ie.IE {
 	var changes []*ie.IE
 	if c.State != "" {
@@ -278,7 +300,7 @@ func (c *command) changes() []*ie.IE {
 		if c.GNB != "" {
 			parameters := c.towardsGNB()
 			if c.EndMarker {
-				parameters = append(parameters, ie.NewPFCPSMReqFlags(2))
+				parameters = append(parameters, ie.NewPFCPSMReqFlags(sendEndMarker))
 			}
 			update = append(update, ie.NewUpdateForwardingParameters(parameters...))
 		}
@@ -296,7 +318,7 @@ func (c *command) changes() []*ie.IE {
 	return changes
 }
 
-// load establishes many sessions, several at a time, and says how long it took.
+// load establishes many sessions, several at a time, and prints the time that it took.
 func (s *smf) load(c *command) error {
 	numbers := make(chan int)
 	var group sync.WaitGroup

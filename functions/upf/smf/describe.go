@@ -7,7 +7,7 @@ import (
 	"github.com/wmnsk/go-pfcp/message"
 )
 
-// described is a message as the tests look at it.
+// described returns the fields of a message that the tests check.
 func described(received message.Message) map[string]any {
 	values := map[string]any{"event": received.MessageTypeName()}
 	switch one := received.(type) {

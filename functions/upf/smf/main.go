@@ -1,5 +1,5 @@
-// An SMF for the tests of `forebay upf`, with the codec of go-pfcp. It reads commands from its input, a JSON object a line, and prints
-// what comes as JSON lines.
+// An SMF for the tests of `forebay upf`, with the codec of go-pfcp. It reads commands from the standard input, a JSON object a line, and
+// prints the messages that it receives as JSON lines.
 //
 //	go run . -bind 192.168.4.2 -upf 192.168.4.1
 //	{"do": "associate"}
@@ -7,7 +7,7 @@
 //	{"do": "modify", "session": 1, "state": "idle"}
 //	{"do": "delete", "session": 1}
 //
-// commands.go has all of them.
+// The type command in commands.go has all of them.
 package main
 
 import (
@@ -24,9 +24,10 @@ import (
 	"github.com/wmnsk/go-pfcp/message"
 )
 
+// port is the UDP port of PFCP (TS 29.244 §4.2.2).
 const port = 8805
 
-// smf is one SMF and what it knows of its sessions.
+// smf is an SMF and the state of its sessions.
 type smf struct {
 	connection *net.UDPConn
 	own        net.IP
@@ -84,7 +85,7 @@ func (s *smf) print(values map[string]any) {
 	fmt.Println(string(text))
 }
 
-// listen takes what comes: answers go to whom they are for, requests are answered.
+// listen receives messages: it passes answers to the callers of ask, and answers requests.
 func (s *smf) listen() {
 	buffer := make([]byte, 65536)
 	for {
@@ -140,7 +141,7 @@ func (s *smf) send(sent message.Message, to *net.UDPAddr) {
 	s.connection.WriteToUDP(bytes, to)
 }
 
-// ask sends a request three times at most, and gives its answer.
+// ask sends a request at most three times, and returns its answer.
 func (s *smf) ask(make func(sequence uint32) message.Message) (message.Message, error) {
 	s.lock.Lock()
 	s.sequence++
