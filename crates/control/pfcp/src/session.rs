@@ -57,7 +57,7 @@ pub struct Asked {
 /// Rules of each kind in a session.
 const RULES_MAX: usize = 64;
 
-/// Bits of PFCPSMReq-Flags (§8.2.34).
+/// Bits of PFCPSMReq-Flags (§8.2.31).
 const DROP_BUFFERED: u32 = 1;
 const QUERY_ALL_URRS: u32 = 4;
 

@@ -17,7 +17,7 @@ pub mod actions {
     pub const DUPLICATE: u32 = 16;
 }
 
-/// Bit of PFCPSMReq-Flags (§8.2.34): send an end marker into the tunnel that is left.
+/// Bit of PFCPSMReq-Flags (§8.2.31): send an end marker into the tunnel that is left.
 const SEND_END_MARKER: u32 = 2;
 
 /// What becomes of packets (§7.5.2.3).
