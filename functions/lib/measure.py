@@ -1,7 +1,7 @@
 """Frames, captures and turns of `forebay bench`, for the programs that measure functions.
 
-Each of those has `rows(arguments)`, which writes entries and captures and gives a `Row` for each rate to be measured, and `FEW`, the arguments for few
-flows.
+Each of those has `rows(arguments)`, which writes entries and captures and yields a `Row` for each rate to be measured,
+and `FEW`, the arguments for few flows.
 """
 
 import argparse
@@ -13,18 +13,13 @@ import statistics
 import struct
 import subprocess
 
+from checksum import checksum
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAY = os.environ.get("FOREBAY", str(ROOT / "target/release/forebay"))
 PROTOCOLS = {"udp": 17, "tcp": 6}
 # The least share of the packets of known flows that take specialised code.
 SPECIALISED_MIN = 0.99
-
-
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 def frame(macs, protocol, source, destination, ports):
@@ -48,7 +43,7 @@ def write_capture(path, frames):
 
 @dataclasses.dataclass
 class Rate:
-    """What was measured: packets, or new flows, a second, and the share of the packets that took specialised code (None: not counted)."""
+    """A result: packets, or new flows, a second, and the share of packets in specialised code (None: not counted)."""
 
     per_s: float
     specialised_share: float | None
@@ -94,14 +89,14 @@ class Row:
 
 
 def add_options(parser):
-    """What all programs that measure take."""
+    """Options of all programs that measure."""
     parser.add_argument("--forebay", default=FOREBAY, metavar="BINARY", help="the command that is measured")
     parser.add_argument("--against", metavar="BINARY", help="another one, which takes turns with it")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each rate")
 
 
 def report(rows, arguments):
-    """Measures the rows one after the other, and prints each."""
+    """Measures the rows in turn, and prints each."""
     for row in rows:
         rate = row.measured(arguments.forebay)
         other = arguments.against and row.measured(arguments.against)
@@ -116,7 +111,7 @@ def report(rows, arguments):
 
 
 def main(documentation, add_own_options, rows):
-    """The command of a function: measures what `rows(arguments)` gives."""
+    """The command of a function: measures the rows of `rows(arguments)`."""
     parser = argparse.ArgumentParser(description=documentation.splitlines()[0])
     add_own_options(parser)
     add_options(parser)

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""Many connections through a load balancer, from one end to the other, as frames of packet sockets. As root.
+"""Sends many connections through a load balancer, as frames of packet sockets at both ends. As root.
 
     many_connections.py CLIENT_INTERFACE BACKEND_INTERFACE --count N --service ADDRESS --out FILE [--syn]
 
-Sends a TCP segment for each connection (--syn: the first) and writes to FILE, as JSON, the address or MAC address of the back end at which
-each arrives: a list by number of the connection, null for those that do not arrive. A segment that does not arrive is sent again, as TCP
-does: a full queue on a slow machine is not what is measured. One that arrives at two back ends is listed with both.
+Sends a TCP segment for each connection (--syn: the first) and writes to FILE, as JSON, the address or MAC address of
+the back end at which each arrives: a list by number of the connection, null for those that do not arrive. A segment
+that does not arrive is sent again, as TCP does: a full queue on a slow machine is not what is measured. One that
+arrives at two back ends is listed with both.
 """
 
 import argparse
 import ipaddress
 import json
+import pathlib
 import socket
 import struct
+import sys
 import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from checksum import checksum
 
 ETH_P_ALL = 3
 CONNECTIONS_PER_CLIENT = 50_000
@@ -22,13 +29,6 @@ BURST = 50
 WINDOW = 400
 PATIENCE = 0.2
 TRANSMISSIONS = 10
-
-
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 def frame(number, service, flags, macs):
@@ -91,7 +91,7 @@ def transmit(sender, receiver, numbers, make):
         if index % BURST == BURST - 1:
             receiver.wait_for(begin + index + 1 - WINDOW)
             if receiver.segments < begin + index + 1 - WINDOW:
-                # What is missing by now is lost, and counts as if it had arrived.
+                # Segments that have not arrived by now are lost, and count as arrived for the window.
                 begin = receiver.segments - index - 1
     receiver.wait_for(begin + len(numbers))
 

@@ -1,25 +1,22 @@
 #!/usr/bin/env python3
-"""The end of IPIP and GUE tunnels at a back end, in user space: what comes out goes into a TUN device. As root.
+"""The end of IPIP and GUE tunnels at a back end, in user space: writes the inner packets to a TUN device. As root.
 
     tunnel_end.py --bind ADDRESS [--gue] [--tun NAME]
 
-For kernels without ipip and fou; others do the same with `ip link add type ipip` and `ip fou add port 6080 gue`.
+For kernels without ipip and fou. With them, `ip link add type ipip` and `ip fou add port 6080 gue` do the same.
 """
 
 import argparse
-import fcntl
 import os
+import pathlib
 import socket
-import struct
+import sys
 
-TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from tun import tun
+
 GUE_PORT, GUE_BYTES = 6080, 4
-
-
-def tun(name):
-    device = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH", name.encode(), IFF_TUN | IFF_NO_PI))
-    return device
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Controls upf.p4: sessions come from a file. SIGHUP reads it again, changes what differs, and does what belongs to it.
+"""Controls upf.p4: sessions come from a file. SIGHUP reads it again and applies the differences.
 
     control.py FILE [--usage SECONDS] [--echo SECONDS] [--grpc ADDRESS]
 
@@ -7,8 +7,8 @@
 - A session whose gNB changes (handover) gets an end marker to the old tunnel.
 - With --usage the volumes of each session are printed as JSON. With --echo the path to each gNB is supervised.
 
-upf.toml beside this program is an example. It takes the place of an SMF with N4 where there is none. Needs finsy from PyPI, and
-forebay in the PATH (or $FOREBAY).
+upf.toml beside this program is an example. It takes the place of an SMF with N4 where there is none. Needs finsy from
+PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
 import asyncio
@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
 import forms
+from checksum import checksum
 
 REASON_BUFFER, REASON_NOTIFY, REASON_GTPU, REASON_ROUTER_SOLICITATION = 1, 2, 3, 4
 GTPU_PORT = 2152
@@ -34,7 +35,7 @@ ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26
 BUFFERED_MAX = 64
 
 
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 SESSION = forms.Form(
     {
         "id": forms.integer(1, 32767),
@@ -89,7 +90,7 @@ def prefix64(text):
 
 
 def downlink_far(session, own):
-    """Where the downlink packets of a session go."""
+    """The downlink FAR of a session."""
     match = {"meta.far": 2 * session["id"]}
     if session.get("state", "active") == "idle":
         return entry("fars", match, "buffer")
@@ -129,7 +130,7 @@ def session_entries(session, own):
 
 
 def table_entries(settings):
-    """Everything that a file says, in an order in which nothing refers to what is not there yet."""
+    """The entries of a file, in an order in which no entry refers to a later one."""
     for hop in settings["next_hop"]:
         action = {"port": hop["port"], "src_mac": control.mac(hop["mac"]), "dst_mac": control.mac(hop["peer_mac"])}
         yield entry("next_hops", {"meta.next_hop": hop["number"]}, "to_port", mtu=hop.get("mtu", 1500), **action)
@@ -171,13 +172,6 @@ def meter_entries(settings):
                 yield fy.P4MeterEntry(meter, index=index, config=config)
 
 
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
-
-
 def gtpu_frame(settings, peer, own, message, teid, sequence=0):
     """A message of GTP-U without information elements to a peer, as a frame, and its port. IPv4 only."""
     route = max(
@@ -209,7 +203,7 @@ class Upf:
         return {session["id"]: session for session in self.settings.get("session", [])}
 
     async def load(self):
-        """Makes the switch do what the file says. What is not different is not touched."""
+        """Writes the entries of the file. Entries that do not differ stay."""
         before = self.sessions()
         self.settings = checked(forms.read(self.path, FORM))
         written = await self.entries.apply(table_entries(self.settings))
@@ -219,7 +213,7 @@ class Upf:
         print(f"{len(self.sessions())} sessions: {written}", flush=True)
 
     async def moved(self, before, session):
-        """What belongs to a change of a session."""
+        """Acts on a change of a session: end marker after a handover, buffered packets when it becomes active."""
         if before is None:
             return
         old, new = before.get("state", "active"), session.get("state", "active")
@@ -239,12 +233,12 @@ class Upf:
         await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=0, route=0, padding=0)])
 
     async def receive(self):
-        """Packets that the data plane does not know what to do with."""
+        """Handles the packets that the data plane sends to the controller."""
         async for packet in self.switch.read_packets():
             reason, session = packet["reason"], packet["session"]
             if reason == REASON_BUFFER:
                 if not self.buffers[session]:
-                    # An SMF would be told here, and would page the UE.
+                    # With an SMF, a report would go to it here, and it would page the UE.
                     print(f"session {session}: downlink data", flush=True)
                 self.buffers[session].append((packet["ingress_port"], packet.payload))
             elif reason == REASON_GTPU:

@@ -1,27 +1,26 @@
 #!/usr/bin/env python3
-"""A gNB with one UE, in user space: what goes into a TUN device leaves as GTP-U, and the other way round. As root.
+"""A gNB with one UE, in user space: packets of a TUN device leave as GTP-U, and the other way round. As root.
 
     gnb.py --bind ADDRESS --upf ADDRESS --uplink-teid N --downlink-teid N [--tun NAME] [--qfi N]
 
-It answers Echo Requests, and sends an Error Indication for a TEID that it does not know. Messages and end markers are printed.
+It answers Echo Requests, and sends an Error Indication for a TEID that it does not know. Messages and end markers are
+printed.
 """
 
 import argparse
-import fcntl
 import os
+import pathlib
 import select
 import socket
 import struct
+import sys
 
-TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from tun import tun
+
 G_PDU, ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, END_MARKER = 255, 1, 2, 26, 254
 PORT = 2152
-
-
-def tun(name):
-    device = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH", name.encode(), IFF_TUN | IFF_NO_PI))
-    return device
 
 
 def header(message, teid, length, qfi=None, sequence=None):
