@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packets per second through the functions, each with its own defaults; two commands in turns show what a change has cost.
+"""Packets per second through the functions; two binaries in turns show the cost of a change.
 
     functions/measure.py [FUNCTION...] [--against BINARY] [--json]
     functions/measure.py [FUNCTION...] --share     fails when packets leave specialised code; a test, as it measures no time
@@ -29,7 +29,7 @@ def main():
     parser.add_argument("functions", nargs="*", metavar="FUNCTION", help=f"of {', '.join(measured)}; all unless told")
     bench = module(library)
     bench.add_options(parser)
-    parser.add_argument("--share", action="store_true", help="only look what share of the packets takes specialised code")
+    parser.add_argument("--share", action="store_true", help="measure only the share of packets that take specialised code")
     arguments = parser.parse_args()
     unknown = set(arguments.functions) - measured.keys()
     if unknown:

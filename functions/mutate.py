@@ -3,9 +3,10 @@
 
     functions/mutate.py [--seed N] [--packets N] [FUNCTION...]
 
-A function begins with the commands of one of its tests. Its packets are those of all its tests, most of them changed: cut, joined with another,
-bytes replaced. They come in by one port after the other. What leaves is compared packet by packet, and so are the counters of the ports.
-Telemetry of `int` has the time of the switch in it, so what `int` sends is compared by its length and its first bytes. Needs no rights.
+A function begins with the commands of one of its tests. Its packets are those of all its tests, most of them changed:
+cut, joined with another, bytes replaced. They come in by one port after the other. What leaves is compared packet by
+packet, and so are the counters of the ports. Telemetry of `int` has the time of the switch in it, so what `int` sends
+is compared by its length and its first bytes. Needs no rights.
 """
 
 import argparse
@@ -86,7 +87,7 @@ def read_capture(path):
 
 
 def result(folder, program, entries, ports, arrival, engine):
-    """What leaves by each port, and what the ports have counted."""
+    """The packets that leave by each port, and the counters of the ports."""
     words = [FOREBAY, "run", program, "--entries", entries, "--engine", engine, "--seed", "7", "--stats-interval", "0"]
     for port in ports:
         source = folder / "in.pcap" if port == arrival else ""
@@ -100,7 +101,8 @@ def result(folder, program, entries, ports, arrival, engine):
 
 
 def without_times(name, packet):
-    """A packet without what depends on the machine's clock: what `int` sends is compared by its length and its bytes up to the UDP checksum."""
+    """A packet without what depends on the machine's clock: what `int` sends is compared by its length and its bytes up
+    to the UDP checksum."""
     return (packet[:UDP_CHECKSUM], len(packet)) if name == "int" else packet
 
 

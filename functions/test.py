@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the end-to-end tests of the functions, as root, and those of their control programs, and looks that packets take specialised code.
+"""Runs the functions' end-to-end tests and those of their control programs, and checks the share of specialised code.
 
     functions/test.py [--strict] [FUNCTION...]
 
-Python packages come from PyPI into target/functions. Without PyPI the tests run with what is installed, and leave out what
-they cannot do. With --strict what is left out is a failure, for machines that have everything.
+Needs root. Python packages come from PyPI into target/functions. Without PyPI the tests run with the installed
+packages, and skip parts that need others. With --strict a skipped part is a failure, for machines that have everything.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def python():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--strict", action="store_true", help="what cannot be tested here is a failure")
+    parser.add_argument("--strict", action="store_true", help="a part that cannot be tested here is a failure")
     parser.add_argument("functions", nargs="*", metavar="FUNCTION")
     arguments = parser.parse_args()
     if arguments.strict:

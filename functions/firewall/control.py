@@ -3,9 +3,10 @@
 
     control.py FILE [--log FILE] [--grpc ADDRESS]
 
-SIGHUP reads the file again: connections that are known go on. SIGUSR1 writes the counters of policies and rules, and all connections,
-to the log. A line of the log is a JSON object with `time` and `event`: refused, policy, rule, connection. firewall.toml beside this
-program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+SIGHUP reads the file again: connections that are known go on. SIGUSR1 writes the counters of policies and rules, and
+all connections, to the log. A line of the log is a JSON object with `time` and `event`: refused, policy, rule,
+connection. firewall.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or
+$FOREBAY).
 """
 
 import asyncio
@@ -35,7 +36,7 @@ ACTIONS = ("allow", "deny", "reject")
 PREFIXES = forms.either(forms.list_of(forms.network), forms.network)
 PORTS = forms.either(forms.integer(0, 65535), forms.port_range)
 NAMES = forms.either(forms.list_of(forms.text), forms.text)
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 INTERFACE = forms.Form(
     {"port": forms.switch_port, "mac": forms.mac, "addresses": forms.list_of(forms.address)}, {"pings": forms.boolean}
 )
@@ -88,7 +89,7 @@ def address(value, version):
 
 
 class Settings:
-    """What a file says, as entries."""
+    """The settings of a file, as entries."""
 
     def __init__(self, path):
         self.said = forms.read(path, FORM)
@@ -152,7 +153,7 @@ class Settings:
                 yield fy.P4TableEntry(f"routes_ipv{network(prefix).version}", match=fy.Match(match), action=action)
 
     def action(self, one, index):
-        """What a policy or a rule does. Meter and limiter have the number of the rule."""
+        """The action of a policy or a rule. Meter and limiter have the number of the rule."""
         do, told = one["do"], int(one.get("log", False))
         if do in ("deny", "reject"):
             return fy.Action(do, told=told)
@@ -214,7 +215,7 @@ class Firewall:
         entries = list(settings.entries())
         await self.switch.modify([*self.meters(settings)])
         self.settings = settings
-        # What is closed is closed first.
+        # Entries that are gone are removed first, so that nothing passes by an old rule once a new one is there.
         print(await self.entries.apply(entries, removes_first=True), flush=True)
 
     @staticmethod

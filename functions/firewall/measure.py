@@ -3,8 +3,8 @@
 
     measure.py [--connections N...] [--against BINARY] [--json]
 
-Writes a capture with a UDP frame of each connection to target/firewall, and takes the entries of the demonstration with 100 more rules. The
-benchmark sends the frames again and again; it checks nothing: the tests do.
+Writes a capture with a UDP frame of each connection to target/firewall, and takes the entries of the demonstration with
+100 more rules. The benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
 import pathlib
@@ -47,7 +47,7 @@ def rows(arguments):
             yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
 
 
-# What is enough to see which code packets take.
+# Arguments with few flows, enough to find the share of specialised code.
 FEW = ["--connections", "1000"]
 
 

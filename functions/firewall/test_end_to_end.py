@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The firewall between a host inside, one outside and a server: the kernel's TCP over IPv4 and IPv6, pings, errors, rules, the log. Needs
-root, tshark, iperf3 and finsy.
+"""The firewall between a host inside, one outside and a server: the kernel's TCP over IPv4 and IPv6, pings, errors,
+rules, the log. Needs root, tshark, iperf3 and finsy.
 
     inside 10.1.0.2 -- 1 [firewall] 2 -- outside 192.0.2.2
                              3 -- server 10.3.0.10
@@ -110,11 +110,11 @@ def test(bed):
     rejected = attempt(outside, "10.3.0.10", 113)
     check(
         "NoRoute" in rejected or "No route" in rejected or "unreachable" in rejected,
-        f"a rejected connection is told so: {rejected}",
+        f"a rejected connection gets an ICMP error: {rejected}",
     )
     check(
         "refused" in inside.run(sys.executable, "-c", REFUSED, "192.0.2.2"),
-        "an ICMP error reaches the socket that is concerned",
+        "an ICMP error reaches the socket of its datagram",
     )
 
     outside.start("iperf3", "-s")

@@ -22,13 +22,13 @@ def values(names):
 
 
 def flow(packet):
-    """Addresses and ports of the packet that a report is about."""
+    """Addresses and ports of the packet in a report."""
     layer = packet[IP] if IP in packet else packet[IPv6] if IPv6 in packet else None
     if layer is None:
         return packet.summary()
     ports = ""
     for kind in (TCP, UDP):
-        # An INT packet has the UDP header of INT in front.
+        # An INT packet has the UDP header of INT before its own.
         inner = packet[int_scapy.IntShim].payload if int_scapy.IntShim in packet else layer
         if kind in inner:
             ports = f" {kind.__name__} {inner[kind].sport} > {inner[kind].dport}"
@@ -46,7 +46,7 @@ def describe(group, report):
     parts = [f"node {group.node_id} #{group.sequence_number} [{flags}] {flow(packet)}: {values(report.values)}"]
     if int_scapy.IntMD in packet:
         stack = int_scapy.hops(packet[int_scapy.IntMD])
-        # The latest hop stands first in the stack; hop 1 is the source.
+        # The latest hop is first in the stack; hop 1 is the source.
         parts += [f"hop {number}: {values(hop)}" for number, hop in enumerate(reversed(stack), 1)]
     return " | ".join(parts)
 

@@ -34,7 +34,7 @@ INSTRUCTIONS = {
 
 MODES = ("md", "mx", "xd", "drops")
 PORTS = forms.list_of(forms.switch_port)
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 COLLECTOR = forms.Form(
     {
         "number": forms.integer(1, 32767),
@@ -153,9 +153,11 @@ def node_entries(node):
 
 
 def default_entry(node, before):
-    """What the node is. A time base that an earlier call has written stays: times would jump.
+    """The default action: the settings of the node. A time base that an earlier run has written stays, since times
+    would jump otherwise.
 
-    Times count from the start of the switch; with the base they are times of day, as exact as the first call comes soon after the start.
+    Times count from the start of the switch; with the base they are times of day, as exact as the first call comes soon
+    after the start.
     """
     action = fy.Action(
         "set_node",

@@ -2,8 +2,8 @@
 
     from int_scapy import IntShim, IntMD, IntMX, TelemetryReport, Report
 
-`bind(int_port, report_port)` makes scapy dissect UDP of these ports. A report's packet, `report.inner`, is dissected from
-its Ethernet header on, with the INT stack that a sink has left in it.
+`bind(int_port, report_port)` makes scapy dissect UDP of these ports. A report's packet, `report.inner`, is dissected
+from its Ethernet header on, with the INT stack that a sink has left in it.
 """
 
 from scapy.fields import (
@@ -54,12 +54,12 @@ REPORT_BITS = tuple(one for one in INSTRUCTIONS if one[0] not in (0, 15)) + ((15
 
 
 def hop_words(instructions):
-    """The words that an instruction bitmap asks of a hop."""
+    """The words that an instruction bitmap requests from each hop."""
     return sum(words for bit, _, words in INSTRUCTIONS if instructions >> (15 - bit) & 1)
 
 
 def metadata(bits, data, names=INSTRUCTIONS):
-    """The values that a bitmap announces at the beginning of `data`: name -> number."""
+    """The values of a bitmap at the beginning of `data`: name -> number."""
     values, at = {}, 0
     for bit, name, words in names:
         if bits >> (15 - bit) & 1:
@@ -99,7 +99,7 @@ class IntShim(Packet):
 
 
 class _Header(Packet):
-    """What INT-MD and INT-MX have in common."""
+    """The common part of INT-MD and INT-MX."""
 
     def stack_bytes(self):
         shim = self.underlayer
@@ -181,7 +181,7 @@ class Report(Packet):
 
     @property
     def inner(self):
-        """The packet that the report is about."""
+        """The reported packet."""
         return Ether(self.data)
 
 
@@ -199,6 +199,6 @@ class TelemetryReport(Packet):
 
 
 def bind(int_port=32766, report_port=32768):
-    """Has scapy dissect what goes to these UDP ports."""
+    """Makes scapy dissect datagrams to these UDP ports."""
     bind_layers(UDP, IntShim, dport=int_port)
     bind_layers(UDP, TelemetryReport, dport=report_port)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the STF tests of int.p4. The packets are made by scapy with the layers of int_scapy.py, apart from the program.
+"""Writes the STF tests of int.p4. The packets are made by scapy with the layers of int_scapy.py, apart from the
+program.
 
     make_tests.py [--check]
 

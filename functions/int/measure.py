@@ -3,9 +3,10 @@
 
     measure.py [--flows N] [--what KIND...] [--instructions BITS] [--against BINARY] [--json]
 
-Kinds: `forwarded` (a frame without INT that no watch list matches), `source`, `transit` (one hop before), each with the sink in the program and
-without it (-D NO_SINK); `sink`, which sends a report of each frame, too. The frames that hosts send have 64 bytes. Writes entries and captures to
-target/int. The benchmark sends the frames again and again; it checks nothing: the tests do.
+Kinds: `forwarded` (a frame without INT that no watch list matches), `source`, `transit` (one hop before), each with the
+sink in the program and without it (-D NO_SINK); `sink`, which sends a report of each frame, too. The frames that hosts
+send have 64 bytes. Writes entries and captures to target/int. The benchmark sends the frames again and again; it checks
+nothing: the tests do.
 """
 
 import pathlib
@@ -74,7 +75,7 @@ def rows(arguments):
                 yield bench.Row(name, HERE / "int.p4", entries, capture, arguments.flows, options, "1,2,3")
 
 
-# What is enough to see which code packets take.
+# Arguments with few flows, enough to find the share of specialised code.
 FEW = ["--flows", "1000"]
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sets iot_mapping.p4 up, and prints what becomes of packets.
+"""Sets iot_mapping.p4 up, and prints the outcomes of packets.
 
     control.py --wire 1,2 --target PORT,MAC,ADDRESS --source MAC,ADDRESS [--report SECONDS] [-D MACRO] [--grpc ADDRESS]
 

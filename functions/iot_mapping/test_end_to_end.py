@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Devices with mosquitto_pub, coap-client and curl, servers with mosquitto, libcoap and nginx, and iot_aggregate behind the mapping. Needs root,
-mosquitto, mosquitto-clients, libcoap3-bin, nginx, curl and tshark; finsy for the control program.
+"""Devices with mosquitto_pub, coap-client and curl, servers with mosquitto, libcoap and nginx, and iot_aggregate behind
+the mapping. Needs root, mosquitto, mosquitto-clients, libcoap3-bin, nginx, curl and tshark; finsy for the control
+program.
 
     device 10.0.0.7 -- 1 [mapping] 2 -- server 10.0.0.1
                             3

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a switch a bridge as a file says: learns addresses, forgets those that are idle, floods within VLANs.
+"""Makes a switch the bridge that a file describes: learns addresses, forgets idle ones, floods within VLANs.
 
     control.py FILE [--grpc ADDRESS]
 
-SIGHUP reads the file again. bridge.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+SIGHUP reads the file again. bridge.toml beside this program is an example. Needs finsy from PyPI, and forebay in the
+PATH (or $FOREBAY).
 """
 
 import asyncio
@@ -23,7 +24,7 @@ STATES = {"blocked": 0, "learning": 1, "forwarding": 2}
 
 
 VID = forms.integer(1, 4094)
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 PORT = forms.Form(
     {"number": forms.switch_port},
     {
@@ -111,7 +112,8 @@ class Bridge:
         print(f"{len(self.settings['port'])} ports, {len(self.groups)} VLANs: {written}", flush=True)
 
     async def take_over(self):
-        """Makes what an earlier run has written the entries of this one, and remembers the addresses that it has learnt."""
+        """Makes what an earlier run has written the entries of this one, and remembers the addresses that it has
+        learnt."""
         await self.entries.take_over(learnt=("source_addresses", "destinations"))
         async for one in self.switch.read(fy.P4TableEntry("source_addresses")):
             key = one.match["vid"], number(one.match["src_addr"])
@@ -120,7 +122,7 @@ class Bridge:
                 self.static[key] = self.known[key]
 
     async def forget_lost(self):
-        """Addresses of ports that do not forward in their VLAN any more."""
+        """Forgets the addresses of ports that do not forward in their VLAN any more."""
         for (vid, address), port in list(self.known.items()):
             if port not in self.groups.get(vid, []):
                 await self.forget(vid, address)
@@ -151,7 +153,7 @@ class Bridge:
         print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
 
     def is_full(self, port):
-        """Whether a port has as many addresses as it may have."""
+        """Whether a port has its greatest number of addresses."""
         limit = next((one.get("addresses_max") for one in self.settings["port"] if one["number"] == port), None)
         return limit is not None and sum(other == port for other in self.known.values()) >= limit
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Two bridges joined by a trunk, hosts in two VLANs: learning, ageing, moves, isolation. Needs root, tshark, iperf3 and finsy.
+"""Two bridges joined by a trunk, hosts in two VLANs: learning, ageing, moves, isolation. Needs root, tshark, iperf3 and
+finsy.
 
 a1 (VLAN 10), a2 (10), a3 (20) -- [bridge a] == trunk == [bridge b] -- b1 (10), b2 (20)
 """

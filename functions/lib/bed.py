@@ -31,7 +31,7 @@ os.environ["FOREBAY"] = FOREBAY
 
 
 class Failed(Exception):
-    """Something is not as it must be."""
+    """A check has failed; the text says which."""
 
 
 def check(condition, what):
@@ -56,20 +56,20 @@ def missing(*commands):
 
 
 def arguments():
-    """A parser of command lines that says what the script that runs says of itself."""
+    """A parser of command lines with the docstring of the running script as its description."""
     about = sys.modules["__main__"].__doc__
     return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def skip(what):
-    """Says that something cannot be tested here; `functions/test.py --strict` makes a failure of it."""
+    """Reports that a part cannot be tested here; a failure with `functions/test.py --strict`."""
     if os.environ.get("FOREBAY_STRICT"):
         raise Failed(f"skipped, though everything must be tested: {what}")
     print(f"  skipped: {what}", flush=True)
 
 
 def has_finsy():
-    """Whether control programs can run; without, that is said."""
+    """Whether control programs can run; if not, a message says so."""
     if importlib.util.find_spec("finsy"):
         return True
     skip("finsy is not installed")
@@ -77,7 +77,7 @@ def has_finsy():
 
 
 def can_run(name, *commands):
-    """Whether a test can be run by this user, with what is installed; if not, that is said."""
+    """Whether this user can run a test with the installed commands; if not, a message says so."""
     print(f"{name}:", flush=True)
     if os.geteuid() != 0:
         skip("needs root")
@@ -89,7 +89,8 @@ def can_run(name, *commands):
 
 
 def main(test, *commands, options=None):
-    """Runs a test: 0 it passed or cannot be run here, 1 it failed. A script has no arguments but --help when there are no `options`."""
+    """Runs a test: 0 it passed or cannot be run here, 1 it failed. A script has no arguments but --help when there are
+    no `options`."""
     if options is None:
         arguments().parse_args()
     name = pathlib.Path(sys.argv[0]).resolve().parent.name
@@ -121,7 +122,7 @@ class Namespace:
         return ["ip", "netns", "exec", self.full_name, *map(str, words)]
 
     def run(self, *words, check=True, timeout=60, **options):
-        """Runs a command and gives what it wrote."""
+        """Runs a command and returns its output."""
         done = subprocess.run(
             self.words(*words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, **options
         )
@@ -186,8 +187,8 @@ class Capture:
     def check_well_formed(self, what, options=(), other="", only="frame"):
         """No frame is malformed by tshark's dissectors, and all IPv4, TCP and UDP checksums are right.
 
-        `other` is a filter of more that must not be, `only` one of the frames that are looked at: what a host sends has open
-        checksums where it sends it.
+        `other` is a filter of further frames that must not occur, `only` a filter of the checked frames: frames that a
+        host sends have open checksums at its own interface.
         """
         checks = [
             "-o",
@@ -269,8 +270,9 @@ def statistics(process):
 
 
 def start_again(namespace, controller, host, *target, ready="0 new entries, 0 changed, 0 removed"):
-    """Kills a control program while a host pings, starts it again, and gives it. Nothing is written anew, and pings go on: a tenth may be lost, since
-    the last ones are still under way and the machine may be busy; where entries are emptied first, nearly all are."""
+    """Kills a control program while a host pings, starts it again, and gives it. Nothing is written anew, and pings go
+    on: a tenth may be lost, since the last ones are still under way and the machine may be busy; where entries are
+    emptied first, nearly all are."""
     ping = host.start("ping", "-i", "0.02", *target)
     time.sleep(0.3)
     controller.kill()

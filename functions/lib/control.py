@@ -1,4 +1,5 @@
-"""What the control programs of the functions share: options, the compiled program, a connection in which this controller is primary."""
+"""The common part of the functions' control programs: options, the compiled program, a connection as primary
+controller."""
 
 import argparse
 import asyncio
@@ -22,7 +23,8 @@ def options(about):
 
 
 def run(main):
-    """Runs a control program. What is wrong with its file, the switch or the command `forebay` is one line."""
+    """Runs a control program. An error in its file, of the switch or of the command `forebay` is printed as one
+    line."""
     try:
         asyncio.run(main())
     except KeyboardInterrupt:
@@ -39,7 +41,7 @@ def run(main):
 
 
 def said_of(error):
-    """What a switch has said, or why none has answered."""
+    """The error of a switch, or the reason why none has answered."""
     if error.code == fy.GRPCStatusCode.UNAVAILABLE:
         return f"no switch answers: {error.message}; `forebay run ... --grpc` serves controllers at port 9559, --grpc names another address"
     details = [one.message for one in error.details.values()] if error.details else []
@@ -58,7 +60,7 @@ async def whenever(event, action):
 
 
 def build(program, folder, *defines):
-    """Compiles a program; gives the paths of its P4Info and of what the switch executes."""
+    """Compiles a program; returns the paths of its P4Info and of its intermediate representation."""
     words = [os.environ.get("FOREBAY", "forebay"), "build", str(program), "-o", str(folder)]
     for define in defines:
         words += ["-D", define]
@@ -67,8 +69,8 @@ def build(program, folder, *defines):
 
 
 def channels_without_paths():
-    """Lets gRPC name the host of a channel `localhost`. It would name it by the path of a unix: address, which HTTP/2 does not allow; finsy has
-    no option for it."""
+    """Lets gRPC name the host of a channel `localhost`. It would name it by the path of a unix: address, which HTTP/2
+    does not allow; finsy has no option for it."""
     connect = grpc.aio.insecure_channel
 
     def insecure_channel(address, options=None, **others):
@@ -107,7 +109,7 @@ def short(name):
 
 
 def split(entity):
-    """An encoded entity as what names it and what it says, both as bytes that can be compared."""
+    """An encoded entity as two byte strings that can be compared: what identifies it, and its content."""
     name = type(entity)()
     name.CopyFrom(entity)
     if entity.HasField("table_entry"):
@@ -145,9 +147,10 @@ class Entries:
 
     def __init__(self, switch):
         self.switch = switch
-        # What names an entry -> (what it says, the entry).
+        # Identity of an entry -> (its content, the entry).
         self.written = {}
-        # Entries as they were given, which are not encoded again: that takes most of the time of a change to few of many.
+        # Entries as they were passed, which are not encoded again: encoding takes most of the time when few of many
+        # entries change.
         self.encoded = {}
 
     async def take_over(self, *, learnt=(), is_ours=lambda entry: True):
@@ -172,9 +175,10 @@ class Entries:
         return [fy.P4TableEntry.decode(one.encode(schema), schema) for one in entries]
 
     async def apply(self, entries, *, removes_first=False):
-        """Makes these the entries of the switch; gives how many were written.
+        """Makes these the entries of the switch; returns how many were written.
 
-        New ones are written in their order, and before others are removed; `removes_first` closes what is closed before anything opens.
+        New ones are written in their order, and before others are removed; `removes_first` closes what is closed before
+        anything opens.
         """
         wanted, encoded = {}, {}
         for one in entries:

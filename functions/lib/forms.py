@@ -1,4 +1,4 @@
-"""Reads the files of the control programs and checks them key by key: a mistake is one line that says what would be right.
+"""Reads the files of the control programs and checks them key by key. A mistake is one line with what would be right.
 
     FORM = Form({"port": integer(0, 511), "mac": mac}, {"mtu": integer(68, 65535)})
     settings = read(path, Form({}, {"interface": tables(FORM)}))
@@ -14,7 +14,7 @@ import tomllib
 
 
 class Wrong(Exception):
-    """What is wrong in a file, and what would be right."""
+    """A mistake in a file; the text names it, and what would be right."""
 
 
 def integer(low, high):
@@ -49,7 +49,7 @@ def one_of(*values):
 
 
 def parsed(parse, right):
-    """A text that `parse` takes."""
+    """A text that `parse` accepts."""
 
     def check(value):
         try:

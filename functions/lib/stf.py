@@ -1,4 +1,4 @@
-"""Writes STF tests from packets of scapy, for the makers of tests of the functions.
+"""Writes STF tests from packets of scapy, for the functions' `make_tests.py`.
 
     test = Test("source.stf", "What the source does.")
     test.run("add wire standard_metadata.ingress_port:1 to_port(port:2)")
@@ -6,7 +6,7 @@
     test.expect(2, other, unknown=[(26, 2)])
     test.write()
 
-scapy computes lengths and checksums from nothing, whatever the program does.
+scapy computes all lengths and checksums itself, so expected packets do not depend on the program under test.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Test:
         self.lines.append(f"expect {port} {text} $")
 
     def through(self, port_in, frame, port_out, other=None, unknown=()):
-        """A packet that comes in and the one that leaves for it."""
+        """A packet that arrives, and the packet that leaves because of it: the same one without `other`."""
         self.packet(port_in, frame)
         self.expect(port_out, frame if other is None else other, unknown)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the control programs say of wrong files, of a switch that is not there, of a command that is not: one line each. Needs finsy."""
+"""The errors of the control programs about wrong files, an absent switch, an absent command: one line each. Needs
+finsy."""
 
 import argparse
 import os
@@ -12,7 +13,7 @@ FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FUNCTIONS / "lib"))
 from bed import Failed, check, has_finsy
 
-# Function, its file, a line of that, what stands there instead, what must be said.
+# Function, its file, a part of that, its replacement, and the error that must follow.
 WRONG = [
     ("l2_switch", "bridge.toml", "untagged = 20", "untagged = 5000", "port: number 3: `untagged = 5000`: a number from 1 to 4094"),
     ("l2_switch", "bridge.toml", "addresses_max = 100", "adresses_max = 100", "did you mean `addresses_max`?"),
@@ -33,7 +34,7 @@ WRONG = [
 
 
 def said(function, file, **environment):
-    """What a control program writes before it ends. No switch listens at port 1."""
+    """The error of a control program. No switch listens at port 1."""
     words = [sys.executable, FUNCTIONS / function / "control.py", file, "--grpc", "127.0.0.1:1"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
     text = (done.stdout + done.stderr).strip()

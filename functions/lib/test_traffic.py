@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""`forebay vnf measure` with the traffic of every function and program that has a measure.toml, over a wire. Needs root.
+"""`forebay vnf measure` with the traffic of every function and program that has a measure.toml, over a wire. Needs
+root.
 
 tester, uplink == veth == downlink, tester
 
-The command runs one file with three loads: the highest rate that is searched for, 200 frames a second, and nine tenths of what was found. A file that
-is wrong for one of them (a `min_pps` above 200, for example) makes the command fail after the search. Frames of two hundred a second may all be
-late on a machine with other work, so there are three attempts.
+The command runs one file with three loads: the highest rate that is searched for, 200 frames a second, and nine tenths
+of what was found. A file that is wrong for one of them (a `min_pps` above 200, for example) makes the command fail
+after the search. Frames of two hundred a second may all be late on a machine with other work, so there are three
+attempts.
 """
 
 import json
@@ -38,7 +40,7 @@ def test(bed):
             size = measured(tester, name)
             if size["idle"]:
                 break
-        # What passes is the machine's affair: where other programs run, perhaps nothing at the lowest rate.
+        # How much passes depends on the machine: beside other programs perhaps nothing, even at the lowest rate.
         found = f"{size['pps']:,.0f} frames a second" if size["pps"] else f"no rate, by {size['limited_by']}"
         check(size["idle"], f"vnf measure {name}: all loads can be run ({found})")
 

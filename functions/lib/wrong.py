@@ -1,4 +1,5 @@
-"""Packets with wrong lengths or checksums, which must be dropped as malformed, and addresses that no router forwards: for the makers of tests."""
+"""Packets with wrong lengths or checksums, which must be dropped as malformed, and addresses that no router forwards:
+for the makers of tests."""
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
@@ -16,7 +17,7 @@ ADDRESSES_IPV6 = ("::", "::1", "fe80::9", "ff02::1", "ff0e::5")
 
 
 def network_ipv4(source, destination):
-    """Of the IPv4 header: what -> packet (RFC 1812 §5.2.2)."""
+    """Mistakes in the IPv4 header: name -> packet (RFC 1812 §5.2.2)."""
     ip = {"src": source, "dst": destination}
     wrong_checksum = bytearray(bytes(IP(**ip, options=[IPOption_NOP()] * 4) / UDP_4 / DATA))
     wrong_checksum[10] ^= 1
@@ -29,7 +30,7 @@ def network_ipv4(source, destination):
 
 
 def transport_ipv4(source, destination):
-    """Of what is behind the IPv4 header."""
+    """Mistakes in the header after the IPv4 header: name -> packet."""
     ip = {"src": source, "dst": destination}
     return {
         "no byte of UDP": IP(**ip, len=20) / UDP_4 / DATA,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Controls load_balancer.p4: services and back ends come from a file, health checks decide which of them get connections.
+"""Controls load_balancer.p4: services and back ends come from a file, health checks choose among them.
 
     control.py FILE [--check SECONDS] [--pin-idle SECONDS] [--grpc ADDRESS]
 
-SIGHUP reads the file again. A back end whose weight is 0 is drained: it keeps its connections and gets no new ones. One that fails three
-checks in a row is dead: its connections move. One that answers twice in a row is alive again. load_balancer.toml beside this program is an
-example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
+SIGHUP reads the file again. A back end whose weight is 0 is drained: it keeps its connections and gets no new ones. One
+that fails three checks in a row is dead: its connections move. One that answers twice in a row is alive again.
+load_balancer.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
 import asyncio
@@ -28,7 +28,7 @@ FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
 
 
 MODES = ("nat", "ipip", "gue", "mac")
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 BACKEND = forms.Form(
     {
         "number": forms.integer(1, 4095),
@@ -93,7 +93,7 @@ def entry(table, match, action, *, idle=0, **parameters):
 
 
 def mapped(address):
-    """As a field for both versions: IPv4 addresses are mapped ones."""
+    """An address as a field for both versions: IPv4 addresses become IPv4-mapped ones."""
     one = ipaddress.ip_address(address)
     return int(one) if one.version == 6 else 0xFFFF << 32 | int(one)
 
@@ -103,7 +103,7 @@ def version(address):
 
 
 def backend_action(settings, one):
-    """How packets get to a back end."""
+    """The action that sends packets to a back end."""
     mode, hop = one["mode"], {"next_hop": one["next_hop"]}
     if mode == "nat":
         return fy.Action("nat", dst_addr=mapped(one["address"]), port=one["port"], **hop)
@@ -137,7 +137,7 @@ def backend_entries(settings):
 
 
 def return_entry(one, service):
-    """What a back end behind NAT sends gets the source that its service has."""
+    """Packets of a back end behind NAT get the address and port of its service as source."""
     kind = version(one["address"])
     match = {
         f"hdr.ipv{kind}.src_addr": one["address"],
@@ -209,7 +209,7 @@ class LoadBalancer:
                     yield entry("maglev", {"meta.service": number, "slot": slot}, "set_backend", backend=int(backend))
 
     async def apply(self):
-        """Makes the switch do what file and health checks say. What is not different is not touched."""
+        """Writes the entries that follow from the file and the health checks. Entries that do not differ stay."""
         numbers = {one["number"] for one in self.settings["backend"]}
         # A back end that is not in the file any more is dead: its connections move.
         gone = {one.match["backend"] for one in self.entries.present("backends")} - numbers
@@ -281,7 +281,7 @@ class LoadBalancer:
 
 
 async def answers_check(check, seconds):
-    """Whether a back end takes a connection, and answers a request for `path` with 200 if there is one."""
+    """Whether a back end accepts a connection and, if the check has a `path`, answers a request for it with 200."""
     try:
         async with asyncio.timeout(max(seconds, 1)):
             reader, writer = await asyncio.open_connection(check["address"], check["port"])

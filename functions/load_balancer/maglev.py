@@ -1,10 +1,11 @@
-"""Maglev hashing with weights (D. Eisenbud et al., "Maglev: a fast and reliable software network load balancer", NSDI 2016, §3.4).
+"""Maglev hashing with weights (D. Eisenbud et al., "Maglev: a fast and reliable software network load balancer", NSDI
+2016, §3.4).
 
     table(["a", "b", "c"], slots=4093)                        a back end for each slot
     table({"a": 1, "b": 2}, slots=4093)                       b has twice as many
 
-Each back end has an order of all slots of its own; in turns each takes its next free one, as many as its weight says. A back end
-that comes or goes changes little more than its own share.
+Each back end has an order of all slots of its own; in turns each takes its next free one, as many as its weight says. A
+back end that comes or goes changes little more than its own share.
 """
 
 import hashlib

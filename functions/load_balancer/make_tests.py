@@ -513,7 +513,8 @@ def malformed():
 
 
 def demonstration():
-    """The entries of `forebay function run load_balancer`: a service, and two of the back ends of load_balancer.toml."""
+    """The entries of `forebay function run load_balancer`: a service, and two of the back ends of
+    load_balancer.toml."""
     test = Test(
         HERE / "entries.stf",
         f"The service {VIP}:80 (TCP) for clients at port 1, in 192.0.2.0/24; their next router is 192.0.2.7 with the MAC address\n"

@@ -3,8 +3,8 @@
 
     measure.py [--connections N...] [--way ipip|gue|mac|nat...] [--against BINARY] [--json]
 
-A service of TCP with 16 back ends; a frame of 64 bytes of each connection, from clients to back ends. Writes entries and captures to
-target/load_balancer. The benchmark sends the frames again and again; it checks nothing: the tests do.
+A service of TCP with 16 back ends; a frame of 64 bytes of each connection, from clients to back ends. Writes entries
+and captures to target/load_balancer. The benchmark sends the frames again and again; it checks nothing: the tests do.
 """
 
 import pathlib
@@ -63,7 +63,7 @@ def rows(arguments):
                 yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
 
 
-# What is enough to see which code packets take.
+# Arguments with few flows, enough to find the share of specialised code.
 FEW = ["--connections", "1000"]
 
 

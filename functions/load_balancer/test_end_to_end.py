@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The load balancer between a client and five back ends in all modes, and 100,000 connections while back ends come and go. Needs root,
-tshark, curl and finsy.
+"""The load balancer between a client and five back ends in all modes, and 100,000 connections while back ends come and
+go. Needs root, tshark, curl and finsy.
 
     client 192.0.2.7 -- 1 [load balancer] 2 -- rack (a bridge) -- b1 b2 (NAT), b3 (MAC), b4 (IPIP), b5 (GUE)
 """
@@ -120,7 +120,7 @@ def make(bed):
     ):
         bed.link(namespace, name, rack, port, 1600)
         rack.run("ip", "link", "set", port, "master", "rack")
-    # The health checks of the controller come by a link of their own.
+    # The health checks of the controller use a link of their own.
     balancer.run("ip", "address", "add", "10.1.0.2/24", "dev", "checks")
     client.run("ip", "address", "add", "10.2.0.7/24", "dev", "direct")
     for host in (client,):
@@ -131,7 +131,8 @@ def make(bed):
 
 
 def answers(client, count):
-    """The back ends that answer `count` requests. No port is used twice: within 10 s that would be the same connection, at the same back end."""
+    """The back ends that answer `count` requests. No port is used twice: within 10 s that would be the same connection,
+    at the same back end."""
     requests = (f"curl -sS -m 5 --local-port {port} http://{VIP}/ || echo failed" for port in itertools.islice(UNUSED_PORTS, count))
     return client.run("sh", "-c", "\n".join(requests)).split()
 

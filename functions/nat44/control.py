@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Configures nat44.p4 and logs what it does: blocks of ports that subscribers get and give back, refusals, and mappings if wanted.
+"""Configures nat44.p4 and logs its events: blocks of ports, refusals, and mappings if requested.
 
     control.py FILE [--log FILE] [--grpc ADDRESS]
 
-SIGHUP reads the file again, SIGUSR1 writes all present mappings to the log. A line of the log is a JSON object with `time` and `event`:
-block, release, mapping, refusal, session. nat44.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH
-(or $FOREBAY).
+SIGHUP reads the file again, SIGUSR1 writes all present mappings to the log. A line of the log is a JSON object with
+`time` and `event`: block, release, mapping, refusal, session. nat44.toml beside this program is an example. Needs finsy
+from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
 import asyncio
@@ -35,7 +35,7 @@ DIGESTS = ("block_t", "mapping_t", "refusal_t")
 LEARNT = ("subscribers", "blocks", "filters", "fragments")
 
 
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 FORM = forms.Form(
     {
         "interface": forms.tables(
@@ -191,7 +191,7 @@ class Nat:
         print(json.dumps({"time": time, "event": event, **fields}), file=self.log, flush=True)
 
     async def load(self):
-        """Makes the switch do what the file says. What packets have learnt stays."""
+        """Writes the entries of the file. Entries that packets have added stay."""
         settings = forms.read(self.path, FORM)
         makers = (interface_entries, pool_entries, route_entries, static_entries)
         wanted = [one for make in makers for one in make(settings)]
@@ -213,7 +213,7 @@ class Nat:
         print(f"{written}; {others} settings changed", flush=True)
 
     async def default_action(self):
-        """What the switch does by its settings, as an earlier run or the file before has set them."""
+        """The default action `set_behaviour` in the switch, as an earlier run or the previous file has set it."""
         async for one in self.switch.read(fy.P4TableEntry("behaviour", is_default_action=True)):
             if one.action and one.action.args:
                 return one.action.args

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the STF tests of nat44.p4. The packets are made by scapy, the ports of mappings come from a model of their own.
+"""Writes the STF tests of nat44.p4. The packets are made by scapy, the ports of mappings come from a model of their
+own.
 
     make_tests.py [--check]
 

@@ -3,8 +3,8 @@
 
     measure.py [--sessions N...] [--protocol udp|tcp...] [--against BINARY] [--json]
 
-Writes entries and a capture with a frame of each session to target/nat44. The benchmark sends the frames again and again; it checks nothing: the
-tests do.
+Writes entries and a capture with a frame of each session to target/nat44. The benchmark sends the frames again and
+again; it checks nothing: the tests do.
 """
 
 import ipaddress
@@ -52,7 +52,7 @@ def rows(arguments):
                 yield bench.Row(f"{name}, new ones", *place, is_of_new_flows=True)
 
 
-# What is enough to see which code packets take.
+# Arguments with few flows, enough to find the share of specialised code.
 FEW = ["--sessions", "1000"]
 
 

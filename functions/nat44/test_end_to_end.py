@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The NAT between two subscribers and a server: the kernel's TCP, pings, traceroute, path MTU, hairpinning, the log. Needs root, tshark,
-iperf3 and finsy.
+"""The NAT between two subscribers and a server: the kernel's TCP, pings, traceroute, path MTU, hairpinning, the log.
+Needs root, tshark, iperf3 and finsy.
 
     a 10.0.0.5, b 10.0.0.6 -- router 10.0.0.2 -- 1 [NAT] 2 -- border 192.0.2.2 -- server 198.18.0.10
 """
@@ -122,7 +122,7 @@ def test(bed):
     check(one.split(":")[0] in POOL, "from an external address")
     answer = a.run(sys.executable, "-c", ASK, 5001, 6000, SERVER)
     check(
-        answer.split()[1] == "6000", "a datagram of 6,000 bytes goes through in fragments, and so does what comes back"
+        answer.split()[1] == "6000", "a datagram of 6,000 bytes goes through in fragments, and so does its answer"
     )
     paired = {a.run(sys.executable, "-c", ASK, port, 10, SERVER).split(":")[0] for port in range(5010, 5020)}
     check(paired == {one.split(":")[0]}, "all mappings of a subscriber have one address")
@@ -135,7 +135,7 @@ def test(bed):
     check(text_seen.split()[-1].split(":")[0] in POOL, f"a sees b from outside: {text_seen}")
 
     unreachable = a.run(sys.executable, "-c", REFUSED, SERVER)
-    check("refused" in unreachable, "an ICMP error about UDP reaches the socket that is concerned")
+    check("refused" in unreachable, "an ICMP error about UDP reaches the socket of its datagram")
     border.run("ip", "link", "set", "server", "mtu", "1300")
     server.run("ip", "link", "set", "eth0", "mtu", "1300")
     a.run("ping", "-c", "2", "-i", "0.2", "-M", "do", "-s", "1400", "-W", "1", SERVER, check=False)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes router.p4 do what the kernel's routing tables say, whatever writes them: `ip`, FRR, BIRD, DHCP.
+"""Copies the kernel's routing tables to router.p4, whichever program writes them: `ip`, FRR, BIRD, DHCP.
 
     control.py FILE [--grpc ADDRESS]
 
-The switch has a TAP device for each port, which the file names. To the kernel these are the interfaces of the router: it has their addresses,
-answers ARP and neighbour discovery, and sends ICMP. This program copies its routes and neighbours into the tables, and follows their changes.
-router.toml beside this program is an example. Needs finsy from PyPI, iproute2, and forebay in the PATH (or $FOREBAY); as root.
+The switch has a TAP device for each port, which the file names. To the kernel these are the interfaces of the router:
+it has their addresses, answers ARP and neighbour discovery, and sends ICMP. This program copies its routes and
+neighbours into the tables, and follows their changes. router.toml beside this program is an example. Needs finsy from
+PyPI, iproute2, and forebay in the PATH (or $FOREBAY); as root.
 """
 
 import asyncio
@@ -26,13 +27,14 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import control
 import forms
 
-# States of a neighbour whose link-layer address can be used (RFC 4861 §7.3.2). A stale one is used and then verified by the kernel.
+# States of a neighbour whose link-layer address can be used (RFC 4861 §7.3.2). A stale one is used and then verified by
+# the kernel.
 USABLE = {"PERMANENT", "NOARP", "REACHABLE", "STALE", "DELAY", "PROBE"}
-# Changes that come together are written together.
+# Seconds within which changes are collected and written together.
 SETTLE_SECONDS = 0.05
 
 
-# What the file may say.
+# The keys of the file, required and optional ones, with their kinds.
 FORM = forms.Form(
     {
         "interface": forms.tables(
@@ -60,7 +62,7 @@ def entry(table, match, action, **parameters):
 
 
 class Kernel:
-    """What the kernel says of the interfaces of the router."""
+    """The kernel's state of the router's interfaces: addresses, neighbours, routes."""
 
     def __init__(self, interfaces):
         # Name -> settings.
@@ -85,7 +87,8 @@ class Kernel:
 
 
 class Numbers:
-    """Numbers of things, which keep theirs as long as this program runs, and those that an earlier run has given."""
+    """Numbers for next hops and groups, which keep them while this program runs; also those that an earlier run has
+    given."""
 
     def __init__(self):
         self.given = {}
@@ -99,7 +102,8 @@ class Numbers:
         self.taken.add(number)
 
     def of(self, key, said, likely=None):
-        """The number of a thing: a new thing for which the switch has the same takes a number of that, the `likely` one if it is among them."""
+        """The number of a thing: a new thing for which the switch has the same takes a number of that, the `likely` one
+        if it is among them."""
         if key not in self.given:
             numbers = self.earlier.get(said, [])
             number = likely if likely in numbers else numbers[0] if numbers else self.unused()
@@ -199,8 +203,8 @@ class Tables:
             if gateway and (name, gateway) in self.kernel.neighbours
         ]
         if not usable:
-            # A connected network, whose hosts have routes of their own once they are known; an unknown gateway, which the kernel looks for; an
-            # interface that is not one of the router's.
+            # A connected network, whose hosts have routes of their own once they are known; an unknown gateway, which
+            # the kernel looks for; an interface that is not one of the router's.
             self.add_prefix(network, "to_host")
         elif len(usable) == 1:
             self.add_prefix(network, "to_next_hop", next_hop=self.next_hop_number(usable[0][:2]))
@@ -220,11 +224,11 @@ class Tables:
 
 
 def spread(ways, slots):
-    """The way of each slot: by rendezvous hashing, so that a way that goes changes its own slots only."""
+    """The next hop of each slot, by rendezvous hashing: when a next hop goes, only its own slots change."""
 
     def score(slot, way, weight):
         value = (hash_of(f"{slot} {way}") + 1) / 2**64
-        # The weighted form: the logarithm makes shares those of the weights.
+        # Weighted rendezvous hashing: by the logarithm, shares are proportional to weights.
         return -weight / math.log(value)
 
     return [
@@ -257,7 +261,7 @@ class Router:
         self.numbers = {"next_hop": Numbers(), "group": Numbers(), "host": {}}
 
     def configure(self):
-        """Addresses of the file, and what makes the kernel a router."""
+        """Sets the addresses of the file, and the kernel's options of a router."""
         for words in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
             subprocess.run(["sysctl", "-qw", words], check=True)
         for name, one in self.interfaces.items():
@@ -270,7 +274,8 @@ class Router:
                 subprocess.run(["ip", "address", "replace", address, "dev", name, *nodad], check=True)
 
     async def copy(self):
-        """Writes what differs: new next hops before what names them, old ones after."""
+        """Writes the entries that differ: new next hops before the entries that name them; old ones are removed after
+        those."""
         entries = Tables(Kernel(self.interfaces), self.slots, self.numbers).entries
         entries.sort(key=lambda one: "routes" in one.table_id)
         written = await self.entries.apply(entries)
@@ -300,7 +305,7 @@ class Router:
             self.numbers["group"].remember(group, tuple(slots[slot] for slot in sorted(slots)))
 
     async def follow(self):
-        """Copies again whenever the kernel says that something has changed."""
+        """Copies again whenever the kernel reports a change."""
         monitor = await asyncio.create_subprocess_exec(
             "ip", "monitor", "link", "address", "route", "neigh", stdout=asyncio.subprocess.PIPE
         )
@@ -309,7 +314,7 @@ class Router:
             while line := await monitor.stdout.readline():
                 del line
                 await asyncio.sleep(SETTLE_SECONDS)
-                # What has been said meanwhile is part of the state that is read now.
+                # Changes reported meanwhile are part of the state that is read now.
                 while True:
                     try:
                         async with asyncio.timeout(0.001):

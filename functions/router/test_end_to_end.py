@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The router with the kernel behind its TAP ports: ARP, ND and ICMP of the kernel, static routes and OSPF by FRR. Needs root, tshark, iperf3,
-and finsy; without FRR the part with OSPF is left out.
+"""The router with the kernel behind its TAP ports: ARP, ND and ICMP of the kernel, static routes and OSPF by FRR. Needs
+root, tshark, iperf3, and finsy; without FRR the part with OSPF is left out.
 
     client 10.1.0.5 -- 1 [router] 2 -- left 10.12.0.2  --.
                                   3 -- right 10.13.0.2 --'-- server 10.9.0.1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Monitoring and in-band telemetry at work, in network namespaces. Needs root, iperf3, ping, curl; InfluxDB 1 (Debian: influxdb) where it is
-installed.
+"""Monitoring and in-band telemetry at work, in network namespaces. Needs root, iperf3, ping, curl; InfluxDB 1 (Debian:
+influxdb) where it is installed.
 
     client -- nat44 -- s1 (INT source) -- s2 (transit) -- s3 (sink) -- server
                  |          |                |                |
@@ -30,7 +30,7 @@ SERVER = "192.0.2.2"
 
 
 def int_entries():
-    """What a node of functions/int is, from its end-to-end test."""
+    """The entries of a node of functions/int, from its end-to-end test."""
     spec = importlib.util.spec_from_file_location("int_test", FUNCTIONS / "int/test_end_to_end.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -149,7 +149,7 @@ class Demo:
         return json.loads(self.collector.run(*command))
 
     def select(self, text):
-        """The series that InfluxDB answers: (tags, values of the first row)."""
+        """The series in InfluxDB's answer: (tags, values of the first row)."""
         query = urllib.parse.urlencode({"db": "forebay", "q": text})
         answer = json.loads(self.collector.run("curl", "-sf", f"{INFLUX}/query?{query}"))
         return [(one.get("tags", {}), one["values"][0]) for one in answer["results"][0].get("series", [])]

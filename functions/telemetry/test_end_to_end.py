@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The demonstration, with what its queries must answer. Needs root, iperf3, ping, curl; InfluxDB where it is installed."""
+"""The demonstration, with what its queries must answer. Needs root, iperf3, ping, curl; InfluxDB where it is
+installed."""
 
 import sys
 

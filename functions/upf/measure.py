@@ -3,9 +3,10 @@
 
     measure.py [--sessions N...] [--direction uplink|downlink...] [--filters] [--against BINARY] [--json]
 
-Each session is one as `forebay upf` writes it: a tunnel each way with a PDU session container, QERs of flow and session with rates that are not
-reached, a URR. With --filters an SDF filter of a PDR is looked at, too. Writes entries and a capture with a frame of each session to target/upf.
-The benchmark sends the frames again and again; it checks nothing: the tests do.
+Each session is one as `forebay upf` writes it: a tunnel each way with a PDU session container, QERs of flow and session
+with rates that are not reached, a URR. With --filters an SDF filter of a PDR is looked at, too. Writes entries and a
+capture with a frame of each session to target/upf. The benchmark sends the frames again and again; it checks nothing:
+the tests do.
 """
 
 import pathlib
@@ -93,7 +94,7 @@ def rows(arguments):
             yield bench.Row(name, HERE / "upf.p4", OUT / "entries.stf", capture, sessions, (), ports)
 
 
-# What is enough to see which code packets take.
+# Arguments with few flows, enough to find the share of specialised code.
 FEW = ["--sessions", "1000"]
 
 

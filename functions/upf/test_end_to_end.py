@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The UPF between a gNB with a UE and a data network: sessions, rates, buffering, handover, path management. Needs root, tshark,
-iperf3; with finsy the control program is tested, without it the entries of upf.toml are written from a file.
+"""The UPF between a gNB with a UE and a data network: sessions, rates, buffering, handover, path management. Needs
+root, tshark, iperf3; with finsy the control program is tested, without it the entries of upf.toml are written from a
+file.
 
     ue (TUN of gnb.py) == gnb 192.168.3.2 -- 1 [upf] 2 -- server 203.0.113.9
                           gnb2 192.168.3.3 (the same link)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`forebay upf` between an SMF (smf/, with the codec of go-pfcp) and the UPF: sessions, rates, usage, buffering, handover, and what
-happens when the agent, the SMF or the switch dies. Needs root, Go, tshark, iperf3.
+"""`forebay upf` between an SMF (smf/, with the codec of go-pfcp) and the UPF: sessions, rates, usage, buffering,
+handover, and the death of the agent, the SMF or the switch. Needs root, Go, tshark, iperf3.
 
     ue (TUN of gnb.py) == gnb 192.168.3.2 -- 1 [upf] 2 -- server 203.0.113.9
                                                  |
@@ -30,7 +30,7 @@ ACCEPTED, MANDATORY_MISSING, CONTEXT_NOT_FOUND, NO_ASSOCIATION, RULE_FAILURE = 1
 
 
 class Smf:
-    """The SMF of smf/: commands in, what it prints out."""
+    """The SMF of smf/: gets commands, and prints events."""
 
     def __init__(self, namespace, program):
         self.process = namespace.start(
@@ -113,7 +113,7 @@ def test(bed):
 
 
 def refusals(smf):
-    """Without an association; with elements that are missing or wrong; without a sense."""
+    """Requests without an association, with missing or wrong elements, and malformed datagrams."""
     check(smf.ask(**SESSION)["cause"] == NO_ASSOCIATION, "a session without an association is refused")
     smf.accepted(do="associate")
     check(smf.ask(do="delete", session=77)["cause"] == CONTEXT_NOT_FOUND, "an unknown session is refused")
@@ -188,7 +188,7 @@ def handover(bed, smf, gnb):
     wait_until(markers, "the old gNB gets an end marker")
     check(True, "a handover sends an end marker to the old tunnel")
     smf.accepted(do="modify", session=1, state="active", gnb="192.168.3.2", teid=0x2001)
-    # The gNB knows no tunnel 0x3333: it says so, and the SMF is told.
+    # The gNB has no tunnel 0x3333: it sends an Error Indication, which the SMF gets as a report.
     since = len(smf.events())
     smf.accepted(do="modify", session=1, state="active", gnb="192.168.3.2", teid=0x3333)
     gnb.run("ping", "-c", "1", "-W", "1", "-I", UE, SERVER, check=False)
@@ -243,7 +243,7 @@ def smf_dies(smf, gnb, agent):
         reports = smf.find(since, report="usage")
         return sum(usage["uplink"] for report in reports for usage in report["usage"])
 
-    # One report has what was used up to it; there may be another one behind it.
+    # A report has the usage up to its own time; another report may follow.
     wait_until(lambda: uplink() > 200_000, "what was used meanwhile is reported")
     check(True, f"usage of the time without SMF is reported: {uplink()} bytes uplink")
     check(pings.lost() == 0, "no ping is lost while the SMF is away")

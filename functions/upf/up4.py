@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A UPF of others on Forebay: the program UP4, its pfcp-agent, and pfcpsim as the SMF. docs/up4.md has the versions. Needs root, tshark,
-iperf3, and these programs.
+"""A third-party UPF on Forebay: the program UP4, its pfcp-agent, and pfcpsim as the SMF. docs/up4.md has the versions.
+Needs root, tshark, iperf3, and these programs.
 
     up4.py --program UP4.p4 [--agent pfcpiface] [--pfcpsim pfcpsim] [--pfcpctl pfcpctl]
 
@@ -76,7 +76,7 @@ class Ue:
         self.attach()
 
     def attach(self, address=UE, uplink=UPLINK):
-        """A gNB with this UE in the place of the one before."""
+        """Starts a gNB with this UE in place of the previous one."""
         if self.process:
             stop(self.process)
         self.address = address

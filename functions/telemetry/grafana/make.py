@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the dashboards of this folder: switch.json, int.json.
 
-`cargo test -p forebay-collect --test dashboards` holds their expressions against the metrics that exist.
+`cargo test -p forebay-collect --test dashboards` checks that the metrics of their expressions exist.
 """
 
 import argparse
