@@ -1,7 +1,8 @@
 """The baselines of benches/baselines: every contender aggregates and disaggregates, and nothing is lost at a low rate.
 
-Then the path over a long link that loses frames: the messages that are missing are those of the frames that the link has counted. At last the
-IoT platform behind it, whose broker and server are killed meanwhile: what is lost is what counters name.
+Then the path over a long link that loses frames: the messages that are missing are those of the frames that the link
+has counted. At last the IoT platform behind it, whose broker and server are killed meanwhile: what is lost is what
+counters name.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""benches/devices: a process updates the rule of `forebay run` over P4Runtime, and no packet is lost or treated by half of an update."""
+"""benches/devices: a process updates the rule of `forebay run` over P4Runtime, and no packet is lost or treated by half
+of an update."""
 
 import json
 import pathlib

@@ -1,4 +1,5 @@
-"""gRPC's own client: what `--grant` gives to names in certificates and to users of this machine, over real connections."""
+"""gRPC's own client: the rights that `--grant` gives to names in certificates and to users of this machine, over real
+connections."""
 
 import json
 import os
@@ -18,7 +19,7 @@ from testbed import ADDRESS, HERE, Switch, build, expect
 
 OK, DENIED = grpc.StatusCode.OK, grpc.StatusCode.PERMISSION_DENIED
 NAMES = ("ops.example", "viewer.example", "stranger.example")
-# What is still open; a stream that is forgotten is closed.
+# Open streams: a stream without a reference is closed.
 STREAMS = []
 # A user without a name, and nobody.
 USER, OTHER = 4711, 65534
@@ -134,11 +135,12 @@ def over_socket(folder, source, p4info):
 
 
 def as_user(user, folder, election_id):
-    """Prints what a user may do."""
+    """Prints the rights of a user."""
     source, p4info = (folder / "source").read_bytes(), (folder / "p4info").read_bytes()
     os.setgid(user)
     os.setuid(user)
-    # By default gRPC's core names the socket's path, in percent signs, as the host, which HTTP/2 does not allow: github.com/grpc/grpc/issues/38142.
+    # By default gRPC's core names the socket's path, in percent signs, as the host, which HTTP/2 does not allow:
+    # github.com/grpc/grpc/issues/38142.
     channel = grpc.insecure_channel(f"unix:{folder}/socket", options=[("grpc.default_authority", "localhost")])
     found = rights(channel, source, p4info, election_id)
     print(json.dumps([code.name for code in found]), flush=True)

@@ -1,5 +1,5 @@
-"""p4net: three switches in a row route between three hosts. p4net starts what it takes for p4c and simple_switch_grpc;
-both stand in `stand_in.py`."""
+"""p4net: three switches in a row route between three hosts. In place of p4c and simple_switch_grpc it starts
+`stand_in.py`."""
 
 import os
 import pathlib

@@ -1,7 +1,7 @@
 """What a P4Runtime server must answer: the entities that it holds, as a dictionary.
 
-A model has the same entities as the switch from the beginning, and is told every valid update. It says which canonical code the
-switch must give (P4Runtime specification, §9), and afterwards which entities a reader must find.
+A model begins with the entities of the switch, and gets every valid update. It returns the canonical code that the
+switch must answer (P4Runtime specification, §9), and holds the entities that a reader must find afterwards.
 """
 
 from p4.v1 import p4runtime_pb2
@@ -12,7 +12,7 @@ REFUSED = None
 
 INSERT, MODIFY, DELETE = (p4runtime_pb2.Update.Type.Value(name) for name in ("INSERT", "MODIFY", "DELETE"))
 
-# The fields with which an entity is the one that it is.
+# The fields that identify an entity.
 KEYS = {
     "action_profile_member": ("action_profile_id", "member_id"),
     "action_profile_group": ("action_profile_id", "group_id"),
@@ -24,9 +24,9 @@ KEYS = {
     "multicast_group_entry": ("multicast_group_id",),
     "clone_session_entry": ("session_id",),
 }
-# What is always there, so that it is only modified.
+# Entities that always exist, and can only be modified.
 CELLS = ("counter_entry", "meter_entry", "register_entry", "value_set_entry")
-# Fields whose order says nothing.
+# Fields whose order has no meaning.
 SETS = ("match", "params", "members", "replicas")
 
 
@@ -41,7 +41,7 @@ def part(entity):
 
 
 def identity(entity):
-    """What two entities have in common that cannot be there together."""
+    """The identity of an entity: two entities with the same one cannot exist together."""
     kind, message = part(entity)
     if kind != "table_entry":
         index = message.index.index if hasattr(message, "index") else 0
@@ -67,7 +67,7 @@ def same(message):
 
 
 class Model:
-    """See the top of this file."""
+    """The entities of a switch, by their identity."""
 
     def __init__(self, entities):
         self.entities = {identity(each): each for each in entities}
@@ -79,7 +79,7 @@ class Model:
         return [part(entity)[1] for key, entity in self.entities.items() if key[0] == kind]
 
     def write(self, update):
-        """Does a valid update; the code with which the switch has to answer."""
+        """Applies a valid update; returns the code with which the switch must answer."""
         key = identity(update.entity)
         is_there = key in self.entities
         if update.type == INSERT and is_there:
@@ -137,7 +137,7 @@ class Model:
 
     @staticmethod
     def agree(written, read):
-        """What was not written of counters and meters is not compared."""
+        """Whether two entities are equal; counters and meters are compared only where they were written."""
         expected, actual = p4runtime_pb2.Entity(), p4runtime_pb2.Entity()
         expected.CopyFrom(written)
         actual.CopyFrom(read)

@@ -40,7 +40,8 @@ def same(received, wanted):
 
 
 def play(bed, path, ports=None):
-    """Sends the packets of an STF file and expects what it expects; `ports` says which of the file are others here."""
+    """Sends the packets of an STF file and checks what it expects; `ports` maps ports of the file to those of this
+    test."""
     ports = ports or {}
     for wire in bed.wires.values():
         while wire.receive(0.1):

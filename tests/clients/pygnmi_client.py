@@ -1,4 +1,5 @@
-"""pygnmi: interfaces are read in every encoding, disabled, polled and watched; groups leave out members behind a disabled port."""
+"""pygnmi: interfaces are read in every encoding, disabled, polled and watched; groups leave out members behind a
+disabled port."""
 
 import time
 
@@ -17,7 +18,7 @@ def value(client, path, encoding):
 
 
 def enable(client, is_enabled):
-    """Enables or disables a port, and waits until it is so: whoever forwards packets sees it a moment later."""
+    """Enables or disables a port, and waits until the workers have seen the change."""
     client.set(update=[(ENABLED, is_enabled)], encoding="json_ietf")
     wanted, until = "UP" if is_enabled else "DOWN", time.monotonic() + 5
     while value(client, STATUS, "proto") != wanted and time.monotonic() < until:
@@ -103,7 +104,7 @@ def groups(client, bed):
     both = routed(bed)
     expect(min(both) > 0 and sum(both) == 32, f"flows go to both members of a group: {both}")
     enable(client, False)
-    # Groups follow what is told of the port.
+    # A group leaves out members whose port is down.
     time.sleep(0.5)
     one = routed(bed)
     expect(one == [0, 32], f"a disabled port takes the member that watches it out of the group: {one}")

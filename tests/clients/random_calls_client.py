@@ -2,10 +2,10 @@
 
     random_calls_client.py [PROGRAM...]
 
-Programs come from tests/stf, or are those given. For each, batches of random updates of all its entities are sent, one of eight
-of which must be refused; every code of every answer is compared, and after each batch everything is read. Then the switch is killed
-or ended and started again with what it has saved, or the program is pushed again to be reconciled, and everything is read once
-more. RANDOM_SECONDS (30) says how long, RANDOM_SEED (1) which calls.
+Programs come from tests/stf, or are the given ones. For each, batches of random updates of all its entities are sent;
+one of eight must be refused. Every code of every answer is compared, and after each batch everything is read. Then the
+switch is killed or ended and started again with its saved state, or the program is pushed again to be reconciled, and
+everything is read once more. RANDOM_SECONDS (30) is the duration, RANDOM_SEED (1) chooses the calls.
 """
 
 import collections
@@ -408,14 +408,14 @@ class Generator:
 
 
 class Spoiler:
-    """Makes an update of a valid one that must be refused."""
+    """Turns a valid update into one that must be refused."""
 
     def __init__(self, generator):
         self.chance, self.actions = generator.chance, generator.actions
         self.fields = {table.preamble.id: table.match_fields for table in generator.info.tables}
 
     def spoil(self, update):
-        """None when the way that was chosen is none for this update."""
+        """The update, changed in a random way; None when that way does not apply to it."""
         spoilt = copy.deepcopy(update)
         kind, message = part(spoilt.entity)
         ways = {

@@ -3,9 +3,10 @@
 
     tests/clients/run.py [--strict] [CLIENT...]         # FOREBAY=PATH: with this executable
 
-Each client gets a virtual environment in target/clients and runs in a network namespace of its own. What cannot be done
-here (no PyPI, no root, a command that is missing) is said and skipped; with --strict that is a failure. A client that fails is tried once more, since some wait for a fixed time however
-busy the machine is; that is said too. One that fails twice ends with code 1.
+Each client gets a virtual environment in target/clients and runs in a network namespace of its own. A client that
+cannot run here (no PyPI, no root, a missing command) is skipped with a message; with --strict that is a failure. A
+client that fails is tried once more, also with a message, since some wait for a fixed time however busy the machine is.
+After a second failure the exit code is 1.
 """
 
 import argparse
@@ -53,7 +54,7 @@ CLIENTS = {
     "random_calls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
 }
 
-# What is installed without what it asks for: ptf asks for scapy.
+# Packages that are installed without their dependencies: ptf depends on scapy.
 ALONE = {"ptf_packets": ["ptf==0.12.0"]}
 
 # Commands that a script calls, and Debian's packages that have them.
@@ -87,7 +88,7 @@ def environment(client):
 
 
 def packages(client):
-    """What pip is to install; the newest of the wheels that were built here."""
+    """The packages for pip; of the wheels that were built here, the newest."""
     wheels = [path for name in ("wheels", "python-wheel") for path in (ENVIRONMENTS.parent / name).glob("*.whl")]
     newest = max(wheels, key=lambda path: path.stat().st_mtime, default=None)
     found = {WHEEL: ["--force-reinstall", str(newest)]} if newest else {}

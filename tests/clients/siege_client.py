@@ -1,13 +1,13 @@
-"""Whether one controller can push the switch over for all others.
+"""Whether one controller can make the switch unusable for all others.
 
     siege_client.py [STEP...]   the steps: push, registers, idle, halves, deaf, entries
 
-While a step goes on, another client asks for the capabilities again and again, and packets go through a veth pair. A step
-says how long the answers took, how much memory the switch has, and the longest time that a packet took. SIEGE=1 takes the
-sizes of the table in docs/p4runtime.md, without it all is a tenth. With SIEGE_RESULTS=FILE the results are written there as
-JSON.
+During a step another client calls Capabilities again and again, and packets go through a veth pair. A step prints how
+long the answers took, how much memory the switch has, and the longest time that a packet took. With SIEGE=1 the sizes
+are those of the table in docs/p4runtime.md, without it a tenth. With SIEGE_RESULTS=FILE the results are written there
+as JSON.
 
-Times are told, and judged only with SIEGE=1: on a busy machine they say more about the machine.
+Times are printed, but checked only with SIEGE=1: on a busy machine they depend more on the machine than on the switch.
 """
 
 import datetime
@@ -47,8 +47,8 @@ PLACE = 0x02_FE_DC_BA_98_76
 # Between the first numbers of the frames of two steps.
 NUMBERS_OF_A_STEP = 1_000_000
 TO = bytes.fromhex("020000000002")
-# A program that sends 60-byte frames through the socket that it is given, 500 a second, each with the time of its sending and its
-# number, of which the first is given.
+# A program that sends 60-byte frames through the socket that it is given, 500 a second, each with the time of its
+# sending and its number, of which the first is given.
 SENDER = """
 import itertools, socket, sys, time
 near = socket.socket(fileno=int(sys.argv[1]))
@@ -89,7 +89,8 @@ class Client:
         self.stub.SetForwardingPipelineConfig(request, timeout=timeout)
 
     def insert(self, template, addresses):
-        """Inserts an entry for each address, as the one of the template: what Python would encode one by one is copied."""
+        """Inserts an entry for each address, as the one of the template: what Python would encode one by one is
+        copied."""
         request = p4runtime_pb2.WriteRequest(device_id=1)
         request.election_id.low = self.election_id
         one = p4runtime_pb2.WriteRequest(updates=[template]).SerializeToString()
@@ -100,7 +101,7 @@ class Client:
 
 
 class Watch:
-    """What others see meanwhile: answers, memory, packets."""
+    """Measures what other clients observe during a step: answers, memory, packets."""
 
     def __init__(self, switch, first_number):
         self.switch, self.is_over, self.is_sent = switch, False, False
@@ -138,7 +139,7 @@ class Watch:
             time.sleep(0.05)
 
     def send(self):
-        """From a process of its own: in this one, sending would wait whenever another thread works."""
+        """Sends from a process of its own: in this one, sending would wait whenever another thread works."""
         near = self.switch.wires[1].socket.fileno()
         frame = ethernet(int.from_bytes(TO, "big"), 0x02_00_00_00_00_01)
         words = [sys.executable, "-c", SENDER, str(near), frame.hex(), str(self.first_number)]
@@ -149,8 +150,8 @@ class Watch:
         sender.wait()
 
     def receive(self):
-        """When packets were sent, which they carry, and when they arrived: the kernel's time, so that pauses of this program do not
-        matter. Ends when the sender has and no packet comes any more."""
+        """Records when packets were sent, a time that they carry, and when they arrived, by the kernel's clock, so that
+        pauses of this program do not matter. Ends when the sender has ended and no packet comes any more."""
         far = self.switch.wires[2].socket
         far.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         far.settimeout(0.2)
@@ -408,7 +409,7 @@ class HalfSender:
                     self.sent += now
 
     def take(self, connection, buffered, left):
-        """What the switch says: windows that have grown, calls that it has refused."""
+        """Handles frames of the switch: windows that have grown, calls that it has refused."""
         while len(buffered) >= 9 + (length := int.from_bytes(buffered[:3], "big")):
             kind, flags, stream = buffered[3], buffered[4], int.from_bytes(buffered[5:9], "big") & 0x7FFFFFFF
             payload, buffered = buffered[9 : 9 + length], buffered[9 + length :]

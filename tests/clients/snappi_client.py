@@ -1,4 +1,5 @@
-"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory and between interfaces."""
+"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory and
+between interfaces."""
 
 import json
 import subprocess

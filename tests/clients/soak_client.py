@@ -1,11 +1,11 @@
-"""What controllers may do to a switch without harm: die in mid-batch, come and go, stay idle, send rubbish.
+"""Controllers that die in mid-batch, come and go, stay idle or send rubbish must not harm a switch.
 
     soak_client.py              all of it, SOAK times (an environment variable) 10,000 sessions, 1,000 streams, 1 GB, 20 deaths
     soak_client.py writer N T A a primary controller with election id N that writes atomic batches until it is killed
 
-Packets go round by a loopback port all the while. What each of them costs is the processor time of the thread that forwards
-them, so that others on the same machine do not matter: it is measured while controllers are busy and while they are not, in
-turn, and the medians are compared.
+Packets go round by a loopback port all the while. What each of them costs is the processor time of the thread that
+forwards them, so that others on the same machine do not matter: it is measured while controllers are busy and while
+they are not, in turn, and the medians are compared.
 """
 
 import atexit
@@ -65,7 +65,7 @@ class Running:
         threading.Thread(target=self.listen, daemon=True).start()
 
     def busiest(self):
-        """The file that says how long the thread that forwards packets has run: while they go round it runs most."""
+        """The file with the running time of the forwarding thread, which runs most while packets go round."""
         folder = pathlib.Path(f"/proc/{self.process.pid}/task")
         files = [thread / "schedstat" for thread in folder.iterdir()]
         before = {file: ran_ns(file) for file in files}
@@ -92,7 +92,7 @@ class Costs:
         self.switch, self.busy, self.quiet = switch, [], []
 
     def measure(self, step):
-        """Runs a step, which says now and then that what it does can be measured, and whether nobody does anything then."""
+        """Runs a step. It yields when a period can be measured: whether controllers are idle in it."""
         start = time.monotonic()
         for is_quiet in step:
             self.add(self.busy, start)
@@ -242,7 +242,7 @@ def call_ms():
 def idle(count, process):
     yield from 10 * [PAUSE]
     before, alone_ms = memory(process), call_ms()
-    # None of them claims to be primary after the first, or each would be told of every other.
+    # Only the first claims to be primary: a claim is reported to every other controller.
     streams = [Controller(1_000_000 - number) for number in range(count)]
     grown = memory(process) - before
     yield BUSY

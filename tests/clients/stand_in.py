@@ -1,4 +1,4 @@
-"""What p4net takes for p4c and for simple_switch_grpc: Forebay behind their command lines."""
+"""Forebay behind the command lines of p4c and simple_switch_grpc, for p4net."""
 
 import os
 import pathlib

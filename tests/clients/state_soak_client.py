@@ -2,11 +2,11 @@
 
     state_soak_client.py        SOAK times (an environment variable) 1,000 kills
 
-The folder is on a tmpfs of one megabyte, which a thread fills and frees. A controller writes all entries of a table in one
-atomic batch, always with another value, and pushes programs with another cookie. After each start the cookie and the value
-must be those of the last acknowledged call, or of a call after it that was not acknowledged; and all entries must have one
-value. The disk may be full at the start, too: the switch starts all the same, and acknowledges nothing before there is
-room.
+The folder is on a tmpfs of one megabyte, which a thread fills and frees. A controller writes all entries of a table in
+one atomic batch, always with another value, and pushes programs with another cookie. After each start the cookie and
+the value must be those of the last acknowledged call, or of a call after it that was not acknowledged; and all entries
+must have one value. The disk may be full at the start, too: the switch starts all the same, and acknowledges nothing
+before there is room.
 """
 
 import atexit
@@ -26,7 +26,7 @@ from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
-from testbed import ADDRESS, FOREBAY, HERE, build, command, expect, wait_for
+from testbed import ADDRESS, FOREBAY, HERE, build, command, expect
 
 PROGRAM = HERE / "soak.p4"
 ENTRIES = 12
@@ -115,7 +115,7 @@ class Controller:
         self.stub.SetForwardingPipelineConfig(request)
 
     def state(self):
-        """What is there; the second is False when the entries are not those of one batch."""
+        """The state of the switch, and whether its entries are those of one batch."""
         request = p4runtime_pb2.GetForwardingPipelineConfigRequest(device_id=1)
         request.response_type = p4runtime_pb2.GetForwardingPipelineConfigRequest.COOKIE_ONLY
         config = self.stub.GetForwardingPipelineConfig(request).config
@@ -128,7 +128,7 @@ class Controller:
 
 
 class Session:
-    """What is known of the switch over all its lives."""
+    """The states that the switch may have after each start."""
 
     def __init__(self, config, ids, disk):
         self.config, self.ids, self.disk = config, ids, disk

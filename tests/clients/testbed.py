@@ -96,14 +96,14 @@ def ethernet(destination, source, kind=0x1234, payload=b""):
 
 
 def skip(what):
-    """Says that something cannot be tested here; `run.py --strict` makes a failure of it."""
+    """Reports that a part cannot be tested here; a failure with `run.py --strict`."""
     if os.environ.get("FOREBAY_STRICT"):
         raise SystemExit(f"FAILED: skipped, though everything must be tested: {what}")
     print(f"  skipped: {what}", flush=True)
 
 
 def expect(condition, what):
-    """Ends the test when something is not as it must be."""
+    """Ends the test with a failure unless the condition holds."""
     if not condition:
         raise SystemExit(f"FAILED: {what}")
     print(f"  ok: {what}", flush=True)

@@ -1,6 +1,6 @@
-"""BMv2's control interface over Thrift, by clients that know nothing of Forebay: thriftpy2, and pynng for notifications over nanomsg.
+"""BMv2's control interface over Thrift, by third-party clients: thriftpy2, and pynng for notifications over nanomsg.
 
-Beside it the commands of simple_switch_CLI: from a file before the switch starts, and by `simple_switch_CLI` while it runs.
+Also the commands of simple_switch_CLI: from a file before the switch starts, and by `simple_switch_CLI` while it runs.
 """
 
 import contextlib
@@ -178,8 +178,8 @@ def idle_entries_and_ports(client, wires):
 
 
 def until_heard(subscriber, wire, first):
-    """The first message about packets from hosts, numbered from this one on. A subscriber is there once a message reaches
-    it: until then it is only on its way."""
+    """The first message about packets from hosts, numbered from `first` on. Messages before the subscription has
+    reached the switch are lost, so packets are sent until one arrives."""
     subscriber.recv_timeout = 200
     for attempt in range(50):
         wire.send(ethernet(0x0A, first + attempt))
@@ -234,7 +234,8 @@ def by_command(folder):
 
 
 def reset(client, wires):
-    """Controllers of courses begin with it, after commands have made clone sessions and hosts have sent packets."""
+    """A reset, with which controllers of courses begin, after commands have made clone sessions and hosts have sent
+    packets."""
     replication, switch = connect(bmv2.Replication, "simple_pre_lag"), connect(bmv2.SimpleSwitch, "simple_switch")
     switch.mirroring_session_add(5, bmv2.Session(port=2))
     address = client.bm_mgmt_get_info().notifications_socket

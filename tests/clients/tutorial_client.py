@@ -1,5 +1,5 @@
-"""A controller as the P4 tutorials teach it, on gRPC alone: a program in an envelope, single updates, reads one by one. Also what
-tools ask of any server of gRPC, and the options of BMv2 that scripts rely on."""
+"""A controller as the P4 tutorials teach it, on gRPC alone: a program in an envelope, single updates, reads one by one.
+Also health and reflection, which gRPC tools use, and the options of BMv2 that scripts rely on."""
 
 import atexit
 import os
@@ -128,7 +128,7 @@ def control(folder):
 
 
 def clean_up(connection, entry):
-    """What scripts do that have no stream."""
+    """A write without a stream, as scripts do it."""
     connection.close()
     connection.write(p4runtime_pb2.Update.DELETE, entry)
     expect(True, "without a primary, a write needs no election id")

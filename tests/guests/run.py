@@ -6,9 +6,9 @@
     guest 10.0.0.1 ═ vhost-user ═ forebay (programs/portfwd) ═ vhost-user ═ guest 10.0.0.2
               split rings                                     packed rings
 
-The guests are Debian's kernel for virtual machines and a file system of busybox and iperf3, made here from the packages of this
-machine (no root, no image, no network in the guests). QEMU interprets their processor (TCG), so that no rights are needed; speeds mean
-nothing. Each guest is told what to do by its serial line.
+The guests are Debian's kernel for virtual machines and a file system of busybox and iperf3, made here from the packages
+of this machine (no root, no image, no network in the guests). QEMU interprets their processor (TCG), so that no rights
+are needed; speeds mean nothing. Commands go to each guest over its serial line.
 
 Needs qemu-system-x86, busybox-static, iperf3, cpio, and apt-get to fetch the kernel once into target/guests.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Debian package in a fresh Debian 12: it is installed, a function runs as its unit says and passes traffic, an upgrade keeps its
-state, and purging leaves nothing. Needs root, mmdebstrap, lintian.
+"""The Debian package in a fresh Debian 12: it is installed, a function runs as its unit says and passes traffic, an
+upgrade keeps its state, and purging leaves nothing. Needs root, mmdebstrap, lintian.
 
     h1 10.0.0.1 -- 1 [portfwd, in the fresh system] 2 -- h2 10.0.0.2
 """
@@ -33,7 +33,7 @@ def check_lintian(package):
 
 
 def check_exposure(tree):
-    """How much each service may do, by systemd's own measure from 0 to 10."""
+    """Checks the rights of each service, by systemd's exposure level from 0 to 10."""
     units = sorted((tree.folder / "lib/systemd/system").glob("forebay*.service"))
     check(len(units) == 4, f"there are {', '.join(unit.name for unit in units)}")
     for unit in units:
@@ -44,7 +44,7 @@ def check_exposure(tree):
 
 
 def check_collector(tree, namespace):
-    """The collector runs by the words of its unit, and its metrics are there."""
+    """The collector runs with the command line of its unit, and serves metrics."""
     (tree.folder / "etc/forebay/all.collect").write_text("OPTIONS=--metrics 127.0.0.1:9101\n")
     unit = system.Unit(tree, "all", "forebay-collect")
     unit.make_folders()
@@ -69,7 +69,8 @@ def newer(package, folder):
 
 
 def start(tree, unit, namespace):
-    """Starts the function by the words of its unit, and waits as systemd does for a unit of the type `notify`."""
+    """Starts the function with the command line of its unit, and waits as systemd does for a unit of the type
+    `notify`."""
     check(unit.values["Type"] == "notify", "systemd waits until the function says that it has started")
     place = tree.folder / "run/notify"
     place.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documents that are installed: every link in them leads to an installed file, and every page that `--help` names is there. Needs no rights.
+"""The documents that are installed: every link in them leads to an installed file, and every page that `--help` names
+is there. Needs no rights.
 """
 
 import argparse

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What describes Forebay to others: Kubernetes manifests against the schemas of Kubernetes, the containerlab topology, the descriptor, the
-bill of materials against the schema of CycloneDX, and every configuration of `forebay run` in them, which is started.
+"""Descriptions of Forebay for other systems: Kubernetes manifests against the schemas of Kubernetes, the containerlab
+topology, the descriptor, the bill of materials against the schema of CycloneDX. Every configuration of `forebay run` in
+them is started.
 
     tests/packages/test_manifests.py [BILL.cdx.json]
 
-Packages from PyPI go into target/packages/python. As root pings pass the configuration of the Kubernetes pod, in namespaces.
+Packages from PyPI go into target/packages/python. As root pings pass the configuration of the Kubernetes pod, in
+namespaces.
 """
 
 import argparse
@@ -49,7 +51,8 @@ def documents(path):
 
 
 def starts(configuration, what):
-    """`forebay run` takes the configuration; its interfaces and its state are replaced by ones that everyone has."""
+    """`forebay run` starts with the configuration; its interfaces and its state are replaced by ones that every machine
+    has."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "forebay.toml"
         path.write_text(configuration.replace(INSTALLED, str(ROOT)))
@@ -97,7 +100,8 @@ def kubernetes():
 
 
 def forwards(configuration, probe):
-    """As root: with two interfaces the pod's configuration lets pings pass; the pod is ready as long as ports are up and entries are there."""
+    """As root: with two interfaces the pod's configuration lets pings pass; the pod is ready as long as ports are up
+    and entries are there."""
     sys.path.insert(0, str(ROOT / "functions/lib"))
     from bed import Bed, wait_until
 

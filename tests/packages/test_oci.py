@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The container image: unpacked by umoci, run by runc as Docker and Kubernetes run images whose user is not root, between two hosts.
-Needs root, umoci, runc.
+"""The container image: unpacked by umoci, run by runc as Docker and Kubernetes run images whose user is not root,
+between two hosts. Needs root, umoci, runc.
 
     h1 10.0.0.1 -- 1 [portfwd, in a container] 2 -- h2 10.0.0.2
 """
@@ -33,8 +33,8 @@ def unpack(image, folder):
 
 
 def configure(bundle, namespace, words, capabilities):
-    """Puts command, network namespace and capabilities in. As in engines, the capabilities of a user that is not root are those that
-    programs may get, but not ambient: the executable's own ones count."""
+    """Puts command, network namespace and capabilities in. As in engines, the capabilities of a user that is not root
+    are those that programs may get, but not ambient: the executable's own ones count."""
     path = bundle / "config.json"
     config = json.loads(path.read_text())
     process = config["process"]

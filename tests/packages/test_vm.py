@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The virtual machine, booted by QEMU without KVM: configured by cloud-init alone, it forwards between its uplink and its downlink.
-Needs root, qemu-system-x86_64, genisoimage, iperf3, ssh.
+"""The virtual machine, booted by QEMU without KVM: configured by cloud-init alone, it forwards between its uplink and
+its downlink. Needs root, qemu-system-x86_64, genisoimage, iperf3, ssh.
 
     h1 10.0.0.1 -- bridge -- TAP -- uplink [forebay@portfwd in the guest] downlink -- TAP -- bridge -- h2 10.0.0.2
                                     management: user-mode network, ssh from the namespace of QEMU
 
-With --vhost a switch on the host ($FOREBAY, or target/release/forebay) stands in the place of each bridge and its TAP device, and is the guest's network card over
-vhost-user.
+With --vhost a switch on the host ($FOREBAY, or target/release/forebay) replaces each bridge and its TAP device, and is
+the guest's network card over vhost-user.
 """
 
 import json
@@ -19,7 +19,8 @@ from bed import FOREBAY, arguments, check, main, wait_until
 
 BOOT_SECONDS = 900
 SSH_PORT = 2222
-# What iperf3 reaches at least, by what the guest's cards are. By vhost-user it was 265 Mbit/s, and 0.2 with frames that the guest loses.
+# The least rate of iperf3 for each kind of the guest's cards. Over vhost-user it was 265 Mbit/s, and 0.2 when the guest
+# lost frames.
 LEAST_MBPS = {"tap": 0.1, "vhost": 20}
 USER = "netops"
 MACS = {"management": "52:54:00:00:00:01", "uplink": "52:54:00:00:00:02", "downlink": "52:54:00:00:00:03"}
@@ -44,7 +45,7 @@ runcmd:
 
 
 def network_configuration():
-    """What cloud-init is told of the interfaces: they get their names, and management asks for an address."""
+    """The network configuration for cloud-init: names of the interfaces, and DHCP for management."""
     ethernets = {name: {"match": {"macaddress": mac}, "set-name": name} for name, mac in MACS.items()}
     ethernets["management"]["dhcp4"] = True
     for name in HOSTS:
@@ -123,7 +124,8 @@ def cards(bed, vhost):
             words += ["-netdev", f"vhost-user,id={name},chardev=c-{name}"]
             # QEMU 7.2 ends when vhost-user has interrupts by messages (MSI-X) and no KVM.
             device += ",vectors=0"
-            # The function loads an XDP program, before which the guest turns super-frames off. QEMU keeps that from vhost-user.
+            # The function loads an XDP program, before which the guest turns super-frames off. QEMU keeps that from
+            # vhost-user.
             device += ",guest_tso4=off,guest_tso6=off"
         else:
             words += ["-netdev", f"tap,id={name},ifname=tap-{name},script=no,downscript=no"]

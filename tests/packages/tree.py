@@ -15,7 +15,7 @@ CACHE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "pac
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 SUITE = "bookworm"
 INCLUDED = ["adduser", "iproute2"]
-# What package management keeps of every package that ever was there.
+# Files in which package management remembers every package that was ever installed.
 NOT_COMPARED = [
     "var/lib/dpkg",
     "var/log",
