@@ -3,9 +3,9 @@
 
     benches/compile_time.py [--forebay target/release/forebay] [--rounds 5] [--out FILE]
 
-The programs are large in one direction each: const entries of one table, and tables one after another. `cargo xtask figures` brings the
-record into the documents. A program that takes more than its bound of processor time, which is what it takes on an idle machine at most,
-makes the command end with code 1.
+Each program is large in one dimension: const entries of one table, or tables in a row. `cargo xtask figures` copies the
+record to the documents. When a program takes more processor time than its bound, which is for an idle machine, the exit
+code is 1.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def tables(count):
     return program([each.format(index) for index in range(count)], [f"        t{index}.apply();" for index in range(count)])
 
 
-#: What is built, and in how many seconds it must be.
+#: The programs, and the seconds in which each must be built.
 PROGRAMS = [
     ("200,000 const entries", const_entries(200_000), 3.0),
     ("1,000 tables", tables(1_000), 2.0),

@@ -5,10 +5,11 @@
 
     source ── e0 ═ s0 ── 10/8 inside [NAT] outside 203.0.113/24 ── s1 ═ e1 ── counted and dropped by the kernel
 
-The source sends UDP frames of 64 bytes, 16 of a session one after another, then the next session's; every session begins inside. Network, source
-and the measurement on one and on two processors are those of benches/veth.py. "nftables, steered" is the kernel with receive packet steering,
-which moves its work from the source's processor to the other. Before it is measured, each contender has to show frames at the sink that
-are translated. The figures are medians of rounds in turns, ratios those of one round. Needs root, nftables and two processors.
+The source sends UDP frames of 64 bytes, 16 of a session one after another, then the next session's; every session
+begins inside. Network, source and the measurement on one and on two processors are those of benches/veth.py. "nftables,
+steered" is the kernel with receive packet steering, which moves its work from the source's processor to the other.
+Before it is measured, each contender has to show frames at the sink that are translated. The figures are medians of
+rounds in turns, ratios those of one round. Needs root, nftables and two processors.
 """
 
 import argparse
@@ -113,7 +114,7 @@ def look():
 
 
 def check_translation(contender, source_words):
-    """Stops the program when what a contender hands on is not translated."""
+    """Ends the program unless the contender translates."""
     with veth.Network():
         switch = contender.start()
         time.sleep(1)

@@ -1,8 +1,8 @@
-"""A measurement goes before other programs on this machine for a while. Needs root.
+"""Gives a measurement precedence over other programs on this machine for a while. Needs root.
 
-A niceness alone orders the processes of one session: where the kernel groups processes by session (sched(7), autogroups), each session gets the same
-share of the processors, however many processes it has. So a measurement with two processes on a busy machine gets one processor. Here the session of the
-measurement goes before the others, too.
+A niceness alone orders the processes of one session: where the kernel groups processes by session (sched(7),
+autogroups), each session gets the same share of the processors, however many processes it has. So a measurement with
+two processes on a busy machine gets one processor. Here the session of the measurement gets precedence, too.
 """
 
 import contextlib
@@ -14,7 +14,8 @@ GROUP = Path("/proc/self/autogroup")
 
 @contextlib.contextmanager
 def precedence(niceness=-20):
-    """Puts this process, what it starts, its session, and the kernel's threads for network traffic before others for a while."""
+    """Precedence for this process, its children, its session, and the kernel's threads for network traffic, for a
+    while."""
     threads = [int(comm.parent.name) for comm in Path("/proc").glob("[0-9]*/comm") if is_traffic_thread(comm)]
     before = {thread: os.getpriority(os.PRIO_PROCESS, thread) for thread in [os.getpid(), *threads]}
     group = group_niceness()
@@ -32,7 +33,8 @@ def precedence(niceness=-20):
 
 
 def group_niceness():
-    """The niceness of this process's session, as in "/autogroup-21 nice 0"; none where the kernel does not group by session."""
+    """The niceness of this process's session, as in "/autogroup-21 nice 0"; none where the kernel does not group by
+    session."""
     try:
         return int(GROUP.read_text().split()[-1])
     except (OSError, ValueError, IndexError):

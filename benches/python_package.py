@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the Python package costs: batches beside `forebay bench`, sweeps by processes, memory over many programs.
+"""The cost of the Python package: batches beside `forebay bench`, sweeps by processes, memory over many programs.
 
     benches/python_package.py [--forebay target/release/forebay] [--only batch,sweep,memory] [--nice] [--json] [--record FILE.json]
 
-Run it with the Python that has the release wheel (`make wheel`). What is compared is measured in turns; a ratio is the median of the rounds' ratios.
-`--record` keeps what an earlier record says of parts that are not measured. With `--nice` (root)
-other programs on this machine wait meanwhile.
+Run it with the Python that has the release wheel (`make wheel`). The two sides of a comparison take turns; a ratio is
+the median of the rounds' ratios. `--record` keeps an earlier record's results of parts that are not measured. With
+`--nice` (root) the measurement has precedence over other programs on this machine.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def capture(data):
 
 
 def bench_seconds(command, program, folder, data):
-    """What `forebay bench` needs for as many packets."""
+    """Seconds of `forebay bench` for as many packets."""
     (folder / "frame.pcap").write_bytes(capture(data))
     (folder / "entries.stf").write_text(ENTRIES)
     words = [
@@ -73,8 +73,9 @@ def bench_seconds(command, program, folder, data):
 
 
 def batch(command):
-    """A batch of a million packets through `Switch.send_batch`, beside `forebay bench` with the same program, entries and frames: into new memory, and
-    into that of the result before. Both sides have compiled the program, and sent packets, before they are measured."""
+    """A batch of a million packets through `Switch.send_batch`, beside `forebay bench` with the same program, entries
+    and frames: into new memory, and into that of the result before. Both sides have compiled the program, and sent
+    packets, before they are measured."""
     path = examples.path("router.p4")
     program = compile(path)
     switch = Switch(program, ports=4)
@@ -103,7 +104,7 @@ def batch(command):
 
 
 def send_seconds(switch, frames, out):
-    """What a batch needs, in seconds of the thread on its processor, as `forebay bench` counts them."""
+    """Processor time of a batch in seconds, as `forebay bench` counts it."""
     begin = time.thread_time()
     left = switch.send_batch(frames, ports=1, out=out)
     seconds = time.thread_time() - begin
@@ -133,7 +134,7 @@ def points():
 
 
 def sweep_seconds(scenario, processes):
-    """How long a sweep takes, and what it finds."""
+    """The duration of a sweep, and its results."""
     begin = time.perf_counter()
     swept = sweep(
         scenario,
@@ -158,7 +159,7 @@ def memory():
 
 
 def machine():
-    """What the figures depend on."""
+    """The machine on which the figures depend."""
     known = [
         line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
     ]
@@ -171,7 +172,7 @@ def machine():
 
 
 def recorded(measure, nice):
-    """What is measured, with what it depends on."""
+    """The results of a measurement, with the machine."""
     before = os.getloadavg()[0]
     with precedence() if nice else contextlib.nullcontext():
         found = measure()

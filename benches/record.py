@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures everything that README.md and docs/ quote, in one run, and writes benches/history/DATE.json.
+"""Measures all figures of README.md and docs/ in one run, and writes benches/history/DATE.json.
 
     benches/record.py [--forebay target/release/forebay] [--rounds 7] [--out FILE]
 

@@ -5,17 +5,19 @@
 
     peer: testpmd, two ports ═ shared memory ═ the switch, two ports
 
-The peer is DPDK's testpmd with two ports of net_virtio_user (for vhost-user) or net_memif. It puts some bursts of frames on their
-way, and from then on hands on what comes: frames go round between it and the switch, none is lost, and the slower of both sets
-the pace. The peer's thread runs on the second processor, the switch's on the first. Contenders take turns with the same peer's
-command line; the figures are medians of all rounds, and the ratio is that of the two contenders of one round, its median too.
+The peer is DPDK's testpmd with two ports of net_virtio_user (for vhost-user) or net_memif. It sends some bursts of
+frames, and then forwards what it receives: frames go round between it and the switch, none is lost, and the slower of
+both sets the pace. The peer's thread runs on the second processor, the switch's on the first. Contenders take turns
+with the same command line of the peer; the figures are medians of all rounds, and so is the ratio of the two contenders
+of a round.
 
-`chain` is two switches joined by memif, one after the other. With two processors they have to share the first, and each waits in the
-kernel while nothing comes, so that the other runs. What is compared is the packets that a switch hands on in a second of its own
-processor time. How many that are depends on how many come with each turn of a switch, so on `--bursts`: with 8 of them 512 frames go round.
+`chain` is two switches in a row, joined by memif. With two processors they share the first, and each waits in the
+kernel while no packet comes, so that the other runs. Compared are the packets that a switch forwards in a second of its
+own processor time. They depend on the packets of each poll of a switch, so on `--bursts`: with 8 of them 512 frames go
+round.
 
-With `--forebay target/release/examples/forward` (cargo build --release -p forebay-ports --examples) the ports alone are measured, without
-a switch between them. Needs dpdk-testpmd (Debian: dpdk) and two processors.
+With `--forebay target/release/examples/forward` (cargo build --release -p forebay-ports --examples) the ports alone are
+measured, without a switch between them. Needs dpdk-testpmd (Debian: dpdk) and two processors.
 """
 
 import argparse
@@ -92,7 +94,7 @@ class Running:
         self.process.stdin.flush()
 
     def answer(self, command, pattern):
-        """What a command makes testpmd print, all of it that has this form."""
+        """The parts of testpmd's output for a command that match a pattern."""
         seen = len(self.text())
         self.say(command)
         deadline = time.monotonic() + PATIENCE
@@ -256,7 +258,7 @@ def version(executable):
 
 
 def one_round(number, chosen, arguments):
-    """What each contender does in its turn."""
+    """The rates of each contender in its turn."""
     rates = {}
     for name in chosen:
         with tempfile.TemporaryDirectory() as folder:

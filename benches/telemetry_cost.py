@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What watching a switch costs: metrics that are scraped every second, and `--delay-sample 1000`.
+"""The cost of observing a switch: metrics that are scraped every second, and `--delay-sample 1000`.
 
     benches/telemetry_cost.py [--forebay target/release/forebay] [--pairs 15] [--seconds 3] [--out benches/telemetry_cost.json]
 
-Scraping: packets go round in memory (`loopback:` ports, programs/portfwd) on one processor, so that nothing of a kernel's or a peer's is measured
-with it. One process is watched for some seconds and left alone for some seconds, in turns, and the first of a pair alternates. Compared are packets a second
-of the worker's processor time; what all other threads of the process use is told beside it. Samples of delay: `forebay bench` with and without
-them, in turns. The figures are medians of pairs, with the quartiles. Needs curl.
+Scraping: packets go round in memory (`loopback:` ports, programs/portfwd) on one processor, so that neither a kernel
+nor a peer is measured. A process is scraped for some seconds and left alone for some seconds, in turns, and the first
+of a pair alternates. Compared are packets a second of the worker's processor time; the processor time of all other
+threads is printed beside it. Samples of delay: `forebay bench` with and without them, in turns. The figures are medians
+of pairs, with the quartiles. Needs curl.
 """
 
 import argparse
@@ -85,7 +86,7 @@ class Circle:
         return json.loads(self.output.read_text().splitlines()[-1])["totals"]["sent_packets"]
 
     def measure(self, seconds, is_scraped):
-        """Packets a second of the worker's processor time, and seconds that the other threads take in one."""
+        """Packets a second of the worker's processor time, and seconds of the other threads in one of those."""
         stop = threading.Event()
         scraper = threading.Thread(target=self.scrape_until, args=(stop,))
         began, before, packets = time.monotonic(), self.threads(), self.sent()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many frames a second the tester generates, receives and measures on one processor, in memory, with the latency of every frame.
+"""Frames a second that the tester generates, receives and measures on one processor, with the latency of each.
 
     benches/tester_rate.py [--forebay target/release/forebay] [--rounds 7] [--seconds 1] [--out benches/tester_rate.json]
 
@@ -9,8 +9,8 @@
 | program | the same, and programs/portfwd forwards each frame in between |
 | checked | the same, and each frame that comes back is compared with what the reference executor says |
 
-The cases take turns. Rates are those of a second of processor time, so that other work of the machine does not count; the figures are
-medians of the rounds.
+The cases take turns. Rates are those of a second of processor time, so that other work of the machine does not count;
+the figures are medians of the rounds.
 """
 
 import argparse

@@ -12,7 +12,8 @@ in its context: delivering to s0, which for the bridge is all the forwarding. Th
 "one processor" puts source and switch on the same one and takes off the source's own time: what a packet costs in all.
 
 Every contender is measured in every round; the figures are medians, ratios are to the bridge. BMv2 is measured when
-`simple_switch` is installed (without the options --disable-logging-macros of its build it is slower). Needs root, iproute2 and two processors.
+`simple_switch` is installed (without the options --disable-logging-macros of its build it is slower). Needs root,
+iproute2 and two processors.
 """
 
 import argparse
@@ -107,7 +108,7 @@ class Bridge:
 
 
 class Nothing:
-    """No switch: what the source costs alone."""
+    """No switch: the cost of the source alone."""
 
     name = "source alone"
 
@@ -138,7 +139,7 @@ def pinned(words, processor):
 
 
 def measure(contender, source_processor, seconds, source_words, warm_up=0.5):
-    """Packets a second that a contender carries of what a source sends, once it has sent for `warm_up` seconds."""
+    """Packets a second that a contender carries, after a source has sent for `warm_up` seconds."""
     with Network() as network:
         switch = contender.start()
         time.sleep(1)
@@ -225,7 +226,7 @@ def frame_of(size):
 
 
 def contenders(binary):
-    """Those that can be measured here."""
+    """The contenders that can be measured here."""
     found = [Forebay(binary, "xdp"), Forebay(binary, "packet"), Bridge(False), Bridge(True)]
     if shutil.which("simple_switch"):
         found.append(BehavioralModel())

@@ -6,9 +6,11 @@
 
     source ── e0 ═ s0 ── the workers' shares ── s1 ═ e1 ── counted and dropped by the kernel
 
-The source fills the queues while the workers wait; timed is what the workers do then (crates/dataplane/ports/examples/shares.rs). A
-source that went on would take a processor from the workers: this machine has two, and the kernel delivers in the source's context.
-One worker and two take turns; the figures are medians, and the ratio is that of a round. Needs root and iproute2.
+The source fills the queues while the workers wait, and then the workers' receiving is timed
+(crates/dataplane/ports/examples/shares.rs). A source that went on would take a processor from the workers on a machine
+with two, since the kernel delivers in the source's context.
+One worker and two take turns; the figures are medians, and
+the ratio is that of a round. Needs root and iproute2.
 """
 
 import argparse

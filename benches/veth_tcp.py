@@ -6,8 +6,8 @@
     left (iperf3 -c, ping) ── eth0 ═ s0 ── switch ── s1 ═ eth0 ── right (iperf3 -s)
 
 Every contender is measured in every round; the figures are medians, ratios are to the bridge. Pings are 10 ms apart.
-`--busy-poll` adds a switch that never waits. With `--forward BINARY` the ports alone are measured (the example `forward` of
-crates/dataplane/ports) in place of the whole switch. Needs root, iproute2, iperf3 and ping.
+`--busy-poll` adds a switch that never waits. With `--forward BINARY` the ports alone are measured (the example
+`forward` of crates/dataplane/ports) in place of the whole switch. Needs root, iproute2, iperf3 and ping.
 """
 
 import argparse

@@ -22,7 +22,7 @@ INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\s+(.*)")
 
 
 class Profile:
-    """What callgrind has counted: instructions by function and by address."""
+    """Callgrind's counts: instructions by function and by address."""
 
     def __init__(self, path):
         self.functions = collections.Counter()
@@ -40,7 +40,7 @@ class Profile:
                 place, cost = match.groups()
                 if place != "*":
                     address = int(place, 0) + (address if place[0] in "+-" else 0)
-                # The line behind a call has what the callee cost, which is counted there.
+                # The line after a call has the cost of the callee, which is counted there.
                 if not is_call:
                     self.functions[function] += int(cost)
                     self.addresses[address] += int(cost)

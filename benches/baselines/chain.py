@@ -2,8 +2,8 @@
 
     sensors ─ out ═ in ─ stage 1 ─ out ═ in ─ stage 2 ─ out ═ in ─ server
 
-Link i has the network 10.1.i.0/24, its left end 10.1.i.1 and its right end 10.1.i.2. Only the two ends of the row have addresses
-unless `addressed`: a stage that is a switch is no party to the connection.
+Link i has the network 10.1.i.0/24, its left end 10.1.i.1 and its right end 10.1.i.2. Only the two ends of the row have
+addresses unless `addressed`: a stage that is a switch is no party to the connection.
 """
 
 import os
@@ -19,7 +19,7 @@ STOP_SECONDS = 5
 
 
 def run(*words):
-    """Runs a command that must succeed; what it printed is in the error otherwise."""
+    """Runs a command that must succeed; otherwise the error has its output."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, words))}: {done.stderr.strip() or done.stdout.strip()}")
@@ -110,7 +110,7 @@ class Chain:
 
     @property
     def destination(self):
-        """Where sensors send to: the server, or the first stage if that is software with an address of its own."""
+        """The destination of sensors: the server, or the first stage if that is software with an address of its own."""
         return "10.1.0.2" if self.addressed else self.server_address
 
     def start(self, node, *words, log, env=None):
@@ -133,7 +133,7 @@ class Chain:
         return "\n".join(f"{file.name}: {file.read_text()[-500:]}" for file in files if file.stat().st_size > 0)
 
     def processor_seconds(self):
-        """What the started processes have had of the processors."""
+        """Processor time of the started processes, in seconds."""
         return sum(processor_seconds(process.pid) for process in self.processes)
 
     def stop(self):
@@ -149,8 +149,9 @@ class Chain:
 
 
 def processor_seconds(pid):
-    """What the threads of a process have had of the processors."""
-    # `ip netns exec` becomes the command itself, so the process is the one that was started. Threads that have ended are missed.
+    """Processor time of the threads of a process, in seconds."""
+    # `ip netns exec` becomes the command itself, so the process is the one that was started. Threads that have ended
+    # are missed.
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[0])

@@ -1,4 +1,4 @@
-"""What aggregates and disaggregates: each contender starts the processes of one stage in a namespace."""
+"""Contenders, which aggregate and disaggregate: each starts the processes of one stage in a namespace."""
 
 import shutil
 import time
@@ -27,7 +27,7 @@ class Contender:
     orders = tuple(range(1, 9))
 
     def missing(self):
-        """What is not installed, as a text, or None."""
+        """A text that names missing programs, or None."""
         return None
 
     def start(self, chain, stage, role, n):
@@ -70,7 +70,7 @@ class Forebay(Contender):
 
 
 class TimedForebay(Forebay):
-    """Messages of any length, and none waits for longer than `max_age_us` and a round of the timer."""
+    """Messages of any length; none waits for longer than `max_age_us` and a round of the timer."""
 
     name, label = "timed", "Forebay's switch, batches that time out"
     programs: ClassVar = {"aggregate": "iot_aggregate_timed", "disaggregate": "iot_disaggregate_mixed"}
@@ -182,7 +182,7 @@ def wait_for(path):
 
 
 class Server(Contender):
-    """Software with UDP sockets. What it costs over N is smooth, so that powers of two are enough."""
+    """Software with UDP sockets. Its cost over N is smooth, so that powers of two are enough."""
 
     addressed = True
     orders = (1, 2, 4, 8)
@@ -199,7 +199,7 @@ class Server(Contender):
 
 
 class Wan(Contender):
-    """No contender but what lies between two stages: a long link."""
+    """Not a contender, but a long link between two stages."""
 
     name, label = "wan", "a long link"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An OpenFlow controller (os-ken) that aggregates or disaggregates every IoT packet of its switch.
 
-The switch connects to a TCP port of 127.0.0.1. It sends
-each frame of its port 1 to the controller, which sends what becomes of it out of port 2.
+The switch connects to a TCP port of 127.0.0.1. It sends each frame of its port 1 to the controller, which sends the
+resulting frames out of port 2.
 """
 
 import argparse
@@ -18,7 +18,7 @@ PORT_IN, PORT_OUT = 1, 2
 
 
 class Controller(OSKenApp):
-    """One controller; os-ken takes one application of a module, so the role is an argument."""
+    """A controller. os-ken runs one application of a module, so the role is an argument."""
 
     OFP_VERSIONS = (ofproto_v1_3.OFP_VERSION,)
 

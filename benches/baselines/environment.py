@@ -1,4 +1,4 @@
-"""What the measurement needs beside Forebay: a Python with os-ken and matplotlib, and two C programs."""
+"""Requirements of the measurement beside Forebay: a Python with os-ken and matplotlib, and two C programs."""
 
 import importlib.util
 import os

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """IoT messages by HTTP: sensors that put each message to a server, and the server, which checks it.
 
-`put` has a connection for each flow, which stays open; a message goes when the one before it was answered, so a flow has a message in a
-round trip at most. A message's delay counts from when it was due. Payloads are those of iot_traffic.c, as hexadecimal digits in JSON; the server
-is that of the platform (../iot_platform/web.py). `receive` prints what `iot_traffic receive` prints.
+`put` has a connection for each flow, which stays open. A message is sent when the previous one was answered, so a flow
+has at most one message in a round trip. A message's delay counts from when it was due. Payloads are those of
+iot_traffic.c, as hexadecimal digits in JSON; the server is that of the platform (../iot_platform/web.py). `receive`
+prints the same object as `iot_traffic receive`.
 """
 
 import argparse

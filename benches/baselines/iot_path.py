@@ -5,8 +5,8 @@
 
     sensors ─ aggregation ─ WAN (rate, delay, loss) ─ disaggregation ─ server
 
-Ways: `plain` has the WAN alone; `n2`, `n4`, `n8` have Forebay's switches around it; `server8` leaves the second switch out, and the server
-splits N-packets itself; `timed8-5ms` sends a batch after 5 ms, however many messages it has. Parts:
+Ways: `plain` has the WAN alone; `n2`, `n4`, `n8` have Forebay's switches around it; `server8` leaves the second switch
+out, and the server splits N-packets itself; `timed8-5ms` sends a batch after 5 ms, however many messages it has. Parts:
 
     rate       messages a second over a WAN of 8 Mbps: goodput, loss, delay, processor time of the server
     loss       a WAN that loses frames: messages lost, and how many one after the other

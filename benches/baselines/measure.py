@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Aggregation and disaggregation of IoT messages by Forebay's switch, by SDN controllers and by server software, in one run.
+"""Aggregation and disaggregation of IoT messages by Forebay's switch, by SDN controllers and by server software, in one
+run.
 
     sudo benches/baselines/measure.py [--forebay target/release/forebay] [--quick] [--json]
                                       [--contenders NAME,...] [--stages NAME,...] [--n 1,2,4,8] [--rates 1000,2000,...]
                                       [--seconds 1] [--record FILE.json] [--figure FILE.svg]
 
-Each point sends messages (N-packets, for disaggregation alone) from one network namespace through one or two stages to another, at a
-fixed rate, and checks every message that arrives: lost, duplicated, corrupted, out of order. Rates of a contender rise until less
-than half gets through at two of them. Goodput is payload (16 bytes a message) that arrives while the sender sends.
+Each point sends messages (N-packets, for disaggregation alone) from one network namespace through one or two stages to
+another, at a fixed rate, and checks every message that arrives: lost, duplicated, corrupted, out of order. Rates of a
+contender rise until less than half gets through at two of them. Goodput is payload (16 bytes a message) that arrives
+while the sender sends.
 
 Needs root, iproute2, ethtool, cc; openvswitch-switch and PyPI for the controllers. README.md has the rest.
 """
@@ -49,14 +51,15 @@ class Traffic:
         self.flows = FLOWS
 
     def run(self, rate, messages, idle=IDLE_SECONDS):
-        """Sends `messages` a flow at `rate` a second; returns what the sender and the receiver say."""
+        """Sends `messages` a flow at `rate` a second; returns the results of sender and receiver."""
         what = (next(RUNS) % 65536, self.flows, messages)
         receive = (self.program, "receive", self.chain.server_address, 9000, *what, idle)
         send = (self.program, "send", self.chain.destination, 9000, *what, rate, self.group)
         return self.exchange(receive, send)
 
     def exchange(self, receive, send):
-        """Runs a command at the server that says when it is ready, then one at the sensors; returns what the sender and the receiver say."""
+        """Runs a command at the server, and when it is ready one at the sensors; returns the results of sender and
+        receiver."""
         receiver = subprocess.Popen(self.chain.server.words(*receive), stdout=subprocess.PIPE, text=True)
         try:
             receiver.stdout.readline()
@@ -112,7 +115,7 @@ def show(row, options):
 
 
 def contenders(options):
-    """Those that can run here; what is missing for others is said."""
+    """The contenders that can run here; a message says what others lack."""
     every = [
         Controllers(environment.python("os_ken") if "controllers" in options.contenders else None),
         Server("python", "server, plain Python", [sys.executable, HERE / "plain_server.py"]),
@@ -131,7 +134,7 @@ def contenders(options):
 
 
 def machine():
-    """What the figures depend on."""
+    """The machine on which the figures depend."""
     model = [
         line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
     ]

@@ -1,4 +1,4 @@
-"""IoT messages and N-packets as bytes, and the state of aggregation: what the controllers and the plain Python server share.
+"""IoT messages and N-packets as bytes, and the state of aggregation, for the controllers and the plain Python server.
 
 The formats are those of `programs/common/iot.p4` with S = 22:
 
@@ -64,7 +64,7 @@ def body_of(frame):
 
 
 def flow_of(frame):
-    """What identifies a flow: type of service, addresses and ports."""
+    """The identity of a flow: type of service, addresses and ports."""
     return frame[15:16] + frame[26:38]
 
 

@@ -1,4 +1,5 @@
-"""What of MQTT 3.1.1 a sensor, a bridge and a subscriber need: connect, publish with QoS 1, subscribe. Nothing here does I/O."""
+"""The part of MQTT 3.1.1 for a sensor, a bridge and a subscriber: connect, publish with QoS 1, subscribe. Nothing here
+does I/O."""
 
 import struct
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """IoT messages by MQTT with QoS 1: sensors, a bridge that splits N-packets, a subscriber that checks.
 
-`publish` has a connection for each flow. `bridge` receives messages and N-packets by UDP and publishes each message; it works
-with any broker. `subscribe` prints what `iot_traffic receive` prints. Payloads are those of iot_traffic.c.
+`publish` has a connection for each flow. `bridge` receives messages and N-packets by UDP and publishes each message; it
+works with any broker. `subscribe` prints the same object as `iot_traffic receive`. Payloads are those of iot_traffic.c.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def publish(broker, run, flows, count, rate):
 
 
 def bridge(address, port, broker):
-    """Publishes what comes by UDP, until it is stopped."""
+    """Publishes the messages that arrive by UDP, until it is stopped."""
     incoming = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     incoming.bind((address, port))
     client = Client(broker, "bridge")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Aggregation or disaggregation as a server writes it first: a UDP socket, a message a call, in plain Python.
+"""Aggregation or disaggregation in the simplest server: a UDP socket, a message a call, in plain Python.
 
-Unlike a switch it is an end of both connections: what it sends has its own address.
+Unlike a switch it is an end of both connections: its packets have its own address.
 """
 
 import argparse

@@ -66,7 +66,7 @@ def goodput_table(record):
 
 
 def processor_table(record, rate=8000):
-    """Processor time for a message, median delay and what got through in time at one rate, both stages together."""
+    """Processor time for a message, median delay and goodput at one rate, both stages together."""
     rows = []
     for point in record["points"]:
         if point["stages"] == "both" and point["rate"] == rate:

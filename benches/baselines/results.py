@@ -5,7 +5,8 @@ import json
 PAYLOAD_BITS = 128
 # The beginning of a run is left out: batches fill, queues too.
 WARM_UP = 0.2
-# Goodput over arriving payload from which on a rate counts as taken; the rest is batches that are open and buckets of time.
+# The least ratio of goodput to arriving payload at which a rate counts as carried. The rest is open batches and buckets
+# of time.
 KEPT_UP = 0.9
 
 
@@ -52,12 +53,12 @@ def arrival_mbps(point):
 
 
 def kept_up(point):
-    """Whether a contender took the rate: nothing lost, and no queue that grew while the sender sent."""
+    """Whether a contender carried the rate: nothing was lost, and no queue grew while the sender sent."""
     return point["lost"] == 0 and point["goodput_mbps"] >= KEPT_UP * arrival_mbps(point)
 
 
 def best(points):
-    """The highest goodput of some points, and the highest arrival rate that was taken."""
+    """The highest goodput of some points, and the highest arrival rate that was carried."""
     taken = [point["arrival_per_s"] for point in points if kept_up(point)]
     return max(point["goodput_mbps"] for point in points), max(taken, default=0.0)
 
@@ -99,7 +100,7 @@ def path_point(sent, received, link):
         row["confirmation_us"] = sent.get("confirmation_us")
         row["given_up"] = sent["given_up"]
         row["retransmissions_per_message"] = sent["retransmissions"] / sent["sent"]
-        # What the server has seen before: the message, or only its acknowledgement, was late or lost.
+        # Messages that arrive again: the first copy, or only its acknowledgement, was late or lost.
         row["in_vain_per_message"] = received["duplicates"] / sent["sent"]
     return row
 

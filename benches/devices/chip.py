@@ -3,7 +3,8 @@
 
 benches/devices/chip.py [--forebay BINARY] [--chip tofino]
 
-Time is simulated, so every machine prints the same. The column of the timed chip in experiments/device-comparison has these figures.
+Time is simulated, so every machine prints the same. The column of the timed chip in experiments/device-comparison has
+these figures.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Flow scalability and rule updates of every switch of the machine, between the same two veth pairs.
 
-Rules are updated by a process over the switch's own protocol, of `forebay run` and of Open vSwitch; of Forebay in memory too.
+Rules are updated by a process over the switch's own protocol, of `forebay run` and of Open vSwitch; of Forebay in
+memory too.
 """
 
 import argparse
@@ -97,7 +98,7 @@ def updates(options, make):
 
 
 def measured(options):
-    """What is measured now, by switch and part."""
+    """The results of this run, by switch and part."""
     made = switches(options)
     found = {name: {} for name in ALL if name in options.only}
     if "flows" in options.parts:
@@ -113,7 +114,7 @@ def measured(options):
 
 
 def recorded(options, found):
-    """The record with what was measured now in place of what it had."""
+    """The record, in which the results of this run replace those of the same parts."""
     record = json.loads(options.out.read_text()) if options.out.exists() else {}
     for name, parts in found.items():
         record.setdefault(name, {}).update(parts)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Gives a rule of Open vSwitch the version that it reads, a line each, and answers `done` after the barrier (OpenFlow 1.3)."""
+"""Reads versions, one a line, writes each to a rule of Open vSwitch, and prints `done` after the barrier (OpenFlow
+1.3)."""
 
 import argparse
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Gives a rule of a P4Runtime switch the version that it reads, a line each, and answers `done` when the switch has it.
+"""Reads versions, one a line, writes each to a rule of a P4Runtime switch, and prints `done` after the switch's answer.
 
-The bytes of HTTP/2, gRPC and protobuf are written here, as those of OpenFlow in `openflow.py`: both control processes cost the same few
-microseconds, and what is compared is the switches.
+The bytes of HTTP/2, gRPC and protobuf are written here, as those of OpenFlow in `openflow.py`: both control processes
+cost the same few microseconds, so the comparison is one of switches.
 """
 
 import argparse

@@ -221,7 +221,8 @@ class Nftables(Switch):
     kinds = ("lpm", "exact")
 
     def start(self, kind, rules):
-        # A set of intervals has no longest match, and all rules have one next hop: those within another one are left out.
+        # A set of intervals has no longest match, and all rules have one next hop: those within another one are left
+        # out.
         prefixes = ",\n".join(f"{dotted(rule['value'])}/{rule['mask'].bit_count()}" for rule in disjoint(rules))
         ruleset = self.path("ruleset")
         ruleset.write_text(
@@ -238,7 +239,8 @@ class Nftables(Switch):
 
 
 class KernelBridge(Switch):
-    """The kernel's bridge: one entry, the frames' MAC address. It does not look at IP addresses, so rules change nothing."""
+    """The kernel's bridge: one entry, the frames' MAC address. It does not look at IP addresses, so rules change
+    nothing."""
 
     name = "Linux bridge, veth"
     kinds = ()

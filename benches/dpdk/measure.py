@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""DPDK beside Forebay: what `dpdk-testpmd` and DPDK's SWX pipeline do on this machine, and what `forebay bench` does.
+"""DPDK beside Forebay: packet rates of `dpdk-testpmd`, of DPDK's SWX pipeline and of `forebay bench` on this machine.
 
-Everything is in memory, on one core, with frames of 64 bytes; no interface and no huge page is needed. Rates are packets a
-second of the forwarding thread's own time, the median of several samples.
+Everything is in memory, on one core, with frames of 64 bytes; no interface and no huge page is needed. Rates are
+packets a second of the forwarding thread's own time, the median of several samples.
 
-Needs root, Debian's packages dpdk, dpdk-dev, libdpdk-dev, gcc, make, pkg-config, and for the pipeline DPDK's source package, which
-apt fetches (its example program `pipeline`, and a header that is not installed).
+Needs root, Debian's packages dpdk, dpdk-dev, libdpdk-dev, gcc, make, pkg-config, and for the pipeline DPDK's source
+package, which apt fetches (its example program `pipeline`, and a header that is not installed).
 """
 
 import argparse
@@ -36,7 +36,7 @@ def arguments():
 
 
 def check_tools(args):
-    """Says everything that is missing at once."""
+    """Raises `Missing` with everything that is missing."""
     tools = ["dpdk-testpmd", "stdbuf", "gcc", "make", "pkg-config", "tar"]
     missing = [tool for tool in tools if shutil.which(tool) is None]
     if shutil.which("pkg-config") and subprocess.run(["pkg-config", "--exists", "libdpdk"]).returncode:

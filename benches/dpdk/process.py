@@ -1,4 +1,4 @@
-"""Running a DPDK program, and what its forwarding thread has had of a processor."""
+"""Running a DPDK program, and the processor time of its forwarding thread."""
 
 import subprocess
 import time
@@ -12,7 +12,7 @@ WORKER = ("rte-worker-1", "lcore-worker-1", "lcore-slave-1")
 
 
 class Missing(Exception):
-    """Something that is needed is not there; the text says what to do."""
+    """A requirement is missing; the text says what to do."""
 
 
 def eal_options(megabytes):

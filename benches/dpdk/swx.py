@@ -16,7 +16,7 @@ from process import WORKER, Missing, eal_options, median, sample_rates, start, s
 
 HERE = Path(__file__).resolve().parent
 
-# Longest prefix match is the access control list library's here, which is not made for more.
+# SWX matches longest prefixes with the library for access control lists, which is not made for more entries.
 ROUTES_MAX = 1000
 
 # In the folder of the example program.
@@ -41,8 +41,9 @@ def build(folder):
 
 
 def write_control_library(source, example):
-    """The pipeline's control library without the search for a key among all that wait to be added, which takes
-    two minutes for 200,000 entries. Ours differ. Packets never come here; the program has this in place of the installed library's."""
+    """The pipeline's control library without the search for a key among all that wait to be added, which takes two
+    minutes for 200,000 entries. Ours differ. Packets never come here; the program has this in place of the installed
+    library's."""
     text = (source / "lib/pipeline/rte_swx_ctl.c").read_text()
     before, add, rest = text.partition("\nrte_swx_ctl_pipeline_table_entry_add(")
     search = "table_pending_add_find(table, entry)"

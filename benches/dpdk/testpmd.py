@@ -1,4 +1,4 @@
-"""`dpdk-testpmd` over ports in memory: what moving packets costs when nothing is looked up."""
+"""`dpdk-testpmd` over ports in memory: the cost of moving packets without look-ups."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from process import WORKER, Missing, eal_options, median, sample_rates, stop
 NULL_PORTS = ["--vdev", "net_null0,size=64,copy=1", "--vdev", "net_null1,size=64,copy=1"]
 RING_PORTS = ["--vdev", "net_ring0", "--vdev", "net_ring1"]
 
-# Name, forwarding mode, ports, the command that starts it. What is in a ring goes round for ever.
+# Name, forwarding mode, ports, the command that starts it. Packets of a ring go round for ever.
 CASES = [
     ("testpmd io, null ports", "io", NULL_PORTS, "start"),
     ("testpmd macswap, null ports", "macswap", NULL_PORTS, "start"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """From UDP to a broker: takes messages and N-packets, and publishes each reading with QoS 1.
 
-Works with any broker of MQTT 3.1.1. While the broker is gone, readings wait here. With SIGTERM the counters are printed as JSON; LOG then has the
-device and the sequence number of each reading that the broker has acknowledged, 8 bytes each.
+Works with any broker of MQTT 3.1.1. While the broker is gone, readings wait here. With SIGTERM the counters are printed
+as JSON; LOG then has the device and the sequence number of each reading that the broker has acknowledged, 8 bytes each.
 """
 
 import argparse

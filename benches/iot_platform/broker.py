@@ -1,6 +1,6 @@
-"""A connection to an MQTT broker that comes back: QoS 1 both ways, an own session that the broker keeps.
+"""A connection to an MQTT broker that is restored when it breaks: QoS 1 both ways, a session that the broker keeps.
 
-What was published and not acknowledged is published again after the connection came back, so it arrives once or more often.
+Messages without an acknowledgement are published again after the connection is restored, so each arrives at least once.
 """
 
 import asyncio
@@ -26,7 +26,8 @@ class Connection:
         self._writer = None
 
     def publish(self, topic, payload):
-        """Publishes now or when the broker is there; what does not fit into the queue is counted as `overflow`."""
+        """Publishes now or once the broker is connected; messages beyond the queue's limit are counted as
+        `overflow`."""
         if len(self.waiting) + len(self.unacknowledged) >= self.limit:
             self.overflow += 1
         elif self._writer is None or len(self.unacknowledged) >= 0x8000:

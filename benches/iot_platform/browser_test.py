@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The page of the platform in a real browser.
 
-Starts a server and a device application, opens the page in Chromium by Playwright (pip install playwright), and looks for what a user sees: values
-that change, a join made and removed with the form, what the server refuses, and a server that is gone.
+Starts a server and a device application, opens the page in Chromium by Playwright (pip install playwright), and checks
+the page: values that change, a join made and removed with the form, refusals of the server, and a server that is gone.
 """
 
 import argparse

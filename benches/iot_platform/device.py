@@ -3,8 +3,8 @@
 
     device.py --server HOST:PORT --way http|mqtt|udp [--udp HOST:PORT] [--broker HOST:PORT] [--name NAME] [--seconds S] [--rate R]
 
-Registers itself, joins its sensor with its actuator (`fan` runs above 25 degrees), sends readings in the way that is asked for, and
-prints each value that comes to its actuator, in the same way.
+Registers itself, joins its sensor with its actuator (`fan` runs above 25 degrees), sends readings in the way that is
+asked for, and prints each value that comes to its actuator, in the same way.
 """
 
 import argparse
@@ -31,7 +31,7 @@ RETRY_SECONDS = 0.2
 
 
 def call(server, method, path, body=None):
-    """A request to the server; what it refuses is an error with its text."""
+    """A request to the server; a refusal is an error with its text."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"http://{server}{path}", data, method=method)
     try:

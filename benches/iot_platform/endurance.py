@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Thousands of sensors for ten minutes, while broker and server are killed: every lost reading must be named by a counter.
+"""Thousands of sensors for ten minutes, while broker and server are killed: every lost reading must be named by a
+counter.
 
     sudo benches/iot_platform/endurance.py [--forebay target/release/forebay] [--sensors 5000] [--rate 2500] [--seconds 600] [--record FILE.json]
 
     sensors ─ gateways ─ aggregation (iot_aggregate, N = 8) ─ WAN (8 Mbps, 20 ms, loss) ─ bridge ─ broker ─ server
                                                                                  --way server: ─ server
 
-`bridge` (the default): a bridge splits N-packets and publishes readings with QoS 1 to mosquitto, which the server subscribes to. `server`: the server splits
-them itself. Broker and server are killed (SIGKILL) several times and started again after three seconds. At the end:
+`bridge` (the default): a bridge splits N-packets and publishes readings with QoS 1 to mosquitto, which the server
+subscribes to. `server`: the server splits them itself. Broker and server are killed (SIGKILL) several times and started
+again after three seconds. At the end:
 
 * what the server names as missing is compared with what sensors sent and with the server's log on the disk, reading by reading;
 * the losses that WAN, socket and broker have counted must add up to it.
@@ -42,7 +44,7 @@ WAN_MBPS, WAN_DELAY_MS = 8, 20
 PAUSE_SECONDS = 3
 QUIET_SECONDS = 3
 SETTLE_SECONDS = 120
-# What is killed when, as a share of the time.
+# The times of kills, as shares of the duration, and what is killed.
 KILLS = ((0.2, "broker"), (0.4, "server"), (0.55, "broker"), (0.7, "server"), (0.85, "both"))
 BROKER = """listener 1883 127.0.0.1
 allow_anonymous true
@@ -124,7 +126,7 @@ class Platform:
         return json.loads(lines[-1])
 
     def settle(self):
-        """Waits until nothing comes any more."""
+        """Waits until no reading arrives any more."""
         end, last, since = time.monotonic() + SETTLE_SECONDS, None, time.monotonic()
         while time.monotonic() < end and time.monotonic() - since < QUIET_SECONDS:
             pending = self.bridge_counters()["pending"] if self.way == "bridge" else 0
@@ -185,7 +187,7 @@ def run(options):
 
 
 def outcome(platform, chain, sensors, first, options):
-    """What became of all readings, by counters and by comparison."""
+    """The outcome of all readings, by counters and by comparison."""
     server, missing = platform.call("GET", "/counters"), platform.call("GET", "/missing")
     delays = platform.call("GET", "/delays")
     bridge = platform.bridge_counters() if platform.way == "bridge" else None

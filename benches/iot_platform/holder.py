@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Holds a UDP socket for a server, and starts the server again when it ends.
 
-The command inherits the socket as descriptor 3 (`--udp-descriptor 3`). While the server is gone, datagrams wait in the socket; those for
-which it has no room are counted by the kernel. So no datagram is lost without a counter, whenever the server is killed.
+The command inherits the socket as descriptor 3 (`--udp-descriptor 3`). While the server is gone, datagrams wait in the
+socket; those for which it has no room are counted by the kernel. So no datagram is lost without a counter, whenever the
+server is killed.
 """
 
 import argparse

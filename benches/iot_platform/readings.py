@@ -1,10 +1,10 @@
-"""What devices send: readings of 16 bytes, the payload of an IoT message (benches/baselines/messages.py). Nothing here does I/O.
+"""Readings of devices: 16 bytes, the payload of an IoT message (benches/baselines/messages.py). Nothing here does I/O.
 
     device 4 | feature 1 | time 3 | sequence 4 | value 4        little-endian
 
-`device` is the number that the server gave at registration, `feature` the place of a sensor in the device's list, `time` milliseconds modulo
-2^24, `sequence` counts the readings of the sensor from 0, `value` is a float. FILLER in place of a device is no reading: a gateway sends
-such messages to complete its last batch.
+`device` is the number that the server gave at registration, `feature` the place of a sensor in the device's list,
+`time` milliseconds modulo 2^24, `sequence` counts the readings of the sensor from 0, `value` is a float. FILLER in
+place of a device is no reading: a gateway sends such messages to complete its last batch.
 """
 
 import struct

@@ -1,7 +1,8 @@
-"""Which readings have come, kept through a `kill -9` of the server.
+"""The readings that have arrived, kept through a `kill -9` of the server.
 
-A reading is written to the log, by one system call, before it is acknowledged or taken from its socket. So after a kill it is either in the
-log, and a second copy is a duplicate, or its sender or its socket still has it. The log survives the process, not a power failure.
+A reading is written to the log, by one system call, before it is acknowledged or taken from its socket. So after a kill
+it is either in the log, and a second copy is a duplicate, or its sender or its socket still has it. The log survives
+the process, not a power failure.
 """
 
 import os
@@ -11,7 +12,8 @@ RECORD = struct.Struct("<IBI")
 
 
 class Receipts:
-    """Of each sensor, a pair of device and feature: the highest sequence number, and those below it that are missing."""
+    """Of each sensor, a pair of device and feature: the highest sequence number, and those below it that are
+    missing."""
 
     def __init__(self, path=None):
         self.highest = {}
@@ -23,7 +25,7 @@ class Receipts:
             self._log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
     def _read(self, path):
-        """Takes what is in the log; a record that a kill has cut short is cut off."""
+        """Reads the log; a record that a kill has cut short is removed."""
         if not os.path.exists(path):
             return
         whole = os.path.getsize(path) // RECORD.size * RECORD.size
@@ -60,7 +62,7 @@ class Receipts:
         return True
 
     def announce(self, sensor, count):
-        """A sensor has sent `count` readings: what has not come of them is missing from now on."""
+        """A sensor has sent `count` readings: those that have not arrived are missing from now on."""
         highest = self.highest.get(sensor, -1)
         if count > highest + 1:
             self.missing.setdefault(sensor, set()).update(range(highest + 1, count))

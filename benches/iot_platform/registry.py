@@ -1,6 +1,7 @@
-"""Devices with sensors and actuators, and what joins them: the model of the platform. Nothing here does I/O.
+"""Devices with sensors and actuators, and the joins between them: the model of the platform. Nothing here does I/O.
 
-A *join* takes readings of sensors, computes a value of them by a function, and sends it to actuators. Names are `device/feature`.
+A *join* takes readings of sensors, computes a value of them by a function, and sends it to actuators. Names are
+`device/feature`.
 """
 
 import re
@@ -11,7 +12,7 @@ WAYS = ("http", "mqtt", "udp")
 
 
 class Refusal(ValueError):
-    """What the server refuses, with what would be right."""
+    """A refused request; the text says what would be right."""
 
 
 def mean(values):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Thousands of sensors behind a few gateways.
 
-Sensor i has the device number FIRST + i; all send in turn, RATE readings a second together, by UDP through the sockets of GATEWAYS. At the end
-each gateway sends fillers, which complete the last batch that a switch has open for it. Prints how many readings each sensor has sent: `rounds`, one
-more for the first `more` sensors; and what went by each gateway.
+Sensor i has the device number FIRST + i; all send in turn, RATE readings a second together, by UDP through the sockets
+of GATEWAYS. At the end each gateway sends fillers, which complete the last batch that a switch has open for it. Prints
+how many readings each sensor has sent: `rounds`, one more for the first `more` sensors; and what went by each gateway.
 """
 
 import argparse

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A small IoT platform after IoTtalk: devices with sensors and actuators, joined by functions, and a page that shows values.
+"""A small IoT platform after IoTtalk: devices with sensors and actuators, joined by functions, and a page that shows
+values.
 
     server.py --folder DIR [--http PORT] [--udp PORT | --udp-descriptor FD] [--broker HOST:PORT]
 
-Readings come by HTTP, by MQTT (`readings` with 16 bytes, `sensors/DEVICE/SENSOR` with a number), and by UDP, as messages or N-packets, which
-it splits itself. Values for actuators leave by HTTP (long polls), MQTT (`actuators/DEVICE/ACTUATOR`) or UDP. `DIR` keeps devices, joins and
-which readings have come: all survive `kill -9`.
+Readings come by HTTP, by MQTT (`readings` with 16 bytes, `sensors/DEVICE/SENSOR` with a number), and by UDP, as
+messages or N-packets, which it splits itself. Values for actuators leave by HTTP (long polls), MQTT
+(`actuators/DEVICE/ACTUATOR`) or UDP. `DIR` keeps devices, joins and which readings have come: all survive `kill -9`.
 
     POST   /devices                 {"name": "lift", "model": "elevator", "sensors": ["speed"], "actuators": {"brake": {"by": "http"}}}, or a list
     DELETE /devices/NAME
@@ -45,7 +46,7 @@ SHOWN = 200
 
 
 class Server:
-    """All of the platform: what has come in by any way goes through `take`."""
+    """The platform: readings of every way go through `take`."""
 
     def __init__(self, folder, udp=None, mqtt=None):
         self.folder = folder
@@ -97,7 +98,7 @@ class Server:
         self.take(way, real)
 
     def take_datagrams(self):
-        """Takes what waits in the socket. A datagram leaves it only when its readings are in the log."""
+        """Takes the datagrams of the socket. Each is removed from it only when its readings are in the log."""
         for _ in range(UDP_BURST):
             try:
                 body = self.udp.recv(2048, socket.MSG_PEEK)

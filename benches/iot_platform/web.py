@@ -1,4 +1,4 @@
-"""HTTP/1.1 as far as the platform needs it: requests with JSON, answers with JSON, connections that stay open."""
+"""The part of HTTP/1.1 for the platform: requests with JSON, answers with JSON, connections that stay open."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,8 @@ class Problem(Exception):
 
 
 async def serve(handler, host, port):
-    """A server whose `handler(method, path, query, body)` returns what JSON has, or bytes of HTML; `body` is what JSON had."""
+    """A server whose `handler(method, path, query, body)` returns a value for JSON, or bytes of HTML; `body` comes from
+    JSON."""
 
     async def connected(reader, writer):
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

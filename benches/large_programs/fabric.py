@@ -1,4 +1,5 @@
-"""fabric: a leaf switch with a mobile gateway. Half of the packets are routed, a quarter is bridged, the rest are tunnelled."""
+"""fabric: a leaf switch with a mobile gateway. Half of the packets are routed, a quarter is bridged, the rest are
+tunnelled."""
 
 from frames import ethernet, gtpu, ipv4, padded, tcp, udp, vlan
 

@@ -1,10 +1,11 @@
-"""Packets a second of large v1model programs of p4c's, with entries that take packets through their tables and out by a port.
+"""Packets a second of large v1model programs of p4c's, with entries for each of their tables on the packets' way.
 
     python3 benches/large_programs/measure.py target/release/forebay --p4c DIR [--only up4,...] [--rounds N] [--json]
 
-DIR is p4c's source. A program is measured with 1,000 and with 100,000 flows, and with 1,000 flows while the control plane writes
-1,000 entries a second to one of its tables. One worker; frames are the shortest of their kind, 64 to 96 bytes on the wire.
-Before that, interpreter and machine code must do the same with all frames, damaged ones among them, and nearly all frames must leave.
+DIR is p4c's source. A program is measured with 1,000 and with 100,000 flows, and with 1,000 flows while the control
+plane writes 1,000 entries a second to one of its tables. One worker; frames are the shortest of their kind, 64 to 96
+bytes on the wire. Before that, interpreter and machine code must do the same with all frames, damaged ones among them,
+and nearly all frames must leave.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import frames
 
 PROGRAMS = ["up4", "fabric", "pins", "dash"]
 FLOWS = {"flows_1000": 1_000, "flows_100000": 100_000, "updates": 1_000}
-# What share of packets has to leave, and of the rate without.
+# The least share of packets that must leave, and the least share of the rate without updates.
 LEAVES, WANTED_UPDATES, WANTED_FLOWS = 0.99, 0.8, 0.65
 
 

@@ -1,4 +1,5 @@
-"""pins_middleblock: a router of a data centre. Three quarters of the packets are IPv4, half of the routes lead to a WCMP group."""
+"""pins_middleblock: a router of a data centre. Three quarters of the packets are IPv4, half of the routes lead to a
+WCMP group."""
 
 from frames import ethernet, ipv4, ipv6, padded, tcp, udp
 

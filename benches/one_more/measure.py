@@ -1,9 +1,9 @@
-"""Packets a second of each program of this folder, beside the same program without its one thing.
+"""Packets a second of each program of this folder, beside the same program without its addition.
 
     python3 benches/one_more/measure.py target/release/forebay [--rounds N]
 
-1,000 flows of 64 bytes, 1,000 routes, one worker. Programs take turns, ROUNDS times; the table has medians. One of 10,000 packets
-of the `rare_` programs is one that the program clones, or tells the control plane of.
+1,000 flows of 64 bytes, 1,000 routes, one worker. Programs take turns, ROUNDS times; the table has medians. The `rare_`
+programs clone one of 10,000 packets, or send a digest of it.
 """
 
 import argparse
