@@ -3,8 +3,8 @@
 
     packaging/deb.py --binary target/release/forebay --out target/dist [--version 0.1.0]
 
-The package says which version of libc it needs by what the executable asks for. Dates of files are those of the commit, so the same
-commit gives the same package.
+The package depends on the newest version of libc whose symbols the executable uses. Dates of files are those of the
+commit, so the same commit gives the same package.
 """
 
 import argparse

@@ -1,12 +1,13 @@
 """The documents among the installed files: those that users read, with links that lead to what is installed.
 
-`forebay COMMAND --help` names pages of docs/, so all of them are installed, at the places that they have in the repository:
+`forebay COMMAND --help` names pages of docs/, so all of them are installed, at the places that they have in the
+repository:
 
     share/doc/forebay/README.md, ..., docs/*.md
     share/doc/forebay/examples       configurations, manifests, a descriptor
     share/forebay/functions          pages beside functions and programs (tree.py)
 
-A link to what is not installed (sources, measurements) would lead nowhere: its text stays.
+A link to a file that is not installed (sources, measurements) is replaced by its text.
 """
 
 import pathlib
@@ -24,7 +25,8 @@ QUOTED_OR_LINK = re.compile(r"(?ms)^```.*?^```$|(?<![\w\]`])(!?)\[((?:[^\[\]]|\[
 
 
 def places(data):
-    """Path in the repository -> path under the prefix, of every installed file that a document may name. `data`: those of share/forebay."""
+    """Path in the repository -> path under the prefix, of every installed file that a document may name. `data`: those
+    of share/forebay."""
     pages = [*PAGES, *PICTURES, *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
     pages.remove("docs/SUMMARY.md")
     found = {page: f"{HOME}/{page}" for page in pages}

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The container image, made without a container engine: two layers as tar files, a configuration and a manifest (OCI image format 1.0).
+"""The container image (OCI image format 1.0), made without a container engine: two layers, configuration, manifest.
 
     packaging/oci.py --binary target/release/forebay --out target/dist
 
-First stage: libc and libgcc from Debian's packages (mmdebstrap), of which only the libraries stay. Second stage: what `make install`
-installs. There is no shell and no package manager inside. The archive is an OCI layout, and what `docker load` reads too.
+First stage: libc and libgcc from Debian's packages (mmdebstrap), of which only the libraries stay. Second stage: the
+files of `make install`. There is no shell and no package manager inside. The archive is an OCI layout, which `docker
+load` also reads.
 
-The image's user is not root. The executable has file capabilities for interfaces, so that it has those which the container is given;
-`forebay run` takes them, and starts without those that are missing.
+The image's user is not root. The executable has file capabilities for interfaces, so that it gets those that the
+container has. `forebay run` raises them, and starts without the missing ones.
 """
 
 import argparse
@@ -70,8 +71,8 @@ def system(folder, mirror):
 
 
 def capability_attribute():
-    """Value of `security.capability`: capabilities that are permitted, but not effective by themselves, or a container without one of
-    them could not start the executable."""
+    """Value of `security.capability`: capabilities that are permitted, but not effective by themselves, or a container
+    without one of them could not start the executable."""
     bits = sum(1 << capability for capability in CAPABILITIES)
     return struct.pack("<IIIII", 0x02000000, bits & 0xFFFFFFFF, 0, bits >> 32, 0)
 
@@ -82,7 +83,8 @@ def members(root):
 
 
 def layer(root, seconds, owned=(), capable=()):
-    """A layer of a folder as bytes, and the digest of what is in the compressed file. Files belong to root but for those in `owned`."""
+    """A layer of a folder as bytes, and the digest of what is in the compressed file. Files belong to root but for
+    those in `owned`."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in members(root):

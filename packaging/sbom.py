@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A software bill of materials in CycloneDX 1.5: the crates that are linked into the executable, with versions, licences and checksums.
+"""A software bill of materials in CycloneDX 1.5: the crates in the executable, with versions, licences, checksums.
 
     packaging/sbom.py [--platform x86_64-unknown-linux-gnu] > forebay.cdx.json
 
-The same sources give the same bytes: nothing but Cargo.lock and the manifests of crates is read.
+The same sources give the same bytes: only Cargo.lock and the manifests of crates are read.
 """
 
 import argparse

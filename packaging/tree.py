@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Installs Forebay: the executable, manual pages, completions, network functions, documents. `make install` calls it, and so does
-everything that is packed.
+"""Installs Forebay: the executable, manual pages, completions, network functions, documents.
 
     packaging/tree.py --binary target/release/forebay [--prefix /usr/local] [--destdir DIR]
+
+`make install` and the makers of packages call it.
 
 Under the prefix:
 
@@ -12,7 +13,7 @@ Under the prefix:
     share/doc/forebay
     lib/systemd/system/forebay@.service, forebay-upf@.service, forebay-collect@.service, forebay-control@.service
 
-Tests and what makes them stay in the repository.
+Tests and their makers stay in the repository.
 """
 
 import argparse
@@ -27,7 +28,8 @@ import documents
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = ["functions", "programs", "p4include"]
-# Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this form.
+# Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this
+# form.
 NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/forebay",
@@ -42,7 +44,8 @@ def version():
 
 
 def data_files():
-    """Files of the data folders that users need, relative to the repository: those of git, or in an archive of sources all there are."""
+    """Files of the data folders that users need, relative to the repository: those of git, or in an archive of sources
+    all."""
     listed = subprocess.run(["git", "ls-files", "-z", *DATA], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode == 0 and listed.stdout:
         paths = [pathlib.Path(name) for name in listed.stdout.split("\0") if name]
@@ -53,7 +56,7 @@ def data_files():
 
 
 def put(source, target, mode=0o644):
-    """Copies a file and makes its folders; whatever the umask is, others may read."""
+    """Copies a file and makes its folders, with modes that do not depend on the umask."""
     make_folder(target.parent)
     shutil.copyfile(source, target)
     target.chmod(mode)
@@ -83,7 +86,8 @@ def put_text(source, target, prefix):
 
 
 def install(binary, destdir, prefix, unit_prefix=None):
-    """Puts everything under `destdir` for the prefix `prefix`. `unit_prefix`: where the unit and the examples find it, if that is elsewhere."""
+    """Puts everything under `destdir` for the prefix `prefix`. `unit_prefix`: where the unit and the examples find it,
+    if that is elsewhere."""
     top = pathlib.Path(f"{destdir}/{prefix.strip('/')}") if destdir else pathlib.Path(prefix)
     forebay = top / "bin/forebay"
     put(binary, forebay, 0o755)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The virtual machine: a qcow2 disk of Debian 12 with the Debian package, made without starting one. Needs root and mmdebstrap.
+"""The virtual machine: a qcow2 disk of Debian 12 with the Debian package, made without starting one.
 
     packaging/vm.py --package target/dist/forebay_0.1.0_amd64.deb --out target/dist
 
-In it: the functions with their control programs and finsy (in /opt/forebay), InfluxDB (off until `systemctl enable --now influxdb`),
-iperf3, tcpdump, ssh; cloud-init, which takes everything else from a NoCloud disk, a ConfigDrive or OpenStack. The first interface is
-for management, and the configuration names the uplink and the downlink (docs/install.md). The disk boots by BIOS.
+Needs root and mmdebstrap. In the disk: the functions with their control programs and finsy (in /opt/forebay), InfluxDB
+(off until `systemctl enable --now influxdb`), iperf3, tcpdump, ssh; cloud-init, which takes everything else from a
+NoCloud disk, a ConfigDrive or OpenStack. The first interface is for management, and the configuration names the uplink
+and the downlink (docs/install.md). The disk boots by BIOS.
 """
 
 import argparse
@@ -49,7 +50,7 @@ PACKAGES = [
     "influxdb-client",
     "adduser",
 ]
-# The function library's requirement, and what it depends on, for Debian 12's Python.
+# The requirement of the function library and its dependencies, for Debian 12's Python.
 WHEELS = ["finsy==0.30"]
 LABEL = "forebay"
 SECTOR = 512
@@ -156,7 +157,8 @@ def partition_table(sectors):
 
 
 def install_boot_loader(root, path, sectors):
-    """GRUB before the first partition: its first sector, whose list of blocks says that the rest follows, and the rest."""
+    """GRUB before the first partition: its first sector, whose list of blocks says that the rest follows, and the
+    rest."""
     inside(root, "grub-mkimage", "-O", "i386-pc", "-p", "(hd0,msdos1)/boot/grub", "-o", "/tmp/core.img", *GRUB_MODULES)
     boot, core = (root / "usr/lib/grub/i386-pc/boot.img").read_bytes(), (root / "tmp/core.img").read_bytes()
     assert len(core) <= (FIRST_SECTOR - 1) * SECTOR, "GRUB does not fit before the first partition"
