@@ -60,7 +60,7 @@ def experiment(
     ignore_fit
         A reason to time programs that do not fit their chip.
     threads
-        Simulations at a time; as many as there are processors if nothing is said.
+        Simulations at a time; by default one for each processor.
     """
     if threads is not None and index(threads) < 1:
         raise ValueError(f"threads = {threads} must be at least 1")

@@ -220,7 +220,7 @@ class Program:
 
     @property
     def warnings(self) -> str:
-        """What the compiler says of a program without errors; empty when it has nothing to say."""
+        """The compiler's warnings about a program without errors; empty when there are none."""
         return self._native.warnings()
 
     @property

@@ -214,7 +214,7 @@ class Simulation:
     scenario
         A TOML file, or what would be in one as mappings and lists. docs/scenarios.md has every key.
     folder
-        What the scenario names lies relative to it; the scenario's own folder if nothing is said.
+        The folder of the files that the scenario names; by default that of the scenario.
     ignore_fit
         A reason to time a program that does not fit its chip; it stands in the results.
     parameters
@@ -267,5 +267,5 @@ class Simulation:
         return Results(text), Departures(ports, sources, table)
 
     def find_max(self, *, seed: int | None = None) -> SearchResults:
-        """Searches the highest load without loss, as `[search]` in the scenario says."""
+        """Searches the highest load without loss, with the settings of `[search]` in the scenario."""
         return SearchResults(self._setup.find_max(seed))

@@ -111,7 +111,7 @@ class Table:
     ) -> None:
         """Adds an entry.
 
-        `priority` is at least 1, the larger wins; 1 if nothing is said. It has no meaning in tables whose fields are all `exact` or
+        `priority` is at least 1, the larger wins; 1 by default. It has no meaning in tables whose fields are all `exact` or
         `lpm`.
 
         Raises
@@ -141,7 +141,7 @@ class Table:
         self._native.clear_entries(self.name)
 
     def set_default(self, action: str | None, args: Mapping[str, Value] | None = None) -> None:
-        """Changes what runs when no entry matches; `None` restores what the program says."""
+        """Changes the default action; `None` restores that of the program."""
         self._native.set_default(self.name, None if action is None else _invoked(action, args))
 
     @property

@@ -161,11 +161,11 @@ def sweep(
     parameters
         Values of parameters in place of those in the file. A parameter with several values in the file has them all.
     seeds
-        How many seeds from 0 on, or which; the scenario's own if nothing is said.
+        The number of seeds from 0 on, or the seeds; by default that of the scenario.
     find_max
         Searches the highest load without loss at each point, in place of a run.
     processes
-        How many work at a time (by joblib); as many as there are processors if nothing is said. 1 works in this process.
+        The number of processes (of joblib); by default one for each processor. 1 works in this process.
     dask
         The address of a Dask scheduler, or a client: its workers work in place of processes. They need this package, and the
         scenario's files at the same paths.
@@ -270,7 +270,7 @@ def _by_processes(missing: dict[int, _Work], processes: int | None, retries: int
     missing = dict(missing)
     for attempt in range(retries + 1):
         parallel = joblib.Parallel(
-            # One process for each point is enough: joblib starts as many as it is told.
+            # One process for each point is enough: joblib starts as many as requested.
             n_jobs=min(processes or joblib.cpu_count(), len(missing)),
             return_as="generator_unordered",
             pre_dispatch="all",

@@ -83,8 +83,8 @@ class Switch:
     program
         A program, or what `compile` takes.
     ports
-        How many ports there are, or their numbers; every number that a v1model program can name, 0 to 510, if nothing is said. What would
-        leave by another port is dropped as `no_such_port`. A switch of few ports takes less time for a packet.
+        The number of ports, or their numbers; by default every number that a v1model program can name, 0 to 510. A packet to another
+        port is dropped as `no_such_port`. A switch of few ports takes less time for a packet.
     engine
         `jit`, machine code, or `interp`, the reference.
     seed
@@ -157,7 +157,7 @@ class Switch:
         packets
             A batch, or packets one by one.
         ports
-            Where they arrive: one port for all, or an array of shape `(n,)`. Of a batch its own ports if nothing is said.
+            The ports of arrival: one for all, or an array of shape `(n,)`. By default those of the batch.
         out
             Memory for what leaves: `Batch.room`, or an earlier result that is no longer needed. It is overwritten, and the result is a view of its
             beginning. If there is not enough room, the result is in new memory. Without `out` the memory of the last two results is used
@@ -206,7 +206,7 @@ class Switch:
         return self._result_memory.take(count, octets + _ADDED_OCTETS * count)
 
     def trace(self, packet: SupportsBytes, port: int = 0) -> Trace:
-        """Lets a packet arrive, and says what the program does with it, step by step. Registers and counters change as by `send`.
+        """Lets a packet arrive, and returns what the program does with it, step by step. Registers and counters change as by `send`.
 
         >>> from forebay import Switch, examples
         >>> print(Switch(examples.path("reflector.p4")).trace(bytes(14), port=5).text)  # doctest: +ELLIPSIS

@@ -19,7 +19,7 @@ __all__ = ["TestResults", "Tester"]
 class TestResults:
     """What a test has shown, as `forebay tester --json` prints it."""
 
-    # pytest takes classes with such a name for tests.
+    # pytest would collect a class with this name as a test.
     __test__ = False
 
     def __init__(self, text: str) -> None:
@@ -81,7 +81,7 @@ class Tester:
     test
         A TOML file, or what would be in one as mappings and lists. docs/tester.md has every key.
     folder
-        What the test names lies relative to it; the test's own folder if nothing is said.
+        The folder of the files that the test names; by default that of the test.
     chip
         Runs the program on this chip of the timed model, in simulated time: same test and seed, same results.
     ignore_fit
@@ -102,7 +102,7 @@ class Tester:
     [0.0]
     """
 
-    # pytest takes classes with such a name for tests.
+    # pytest would collect a class with this name as a test.
     __test__ = False
 
     def __init__(

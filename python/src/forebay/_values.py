@@ -40,7 +40,7 @@ class Range:
 
 
 Match = Value | Prefix | Masked | Range | None
-"""What an entry says of a key field. `None`, or no mention, matches anything, which an exact field does not permit."""
+"""The condition of an entry on a key field. `None`, or no mention, matches anything, which an exact field does not permit."""
 
 
 def number(value: Value) -> int:
@@ -97,7 +97,7 @@ Field = tuple[str, str, int, int | None]
 
 
 def key_fields(key: Mapping[str, Match]) -> list[Field]:
-    """A key as the Rust part takes it."""
+    """A key in the form for the Rust part."""
     return [field for name, match in pairs(key, "fields of a key") if (field := _field(name, match)) is not None]
 
 

@@ -1,6 +1,6 @@
 """Fixtures of pytest for P4 programs, and STF files as tests.
 
-A test says its program by a mark, or a module by `P4_PROGRAM`; paths are relative to the test's file:
+A mark names the program of a test, or `P4_PROGRAM` that of a module; paths are relative to the test's file:
 
     @pytest.mark.p4("router.p4", define={"N": 8}, entries="entries.stf", ports=4)
     def test_packets_without_a_route_are_dropped(switch):

@@ -1,6 +1,6 @@
 """Help for tests of P4 programs, with pytest and without.
 
-`assert_output` says what a packet must become. `run_stf` runs a test in p4c's language. The plugin `forebay.pytest_plugin`, which pytest
+`assert_output` checks what a program does with a packet. `run_stf` runs a test in p4c's language. The plugin `forebay.pytest_plugin`, which pytest
 finds by itself, has fixtures and collects STF files.
 """
 

@@ -14,7 +14,7 @@ check them:
 
 `python -m forebay.queueing figures --out DIR` writes tables and charts. The equations are numbered as in Lin,
 Wang, Huang and Wu, "The SDN approach for the aggregation/disaggregation of sensor data" (Sensors 18, 2018);
-`docs/queueing.md` of the repository tells how well each holds.
+`docs/queueing.md` of the repository has the evidence for each.
 
 Rates are numbers per unit of time, in a unit of the caller's choice, and times come out in this unit. Arguments that may
 be arrays broadcast; scalars give NumPy scalars. Bad arguments raise `ValueError` with the parameter, its value and what
