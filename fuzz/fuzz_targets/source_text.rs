@@ -1,4 +1,4 @@
-//! Any text as a P4 program: the front end says what is wrong with it, or the IR that it gives satisfies the verifier.
+//! Any text as a P4 program: the front end reports its mistakes, or returns IR that satisfies the verifier.
 
 #![no_main]
 

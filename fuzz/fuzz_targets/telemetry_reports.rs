@@ -1,7 +1,7 @@
 //! Datagrams for the collector: nothing that is sent makes it fail, and every datagram is counted as good or by what is
 //! wrong with it.
 //!
-//! The input is datagrams, each behind its length in two bytes.
+//! The input is datagrams, each after its length in two bytes.
 
 #![no_main]
 

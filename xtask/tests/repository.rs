@@ -74,7 +74,7 @@ fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// What `cargo metadata` says of the workspace's packages.
+/// The workspace's packages in `cargo metadata`.
 fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])

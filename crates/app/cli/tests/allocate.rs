@@ -90,7 +90,7 @@ fn mistakes_name_the_file() {
     );
 }
 
-/// Each case: what is replaced in the file, by what, the line, and what is said.
+/// Each case: a part of the file, its replacement, the line, and the message.
 #[test]
 fn programs_chain_takes_every_action() {
     let out = folder();

@@ -1,4 +1,4 @@
-//! `forebay bench` as a user calls it. Turns are as short as can be: nothing here says how fast anything is.
+//! `forebay bench` as a user calls it. Turns are as short as possible: no speed is tested here.
 
 mod support;
 

@@ -159,7 +159,7 @@ fn a_seed_makes_random_numbers_the_same() {
     assert_ne!(first, sent(&["--seed", "8"]));
 }
 
-/// Several workers, few and short queues: what is said of them, and that nothing is lost without a name.
+/// Several workers, few and short queues: the reports about them, and that every loss has a named counter.
 #[test]
 fn a_switch_with_workers_and_queues() {
     let folder = folder();
@@ -342,7 +342,7 @@ fn codes_are_explained() {
     );
 }
 
-/// A P4 program that sends every packet to the port that `PORT` says.
+/// A P4 program that sends every packet to the port `PORT`.
 const REFLECTOR: &str = r#"
 #include <core.p4>
 #include <v1model.p4>
@@ -824,7 +824,7 @@ fn messages_as_json_are_objects_on_a_line() {
     }
 }
 
-/// Where JSON is expected there is JSON, whatever goes wrong.
+/// With `--json` the output is JSON, also after an error.
 #[test]
 fn failures_are_json_too() {
     let folder = folder();

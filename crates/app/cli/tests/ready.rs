@@ -1,4 +1,4 @@
-//! Whether a switch carries traffic: `forebay ctl ready`, `/ready`, and what systemd is told.
+//! Whether a switch carries traffic: `forebay ctl ready`, `/ready`, and the notifications to systemd.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::{Ran, announced, folder, forebay};
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
 const LACKS: &str = "table `PortForwardIngress.ports` has 0 of at least 1 entries";
 
-/// A switch that runs, told of systemd.
+/// A running switch with a notification socket, as systemd gives one.
 struct Switch {
     process: Child,
     manager: UnixDatagram,

@@ -1,4 +1,4 @@
-//! A running switch goes on when what is around it fails, and says at its end what failed.
+//! A running switch goes on when its environment fails, and reports the failures at its end.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{Ran, folder, forebay, program};
 /// How long a test waits for what should come at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A capture of packets for port 1, so many milliseconds apart.
+/// A capture of packets for port 1, at a distance in milliseconds.
 fn capture(path: &Path, packets: u32, gap_ms: u64) {
     let mut writer = Writer::new(Vec::new(), TimestampUnit::Nanoseconds).expect("memory");
     for number in 0..packets {

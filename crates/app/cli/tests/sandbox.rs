@@ -40,14 +40,14 @@ fn run(options: &[&str]) -> Running {
     Running(child.expect("the command runs"))
 }
 
-/// What the system says of a process.
+/// A field of /proc/PID/status.
 fn status(running: &Running, name: &str) -> String {
     let text = std::fs::read_to_string(format!("/proc/{}/status", running.0.id())).expect("it runs");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.expect("the system knows this").trim().to_string()
 }
 
-/// Waits a while until the system says something of a process.
+/// Waits until a field of the status has a value.
 fn wait_for(running: &Running, name: &str, expected: &str) {
     let since = Instant::now();
     while status(running, name) != expected {

@@ -230,7 +230,7 @@ async fn killed_in_the_middle_of_ten_thousand_entries() {
     switch.kill();
 }
 
-/// What a switch says that does not start.
+/// The error of a switch that does not start.
 fn refusal(program: &str, state: &Path) -> String {
     let ran = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .args(["run", program, "--grpc", "127.0.0.1:0", "--save-state"])

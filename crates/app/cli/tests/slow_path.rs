@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use support::{folder, forebay};
 
-/// A line of the program, whether all packets are concerned, and what is said.
+/// A line of the program, whether it concerns all packets, and the note.
 type Said = (Option<u64>, bool, String);
 
-/// What the comments of a program want to be said.
+/// The notes that the comments of a program expect.
 fn expected(source: &str) -> BTreeSet<Said> {
     let lines = source.lines().zip(1..);
     let marked = lines.filter_map(|(line, number)| {
@@ -27,7 +27,7 @@ fn expected(source: &str) -> BTreeSet<Said> {
     marked.collect()
 }
 
-/// What was said, without the place at its beginning.
+/// The notes of `forebay build`, without the place at their beginning.
 fn said(obstacle: &Value, file: &str) -> Said {
     let line = obstacle["line"].as_u64();
     let message = obstacle["message"].as_str().expect("a message");

@@ -1,4 +1,4 @@
-//! `forebay state`: what it says of a folder, and what it restores.
+//! `forebay state`: its report on a folder, and the restored state.
 
 mod support;
 
@@ -54,7 +54,7 @@ fn kept(above: &Path) -> PathBuf {
     state
 }
 
-/// The exit code and all that is said.
+/// The exit code and the whole output.
 fn state_command(words: &[&str], folder: &Path) -> (i32, String) {
     let ran = Command::new(FOREBAY)
         .arg("state")
@@ -101,7 +101,7 @@ fn a_sound_folder() {
     assert_eq!(state_command(&["check"], above.path()).0, 2, "no state");
 }
 
-/// The second of three batches is damaged: the first is kept, and it is said that one whole batch is lost with it.
+/// The second of three batches is damaged: the first is kept, and the report names one whole batch lost besides.
 #[test]
 fn a_damaged_log() {
     let above = tempfile::tempdir().expect("a folder");

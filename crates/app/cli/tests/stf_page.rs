@@ -1,4 +1,4 @@
-//! The examples of `docs/stf.md`: each passes with the program of the page, or fails as it says.
+//! The examples of `docs/stf.md`: each passes with the program of the page, or fails as the page states.
 
 mod support;
 

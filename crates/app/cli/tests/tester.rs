@@ -101,7 +101,7 @@ fn mistakes_are_told_with_file_and_line() {
     );
 }
 
-/// A search whose least load the tester cannot send has found nothing, whoever is to blame.
+/// A search whose least load the tester cannot send has found nothing, even when the device lost no frame.
 #[test]
 fn a_search_that_finds_nothing_is_exit_code_one() {
     let folder = tempfile::tempdir().expect("a folder");

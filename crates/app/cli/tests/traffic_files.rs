@@ -65,7 +65,7 @@ fn write_capture(path: &Path, packets: &[&[u8]]) {
 
 /// What is wrong with the frames that left a port, in any order.
 fn difference(mut expected: Vec<Option<&ExpectedPacket>>, sent: &[Vec<u8>]) -> Option<String> {
-    // Those that accept any packet are asked last.
+    // Expectations that accept any packet are compared last.
     expected.sort_by_key(Option::is_none);
     for frame in sent {
         let accepts = |wanted: &Option<&ExpectedPacket>| wanted.is_none_or(|wanted| wanted.accepts(frame));

@@ -1,4 +1,4 @@
-//! A collector between datagrams and files: what is kept is what came, whatever happens to the process.
+//! A collector between datagrams and files: the files have the reports that arrived, also after the process is killed.
 
 mod support;
 

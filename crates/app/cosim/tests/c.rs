@@ -64,7 +64,7 @@ fn the_example_finds_the_same_in_both_ways_of_keeping_time() {
 fn open(path: &str) -> Result<*mut forebay_cosim::ForebayNetwork, String> {
     let name = CString::new(path).expect("no zero");
     let mut message: [c_char; 300] = [0; 300];
-    // SAFETY: a text with a zero, and room as large as is said.
+    // SAFETY: a NUL-terminated text, and a buffer of the given size.
     let network = unsafe { forebay_open(name.as_ptr(), 7, message.as_mut_ptr(), message.len()) };
     match network.is_null() {
         // SAFETY: the message ends with a zero.
@@ -79,7 +79,7 @@ fn open(path: &str) -> Result<*mut forebay_cosim::ForebayNetwork, String> {
 fn a_frame_comes_out_when_the_model_says() {
     let network = open(&here("examples/scenario.toml")).expect("it is right");
     let (frame, mut departure) = ([3u8; 100], room());
-    // SAFETY: a valid network, and arrays as long as is said.
+    // SAFETY: a valid network, and arrays of the given lengths.
     unsafe {
         let port = forebay_port(network, c"switch:1".as_ptr());
         assert_eq!(forebay_next_event(network), NEVER);

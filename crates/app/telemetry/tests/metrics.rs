@@ -170,7 +170,7 @@ fn the_server_answers_what_prometheus_asks_and_refuses_the_rest() {
     let (head, body) = get(address, "HEAD", "/metrics");
     assert!(head.starts_with("HTTP/1.1 200 ") && body.is_empty(), "{head}");
     assert!(get(address, "GET", "/healthz").0.starts_with("HTTP/1.1 200 "));
-    // Nothing says what these metrics are of, so that nothing is ready.
+    // These metrics belong to no switch, so that nothing is ready.
     assert!(get(address, "GET", "/ready").0.starts_with("HTTP/1.1 404 "));
     assert!(get(address, "GET", "/other").0.starts_with("HTTP/1.1 404 "));
     assert!(get(address, "POST", "/metrics").0.starts_with("HTTP/1.1 405 "));

@@ -42,7 +42,7 @@ fn read_request(stream: &mut impl Read) -> Option<Request> {
     Some((first, lines, String::from_utf8(body).ok()?))
 }
 
-/// A database that answers with these status lines, one after the other, and then with 204.
+/// A database that answers with these status lines in turn, and then with 204.
 fn database(answers: &'static [&'static str]) -> (SocketAddr, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -65,7 +65,7 @@ fn database(answers: &'static [&'static str]) -> (SocketAddr, Receiver<Request>)
     (address, receiver)
 }
 
-/// An exporter that pushes to a target, with what it has said.
+/// An exporter that pushes to a target, with its log.
 fn pushing(target: Target) -> (Exporter, Arc<Pusher>, Arc<Mutex<Vec<String>>>) {
     pushing_to(target, None)
 }
@@ -327,7 +327,7 @@ fn certificate(folder: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((std::fs::read(certificate).ok()?, std::fs::read(key).ok()?))
 }
 
-/// A database behind TLS, which takes everything.
+/// A database with TLS that accepts everything.
 fn secure_database(certificate: &[u8], key: &[u8]) -> (u16, Receiver<Request>) {
     use tokio_rustls::rustls::pki_types::pem::PemObject;
     use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -109,7 +109,7 @@ fn nesting_has_a_limit() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// Reading what was written returns the same program, whatever it contains.
+    /// Reading the text of any program returns the same program.
     #[test]
     fn programs_survive_the_round_trip(seed: u64) {
         let program = anything::program(&mut Choices::new(seed));

@@ -1,4 +1,4 @@
-//! What is said of a JSON that cannot be executed: where it is wrong, and what would be right.
+//! Messages about a JSON that cannot be executed: the place of the mistake, and what would be right.
 
 use forebay_bmv2::{Known, is_json, read};
 
@@ -125,7 +125,7 @@ fn programs_for_other_architectures_are_refused() {
     }
 }
 
-/// Whatever one takes away, the reader says so and does not panic.
+/// Whichever part is removed, the reader reports it and does not panic.
 #[test]
 fn nothing_that_is_missing_is_fatal() {
     let whole: serde_json::Value = serde_json::from_str(PROGRAM).expect("JSON");

@@ -6,7 +6,7 @@ use forebay_syntax::source::MemorySources;
 use forebay_syntax::{ParseOptions, parse_text};
 use std::collections::BTreeSet;
 
-/// What the checker says about a program.
+/// The checker's messages about a program.
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
     let provider = MemorySources::new();
     let parsed = parse_text("test.p4", text.to_string(), &ParseOptions::new(&provider));

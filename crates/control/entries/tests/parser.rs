@@ -1,4 +1,4 @@
-//! What the parser accepts, what it says of mistakes, and that it survives anything.
+//! The commands that the parser accepts, its messages about mistakes, and that it never panics.
 
 use forebay_entries::{Command, CounterIndex, Pattern, parse};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Over real connections: what the state machine says arrives, errors in the form of the specification.
+//! Over real connections: the answers of the state machine arrive, errors in the form of the specification.
 
 use forebay_client::P4RuntimeClient;
 use forebay_packet::{Burst, Packet, Port};
@@ -201,7 +201,7 @@ async fn a_controller_opens_another_stream_while_its_first_one_ends() {
 
 const ENTRIES: u32 = 40;
 
-/// A batch that writes so many entries.
+/// A batch that writes a number of entries.
 fn entries(how: &str) -> WriteRequest {
     let update = |number: u32| {
         let (high, low) = (number >> 8, number & 0xff);
@@ -214,7 +214,7 @@ fn entries(how: &str) -> WriteRequest {
     write_request(&(0..ENTRIES).map(update).collect::<String>())
 }
 
-/// A batch and a read, whoever sends them, follow one another.
+/// A batch and a read follow one another, also from different clients.
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_see_batches_as_a_whole() {
     let bed = bed();

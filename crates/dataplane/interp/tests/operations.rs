@@ -8,7 +8,7 @@ use forebay_interp::Execution;
 use forebay_ir::{CounterId, HashAlgorithm, MeterId, Program, RegisterId, TableId, ValueSetId, text};
 use std::cell::{Cell, RefCell};
 
-/// Objects simple enough to see what is asked of them.
+/// Objects that record the operations on them.
 #[derive(Default)]
 struct FakeObjects {
     register: RefCell<[u128; 4]>,

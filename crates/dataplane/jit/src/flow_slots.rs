@@ -424,7 +424,7 @@ mod tests {
         let mut slot = [0; 32];
         // SAFETY: it has as many words as the layout says.
         let lines_in_use = |slot: &[u64; 32]| unsafe { layout.lines_in_use(slot.as_ptr()) };
-        // The head, and three words of elements behind 24 of tables.
+        // The head, and three words of elements after 24 of tables.
         assert_eq!(lines_in_use(&slot), 0b1001);
         let second = layout.lines_of(&layout.place(TableId(2)).unwrap());
         assert_eq!(second, 0b10, "words 8 to 10");

@@ -193,7 +193,7 @@ fn instruction(code: u32, value: u32, then: u8, otherwise: u8) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// What a filter says of a call.
+    /// The verdict of a filter on a call.
     fn run(program: &[sock_filter], machine: u32, call: u32) -> u32 {
         let (mut at, mut value) = (0, 0);
         loop {

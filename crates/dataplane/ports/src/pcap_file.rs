@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn only_what_is_in_the_file_counts_as_sent() {
-        // A device that is always full takes the file's header from nobody.
+        // `/dev/full` refuses the header of the file.
         assert!(PcapPort::open(None, Some("/dev/full"), Pace::Fast).is_err());
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("out.pcap");

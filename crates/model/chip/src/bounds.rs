@@ -90,7 +90,7 @@ mod tests {
 
     const TOFINO: &str = include_str!("../chips/tofino.toml");
 
-    /// What is said of tofino with another value for a key.
+    /// The error about tofino with another value of a key.
     fn said(key: &str, value: u64) -> String {
         let from = format!("\n{key} = ");
         assert!(TOFINO.contains(&from), "{key}");

@@ -228,7 +228,7 @@ fn around() -> impl Strategy<Value = Around> {
     )
 }
 
-/// Sends frames at random times, audits every so often, and says what became of them.
+/// Sends frames at random times, audits now and then, and returns the outcomes.
 fn drive(spec: &ChipSpec, subject: usize, engine: Engine, seed: u64, around: &Around) -> (Record, Vec<Books>) {
     let mut network = Network::new();
     for _ in 0..2 {

@@ -275,7 +275,7 @@ fn headers_and_payloads_that_come_late_do_no_harm() {
     }
 }
 
-/// Packets of a flow leave in the order in which they came, whatever is lost, doubled or late.
+/// Packets of a flow leave in the order in which they came, also when packets are lost, doubled or late.
 #[test]
 fn packets_of_a_flow_stay_in_order() {
     let expected = expected();

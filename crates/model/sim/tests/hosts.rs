@@ -1,4 +1,4 @@
-//! Hosts around a chip: what the literature says of their transports.
+//! Hosts around a chip: properties of their transports from the literature.
 
 use forebay_driver::FileSources;
 use forebay_ir::Program;
@@ -247,7 +247,7 @@ fn mistakes_are_named() {
     }
 }
 
-/// What is said of a scenario with two hosts and a flow when a text of it is another one.
+/// The message about a scenario with two hosts and a flow in which a text is replaced.
 fn problems(from: &str, to: &str) -> Vec<String> {
     let text = bottleneck(100, 0, 15_000, "", &flow("a", "newreno", "bytes = 1000")).replace("MARKS", "");
     assert!(text.contains(from), "{from}");

@@ -1,4 +1,4 @@
-//! The harness itself, with small counts: what it measures adds up. Nothing here says how fast anything is.
+//! The harness itself, with small counts: its counters add up. No speed is tested here.
 
 use forebay_bench::account::account;
 use forebay_bench::measure::Contender;

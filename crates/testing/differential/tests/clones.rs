@@ -130,7 +130,7 @@ fn a_sink_reports_as_the_interpreter_does() {
         .iter()
         .any(|obstacle| obstacle.text.contains("clone"));
     assert!(!clones, "clones are on the fast path: {:?}", compiled.obstacles());
-    // Longer than the field is, and shorter than it says.
+    // Longer than the field, and shorter than its own length.
     let shapes = [(0, 0), (1, 4), (2, 8), (30, 120), (32, 128), (33, 132), (5, 7), (9, 3)];
     let all = (0..240u32).map(|index| {
         let (words, present) = shapes[index as usize % shapes.len()];

@@ -151,7 +151,7 @@ fn ip_frame(to: [u8; 6], addresses: [[u8; 4]; 2], ports: [u16; 2], flags: Option
     frame
 }
 
-/// Packets of a few hundred flows from one network to another, and of answers that nothing has asked for.
+/// Packets of a few hundred flows from one network to another, and unsolicited answers.
 fn flows(to: [[u8; 6]; 2], networks: [[u8; 2]; 2], seed: u64) -> Frames {
     let mut random = Random::new(seed);
     let mut frames = Frames::new();

@@ -1,4 +1,4 @@
-//! What a packet of a burst asks the architecture for does not concern the packets after it.
+//! The requests of a packet to the architecture do not affect later packets of the burst.
 
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::{Options as FrontEnd, compile};
@@ -7,7 +7,7 @@ use forebay_switch::Spread;
 use forebay_syntax::source::MemorySources;
 use std::sync::Arc;
 
-/// The first byte says what a packet asks for. The loop keeps the program off specialised code.
+/// The first byte selects the requests of a packet. The loop keeps the program off specialised code.
 const V1MODEL: &str = r#"
 #include <core.p4>
 #include <v1model.p4>

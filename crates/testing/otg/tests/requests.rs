@@ -59,7 +59,7 @@ fn wait(generator: &mut Generator, what: &str, is_so: impl Fn(&Value) -> bool) -
     }
 }
 
-/// A script that is told of a mistake may go on with what it had.
+/// After an error a script may go on with its previous configuration.
 #[test]
 fn a_refused_configuration_leaves_the_one_before_it() {
     let mut generator = generator();

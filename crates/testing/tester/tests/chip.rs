@@ -122,7 +122,7 @@ fn streams_at_equal_distances_are_not_in_step() {
     assert!(is_any(0.0..=0.4) && is_any(0.6..=1.0), "{shares:?}");
 }
 
-/// Within a short trial the buffer takes what the port cannot send: nothing is lost, and a doubt says why.
+/// In a short trial the buffer holds the excess: nothing is lost, and a doubt says why.
 #[test]
 fn trials_that_are_too_short_for_the_buffer_are_doubted() {
     let found = simulate(&overload(0.0001, ""));

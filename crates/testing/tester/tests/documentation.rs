@@ -1,4 +1,4 @@
-//! What `docs/tester.md` says happens.
+//! The statements of `docs/tester.md` hold.
 
 mod support;
 

@@ -215,7 +215,7 @@ fn the_same_port_for_both_directions() {
     assert_eq!(found.trials[0].streams[0].paths[0].received, 100);
 }
 
-/// Rates are kept in the unit in which they are written, whatever the lengths of frames.
+/// Rates are kept in the unit in which they are written, for frames of any length.
 #[test]
 fn rates_in_bits_and_in_frames() {
     let imix = |rate: &str| simulate(&wire("", 0.1, rate).replace("bytes = 60", "bytes = \"imix\""));

@@ -329,7 +329,7 @@ fn every_device_has_the_histogram_of_all_frames() {
     }
 }
 
-/// On the machine's clock the error of software is measured before each test, and said.
+/// On the machine's clock the error of software is measured before each test, and reported.
 #[test]
 fn the_tester_says_what_it_adds() {
     let found = support::run(&wire(&stream(0, &format!("pps = 10_000\n{UDP}"))));
@@ -343,7 +343,7 @@ fn the_tester_says_what_it_adds() {
         text.contains("self test against a wire") && text.contains("the tester adds that much"),
         "{text}"
     );
-    // A frame every ten seconds is in no self test: nothing is said to be 0 ns.
+    // At a frame every ten seconds a self test has no frame: no error is reported as 0 ns.
     let rare = support::run(
         &wire(&stream(0, &format!("pps = 0.1\n{UDP}")))
             .replace("duration_s = 0.1", "duration_s = 0.01\nwarm_up_s = 0.01"),

@@ -111,7 +111,7 @@ fn programs_with_state_cannot_be_checked() {
     let test = read(&text);
     let error = Session::open(&test).err().expect("refused");
     assert!(error.contains("has registers"), "{error}");
-    // The first frame of a flow is another than the second: none of both is what the reference says of all.
+    // The first frame of a flow has another outcome than the second, so the reference has no outcome for all of them.
     let text = l3fwd("check = true", "to = 3")
         .replace("programs/l3fwd/l3fwd.p4", "tests/stf/pna/add_on_miss.p4")
         .replace("entries = [\"programs/l3fwd/entries.stf\"]", "");
@@ -232,7 +232,7 @@ fn a_wire_is_compared_with_what_was_sent() {
     );
 }
 
-/// What is intended is the mean over the trial, not over the shape, whose last factor holds for ever.
+/// The intended rate is the mean over the trial, not over the shape, whose last factor has no end.
 #[test]
 fn intended_rates_are_those_of_the_trial() {
     for (shape, pps) in [

@@ -12,7 +12,7 @@ pub struct Ran {
     pub code: i32,
     /// What it printed.
     pub stdout: String,
-    /// What it said.
+    /// Its output.
     pub stderr: String,
 }
 

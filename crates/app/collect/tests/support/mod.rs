@@ -1,6 +1,6 @@
 //! Datagrams as a sink sends them, by the layout of the specification.
 
-/// What a datagram says. The reporter is node 3.
+/// The contents of a datagram. The reporter is node 3.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub sequence: u32,

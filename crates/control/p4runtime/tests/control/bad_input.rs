@@ -140,7 +140,7 @@ fn tables_that_are_full() {
     );
 }
 
-/// There is no program whose names could be said; the message says what to do.
+/// Without a program the message cannot list names, and says what to do instead.
 #[test]
 fn no_program() {
     let mut switch = Switch::empty();

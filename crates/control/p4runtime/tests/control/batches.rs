@@ -1,4 +1,4 @@
-//! Batches (§12): their atomicity, and what is said of each update.
+//! Batches (§12): their atomicity, and the error of each update.
 
 use super::support::{Switch, code};
 use forebay_p4runtime::{Code, Rejection};
@@ -137,7 +137,7 @@ fn both_kinds_of_atomic_batches_leave_the_same() {
             Ok(()) => done += 1,
             Err(_) => refused += 1,
         }
-        // The order in which a read gives entries is not said.
+        // The order of the entries of a read is not specified.
         let sorted = |switch: &Switch| {
             let mut all: Vec<String> = switch.everything().iter().map(|entity| format!("{entity:?}")).collect();
             all.sort();

@@ -1,4 +1,4 @@
-//! `@entry_restriction` and `@action_restriction`: what the program says of controllers' writes.
+//! `@entry_restriction` and `@action_restriction`: the program's constraints on controllers' writes.
 
 use super::support::{Switch, config_of};
 use forebay_p4runtime::Code;

@@ -1,4 +1,4 @@
-//! Programs pushed and asked for (§14, §15), and the version (§17).
+//! Programs pushed and read back (§14, §15), and the version (§17).
 
 use super::support::{PRIMARY, PROGRAM, Switch, config, config_of, installed};
 use forebay_p4runtime::Code;

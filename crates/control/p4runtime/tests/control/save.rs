@@ -54,7 +54,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A switch with every kind of entity that keeps what it is told, and what it has kept.
+/// A switch with every kind of entity that saves its state, and the saved state.
 struct Keeping {
     switch: Switch,
     snapshot: Vec<u8>,

@@ -58,7 +58,7 @@ fn the_size_of_a_group_is_limited() {
         &group(LIMITED.1, 2, &[1, 1, 1], "max_size: 2"),
         (Code::ResourceExhausted, "max_size 2"),
     );
-    // Without a size a group may be as large as the program says.
+    // Without a size, the greatest size of a group is that of the program.
     switch.insert(&group(LIMITED.1, 3, &[1, 1, 1], ""));
     let larger = group(LIMITED.1, 3, &[2, 1, 1], "");
     switch.refuse_modify(&larger, (Code::ResourceExhausted, "max_size 3"));

@@ -59,7 +59,7 @@ impl Switch {
         switch
     }
 
-    /// With a program and settings; what the first push wants done is not yet taken.
+    /// With a program and settings; the effects of the first push are not yet taken.
     pub fn keeping(source: &str, settings: Settings) -> Switch {
         let mut switch = Switch::empty();
         switch.device = Device::new(settings);
@@ -321,7 +321,7 @@ pub fn config_of(source: &str) -> ForwardingPipelineConfig {
     }
 }
 
-/// The pipeline that a call wants installed.
+/// The pipeline that a call installs.
 pub fn installed(device: &mut Device) -> Option<Arc<Pipeline>> {
     let outputs = device.take_outputs().into_iter();
     let mut pipelines = outputs.filter_map(|output| match output {

@@ -107,7 +107,7 @@ fn every_operation_fails_and_the_switch_goes_on() {
     println!("{sessions} faults, {cases} ends: 0 lost, 0 half-applied");
 }
 
-/// The fault is told once, and its end once; calls say what became of them.
+/// The fault is reported once, and its end once; each call returns its own outcome.
 #[test]
 fn a_full_disk_is_told_and_heals() {
     let disk = Disk::new(None);
@@ -168,7 +168,7 @@ fn pauses_between_attempts() {
     session.expect_all_acknowledged();
 }
 
-/// Only the fresh snapshot fails: nothing is behind, and changes go on.
+/// Only the fresh snapshot fails: nothing is unsaved, and changes go on.
 #[test]
 fn a_snapshot_that_fails_refuses_nothing() {
     let disk = Disk::new(None);

@@ -60,7 +60,7 @@ pub fn bed_with(keeper: Option<Box<dyn Keeper>>) -> Bed {
     }
 }
 
-/// A disk that is full while this is true, and what was said about it.
+/// A disk that is full while this is true, and the messages about it.
 #[derive(Clone, Default)]
 pub struct Full {
     pub is_full: Arc<AtomicBool>,

@@ -2,7 +2,7 @@
 
 use crate::support::Shell;
 
-/// Each line, and a part of what is said.
+/// Each line, and a part of its message.
 const MISTAKES: &[(&str, &str)] = &[
     (
         "tabel dump",

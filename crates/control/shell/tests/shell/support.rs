@@ -53,13 +53,13 @@ impl Shell {
         Shell { catalog, device }
     }
 
-    /// What a line asks for, or what is wrong with it.
+    /// The command of a line, or the message about it.
     pub fn read(&self, line: &str) -> Result<Command, String> {
         let words = forebay_shell::split(line).map_err(|mistake| mistake.to_string())?;
         forebay_shell::read(&self.catalog, &words).map_err(|mistake| mistake.to_string())
     }
 
-    /// Does what a line says; the records that it shows.
+    /// Executes a line; returns the records that it shows.
     pub fn records(&mut self, line: &str) -> Vec<Record> {
         match self.read(line).unwrap_or_else(|mistake| panic!("{line}: {mistake}")) {
             Command::Show(records) => records,

@@ -184,7 +184,7 @@ struct Beside {
 }
 
 impl Beside {
-    /// Notes a packet that is sent back, if this slot says so.
+    /// Notes a packet that is sent back, if this slot is set.
     fn note_sent_back(&mut self, program: &Program, state: &State, slot: impl Fn(&SendsBack) -> SlotId) -> bool {
         let Some(back) = sends_back(program) else { return false };
         let asked = state.get_u64(slot(&back));

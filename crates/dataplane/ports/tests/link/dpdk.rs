@@ -56,7 +56,7 @@ impl Drop for Testpmd {
     }
 }
 
-/// Removes the socket that a killed testpmd has left behind, which the next one does not replace.
+/// Removes the socket of a killed testpmd, which the next one does not replace.
 fn forget(ours: &str, path: &str) {
     if ours == "client" {
         let _ = std::fs::remove_file(path);

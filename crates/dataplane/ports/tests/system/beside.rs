@@ -76,7 +76,7 @@ pub fn send_with_tag(interface_index: i32, frame: &[u8], protocol: u16, control:
             ..ProgramTestRun::default()
         },
     );
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new and has no other owner.
     unsafe { libc::close(program) };
     sent.map(drop)
 }

@@ -93,7 +93,7 @@ fn vlan_tags_come_through_as_they_were_sent() {
             frame.splice(12..12, tags.iter().copied());
             frame
         };
-        // The kernel takes the outer tag out of each of these and tells it beside the data.
+        // The kernel removes the outer tag of each of these frames and passes it beside the data.
         let sent = [
             tagged(b"\x81\0\x60\x4d"),
             tagged(b"\x88\xa8\x0f\xff"),
@@ -212,7 +212,7 @@ fn a_link_that_goes_down_comes_back() {
         assert_eq!(send(&mut *port, &[frame(60), frame(60)]), Ok(0));
         assert_eq!(port.counters().drops(DropReason::LinkDown), 2);
         network.switch.ip("link set s0 up");
-        // The kernel tells of a carrier a moment later.
+        // The kernel reports a carrier a moment later.
         let started = std::time::Instant::now();
         while port.state() != PortState::Up {
             assert!(started.elapsed() < PATIENCE, "{kind:?} stays {:?}", port.state());
@@ -233,7 +233,7 @@ fn an_interface_that_vanishes_is_an_error_not_a_crash() {
             panic!("it has a descriptor")
         };
         network.switch.ip("link del s0");
-        // The waiting switch wakes up to learn of it, if the kernel tells: it does not tell those who wait for AF_XDP.
+        // The kernel wakes a waiting switch for this change, except on AF_XDP sockets.
         if kind != Kind::Xdp {
             let woken = Poller::new().wait([port.readiness()], 0, 10_000_000_000);
             assert!(woken.expect("can wait"));

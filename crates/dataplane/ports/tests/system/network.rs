@@ -32,7 +32,7 @@ impl Kind {
     }
 }
 
-/// A frame of this length to nobody in particular, of an EtherType for experiments.
+/// A frame of this length to an unused address, of an EtherType for experiments.
 pub fn frame(length: usize) -> Vec<u8> {
     let mut frame = vec![0; length];
     frame[..14].copy_from_slice(b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x88\xb5");
@@ -47,7 +47,7 @@ pub fn send(port: &mut dyn Port, frames: &[Vec<u8>]) -> Result<usize, PortError>
     port.send(&mut burst, 0)
 }
 
-/// Receives until `enough` says so.
+/// Receives until `enough` is true.
 pub fn receive_until(port: &mut dyn Port, mut enough: impl FnMut(&[u8]) -> bool) -> Vec<Vec<u8>> {
     let (mut burst, mut frames) = (Burst::default(), Vec::new());
     let started = Instant::now();

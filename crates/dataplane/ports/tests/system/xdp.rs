@@ -25,7 +25,7 @@ fn open_xdp(name: &str) -> Result<XdpPort, OpenError> {
     XdpPort::open(name, None, &OpenOptions::default())
 }
 
-/// What `ip` says of an interface, with details.
+/// The output of `ip -details link` for an interface.
 fn description(namespace: &Namespace, name: &str) -> String {
     let output = namespace.enter(|| Command::new("ip").args(["-details", "link", "show", name]).output());
     String::from_utf8_lossy(&output.expect("ip runs").stdout).into_owned()

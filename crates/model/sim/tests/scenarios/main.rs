@@ -1,4 +1,4 @@
-//! Scenarios from text to results, and what is said of those that are wrong.
+//! Scenarios from text to results, and the messages about wrong ones.
 
 mod mistakes;
 
@@ -399,7 +399,7 @@ fn a_search_is_repeated_until_it_is_sure() {
     assert!(refusal(&text.replace("confidence = 0.95", "confidence = 0.8")).contains("it is 0.9, 0.95 or 0.99"));
 }
 
-/// A trial in which the buffer takes what the port cannot send says nothing of the load; longer ones do.
+/// A trial that is so short that the buffer holds the excess does not measure the load; longer ones do.
 #[test]
 fn a_highest_load_without_loss_is_tried_in_longer_trials() {
     let short = SCENARIO

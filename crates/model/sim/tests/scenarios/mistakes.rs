@@ -1,9 +1,9 @@
-//! What is said of scenarios that are wrong.
+//! Messages about wrong scenarios.
 
 use crate::{Programs, SCENARIO, problem};
 use forebay_sim::{Setup, expand};
 
-/// Each case: what is replaced in the scenario, by what, and what is said then.
+/// Each case: a part of the scenario, its replacement, and the message.
 fn assert_said(cases: &[(&str, &str, &str)]) {
     let mut differ = Vec::new();
     for (from, to, expected) in cases {

@@ -11,7 +11,7 @@ pub fn files_of(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
-/// The program that a test is for, compiled as the test says.
+/// The program of a test, compiled with the options of the test.
 pub fn compile(test: &Path, text: &str) -> Program {
     let folder = test.parent().expect("a test stands in a folder");
     let (mut include_paths, mut defines) = (Vec::new(), Vec::new());

@@ -477,7 +477,7 @@ mod tests {
         assert!((0.99e6..1.002e6).contains(&lower), "{lower}");
     }
 
-    /// Goals that allow some loss do not allow that less is sent than the load says.
+    /// Goals that allow some loss do not allow the tester to send less than the load.
     #[test]
     fn a_late_sender_is_too_slow_for_every_goal() {
         let found = search(&goals(&["pdr"]), limits(), &mut SlowTester(1e6)).expect("trials");
@@ -486,7 +486,7 @@ mod tests {
         assert!(found[0].trials.iter().any(|trial| trial.is_late));
     }
 
-    /// Sends all, but ever later: only the sender knows.
+    /// Sends all frames, but ever later: only the sender can detect it.
     struct Later(f64);
 
     impl Measurer for Later {
