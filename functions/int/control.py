@@ -34,10 +34,12 @@ INSTRUCTIONS = {
 
 MODES = ("md", "mx", "xd", "drops")
 PORTS = forms.list_of(forms.switch_port)
+# A collector's number is also that of its clone session; int.p4 has bit<8> for it, and 0 for none.
+COLLECTOR_NUMBER = forms.integer(1, 255)
 # The keys of the file, required and optional ones, with their kinds.
 COLLECTOR = forms.Form(
     {
-        "number": forms.integer(1, 32767),
+        "number": COLLECTOR_NUMBER,
         "port": forms.switch_port,
         **dict.fromkeys(("source_mac", "mac"), forms.mac),
         **dict.fromkeys(("source", "address"), forms.address_ipv4),
@@ -47,7 +49,7 @@ COLLECTOR = forms.Form(
 WATCH = forms.Form(
     {
         "mode": forms.one_of(*MODES),
-        "collector": forms.integer(1, 32767),
+        "collector": COLLECTOR_NUMBER,
         "instructions": forms.list_of(forms.one_of(*INSTRUCTIONS)),
     },
     {
@@ -64,13 +66,13 @@ WATCH = forms.Form(
 FORM = forms.Form(
     {"id": forms.integer(0, 0xFFFFFFFF)},
     {
-        "report_collector": forms.integer(0, 32767),
+        "report_collector": forms.integer(0, 255),
         "congestion_depth": forms.integer(0, 0xFFFFFF),
         "time_of_day": forms.boolean,
         "int_ports": PORTS,
         "wire": forms.tables(forms.Form({"from": forms.switch_port, "to": forms.switch_port})),
         "mtu": forms.tables(forms.Form({"port": forms.switch_port, "bytes": forms.integer(68, 65535)})),
-        "sink": forms.tables(forms.Form({"port": forms.switch_port, "collector": forms.integer(1, 32767)})),
+        "sink": forms.tables(forms.Form({"port": forms.switch_port, "collector": COLLECTOR_NUMBER})),
         "collector": forms.tables(COLLECTOR),
         "watch": forms.tables(WATCH),
     },

@@ -29,6 +29,7 @@ WRONG = [
     ("load_balancer", "load_balancer.toml", 'mode = "mac"', 'mode = "ipip6"', "did you mean `ipip`?"),
     ("router", "router.toml", "10.1.0.1/24", "10.1.0.256/24", "an address with the length of its prefix"),
     ("int", "node.toml", '"queue"', '"queues"', "did you mean `queue`?"),
+    ("int", "node.toml", "number = 1", "number = 256", "a number from 1 to 255"),
     ("upf", "upf.toml", 'gnb = "192.168.3.2"', 'gnb = "2001:db8::1"', "no address of `own` is of the version"),
 ]  # fmt: skip
 
