@@ -67,7 +67,7 @@ FORM = forms.Form(
         "policy": forms.tables(
             forms.Form(
                 {"from": forms.text, "to": NAMES, "do": forms.one_of(*ACTIONS, "rules")},
-                {"log": forms.boolean, "rate": forms.integer(8, 1 << 50), "connections": forms.integer(1, 1_000_000)},
+                {"log": forms.boolean},
             )
         ),
         "rule": forms.tables(RULE),
@@ -153,19 +153,22 @@ class Settings:
                 yield fy.P4TableEntry(f"routes_ipv{network(prefix).version}", match=fy.Match(match), action=action)
 
     def action(self, one, index):
-        """The action of a policy or a rule. Meter and limiter have the number of the rule."""
+        """The action of a policy (index 0) or a rule. Meter and limiter have the number of the rule."""
         do, told = one["do"], int(one.get("log", False))
         if do in ("deny", "reject"):
             return fy.Action(do, told=told)
         if do == "rules":
             return fy.Action("use_rules")
-        policer = index if index and "rate" in one else 0
+        policer = index if "rate" in one else 0
         if policer:
             self.rates[policer] = one["rate"] // 8
         if "connections" not in one:
             return fy.Action("allow", policer=policer)
         interval = max(1_000_000 // one["connections"], 1)
         burst = interval * (one.get("burst", 1) - 1)
+        if burst >= 1 << 32:
+            most = ((1 << 32) - 1) // interval + 1
+            raise forms.Wrong(f"rule: number {index}: `burst = {one['burst']}`: with these `connections` at most {most}")
         return fy.Action("allow_limited", policer=policer, limiter=index, interval=interval, burst=burst)
 
     def rule_entries(self, rule, index):

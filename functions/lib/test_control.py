@@ -25,6 +25,8 @@ WRONG = [
     ("nat44", "nat44.toml", "10.0.0.0/8", "10.0.0.1/8", "an IPv4 prefix without bits behind its length"),
     ("firewall", "firewall.toml", 'do = "reject"', 'do = "rejct"', "rule: number 2: `do = \"rejct\"`"),
     ("firewall", "firewall.toml", 'from = "inside"', 'from = "insid"', "there is no zone `insid`"),
+    ("firewall", "firewall.toml", 'do = "allow"\n\n[[policy]]', 'do = "allow"\nrate = 800\n\n[[policy]]', "`rate`"),
+    ("firewall", "firewall.toml", "connections = 1000\nburst = 2000", "connections = 1\nburst = 5000", "at most 4295"),
     ("load_balancer", "load_balancer.toml", "backends = [1, 2, 3]", "backends = [1, 2, 4]", "there is no back end 4"),
     ("load_balancer", "load_balancer.toml", 'mode = "mac"', 'mode = "ipip6"', "did you mean `ipip`?"),
     ("router", "router.toml", "10.1.0.1/24", "10.1.0.256/24", "an address with the length of its prefix"),
