@@ -33,6 +33,8 @@ GTPU_PORT = 2152
 ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26, 31, 254
 # Packets that are kept for a session whose UE is idle; the oldest go first.
 BUFFERED_MAX = 64
+# NO_IPV4 and NO_PREFIX of packet.p4: the UE has no address of this version.
+NO_IPV4, NO_PREFIX = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
 
 # The keys of the file, required and optional ones, with their kinds.
@@ -113,7 +115,9 @@ def session_entries(session, own):
     first, second = 2 * number - 1, 2 * number
     ue = session.get("ue")
     ue_prefix = prefix64(session["ue_prefix"]) if "ue_prefix" in session else 0
-    uplink = {"session": number, "rules": 0, "ue_ipv4": ue or 0, "ue_prefix": ue_prefix}
+    # The sources of uplink packets: without any address of the UE they are not checked.
+    sources = {"ue_ipv4": ue or (NO_IPV4 if ue_prefix else 0), "ue_prefix": ue_prefix or (NO_PREFIX if ue else 0)}
+    uplink = {"session": number, "rules": 0, **sources}
     yield entry("sessions_uplink", {"hdr.gtpu.teid": session["uplink_teid"]}, "uplink_session", **uplink)
     if ue:
         yield entry("sessions_downlink_ipv4", {"hdr.ipv4.dst_addr": ue}, "downlink_session", session=number, rules=0)
