@@ -198,6 +198,8 @@ class LoadBalancer:
 
     async def load(self):
         self.settings = checked(forms.read(self.path, FORM))
+        # Without a check nothing would find a dead back end alive again.
+        self.dead &= {one["number"] for one in self.settings["backend"] if "check" in one}
         await self.apply()
 
     def maglev_entries(self):
