@@ -295,7 +295,8 @@ async def answers_check(check, seconds):
                 return status.split()[1:2] == [b"200"]
             finally:
                 writer.close()
-    except (OSError, TimeoutError):
+    # ValueError: a line that is longer than the limit of the reader.
+    except (OSError, TimeoutError, ValueError):
         return False
 
 
