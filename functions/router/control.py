@@ -76,7 +76,11 @@ class Kernel:
         for one in ip("neigh", "show"):
             if one.get("dev") in interfaces and "lladdr" in one and USABLE & set(one.get("state", [])):
                 self.neighbours[one["dev"], one["dst"]] = one["lladdr"]
-        self.routes = [*ip("-4", "route", "show", "table", "all"), *ip("-6", "route", "show", "table", "all")]
+        self.routes = [
+            {**route, "dst": default if route["dst"] == "default" else route["dst"]}
+            for version, default in (("-4", "0.0.0.0/0"), ("-6", "::/0"))
+            for route in ip(version, "route", "show", "table", "all")
+        ]
 
     def ways(self, route):
         """The next hops of a route: (interface, address or None for a connected network, weight)."""
@@ -183,10 +187,7 @@ class Tables:
         if route.get("table", "main") not in ("main", "local", "default"):
             return
         kind = route.get("type", "unicast")
-        text = route["dst"]
-        if text == "default":
-            text = "::/0" if any(":" in str(gateway) for _, gateway, _ in self.kernel.ways(route)) else "0.0.0.0/0"
-        network = ipaddress.ip_network(text)
+        network = ipaddress.ip_network(route["dst"])
         if network.is_multicast or network.is_link_local or network.is_loopback:
             return
         if kind in ("local", "broadcast", "anycast", "unreachable", "prohibit"):
