@@ -49,6 +49,22 @@ def test_stacks_and_varbits() -> None:
     assert Switch(program).send(data)[0].data == data
 
 
+def test_a_varbit_has_the_length_of_its_bytes() -> None:
+    codec = compile(STACK).packets
+    packet = codec.build(options={"words": 1, "data": b"\0\1"})
+    assert bytes(packet).hex() == "010001"
+    packet.options.data = 0x200
+    assert bytes(packet).hex() == "010200"
+    with pytest.raises(ValueError, match="has 16 bits, 0x10000 needs 17"):
+        packet.options.data = 0x10000
+    with pytest.raises(ValueError, match="has at most 64 bits, not 72"):
+        packet.options.set_varbit("data", bytes(9))
+    other = codec.build(options={"words": 1, "data": b"\2\0\0"})
+    other.options.data = 0x200
+    assert packet != other
+    assert packet.differences(other) == ["hdr.options.data: 16 and 24 bits"]
+
+
 def test_a_packet_that_is_too_short_keeps_its_bytes() -> None:
     codec = compile(examples.path("router.p4")).packets
     cut = bytes(codec.build(ethernet={"ether_type": 0x800}, ipv4={"ttl": 1}))[:20]

@@ -69,7 +69,8 @@ def internet_checksum(data: bytes) -> int:
 
 class HeaderValue:
     """A header with a value for each field, which are its attributes: `header.ttl`; or, for names that Python does not permit,
-    `header["ttl"]`. Values are integers; they may be set in every notation of `forebay.number`."""
+    `header["ttl"]`. Values are integers; they may be set in every notation of `forebay.number`. Bytes give a `varbit` field its length,
+    too."""
 
     _info: Header
     _values: dict[str, int]
@@ -105,8 +106,7 @@ class HeaderValue:
         """Gives a `varbit` field its bytes, and so its length."""
         if name not in self._lengths:
             raise AttributeError(f"{self.name} has no varbit field {name!r}")
-        self[name] = data
-        self._lengths[name] = 8 * len(data)
+        self._set_bits(name, int.from_bytes(data, "big"), 8 * len(data))
 
     def __getitem__(self, name: str) -> int:
         self._check(name)
@@ -114,11 +114,21 @@ class HeaderValue:
 
     def __setitem__(self, name: str, value: Value) -> None:
         self._check(name)
-        width = next(field.width for field in self._info.fields if field.name == name)
+        if name in self._lengths and isinstance(value, bytes):
+            self.set_varbit(name, value)
+            return
+        width = self._widths()[name]
         plain = number(value)
         if plain.bit_length() > width:
             raise ValueError(f"{self.name}.{name} has {width} bits, {plain:#x} needs {plain.bit_length()}")
         self._values[name] = plain
+
+    def _set_bits(self, name: str, value: int, bits: int) -> None:
+        """Gives a `varbit` field a length in bits, and a value of it."""
+        most = next(field.width for field in self._info.fields if field.name == name)
+        if bits > most:
+            raise ValueError(f"{self.name}.{name} has at most {most} bits, not {bits}")
+        self._values[name], self._lengths[name] = value, bits
 
     def _check(self, name: str) -> None:
         if name not in self._values:
@@ -229,6 +239,9 @@ class PacketValue:
                 if value != theirs:
                     written = f"{_written(value, widths[field])} and {_written(theirs, widths[field])}"
                     found.append(f"{name}.{field}: {written}")
+                bits, their_bits = (header._widths()[field] for header in (mine[name], others[name]))
+                if bits != their_bits:
+                    found.append(f"{name}.{field}: {bits} and {their_bits} bits")
         if self.payload != other.payload:
             found.append(f"payload: {self.payload.hex() or 'empty'} and {other.payload.hex() or 'empty'}")
         return found
@@ -311,6 +324,7 @@ def _first_parser(switch: _native.Switch, data: bytes, port: int) -> Iterator[di
 def _fill(header: HeaderValue, fields: Mapping[str, str], bits: int) -> None:
     fixed = sum(field.width for field in header._info.fields if not field.varbit)
     for name, value in fields.items():
-        header[name] = int(value, 16)
         if name in header._lengths:
-            header._lengths[name] = bits - fixed
+            header._set_bits(name, int(value, 16), bits - fixed)
+        else:
+            header[name] = int(value, 16)
