@@ -8,8 +8,7 @@
 
 The source fills the queues while the workers wait, and then the workers' receiving is timed
 (crates/dataplane/ports/examples/shares.rs). A source that went on would take a processor from the workers on a machine
-with two, since the kernel delivers in the source's context.
-One worker and two take turns; the figures are medians, and
+with two, since the kernel delivers in the source's context. One worker and two take turns; the figures are medians, and
 the ratio is that of a round. Needs root and iproute2.
 """
 
