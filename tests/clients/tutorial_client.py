@@ -169,11 +169,11 @@ def named_as_bmv2(folder, wires):
     link = folder / "simple_switch_grpc"
     link.symlink_to(FOREBAY)
     ports = [f"{port}@{wire.near}" for port, wire in wires.items()]
-    log = folder / "log.txt"
+    log = folder / "log"
     options = ["--thrift-port", "9090", "--log-file", str(log), "--log-flush", "-L", "debug", "--pcap", str(folder)]
     process = start(str(link), "-i", *ports, "--no-p4", *options, "--", "--grpc-server-addr", f"localhost:{ADDRESS[-4:]}")
     wait_for(ADDRESS)
-    return process, log
+    return process, folder / "log.txt"
 
 
 def main():

@@ -49,7 +49,7 @@ fn packets_from_files_are_logged_in_the_words_of_bmv2() {
             "--use-files",
             "0",
             "--log-file",
-            "log.txt",
+            "log",
             "-L",
             "debug",
         ])
@@ -141,7 +141,7 @@ fn refusals_end_before_anything_runs() {
 fn a_log_that_cannot_be_written_is_named_before_anything_runs() {
     let folder = folder();
     let refused = named(folder.path(), "simple_switch_grpc")
-        .args(["--no-p4", "--log-file", "none/log.txt"])
+        .args(["--no-p4", "--log-file", "none/log"])
         .output()
         .expect("the command runs");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -78,7 +78,8 @@ impl<S: Switch> GNmi for GnmiService<S> {
         for path in &request.path {
             let wanted = known(prefix, Some(path))?;
             let meant: Vec<Leaf> = all.iter().filter(|leaf| leaf.is_meant_by(&wanted)).cloned().collect();
-            if meant.is_empty() {
+            // A wildcard may stand for nothing, as in a switch without ports.
+            if meant.is_empty() && !has_wildcard(&wanted) {
                 return Err(Status::not_found(format!("there is no value at {}", written(&wanted))));
             }
             values += meant.len();
@@ -227,6 +228,12 @@ fn known(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<PathElem>, St
         true => Ok(steps),
         false => Err(Status::unimplemented(format!("there is no {}", written(&steps)))),
     }
+}
+
+/// Whether a path may mean several values by a wildcard.
+fn has_wildcard(steps: &[PathElem]) -> bool {
+    let is_wild = |step: &PathElem| step.name == "*" || step.name == "..." || step.key.values().any(|key| key == "*");
+    steps.iter().any(is_wild)
 }
 
 /// Leaves out what is not of the models that a client uses (§2.6); without any, all are.

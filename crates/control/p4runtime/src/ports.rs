@@ -68,13 +68,15 @@ impl Ports {
         }
     }
 
-    /// The port that a member's liveness depends on; it must exist.
+    /// The port that a member's liveness depends on; it must exist, unless the switch has no ports besides that of the
+    /// controllers yet.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when there is no such port.
     pub(crate) fn watched(&self, names: Option<&Dictionary>, bytes: &[u8], what: &str) -> Result<u32, Error> {
         let port = self.read(names, bytes, what)?;
-        match self.up.is_empty() || self.up.contains_key(&port) {
+        let mut others = self.up.keys().filter(|port| Some(**port) != self.cpu);
+        match others.next().is_none() || self.up.contains_key(&port) {
             true => Ok(port),
             false => Err(Error::invalid(format!("{what}: the switch has no port {port}"))),
         }

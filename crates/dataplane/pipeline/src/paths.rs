@@ -75,17 +75,24 @@ pub enum SlowReason {
     Compiling,
     /// Other packets waited in queues or came round again, or a port had no room for the burst.
     Queued,
+    /// Every packet's way was logged or captured.
+    Traced,
     /// Compiled code left the packet to the slow path.
     BailedOut(BailOut),
 }
 
 impl SlowReason {
     /// The number of reasons.
-    const COUNT: usize = 3 + BailOut::ALL.len();
+    const COUNT: usize = 4 + BailOut::ALL.len();
 
     /// All of them, in the order of their indices.
     pub fn all() -> impl Iterator<Item = SlowReason> {
-        let fixed = [SlowReason::NoFastPath, SlowReason::Compiling, SlowReason::Queued];
+        let fixed = [
+            SlowReason::NoFastPath,
+            SlowReason::Compiling,
+            SlowReason::Queued,
+            SlowReason::Traced,
+        ];
         fixed
             .into_iter()
             .chain(BailOut::ALL.iter().copied().map(SlowReason::BailedOut))
@@ -96,7 +103,8 @@ impl SlowReason {
             SlowReason::NoFastPath => 0,
             SlowReason::Compiling => 1,
             SlowReason::Queued => 2,
-            SlowReason::BailedOut(reason) => 3 + reason as usize,
+            SlowReason::Traced => 3,
+            SlowReason::BailedOut(reason) => 4 + reason as usize,
         }
     }
 
@@ -106,6 +114,7 @@ impl SlowReason {
             SlowReason::NoFastPath => "no_fast_path",
             SlowReason::Compiling => "compiling",
             SlowReason::Queued => "queued",
+            SlowReason::Traced => "traced",
             SlowReason::BailedOut(reason) => reason.name(),
         }
     }
@@ -116,6 +125,7 @@ impl SlowReason {
             SlowReason::NoFastPath => "of a program without a fast path",
             SlowReason::Compiling => "before the fast path was compiled",
             SlowReason::Queued => "while packets waited in queues",
+            SlowReason::Traced => "while a log or capture of all packets was written",
             SlowReason::BailedOut(reason) => reason.words(),
         }
     }

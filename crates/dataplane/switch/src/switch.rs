@@ -208,7 +208,8 @@ impl Switch {
         } else {
             activity.received = self.receive(source, now_ns);
             if activity.received > 0 {
-                self.worker.count_slow(self.reason_not_to_pass(), activity.received);
+                self.worker
+                    .count_slow(self.reason_not_to_pass::<T>(), activity.received);
             }
         }
         let (ingress, egress) = self.run_arrived(now_ns, tracer);
@@ -230,8 +231,9 @@ impl Switch {
     }
 
     /// Why received packets do not take the fast path.
-    fn reason_not_to_pass(&self) -> SlowReason {
+    fn reason_not_to_pass<T: Tracer>(&self) -> SlowReason {
         match self.worker.has_fast_path() {
+            true if T::ON => SlowReason::Traced,
             true => SlowReason::Queued,
             false if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
             false => SlowReason::NoFastPath,

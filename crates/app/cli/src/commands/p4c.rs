@@ -90,12 +90,18 @@ fn check(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// The file that p4c writes when none is named: `a.b.p4` becomes `a.b.json`.
+fn output_name(program: &Path) -> PathBuf {
+    let mut name = program.file_stem().unwrap_or_default().to_os_string();
+    name.push(".json");
+    PathBuf::from(name)
+}
+
 fn run(arguments: &Arguments, output_is_folder: bool) -> Result<Status> {
     let Some(bundle) = program::bundle(&arguments.program, &arguments.options)? else {
         return Ok(Status::Bad);
     };
-    let stem = arguments.program.file_stem().unwrap_or_default();
-    let named = Path::new(stem).with_extension("json");
+    let named = output_name(&arguments.program);
     let path = match &arguments.output {
         Some(folder) if output_is_folder && folder.extension().is_none_or(|extension| extension != "json") => {
             forebay_files::make_folder(folder)?;
@@ -154,6 +160,14 @@ mod tests {
         assert_eq!(is_driver("/usr/bin/p4c"), Some(true));
         assert_eq!(is_driver("p4c-bm2-ss"), Some(false));
         assert!(!is_name("forebay"));
+    }
+
+    #[test]
+    fn only_the_last_extension_is_replaced() {
+        assert_eq!(
+            output_name(Path::new("demo/demo1.p4_16.p4")),
+            Path::new("demo1.p4_16.json")
+        );
     }
 
     #[test]

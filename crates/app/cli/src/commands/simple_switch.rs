@@ -88,6 +88,7 @@ fn start(plan: Plan, kind: Kind) -> Result<Status> {
         log: plan.log,
         captures: plan.captures,
         delay: plan.delay,
+        ports_may_be_gone: true,
     };
     let run = Run::try_parse_from(&words).map_err(output::first_line)?;
     run::run_with(&run.arguments, &extras)

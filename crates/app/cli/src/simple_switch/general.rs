@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Log to the standard output
     #[arg(long)]
     pub log_console: bool,
-    /// Log to this file
+    /// Log to this file, to whose name .txt is added
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
     /// How much to log

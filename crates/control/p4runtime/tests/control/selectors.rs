@@ -134,6 +134,11 @@ fn one_shots_may_say_what_their_size_counts() {
 #[test]
 fn actions_of_one_shots_watch_ports() {
     let mut switch = Switch::with(VARIANTS);
+    // That of the controllers, before any interface is there.
+    switch.device.port_changed(510, true);
+    let early = format!("action_profile_actions {{ {} watch_port: \"9\" }}", action(3));
+    switch.insert(&one_shot(PLAIN.0, &[0], &early));
+    switch.delete(&one_shot(PLAIN.0, &[0], &early));
     [1, 2].iter().for_each(|port| switch.device.port_changed(*port, true));
     let watching = |port: u8| {
         let watched = format!("action_profile_actions {{ {} watch_port: \"{port}\" }}", action(port));

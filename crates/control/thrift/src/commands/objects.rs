@@ -341,7 +341,7 @@ fn get_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     for (number, rate) in rates.iter().enumerate() {
         let _ = writeln!(
             text,
-            "{number}: info rate = {}, burst size = {}",
+            "{number}: info rate = {:?}, burst size = {}",
             rate.per_microsecond, rate.burst
         );
     }
