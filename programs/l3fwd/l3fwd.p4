@@ -111,10 +111,10 @@ control L3Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_met
 control L3Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     apply {
         // The options of a header that has some are not parsed: its checksum is not computed anew but changed by what one
-        // less TTL changes (RFC 1141).
+        // less TTL changes (RFC 1624, equation 3).
         if (hdr.ipv4.isValid() && hdr.ipv4.ihl != 5) {
-            bit<17> sum = (bit<17>) hdr.ipv4.hdr_checksum + 17w0x0100;
-            hdr.ipv4.hdr_checksum = sum[15:0] + (bit<16>) sum[16:16];
+            bit<17> sum = (bit<17>) (~hdr.ipv4.hdr_checksum) + 17w0xFEFF;
+            hdr.ipv4.hdr_checksum = ~(sum[15:0] + (bit<16>) sum[16:16]);
         }
     }
 }

@@ -171,14 +171,14 @@ fn rewrite(frame: &mut Ipv4Frame, adjacency: &Adjacency) -> Verdict {
     }
 }
 
-/// As the program does with options, whose checksum it has not verified (RFC 1141).
+/// As the program does with options, whose checksum it has not verified (RFC 1624, equation 3).
 #[cold]
 fn forward_with_options(frame: &mut Ipv4Frame, adjacency: &Adjacency) -> Verdict {
     if !adjacency.verdict.is_drop() {
         adjacency.address(frame);
         frame[22] -= 1;
-        let (sum, carry) = frame.checksum().overflowing_add(0x0100);
-        frame.set_checksum(sum + u16::from(carry));
+        let (sum, carry) = (!frame.checksum()).overflowing_add(!0x0100);
+        frame.set_checksum(!(sum + u16::from(carry)));
     }
     adjacency.verdict
 }
