@@ -12,6 +12,7 @@ import forebay.packets
 import forebay.ptf
 import forebay.testing
 from forebay import Batch, Departures, InternalError, Results, Simulation, Switch, Tester, _native, compile, examples
+from forebay.queueing import read_distances, read_goodput_curves, read_timestamps, read_waits
 
 ROUTER = examples.path("router.p4")
 QUEUE = examples.path("queue.toml")
@@ -186,6 +187,10 @@ class Calls:
         yield "read_results", forebay.read_results
         yield "read_departures", forebay.read_departures
         yield "read_test_results", forebay.read_test_results
+        yield "read_waits", read_waits
+        yield "read_distances", read_distances
+        yield "read_goodput_curves", read_goodput_curves
+        yield "read_timestamps", lambda odd: read_timestamps(odd, "arrival_s")
         yield (
             "stf_tests",
             lambda odd: forebay.testing.stf_tests(self.folder if isinstance(odd, str) and odd in ("", "/") else odd),
@@ -206,6 +211,23 @@ def test_every_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: Any) -
         except BaseException as error:
             raise AssertionError(f"{name}({odd!r}) raises {error!r}") from error
     assert refused > 50
+
+
+def test_files_that_are_missing_have_one_type(tmp_path: Path) -> None:
+    missing = tmp_path / "none"
+    calls: list[Callable[[Any], object]] = [
+        read_waits,
+        read_distances,
+        read_goodput_curves,
+        forebay.read_results,
+        forebay.experiment,
+        forebay.testing.stf_tests,
+    ]
+    for call in calls:
+        with pytest.raises(forebay.FileError):
+            call(missing)
+    with pytest.raises(TypeError):
+        read_goodput_curves(0)  # type: ignore[arg-type]
 
 
 def test_what_is_refused_changes_nothing() -> None:

@@ -35,6 +35,16 @@ def test_renewal_function_of_erlang() -> None:
     np.testing.assert_allclose(erlang_renewal_function(2, 1.0, t), t / 2 - 1 / 4 + np.exp(-2 * t) / 4, atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 64])
+def test_renewal_function_of_long_times(n: int) -> None:
+    """The sum where it is a sum, and a line with the slope 1/N from there on."""
+    edge = 40 / (1 - np.cos(2 * np.pi / n)) if n > 1 else 1.0
+    times = edge * np.array([0.5, 0.99, 1.01, 2.0, 1e9])
+    expected = times / n - (n - 1) / (2 * n)
+    np.testing.assert_allclose(erlang_renewal_function(n, 1.0, times), expected, rtol=1e-7)
+    np.testing.assert_allclose(erlang_renewal_function(n, 1.0, times[2:]), expected[2:], rtol=1e-13)
+
+
 @pytest.mark.parametrize("n", [1, 2, 8])
 def test_no_places_and_fixed_service_is_g_d_1_1(n: int) -> None:
     for duration in (0.1, 1.0, 5.0, 40.0):

@@ -64,6 +64,8 @@ def experiment(
     """
     if threads is not None and index(threads) < 1:
         raise ValueError(f"threads = {threads} must be at least 1")
+    # A folder without it is no mistake in an experiment.
+    _native.read_text(Path(folder, "experiment.toml"), "experiment")
     native = _native.Experiment(folder, quick, ignore_fit)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:

@@ -167,6 +167,8 @@ def stf_tests(folder: str | os.PathLike[str]) -> list[StfTest]:
 
     For `@pytest.mark.parametrize("test", stf_tests("programs"), ids=str)`.
     """
+    if not Path(folder).is_dir():
+        raise FileError(f"cannot list {os.fspath(folder)}: it is no folder")
     try:
         paths = sorted(Path(folder).rglob("*.stf"))
     except OSError as error:

@@ -122,6 +122,12 @@ def disaggregation_ratio(n: int, first_rate: ArrayLike, service_rate: ArrayLike)
 
 
 def _renewals(n: int, mean: float) -> float:
-    """The sum of P(Poisson(mean) >= jN) over j >= 1; beyond `last` the terms are below 1e-17."""
+    """The sum of P(Poisson(mean) >= jN) over j >= 1; beyond `last` the terms are below 1e-17.
+
+    By partial fractions of its Laplace transform, it is mean / N - (N - 1) / 2N and a term for each other Nth root of
+    unity. These decay at least as fast as exp(-mean (1 - cos(2 pi / N))), so they do not count for a large mean.
+    """
+    if n == 1 or mean * (1 - np.cos(2 * np.pi / n)) > 40:
+        return mean / n - (n - 1) / (2 * n)
     last = int(np.ceil((mean + 12 * np.sqrt(mean) + 40) / n))
     return float(gammainc(n * np.arange(1, last + 1, dtype=np.float64), mean).sum()) if mean > 0 else 0.0

@@ -6,16 +6,21 @@ Four kinds of file, each with a header line; further columns are ignored, and li
 * waits: `n`, `message_rate`, `service_rate`, `service`, `mean_wait`, and if known `half_width`, in one unit of time;
 * distances of departures: `grouping`, `n`, `service_rate`, `packets`, `distance`, with the rate in units of lambda;
 * goodput curves: `n`, `arrival_rate`, `goodput`.
+
+A file that cannot be read is a `forebay.FileError`, one with other content a `ValueError` that names the line.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from forebay import _native
 
 from ._check import Array, count, non_negative, positive
 from ._departures import erlang_cdf, kolmogorov_smirnov
@@ -150,8 +155,8 @@ def departure_distance(departures: ArrayLike, n: int, message_rate: float) -> fl
 
 
 def _rows(path: str | Path, names: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
-    with open(path, newline="", encoding="utf-8") as file:
-        lines = [(number, line) for number, line in enumerate(file, 1) if line.strip() and not line.startswith("#")]
+    text = io.StringIO(_native.read_text(path, "table of measurements"), newline="")
+    lines = [(number, line) for number, line in enumerate(text, 1) if line.strip() and not line.startswith("#")]
     reader = csv.DictReader(line for _, line in lines)
     missing = [name for name in names if name not in (reader.fieldnames or [])]
     if missing:
