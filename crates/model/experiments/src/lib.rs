@@ -48,6 +48,8 @@ pub struct Experiment {
     runs: Vec<Prepared>,
     /// Headlines with one thing changed, simulated after the others.
     varied: Vec<Varied>,
+    /// Whether trials are shorter and cells fewer.
+    quick: bool,
 }
 
 /// What is simulated for a combination of parameters.
@@ -91,6 +93,7 @@ impl Experiment {
             definition,
             cells,
             runs,
+            quick,
         };
         experiment.check()?;
         Ok(experiment)
@@ -194,6 +197,7 @@ impl Experiment {
             rows,
             losses: losses.collect(),
             provenance: self.provenance(),
+            quick: self.quick,
             over_time: over_time
                 .and_then(|results| forebay_sim::plot::rates_over_time(&self.definition.title, results)),
             definition: self.definition.clone(),

@@ -89,13 +89,14 @@ pub(crate) fn losses_table(losses: &[Losses], shown: &[String]) -> String {
     if seeds {
         header.push("seed");
     }
-    header.extend([
-        "sent",
-        "delivered",
-        "copies",
-        "dropped by the program",
-        "lost by the chip",
-    ]);
+    // What hosts send is no stream's.
+    let has_streams = losses
+        .iter()
+        .any(|losses| losses.run.as_ref().is_none_or(|run| run.sent > 0));
+    if has_streams {
+        header.extend(["sent", "delivered", "copies", "dropped by the program"]);
+    }
+    header.push("lost by the chip");
     if searched {
         header.push("at the lowest load that loses");
     }
@@ -107,13 +108,11 @@ pub(crate) fn losses_table(losses: &[Losses], shown: &[String]) -> String {
             fields.push(losses.seed.to_string());
         }
         match &losses.run {
-            Some(run) => fields.extend([
-                run.sent.to_string(),
-                run.delivered.to_string(),
-                run.copies.to_string(),
-                run.dropped.to_string(),
-                reasons(&run.lost),
-            ]),
+            Some(run) => {
+                let counts = [run.sent, run.delivered, run.copies, run.dropped];
+                fields.extend(counts.iter().filter(|_| has_streams).map(u64::to_string));
+                fields.push(reasons(&run.lost));
+            }
             None => fields.extend(["nothing found", "", "", "", ""].map(String::from)),
         }
         if searched {

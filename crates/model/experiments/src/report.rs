@@ -107,6 +107,8 @@ pub struct Report {
     pub(crate) losses: Vec<Losses>,
     pub(crate) sensitivities: Vec<Sensitivity>,
     pub(crate) provenance: Provenance,
+    /// Whether trials were shorter and cells fewer.
+    pub(crate) quick: bool,
     /// The first run's rates over time.
     pub(crate) over_time: Option<forebay_sim::plot::Chart>,
 }
@@ -217,6 +219,10 @@ impl Report {
             ..
         } = &self.definition;
         let mut text = format!("# {title}\n\nPublished: {source}. Values in {unit}. Written by `{command}`.\n");
+        if self.quick {
+            let line = "\n**A quick run**: trials are shorter and cells fewer. Errors may be larger than those of the full run.\n";
+            put(&mut text, line);
+        }
         if !notes.is_empty() {
             put(&mut text, &format!("\n{}\n", notes.trim()));
         }
