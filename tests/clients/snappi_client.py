@@ -1,6 +1,7 @@
 """snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory and
 between interfaces."""
 
+import atexit
 import json
 import subprocess
 import time
@@ -17,6 +18,7 @@ PACKETS = 5000
 
 def serve(*options):
     process = subprocess.Popen([FOREBAY, "tester", "serve", "--address", ADDRESS, *options])
+    atexit.register(process.kill)
     wait_for(ADDRESS)
     return process
 
@@ -101,6 +103,43 @@ def frames(file):
     return count
 
 
+def lengths(file):
+    """The lengths of the packets of a pcapng file on the wire."""
+    found, at = set(), 0
+    while at < len(file):
+        kind, length = int.from_bytes(file[at : at + 4], "little"), int.from_bytes(file[at + 4 : at + 8], "little")
+        if kind == 6:
+            found.add(int.from_bytes(file[at + 24 : at + 28], "little"))
+        at += length
+    return found
+
+
+def rates(api, locations):
+    """A flow is given another rate while it sends."""
+    config = configuration(api, locations, "10.0.2.1")
+    config.flows[0].duration.continuous.gap = 12
+    config.flows[0].rate.pps = 100
+    api.set_config(config)
+    transmit(api, "start")
+    update = api.config_update()
+    update.flows.property_names = ["rate"]
+    config.flows[0].rate.pps = 20_000
+    update.flows.flows.append(config.flows[0])
+    api.update_config(update)
+    before, start = sent(api), time.monotonic()
+    time.sleep(1)
+    rate = (sent(api) - before) / (time.monotonic() - start)
+    transmit(api, "stop")
+    expect(10_000 < rate < 22_000, f"a flow sends at another rate from then on: {rate:.0f} a second")
+    expect(api.get_config().flows[0].rate.pps == 20_000, "and the configuration has it")
+
+
+def sent(api):
+    request = api.metrics_request()
+    request.flow.flow_names = ["routed"]
+    return api.get_metrics(request).flow_metrics[0].frames_tx
+
+
 def mistakes(api, locations):
     config = configuration(api, locations, "10.0.2.1")
     config.flows[0].packet.icmp()
@@ -118,6 +157,7 @@ def in_memory():
     api = snappi.api(location=f"http://{ADDRESS}", version_check=True)
     file = traffic(api, ["1", "3"])
     expect(frames(file) == PACKETS, "the capture has every frame")
+    expect(lengths(file) == {128}, "with its check sequence")
     mistakes(api, ["1", "3"])
     request = api.metrics_request()
     request.port.port_names = []
@@ -126,6 +166,7 @@ def in_memory():
     with urllib.request.urlopen(f"http://{ADDRESS}/forebay/v1/flows") as answer:
         flow = json.load(answer)["flows"][0]
     expect(flow["latency"]["count"] == PACKETS and flow["latency"]["p99_9_ns"] > 0, "distributions beside the API")
+    rates(api, ["1", "3"])
     process.terminate()
     expect(process.wait(timeout=10) == 0, "a signal ends it")
 

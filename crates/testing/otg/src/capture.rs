@@ -1,5 +1,6 @@
 //! What a port has received.
 
+use crate::packet::CHECK_SEQUENCE_BYTES;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, TimestampUnit, Writer};
 
 /// Bytes that a capture keeps; what comes later is left out.
@@ -33,10 +34,11 @@ impl Capture {
         self.is_on
     }
 
-    /// Keeps a frame.
+    /// Keeps a frame, with its check sequence, as the API's captures have it (IEEE 802.3, 3.2.9).
     pub fn take(&mut self, frame: &[u8], time_ns: u64) {
-        if self.is_on && self.bytes.len() + frame.len() <= BYTES_MAX {
+        if self.is_on && self.bytes.len() + frame.len() + CHECK_SEQUENCE_BYTES <= BYTES_MAX {
             self.bytes.extend_from_slice(frame);
+            self.bytes.extend_from_slice(&crc32fast::hash(frame).to_le_bytes());
             self.frames.push((time_ns, self.bytes.len()));
         }
     }
@@ -101,7 +103,7 @@ mod tests {
         for is_pcapng in [true, false] {
             let read = read_all(&capture.file("a", is_pcapng)).expect("a capture file");
             let lengths: Vec<usize> = read.iter().map(|packet| packet.data().len()).collect();
-            assert_eq!(lengths, [60, 70]);
+            assert_eq!(lengths, [64, 74]);
         }
     }
 }

@@ -28,6 +28,12 @@ const PPS_MAX: u64 = 1_000_000_000;
 /// A port without a speed in `layer1` has this one, in bits a second; percentages are shares of it.
 const SPEED: f64 = 10e9;
 
+/// The least gap between frames, which is that of the wire; other ones are not kept.
+const GAP_BYTES: u64 = 12;
+
+/// How long after its start a flow may begin.
+const DELAY_S_MAX: f64 = 86_400.0;
+
 /// What is measured.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -61,6 +67,8 @@ pub struct FlowConfig {
     pub rx: Vec<usize>,
     pub stream: Stream,
     pub limit: Limit,
+    /// How long after its start the first frame is due.
+    pub delay_ns: u64,
     pub metrics: Wanted,
 }
 
@@ -134,6 +142,40 @@ impl Config {
         }
         config.captures = captures(&root.at("captures"), &config.ports)?;
         Ok(config)
+    }
+
+    /// The same with other rates of flows that a `Config.Update` names, and these rates by the flows' indices.
+    ///
+    /// # Errors
+    /// As [`Config::read`]; also if the update is about something else than rates.
+    pub fn with_rates(&self, update: &Value) -> Result<(Config, Vec<(usize, Rate)>), Wrong> {
+        let root = Node::root(update);
+        root.object(&["choice", "flows"])?;
+        let (choice, flows) = root.choice("flows")?;
+        if choice != "flows" {
+            return Err(root.not_supported(choice, &["flows"]));
+        }
+        flows.object(&["property_names", "flows"])?;
+        for property in flows.at("property_names").list()? {
+            match property.text()? {
+                "rate" => {}
+                other => return Err(property.wrong(format!("{other:?} cannot be changed; supported is rate"))),
+            }
+        }
+        let mut json = self.json.clone();
+        let mut changed = Vec::new();
+        for node in flows.at("flows").list()? {
+            let name = node.at("name");
+            let index = self.flow(name.text()?);
+            let index = index.ok_or_else(|| name.wrong(format!("there is no flow {:?}", name.text().unwrap_or(""))))?;
+            // What else the flow has is passed over, as the API wants it.
+            json["flows"][index]["rate"] = node.at("rate").json();
+            changed.push(index);
+        }
+        let config = Config::read(&json)?;
+        let rates = changed.iter().map(|index| (*index, config.flows[*index].stream.rate));
+        let rates = rates.collect();
+        Ok((config, rates))
     }
 
     /// The index of a flow.
@@ -251,13 +293,14 @@ fn flow(
         shape: Shape::flat(),
         messages: None,
     };
-    let limit = duration(&node.at("duration"), &mut stream)?;
+    let (limit, delay_ns) = duration(&node.at("duration"), &mut stream, speeds[tx], warnings)?;
     Ok(FlowConfig {
         name,
         tx,
         rx,
         stream,
         limit,
+        delay_ns,
         metrics: wanted(&node.at("metrics"))?,
     })
 }
@@ -404,49 +447,76 @@ fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
     }
 }
 
-/// When the flow ends; bursts change its shape.
-fn duration(node: &Node<'_>, stream: &mut Stream) -> Result<Limit, Wrong> {
+/// When the flow ends, and how long after its start it begins; bursts change its shape.
+fn duration(
+    node: &Node<'_>,
+    stream: &mut Stream,
+    speed: f64,
+    warnings: &mut Vec<String>,
+) -> Result<(Limit, u64), Wrong> {
     const SUPPORTED: [&str; 4] = ["continuous", "fixed_packets", "fixed_seconds", "burst"];
     if !node.is_there() {
-        return Ok(Limit::None);
+        return Ok((Limit::None, 0));
     }
     node.object(&["choice", "continuous", "fixed_packets", "fixed_seconds", "burst"])?;
     let (choice, chosen) = node.choice("continuous")?;
     let frames_max = forebay_tester::tag::NUMBER_MAX;
-    match choice {
-        "continuous" => Ok(Limit::None),
+    let limit = match choice {
+        "continuous" => {
+            chosen.object(&["gap", "delay"])?;
+            Limit::None
+        }
         "fixed_packets" => {
-            chosen.object(&["packets", "gap"])?;
-            chosen.at("packets").whole_or(1, 1..=frames_max).map(Limit::Frames)
+            chosen.object(&["packets", "gap", "delay"])?;
+            Limit::Frames(chosen.at("packets").whole_or(1, 1..=frames_max)?)
         }
         "fixed_seconds" => {
-            chosen.object(&["seconds", "gap"])?;
+            chosen.object(&["seconds", "gap", "delay"])?;
             let seconds = chosen.at("seconds");
             let seconds = if seconds.is_there() { seconds.positive()? } else { 1.0 };
-            Ok(Limit::Seconds(seconds.min(86_400.0)))
+            Limit::Seconds(seconds.min(86_400.0))
         }
-        "burst" => bursts(&chosen, stream),
-        other => Err(node.not_supported(other, &SUPPORTED)),
+        "burst" => bursts(&chosen, stream, speed)?,
+        other => return Err(node.not_supported(other, &SUPPORTED)),
+    };
+    let gap = chosen.at("gap");
+    if gap.whole_or(GAP_BYTES, 0..=u64::MAX)? != GAP_BYTES {
+        warnings.push(format!(
+            "{}: the rate alone decides the gaps between frames",
+            gap.wrong("").path
+        ));
+    }
+    let delay_s = time(&chosen.at("delay"), speed)?;
+    if delay_s > DELAY_S_MAX {
+        return Err(chosen
+            .at("delay")
+            .wrong(format!("at most {DELAY_S_MAX} seconds are possible")));
+    }
+    Ok((limit, (delay_s * 1e9) as u64))
+}
+
+/// Seconds of a time in one of three units; 0 when there is none.
+fn time(node: &Node<'_>, speed: f64) -> Result<f64, Wrong> {
+    if !node.is_there() {
+        return Ok(0.0);
+    }
+    node.object(&["choice", "bytes", "nanoseconds", "microseconds"])?;
+    let (choice, chosen) = node.choice("bytes")?;
+    let value = if chosen.is_there() { chosen.not_negative()? } else { 0.0 };
+    match choice {
+        "nanoseconds" => Ok(value / 1e9),
+        "microseconds" => Ok(value / 1e6),
+        "bytes" => Ok(value * 8.0 / speed),
+        other => Err(node.not_supported(other, &["bytes", "nanoseconds", "microseconds"])),
     }
 }
 
-fn bursts(node: &Node<'_>, stream: &mut Stream) -> Result<Limit, Wrong> {
+fn bursts(node: &Node<'_>, stream: &mut Stream, speed: f64) -> Result<Limit, Wrong> {
     node.object(&["bursts", "packets", "gap", "inter_burst_gap"])?;
     let bursts = node.at("bursts").whole_or(0, 0..=1 << 32)?;
     let packets = node.at("packets").whole_or(1, 1..=1 << 24)?;
     let gap = node.at("inter_burst_gap");
-    let gap_s = if gap.is_there() {
-        gap.object(&["choice", "bytes", "nanoseconds", "microseconds"])?;
-        let (choice, chosen) = gap.choice("bytes")?;
-        match choice {
-            "nanoseconds" => chosen.positive()? / 1e9,
-            "microseconds" => chosen.positive()? / 1e6,
-            "bytes" => chosen.positive()? * 8.0 / SPEED,
-            other => return Err(gap.not_supported(other, &["bytes", "nanoseconds", "microseconds"])),
-        }
-    } else {
-        0.0
-    };
+    let gap_s = time(&gap, speed)?;
     if let Some(pps) = stream.mean_pps()
         && gap_s > 0.0
     {
@@ -594,6 +664,12 @@ mod tests {
             said.starts_with("flows[0].packet[0].ethernet.ether_type: is not supported beside"),
             "{said}"
         );
+        let typed =
+            json!({ "choice": "ethernet", "ethernet": { "ether_type": { "choice": "value", "value": 0x800 } } });
+        let udp = json!({ "choice": "ipv4", "ipv4": { "protocol": { "choice": "value", "value": 17 } } });
+        frame(json!([typed, udp, { "choice": "udp" }])).expect("the numbers that are sent anyway");
+        let bare = frame(json!([])).expect("a frame with the header that every frame has");
+        assert_eq!(bare[12..14], [0x88, 0xb5]);
         let said = refused(json!([{ "choice": "ethernet" }, { "choice": "udp" }]));
         assert!(said.starts_with("flows[0].packet[1]: packets are"), "{said}");
         for bytes in ["", "abc", "zz"] {
@@ -656,5 +732,62 @@ mod tests {
         let config = with(flow).expect("a configuration");
         assert_eq!(config.flows[0].stream.rate, Rate::Bits(1e9));
         assert_eq!(config.flows[0].limit, Limit::Frames(15));
+    }
+
+    #[test]
+    fn delays_are_kept_and_gaps_are_not() {
+        let mut flow = flow();
+        flow["duration"] = json!({ "choice": "continuous", "continuous": { "gap": 100,
+            "delay": { "choice": "microseconds", "microseconds": 5 } } });
+        let config = with(flow.clone()).expect("a configuration");
+        assert_eq!((config.flows[0].limit, config.flows[0].delay_ns), (Limit::None, 5_000));
+        assert!(
+            config.warnings[0].starts_with("flows[0].duration.continuous.gap: "),
+            "{:?}",
+            config.warnings
+        );
+        flow["duration"] = json!({ "choice": "continuous", "continuous": { "delai": 1 } });
+        let said = with(flow).expect_err("an unknown key").to_string();
+        assert!(
+            said.starts_with("flows[0].duration.continuous.delai: is not supported"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn gaps_in_bytes_are_those_of_the_port() {
+        let mut flow = flow();
+        flow["duration"] = json!({ "choice": "burst", "burst": { "packets": 10,
+            "inter_burst_gap": { "choice": "bytes", "bytes": 12_500_000 } } });
+        let config = Config::read(&json!({
+            "ports": [{ "name": "a", "location": "1" }, { "name": "b", "location": "2" }],
+            "layer1": [{ "name": "l", "port_names": ["a"], "speed": "speed_1_gbps" }],
+            "flows": [flow],
+            "devices": [],
+        }));
+        // 10 frames at 1,000 a second, then 0.1 s.
+        let expected = Shape::on_off(0.01, 0.1).expect("a shape");
+        assert_eq!(config.expect("a configuration").flows[0].stream.shape, expected);
+    }
+
+    #[test]
+    fn updates_change_rates_alone() {
+        let config = with(flow()).expect("a configuration");
+        let update = |properties: &[&str], name: &str| {
+            let rate = json!({ "choice": "pps", "pps": 7 });
+            config.with_rates(
+                &json!({ "flows": { "property_names": properties, "flows": [{ "name": name, "rate": rate }] } }),
+            )
+        };
+        let (changed, rates) = update(&["rate"], "f").expect("an update");
+        assert_eq!(rates, [(0, Rate::Frames(7.0))]);
+        assert_eq!(changed.json["flows"][0]["rate"]["pps"], 7);
+        let said = update(&["size"], "f").expect_err("no rate").to_string();
+        assert!(
+            said.starts_with("flows.property_names[0]: \"size\" cannot be changed"),
+            "{said}"
+        );
+        let said = update(&["rate"], "g").expect_err("no flow").to_string();
+        assert_eq!(said, "flows.flows[0].name: there is no flow \"g\"");
     }
 }

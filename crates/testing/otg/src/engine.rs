@@ -13,7 +13,9 @@ use forebay_ports::Clock;
 use forebay_tester::device::Device;
 use forebay_tester::path::{Path, Received};
 use forebay_tester::sender::{Sender, Window};
+use forebay_tester::stream::Rate;
 use forebay_tester::tag::{TRIALS, Tag};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as Channel, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -65,6 +67,8 @@ pub enum Transmit {
 pub enum Command {
     /// A new configuration takes the place of the present one.
     Configure(Box<Config>, SyncSender<Result<(), Wrong>>),
+    /// These flows send at other rates from now on.
+    Rates(Vec<(usize, Rate)>, SyncSender<()>),
     /// Flows change. The answer has those that stay stopped, since only paused ones are resumed.
     Transmit(Vec<usize>, Transmit, SyncSender<Vec<usize>>),
     /// Captures of ports begin or end.
@@ -124,7 +128,12 @@ impl Drop for Engine {
 fn run(devices: &mut dyn Devices, commands: &Receiver<Command>) {
     let mut config = Box::<Config>::default();
     let mut opened = Ok(None);
-    while let Some((wanted, answer)) = Loop::new(&config, opened).serve(commands) {
+    loop {
+        let (next, rates) = Loop::new(&config, opened).serve(commands);
+        let Some((wanted, answer)) = next else { return };
+        for (flow, rate) in rates {
+            config.flows[flow].stream.rate = rate;
+        }
         opened = open(devices, &wanted);
         let result = opened.as_ref().map(|_| ()).map_err(Clone::clone);
         match result {
@@ -188,6 +197,8 @@ struct Loop<'a> {
     counters: Vec<PortSnapshot>,
     port_rates: Vec<Rates>,
     captures: Vec<Capture>,
+    /// Rates that flows have been given since they were configured.
+    rates: BTreeMap<usize, Rate>,
     clock: Clock,
     heard_ns: u64,
     out: Burst,
@@ -223,6 +234,7 @@ impl<'a> Loop<'a> {
             counters: vec![PortSnapshot::default(); config.ports.len()],
             port_rates: vec![Rates::default(); config.ports.len()],
             captures: config.ports.iter().map(|_| Capture::default()).collect(),
+            rates: BTreeMap::new(),
             ports,
             device,
             clock: Clock::start(),
@@ -233,8 +245,9 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Works until there is another configuration, or no command any more.
-    fn serve(mut self, commands: &Receiver<Command>) -> Next {
+    /// Works until there is another configuration, or no command any more. Also gives the rates that flows have been
+    /// given.
+    fn serve(mut self, commands: &Receiver<Command>) -> (Next, BTreeMap<usize, Rate>) {
         let mut rounds = 0;
         loop {
             rounds += 1;
@@ -243,10 +256,10 @@ impl<'a> Loop<'a> {
                 rounds = 0;
                 let wait = if is_resting { IDLE } else { Duration::ZERO };
                 match commands.recv_timeout(wait) {
-                    Ok(Command::Configure(config, answer)) => return Some((config, answer)),
+                    Ok(Command::Configure(config, answer)) => return (Some((config, answer)), self.rates),
                     Ok(command) => self.obey(command),
                     Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return None,
+                    Err(RecvTimeoutError::Disconnected) => return (None, self.rates),
                 }
             }
             if rounds == 0 {
@@ -270,6 +283,22 @@ impl<'a> Loop<'a> {
         // Callers may have gone.
         match command {
             Command::Configure(..) => {}
+            Command::Rates(rates, answer) => {
+                for (index, rate) in rates {
+                    self.rates.insert(index, rate);
+                    let flow = &mut self.flows[index];
+                    // A paused flow goes on where it was paused.
+                    let at_ns = if flow.halt == Halt::Paused {
+                        flow.paused_ns
+                    } else {
+                        now_ns
+                    };
+                    if let Some(sender) = &mut flow.sender {
+                        sender.change_rate(rate, at_ns.saturating_sub(flow.base_ns));
+                    }
+                }
+                let _ = answer.send(());
+            }
             Command::Transmit(flows, transmit, answer) => {
                 let stays = |flow: &usize| transmit == Transmit::Resume && self.flows[*flow].halt == Halt::Stopped;
                 let stopped = flows.iter().copied().filter(stays).collect();
@@ -311,10 +340,13 @@ impl<'a> Loop<'a> {
                     Limit::None | Limit::Frames(_) => NEVER_NS,
                 };
                 let window = Window { from_ns: 0, end_ns };
-                let sender = Sender::new(&config.stream, index, trial, 1.0, window, index as u64);
+                let mut sender = Sender::new(&config.stream, index, trial, 1.0, window, index as u64);
+                if let Some(rate) = self.rates.get(&index) {
+                    sender.change_rate(*rate, 0);
+                }
                 *flow = Flow {
                     sender: Some(sender),
-                    base_ns: now_ns,
+                    base_ns: now_ns + config.delay_ns,
                     halt: Halt::None,
                     paused_ns: 0,
                     trial,
@@ -359,6 +391,9 @@ impl<'a> Loop<'a> {
             return Ok(());
         };
         let now_ns = self.clock.now_ns();
+        if now_ns < flow.base_ns {
+            return Ok(());
+        }
         let port = &mut device.ports[self.ports[config.tx]].port;
         let mut limit = BURST.min(port.room());
         if let Limit::Frames(frames) = config.limit {

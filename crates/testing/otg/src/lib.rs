@@ -42,5 +42,8 @@ pub use node::Wrong;
 pub use service::serve;
 pub use state::{Answer, Generator};
 
+/// The versions of the Open Traffic Generator API whose clients are served, as these compare them with their own.
+pub const API_VERSIONS: &str = ">=1.0.0,<2.0.0";
+
 /// The version of the Open Traffic Generator API.
 pub const API_VERSION: &str = "1.62.0";

@@ -47,6 +47,11 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// A copy of the value.
+    pub fn json(&self) -> Value {
+        self.value.clone()
+    }
+
     /// Whether there is something.
     pub fn is_there(&self) -> bool {
         !self.value.is_null()
@@ -59,9 +64,11 @@ impl<'a> Node<'a> {
             Value::Object(object) => object,
             _ => return Err(self.wrong("an object is expected")),
         };
+        // Clients write lists that they have looked into, although nothing is in them.
+        let is_nothing = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
         let unknown = object
             .iter()
-            .find(|(key, value)| !value.is_null() && !known.contains(&key.as_str()));
+            .find(|(key, value)| !is_nothing(value) && !known.contains(&key.as_str()));
         match unknown {
             Some((key, _)) => Err(self
                 .at(key)
@@ -147,14 +154,25 @@ impl<'a> Node<'a> {
 
     /// A number that is more than 0.
     pub fn positive(&self) -> Result<f64, Wrong> {
+        self.number()
+            .filter(|number| *number > 0.0)
+            .ok_or_else(|| self.wrong("a number more than 0 is expected"))
+    }
+
+    /// A number of 0 or more.
+    pub fn not_negative(&self) -> Result<f64, Wrong> {
+        self.number()
+            .filter(|number| *number >= 0.0)
+            .ok_or_else(|| self.wrong("a number of 0 or more is expected"))
+    }
+
+    fn number(&self) -> Option<f64> {
         let number = match self.value {
             Value::Number(number) => number.as_f64(),
             Value::String(text) => text.parse().ok(),
             _ => None,
         };
-        number
-            .filter(|number| number.is_finite() && *number > 0.0)
-            .ok_or_else(|| self.wrong("a number more than 0 is expected"))
+        number.filter(|number: &f64| number.is_finite())
     }
 
     /// What an object has chosen: its `choice`, or the default.

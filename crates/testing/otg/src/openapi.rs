@@ -20,6 +20,7 @@ pub fn document() -> Value {
         "paths": {
             "/config": {
                 "post": operation("setConfig", "Ports, flows and captures take the place of the present ones", Some("Config"), &warnings),
+                "patch": operation("updateConfig", "Flows send at other rates from now on", Some("Config.Update"), &warnings),
                 "get": operation("getConfig", "The present configuration", None, &json!({ "type": "object" })),
             },
             "/control/state": {

@@ -183,14 +183,22 @@ impl<'a> Layers<'a> {
 impl Headers {
     /// Reads `packet` of a flow.
     pub fn read(packet: &Node<'_>) -> Result<Headers, Wrong> {
-        let mut layers = Layers(packet.list()?.into_iter().peekable());
-        let (_, ethernet) = layers.next(&["ethernet"])?.ok_or_else(|| packet.wrong(ORDER))?;
+        let layers = packet.list()?;
+        // A flow that says nothing of headers has an Ethernet header.
+        let is_empty = layers.is_empty();
+        let mut layers = Layers(layers.into_iter().peekable());
+        let ethernet = match layers.next(&["ethernet"])? {
+            Some((_, ethernet)) => ethernet,
+            None if is_empty => packet.at("ethernet"),
+            None => return Err(packet.wrong(ORDER)),
+        };
         let macs = macs(&ethernet)?;
         let vlan = layers.next(&["vlan"])?.map(|(_, node)| vlan(&node)).transpose()?;
         let inner = match layers.next(&["ipv4", "ipv6"])? {
             None => Inner::Payload(ether_type(&ethernet)?),
             Some((name, node)) => {
-                no_ether_type(&ethernet)?;
+                let number = if name == "ipv4" { 0x0800 } else { 0x86dd };
+                check_number(&ethernet.at("ether_type"), number, &name)?;
                 let network = match name.as_str() {
                     "ipv4" => ipv4_fields(&node)?,
                     _ => ipv6_fields(&node)?,
@@ -357,12 +365,16 @@ fn ether_type(ethernet: &Node<'_>) -> Result<Field, Wrong> {
     }
 }
 
-/// Refuses an EtherType beside a network header, which has its own.
-fn no_ether_type(ethernet: &Node<'_>) -> Result<(), Wrong> {
-    let node = ethernet.at("ether_type");
-    match node.is_there() && node.choice("value")?.0 != "auto" {
-        true => Err(node.wrong("is not supported beside ipv4 or ipv6, whose EtherType is sent; leave it out")),
-        false => Ok(()),
+/// Refuses a number of the next header that is not the one of the header that follows.
+fn check_number(node: &Node<'_>, sent: u128, what: &str) -> Result<(), Wrong> {
+    if !node.is_there() || node.at("choice").is_there() && node.choice("value")?.0 == "auto" {
+        return Ok(());
+    }
+    match Field::read(node, sent, LARGEST_WORD, number)? == Field::one(sent) {
+        true => Ok(()),
+        false => Err(node.wrong(format!(
+            "is not supported beside {what}, whose number {sent} is sent; leave it out"
+        ))),
     }
 }
 
@@ -371,11 +383,9 @@ fn transport(layer: Option<(String, Node<'_>)>, network: &Node<'_>) -> Result<Tr
     let Some((name, node)) = layer else {
         return Ok(TransportFields::None);
     };
+    let number = if name == "tcp" { 6 } else { 17 };
     for key in ["protocol", "next_header"] {
-        if network.at(key).is_there() {
-            let message = format!("is not supported beside {name}, whose number is sent; leave it out");
-            return Err(network.at(key).wrong(message));
-        }
+        check_number(&network.at(key), number, &name)?;
     }
     let (source, destination) = ports(&node)?;
     Ok(match name.as_str() {

@@ -1,10 +1,10 @@
 //! Requests: what the service does with each, without HTTP.
 
-use crate::API_VERSION;
 use crate::config::Config;
 use crate::engine::{Command, Devices, Engine, Transmit};
 use crate::metrics::{FLOW_METRICS, PORT_METRICS, keep_fields};
 use crate::node::{Node, Wrong};
+use crate::{API_VERSION, API_VERSIONS};
 use serde_json::{Value, json};
 
 /// The answer to a request.
@@ -56,12 +56,13 @@ impl Generator {
     pub fn request(&mut self, method: &str, path: &str, body: &Value) -> Answer {
         let answer = match (method, path) {
             ("POST", "/config") => self.configure(body),
+            ("PATCH", "/config") => self.update(body),
             ("GET", "/config") => Ok(Answer::Json(self.configuration())),
             ("POST", "/control/state") => self.control(&Node::root(body)),
             ("POST", "/monitor/metrics") => self.metrics(&Node::root(body)),
             ("POST", "/monitor/capture") => self.capture(&Node::root(body)),
             ("GET", "/capabilities/version") => Ok(Answer::Json(json!({
-                "api_spec_version": API_VERSION,
+                "api_spec_version": API_VERSIONS,
                 "sdk_version": API_VERSION,
                 "app_version": env!("CARGO_PKG_VERSION"),
             }))),
@@ -89,6 +90,14 @@ impl Generator {
         let warnings = config.warnings.clone();
         self.config = config;
         Ok(Answer::Json(json!({ "warnings": warnings })))
+    }
+
+    /// Changes rates of flows, also of those that send.
+    fn update(&mut self, body: &Value) -> Result<Answer, Answer> {
+        let (config, rates) = self.config.with_rates(body)?;
+        self.engine.ask(|answer| Command::Rates(rates, answer))?;
+        self.config = config;
+        Ok(Answer::Json(json!({ "warnings": [] })))
     }
 
     fn control(&self, node: &Node<'_>) -> Result<Answer, Answer> {

@@ -141,9 +141,9 @@ impl Frames {
         if self.sizes == 1 {
             return flow;
         }
-        // Sizes change within a flow as well, however many there are.
+        // Each flow goes through all sizes, one after another; the first frames of flows have different ones.
         let size = match self.order.is_empty() {
-            true => number + number / self.flows as u64,
+            true => number % self.flows as u64 + number / self.flows as u64,
             false => number,
         };
         flow * self.sizes + (size % self.sizes as u64) as usize
@@ -565,16 +565,18 @@ mod tests {
 
     #[test]
     fn sizes_change_within_every_flow() {
-        let made = made("frame = { udp = { bytes = \"imix\" } }\nflows = { count = 4 }").expect("frames");
-        let mut seen = std::collections::BTreeMap::<(usize, usize), u32>::new();
-        for number in 0..48_000 {
-            let bytes = made.templates()[made.template_of(number)].len();
-            *seen.entry((made.flow_of(number), bytes)).or_default() += 1;
-        }
-        for flow in 0..4 {
-            assert_eq!(seen[&(flow, 60)], 7_000);
-            assert_eq!(seen[&(flow, 590)], 4_000);
-            assert_eq!(seen[&(flow, 1514)], 1_000);
+        for flows in 1..=13 {
+            let text = format!("frame = {{ udp = {{ bytes = \"imix\" }} }}\nflows = {{ count = {flows} }}");
+            let made = made(&text).expect("frames");
+            let mut seen = std::collections::BTreeMap::<(usize, usize), u32>::new();
+            for number in 0..1_200 * flows as u64 {
+                let bytes = made.templates()[made.template_of(number)].len();
+                *seen.entry((made.flow_of(number), bytes)).or_default() += 1;
+            }
+            for flow in 0..flows {
+                let of_flow = [60, 590, 1514].map(|bytes| seen.get(&(flow, bytes)).copied());
+                assert_eq!(of_flow, [Some(700), Some(400), Some(100)], "flow {flow} of {flows}");
+            }
         }
     }
 

@@ -53,6 +53,14 @@ impl Polling {
         self.last_ns = now_ns;
     }
 
+    /// A time within a round: a pause since the round began is noted before frames that came meanwhile are recorded.
+    #[inline]
+    pub fn within(&mut self, now_ns: u64) {
+        if now_ns - self.last_ns > self.threshold_ns {
+            self.round(now_ns);
+        }
+    }
+
     /// Everything that was due has been sent, or not.
     #[inline]
     pub fn caught_up(&mut self, is_behind: bool) {
@@ -91,6 +99,17 @@ mod tests {
         polling.caught_up(false);
         assert!(polling.is_disturbed(2100) && !polling.is_disturbed(2150));
         assert_eq!((polling.pauses, polling.disturbed_ns), (1, 2100));
+    }
+
+    #[test]
+    fn a_pause_within_a_round_disturbs_what_came_meanwhile() {
+        let mut polling = Polling::new(100, 0);
+        polling.round(50);
+        polling.within(120);
+        assert!(!polling.is_disturbed(60) && polling.pauses == 0);
+        polling.within(500);
+        assert!(polling.is_disturbed(60));
+        assert_eq!(polling.pauses, 1);
     }
 
     #[test]

@@ -105,14 +105,19 @@ impl Window {
     }
 }
 
+/// A rate in its unit; none for as many frames as possible.
+fn per_second(rate: Rate, scale: f64) -> Option<f64> {
+    match rate {
+        Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * scale),
+        Rate::Max => None,
+    }
+}
+
 impl<'a> Sender<'a> {
     /// The stream from its beginning; `scale` multiplies its rate. The first stream of a test begins at once, others
     /// within an interval: no two cables have one clock.
     pub fn new(stream: &'a Stream, index: usize, trial: u64, scale: f64, window: Window, seed: u64) -> Sender<'a> {
-        let rate = match stream.rate {
-            Rate::Frames(rate) | Rate::Bits(rate) => Some(rate * scale),
-            Rate::Max => None,
-        };
+        let rate = per_second(stream.rate, scale);
         let works = stream.works();
         let mean_work = works.iter().sum::<f64>() / works.len().max(1) as f64;
         let schedule = rate.map(|rate| Schedule::new(stream.arrivals, &stream.shape, rate, 0, seed));
@@ -149,6 +154,14 @@ impl<'a> Sender<'a> {
         self.step = step;
         self.due_ns = self.scheduled_ns().unwrap_or(0);
         self
+    }
+
+    /// Sends at another rate from now on.
+    pub fn change_rate(&mut self, rate: Rate, now_ns: u64) {
+        self.works = self.stream.works_at(rate);
+        self.schedule = per_second(rate, self.scale)
+            .map(|rate| Schedule::new(self.stream.arrivals, &self.stream.shape, rate, now_ns, self.number));
+        self.due_ns = self.scheduled_ns().unwrap_or(now_ns);
     }
 
     /// When the schedule says that the next frame is due, if there is one.

@@ -63,8 +63,13 @@ impl Stream {
 
     /// The work of each template, in the unit of the rate.
     pub fn works(&self) -> Vec<f64> {
+        self.works_at(self.rate)
+    }
+
+    /// The work of each template, in the unit of another rate.
+    pub(crate) fn works_at(&self, rate: Rate) -> Vec<f64> {
         let templates = self.frames.templates().iter();
-        let work = |frame: &Vec<u8>| match self.rate {
+        let work = |frame: &Vec<u8>| match rate {
             Rate::Bits(_) => wire_bits(frame.len()),
             Rate::Frames(_) | Rate::Max => 1.0,
         };

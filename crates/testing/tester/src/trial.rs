@@ -407,6 +407,12 @@ impl<'a> Run<'a> {
             for _ in 0..RECEIVES_MAX {
                 let mut back = std::mem::take(&mut self.back);
                 let received = device.ports[port].port.receive(&mut back, RECEIVE_BURST, now_ns);
+                let count = back.len();
+                if count > 0 {
+                    // What came while this thread was away must not seem to have come before.
+                    now_ns = clock.now_ns();
+                    self.polling.within(now_ns - self.start_ns);
+                }
                 for packet in back.iter() {
                     let now_ns = if clock.is_simulated() {
                         packet.timestamp_ns
@@ -415,14 +421,9 @@ impl<'a> Run<'a> {
                     };
                     self.take(port, packet.data(), now_ns - self.start_ns);
                 }
-                let count = back.len();
                 back.clear();
                 self.back = back;
                 received?;
-                if count == 0 {
-                    break;
-                }
-                now_ns = clock.now_ns();
                 if count < RECEIVE_BURST {
                     break;
                 }
