@@ -220,16 +220,21 @@ control Source(inout headers_t hdr, in metadata_t meta, inout change_t change) {
             hdr.shim.original = hdr.udp.dst_port;
             change.sum = checksum_replace(hdr.udp.dst_port, INT_UDP_PORT);
         } else {
-            bit<8> protocol = hdr.ipv4.isValid() ? hdr.ipv4.protocol : hdr.ipv6.next_header;
             hdr.shim.npt = INT_NPT_IP;
-            hdr.shim.original = (bit<16>) protocol;
             hdr.udp.setValid();
-            // Entropy for devices that spread flows by ports, in the range of RFC 6335's dynamic ports.
-            hash(hdr.udp.src_port, HashAlgorithm.crc16, 16w0xc000,
-                 { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, meta.src_port, meta.dst_port, protocol }, 16w0x4000);
-            // The bytes after the IP header before INT is added. `change.added` has those of this header, too.
-            hdr.udp.length_ = meta.ip_bytes
-                - (hdr.ipv4.isValid() ? (bit<16>) hdr.ipv4.ihl << 2 : IPV6_BYTES);
+            // The port is entropy for devices that spread flows by ports, in the range of RFC 6335's dynamic ports. The length
+            // is that of the bytes after the IP header before INT is added; `change.added` has those of this header, too.
+            if (hdr.ipv4.isValid()) {
+                hdr.shim.original = (bit<16>) hdr.ipv4.protocol;
+                hash(hdr.udp.src_port, HashAlgorithm.crc16, 16w0xc000,
+                     { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, meta.src_port, meta.dst_port, hdr.ipv4.protocol }, 16w0x4000);
+                hdr.udp.length_ = meta.ip_bytes - ((bit<16>) hdr.ipv4.ihl << 2);
+            } else {
+                hdr.shim.original = (bit<16>) hdr.ipv6.next_header;
+                hash(hdr.udp.src_port, HashAlgorithm.crc16, 16w0xc000,
+                     { hdr.ipv6.src_addr, hdr.ipv6.dst_addr, meta.src_port, meta.dst_port, hdr.ipv6.next_header }, 16w0x4000);
+                hdr.udp.length_ = meta.ip_bytes - IPV6_BYTES;
+            }
             hdr.udp.checksum = 0;
         }
         hdr.udp.dst_port = INT_UDP_PORT;

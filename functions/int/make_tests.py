@@ -7,12 +7,15 @@ program.
 Needs scapy from PyPI.
 """
 
+import ipaddress
 import pathlib
+import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import int_scapy
+from checksum import dynamic_port
 from int_scapy import NPT_IP, NPT_UDP, TYPE_MD, TYPE_MX, IntMD, IntMX, IntShim, Report, TelemetryReport
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import IPv6
@@ -72,8 +75,9 @@ def own(instructions, ingress=1, egress=2):
     return words
 
 
-def with_int(frame, header, kind):
-    """The packet with INT: after the UDP header of a packet that has one, else in a UDP header of its own."""
+def with_int(frame, header, kind, sport=0):
+    """The packet with INT: after the UDP header of a packet that has one, else in a UDP header of its own, which has the
+    source port `sport`."""
     whole = bytes(frame)
     frame = frame.copy()
     layer = frame[IP] if IP in frame else frame[IPv6]
@@ -87,7 +91,7 @@ def with_int(frame, header, kind):
         payload = whole[len(whole) - len(bytes(layer.payload)) :]
         protocol = layer.proto if IP in frame else layer.nh
         shim = IntShim(type=kind, npt=NPT_IP, original=protocol)
-        new = UDP(sport=0, dport=INT_PORT, chksum=0)
+        new = UDP(sport=sport, dport=INT_PORT, chksum=0)
         if IP in frame:
             layer.proto = 17
         else:
@@ -101,9 +105,13 @@ def built(frame):
     return frame.__class__(bytes(frame))
 
 
-def sport_bytes(frame):
-    """Where the source port of a new UDP header stands: a hash that the test does not compute."""
-    return [(len(bytes(frame)) - len(bytes(frame[UDP])), 2)]
+def entropy(frame):
+    """The source port of the UDP header that a source adds to a packet without one: a hash of the flow."""
+    layer = frame[IP] if IP in frame else frame[IPv6]
+    ports = (frame[TCP].sport, frame[TCP].dport) if TCP in frame else (0, 0)
+    protocol = layer.proto if IP in frame else layer.nh
+    addresses = ipaddress.ip_address(layer.src).packed + ipaddress.ip_address(layer.dst).packed
+    return dynamic_port(addresses + struct.pack("!HHB", *ports, protocol))
 
 
 def md(instructions, stack, remaining, **fields):
@@ -158,17 +166,19 @@ def watch_all(action):
 
 def frames_with_int(header, kind):
     for name, frame in FLOWS.items():
-        other = with_int(frame, header, kind)
-        yield name, frame, other, sport_bytes(other) if UDP not in frame else []
+        yield name, frame, with_int(frame, header, kind, entropy(frame))
 
 
 def source_md():
     action = f"embed_data(instructions:{NODE_AND_PORTS:#x}, max_hops:8, collector:{COLLECTOR})"
     test = setup("int_source_md.stf", "The source embeds INT-MD with its own metadata.", *watch_all(action))
     header = md(NODE_AND_PORTS, own(NODE_AND_PORTS), 7)
-    for name, frame, other, unknown in frames_with_int(header, TYPE_MD):
+    for name, frame, other in frames_with_int(header, TYPE_MD):
         test.say(f"{name}.")
-        test.through(1, frame, 2, other, unknown)
+        test.through(1, frame, 2, other)
+    test.say("Another IPv6 address gives another source port.")
+    frame = ETHER / IPv6(src="2001:db8::1", dst="2001:db8::3") / TCP(sport=1111, dport=80, flags="S") / DATA
+    test.through(1, frame, 2, with_int(frame, header, TYPE_MD, entropy(frame)))
     test.say("Not watched: from another port, a fragment, ARP.")
     test.through(2, FLOWS["UDP"], 1)
     fragment = (
@@ -184,7 +194,7 @@ def source_md():
     test.say("Padding of Ethernet stays behind the packet.")
     short = ETHER / IPV4 / UDP(sport=1111, dport=2222) / Raw(b"x")
     test.through(1, bytes(short) + bytes(17), 2, bytes(with_int(short, header, TYPE_MD)) + bytes(17))
-    test.counter("int_packets", 0, len(FLOWS) + 1)
+    test.counter("int_packets", 0, len(FLOWS) + 2)
     return test
 
 
@@ -197,9 +207,9 @@ def source_all_metadata():
         *watch_all(action),
     )
     header = md(bits, own(bits), 0)
-    for name, frame, other, unknown in frames_with_int(header, TYPE_MD):
+    for name, frame, other in frames_with_int(header, TYPE_MD):
         test.say(f"{name}.")
-        test.through(1, frame, 2, other, unknown)
+        test.through(1, frame, 2, other)
     return test
 
 
@@ -279,12 +289,10 @@ def source_mx():
     action = f"embed_instructions(instructions:{PORTS_AND_QUEUE:#x}, collector:{COLLECTOR})"
     test = setup("int_source_mx.stf", "The source embeds INT-MX and reports its own metadata.", *watch_all(action))
     header = IntMX(instructions=PORTS_AND_QUEUE)
-    for number, (name, frame, other, unknown) in enumerate(frames_with_int(header, TYPE_MX)):
+    for number, (name, frame, other) in enumerate(frames_with_int(header, TYPE_MX)):
         test.say(f"{name}.")
-        test.through(1, frame, 2, other, unknown)
-        one = report(other, PORTS_AND_QUEUE, number)
-        offset = len(bytes(one)) - len(one[TelemetryReport].reports[0].data)
-        test.expect(COLLECTOR_PORT, one, [(offset + at, size) for at, size in unknown])
+        test.through(1, frame, 2, other)
+        test.expect(COLLECTOR_PORT, report(other, PORTS_AND_QUEUE, number))
     return test
 
 

@@ -121,8 +121,13 @@ control ToBackend(inout headers_t hdr, inout metadata_t meta, out bool found) {
                 bytes = bytes + GUE_BYTES + UDP_BYTES;
                 protocol = IP_PROTOCOL_UDP;
                 // Entropy of the flow, in the range of RFC 6335's dynamic ports.
-                hash(hdr.tunnel_udp.src_port, HashAlgorithm.crc16, 16w0xc000,
-                     { hdr.ipv4.src_addr, hdr.ipv6.src_addr, meta.client_port, meta.service_port }, 16w0x4000);
+                if (hdr.ipv4.isValid()) {
+                    hash(hdr.tunnel_udp.src_port, HashAlgorithm.crc16, 16w0xc000,
+                         { hdr.ipv4.src_addr, meta.client_port, meta.service_port }, 16w0x4000);
+                } else {
+                    hash(hdr.tunnel_udp.src_port, HashAlgorithm.crc16, 16w0xc000,
+                         { hdr.ipv6.src_addr, meta.client_port, meta.service_port }, 16w0x4000);
+                }
                 hdr.tunnel_udp.dst_port = GUE_PORT;
                 hdr.tunnel_udp.length_ = bytes;
                 hdr.tunnel_udp.checksum = 0;
