@@ -115,11 +115,13 @@ func (s *smf) do(c *command) error {
 		return nil
 	case "restart":
 		// The same address, another recovery time stamp, no association.
+		s.lock.Lock()
 		s.started = s.started.Add(time.Minute)
+		s.lock.Unlock()
 		return nil
 	case "heartbeat":
 		return s.answered(c, func(sequence uint32) message.Message {
-			return message.NewHeartbeatRequest(sequence, ie.NewRecoveryTimeStamp(s.started), nil)
+			return message.NewHeartbeatRequest(sequence, s.recovery(), nil)
 		})
 	case "load":
 		return s.load(c)
@@ -140,7 +142,7 @@ func (s *smf) answered(c *command, make func(sequence uint32) message.Message) e
 
 func (s *smf) associate(c *command) error {
 	return s.answered(c, func(sequence uint32) message.Message {
-		elements := []*ie.IE{s.nodeID(), ie.NewRecoveryTimeStamp(s.started)}
+		elements := []*ie.IE{s.nodeID(), s.recovery()}
 		if c.Retain {
 			elements = append(elements, ie.NewPFCPSessionRetentionInformation(ie.NewCPPFCPEntityIPAddress(s.own.To4(), nil)))
 		}

@@ -32,10 +32,10 @@ type smf struct {
 	connection *net.UDPConn
 	own        net.IP
 	upf        *net.UDPAddr
-	started    time.Time
 	output     sync.Mutex
 
 	lock     sync.Mutex
+	started  time.Time
 	sequence uint32
 	silent   bool
 	// SEIDs of the UPF by the number of the session, which is also the SEID of this side.
@@ -111,7 +111,7 @@ func (s *smf) take(received message.Message, from *net.UDPAddr) {
 	}
 	switch request := received.(type) {
 	case *message.HeartbeatRequest:
-		s.send(message.NewHeartbeatResponse(request.Sequence(), ie.NewRecoveryTimeStamp(s.started)), from)
+		s.send(message.NewHeartbeatResponse(request.Sequence(), s.recovery()), from)
 	case *message.SessionReportRequest:
 		s.print(described(request))
 		seid := s.seid(request.SEID())
@@ -124,6 +124,13 @@ func (s *smf) take(received message.Message, from *net.UDPAddr) {
 			waiting <- received
 		}
 	}
+}
+
+// recovery returns the recovery time stamp: when the SMF has started, for its peers.
+func (s *smf) recovery() *ie.IE {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return ie.NewRecoveryTimeStamp(s.started)
 }
 
 func (s *smf) seid(session uint64) uint64 {
