@@ -3,7 +3,8 @@
 
     messages.py [--bind ADDRESS] [--port PORT] [-S BYTES] [--topic NAME...]
 
-With --topic the names of topics and paths are printed whose hashes come.
+With --topic the names of topics and paths are printed whose hashes come. A datagram of another form, or a message that is
+shorter than its header, is printed as `{"malformed": "its bytes"}`.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import zlib
 
 MESSAGE, N_PACKET = 0xFA, 0xFC
 FLAG_BYTES, MAPPING_BYTES = 6, 16
+# S: both headers and a byte, and what the programs take at most.
+LEAST, MOST = FLAG_BYTES + MAPPING_BYTES + 1, 128
 KINDS = {1: "mqtt", 2: "coap", 3: "http"}
 
 
@@ -36,6 +39,22 @@ def parts(datagram, size):
     return []
 
 
+def described(datagram, size, hashes):
+    """What a datagram says, an object for each of its messages."""
+    found = parts(datagram, size)
+    if not found:
+        return [{"malformed": datagram.hex()}]
+    gathered = {"gathered": datagram[0] == N_PACKET}
+    return [{"malformed": part.hex()} if len(part) < MAPPING_BYTES else decode(part, hashes) | gathered for part in found]
+
+
+def message_bytes(text):
+    """S of the programs, as an option."""
+    if not text.isdecimal() or not LEAST <= int(text) <= MOST:
+        raise argparse.ArgumentTypeError(f"`{text}`: a number from {LEAST} to {MOST} is right")
+    return int(text)
+
+
 def decode(part, hashes):
     kind, length, sequence, device, port, _, topic = struct.unpack("!BBH4sHHI", part[:MAPPING_BYTES])
     return {
@@ -52,7 +71,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bind", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (all)")
     parser.add_argument("--port", type=int, default=9000, help="UDP port (9000)")
-    parser.add_argument("-S", dest="size", type=int, default=54, metavar="BYTES", help="S of the programs (54)")
+    parser.add_argument("-S", dest="size", type=message_bytes, default=54, metavar="BYTES", help="S of the programs (54)")
     parser.add_argument("--topic", nargs="*", default=[], metavar="NAME", help="topics and paths that may come")
     arguments = parser.parse_args()
     hashes = topic_hashes(arguments.topic)
@@ -61,8 +80,8 @@ def main():
     print("ready", flush=True)
     while True:
         datagram = receiver.recv(65536)
-        for part in parts(datagram, arguments.size - FLAG_BYTES):
-            print(json.dumps(decode(part, hashes) | {"gathered": datagram[0] == N_PACKET}), flush=True)
+        for one in described(datagram, arguments.size - FLAG_BYTES, hashes):
+            print(json.dumps(one), flush=True)
 
 
 if __name__ == "__main__":
