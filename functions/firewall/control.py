@@ -27,6 +27,8 @@ import forms
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
 REASONS = {12: "denied", 13: "rejected"}
 SELF = "to_self"
+# Zones are numbered from 1 in bit<8>; SELF_ZONE of route.p4 is 255.
+ZONES_MAX = 254
 TOP = 10_000
 # Tables whose entries come from packets.
 LEARNT = ("connections_ipv4", "connections_ipv6", "fragments")
@@ -93,6 +95,8 @@ class Settings:
 
     def __init__(self, path):
         self.said = forms.read(path, FORM)
+        if len(self.said["zone"]) > ZONES_MAX:
+            raise forms.Wrong(f"{path}: {len(self.said['zone'])} zones: at most {ZONES_MAX} are right")
         self.zones = {zone["name"]: number for number, zone in enumerate(self.said["zone"], 1)}
         self.names = {number: name for name, number in self.zones.items()}
         self.interfaces = {

@@ -13,6 +13,7 @@ FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FUNCTIONS / "lib"))
 from bed import Failed, check, has_finsy
 
+ZONES = "".join(f'[[zone]]\nname = "{number}"\ninterface = []\n\n' for number in range(252))
 # Function, its file, a part of that, its replacement, and the error that must follow.
 WRONG = [
     ("l2_switch", "bridge.toml", "untagged = 20", "untagged = 5000", "port: number 3: `untagged = 5000`: a number from 1 to 4094"),
@@ -27,6 +28,7 @@ WRONG = [
     ("firewall", "firewall.toml", 'from = "inside"', 'from = "insid"', "there is no zone `insid`"),
     ("firewall", "firewall.toml", 'do = "allow"\n\n[[policy]]', 'do = "allow"\nrate = 800\n\n[[policy]]', "`rate`"),
     ("firewall", "firewall.toml", "connections = 1000\nburst = 2000", "connections = 1\nburst = 5000", "at most 4295"),
+    ("firewall", "firewall.toml", "[[route]]", f"{ZONES}[[route]]", "255 zones: at most 254 are right"),
     ("load_balancer", "load_balancer.toml", "backends = [1, 2, 3]", "backends = [1, 2, 4]", "there is no back end 4"),
     ("load_balancer", "load_balancer.toml", 'mode = "mac"', 'mode = "ipip6"', "did you mean `ipip`?"),
     ("router", "router.toml", "10.1.0.1/24", "10.1.0.256/24", "an address with the length of its prefix"),
