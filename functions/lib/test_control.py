@@ -14,6 +14,7 @@ sys.path.insert(0, str(FUNCTIONS / "lib"))
 from bed import Failed, check, has_finsy
 
 ZONES = "".join(f'[[zone]]\nname = "{number}"\ninterface = []\n\n' for number in range(252))
+UPF_ROUTES = 'prefix = "192.168.3.0/24"\nnext_hop = 1\n\n[[route]]\nprefix = "0.0.0.0/0"'
 # Function, its file, a part of that, its replacement, and the error that must follow.
 WRONG = [
     ("l2_switch", "bridge.toml", "untagged = 20", "untagged = 5000", "port: number 3: `untagged = 5000`: a number from 1 to 4094"),
@@ -35,6 +36,8 @@ WRONG = [
     ("int", "node.toml", '"queue"', '"queues"', "did you mean `queue`?"),
     ("int", "node.toml", "number = 1", "number = 256", "a number from 1 to 255"),
     ("upf", "upf.toml", 'gnb = "192.168.3.2"', 'gnb = "2001:db8::1"', "no address of `own` is of the version"),
+    ("upf", "upf.toml", UPF_ROUTES, UPF_ROUTES.replace("192.168.3.0", "192.168.4.0").replace("0.0.0.0/0", "203.0.113.0/24"),
+     "session 1: no route leads to its gNB 192.168.3.2"),
 ]  # fmt: skip
 
 

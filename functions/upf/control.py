@@ -80,7 +80,19 @@ def checked(settings):
     for one in settings.get("session", []):
         if not any((":" in end) == (":" in one["gnb"]) for end in ends):
             raise forms.Wrong(f"session {one['id']}: no address of `own` is of the version of its gNB {one['gnb']}")
+        if route_to(settings, one["gnb"]) is None:
+            raise forms.Wrong(
+                f"session {one['id']}: no route leads to its gNB {one['gnb']}: a `[[route]]` with a `prefix` that has"
+                " this address is right"
+            )
     return settings
+
+
+def route_to(settings, address):
+    """The route with the longest prefix that has the address; None without one."""
+    target = ipaddress.ip_address(address)
+    found = [route for route in settings["route"] if target in ipaddress.ip_network(route["prefix"])]
+    return max(found, key=lambda route: ipaddress.ip_network(route["prefix"]).prefixlen, default=None)
 
 
 def entry(table, match, action, **parameters):
@@ -151,12 +163,12 @@ def table_entries(settings):
                 yield entry("own_ipv4", {"hdr.ipv4.dst_addr": own["address"]}, "own", mac=mac)
             yield entry("arp_ipv4", {"hdr.arp.target_ip": own["address"]}, "own", mac=mac)
     for session in settings.get("session", []):
-        yield from reversed(list(session_entries(session, source(settings, session))))
+        yield from reversed(list(session_entries(session, source(settings, session["gnb"]))))
 
 
-def source(settings, session):
-    """The address of this UPF from which tunnels to the session's gNB begin."""
-    is_ipv6 = ":" in session["gnb"]
+def source(settings, gnb):
+    """The address of this UPF from which tunnels to a gNB begin."""
+    is_ipv6 = ":" in gnb
     return next(
         own["address"] for own in settings["own"] if own.get("gtpu", True) and (":" in own["address"]) == is_ipv6
     )
@@ -178,12 +190,7 @@ def meter_entries(settings):
 
 def gtpu_frame(settings, peer, own, message, teid, sequence=0):
     """A message of GTP-U without information elements to a peer, as a frame, and its port. IPv4 only."""
-    route = max(
-        (route for route in settings["route"] if ":" not in route["prefix"]
-         and ipaddress.ip_address(peer) in ipaddress.ip_network(route["prefix"])),
-        key=lambda route: ipaddress.ip_network(route["prefix"]).prefixlen,
-    )  # fmt: skip
-    hop = next(hop for hop in settings["next_hop"] if hop["number"] == route["next_hop"])
+    hop = next(hop for hop in settings["next_hop"] if hop["number"] == route_to(settings, peer)["next_hop"])
     gtpu = struct.pack("!BBHIHBB", 0x32, message, 4, teid, sequence, 0, 0)
     udp = struct.pack("!HHHH", GTPU_PORT, GTPU_PORT, 8 + len(gtpu), 0)
     addresses = ipaddress.ip_address(own).packed + ipaddress.ip_address(peer).packed
@@ -208,23 +215,25 @@ class Upf:
 
     async def load(self):
         """Writes the entries of the file. Entries that do not differ stay."""
-        before = self.sessions()
+        before, earlier = self.sessions(), self.settings
         self.settings = checked(forms.read(self.path, FORM))
         written = await self.entries.apply(table_entries(self.settings))
         await self.switch.modify([*meter_entries(self.settings)])
         for number, session in self.sessions().items():
-            await self.moved(before.get(number), session)
+            await self.moved(before.get(number), session, earlier)
         print(f"{len(self.sessions())} sessions: {written}", flush=True)
 
-    async def moved(self, before, session):
-        """Acts on a change of a session: end marker after a handover, buffered packets when it becomes active."""
+    async def moved(self, before, session, earlier):
+        """Acts on a change of a session: end marker after a handover, buffered packets when it becomes active.
+
+        The way to the old gNB is that of the `earlier` settings: the file may not have it any more.
+        """
         if before is None:
             return
         old, new = before.get("state", "active"), session.get("state", "active")
         tunnels = [(one["gnb"], one["downlink_teid"]) for one in (before, session)]
         if old == new == "active" and tunnels[0] != tunnels[1] and ":" not in before["gnb"]:
-            own = source(self.settings, before)
-            await self.send_message(before["gnb"], own, END_MARKER, before["downlink_teid"])
+            await self.send_message(earlier, before["gnb"], END_MARKER, before["downlink_teid"])
             print(f"session {session['id']}: end marker to {before['gnb']}", flush=True)
         if old == "idle" and new == "active":
             kept = self.buffers.pop(session["id"], ())
@@ -232,8 +241,9 @@ class Upf:
                 await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, route=0, padding=0)])
             print(f"session {session['id']}: {len(kept)} packets that were kept", flush=True)
 
-    async def send_message(self, peer, own, message, teid, sequence=0):
-        frame, port = gtpu_frame(self.settings, peer, own, message, teid, sequence)
+    async def send_message(self, settings, peer, message, teid, sequence=0):
+        own = source(settings, peer)
+        frame, port = gtpu_frame(settings, peer, own, message, teid, sequence)
         await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=0, route=0, padding=0)])
 
     async def receive(self):
@@ -269,15 +279,14 @@ class Upf:
     async def supervise(self, seconds):
         """Echo requests to every gNB; three without an answer are a path that is down."""
         while True:
-            peers = {session["gnb"]: source(self.settings, session) for session in self.sessions().values()}
-            for peer, own in peers.items():
+            for peer in {session["gnb"] for session in self.sessions().values()}:
                 if ":" in peer:
                     continue
                 self.sequence = (self.sequence + 1) & 0xFFFF
                 self.unanswered[peer] += 1
                 if self.unanswered[peer] == 4:
                     print(f"{peer}: path is down", flush=True)
-                await self.send_message(peer, own, ECHO_REQUEST, 0, self.sequence)
+                await self.send_message(self.settings, peer, ECHO_REQUEST, 0, self.sequence)
             await asyncio.sleep(seconds)
 
     async def usage(self, seconds):
