@@ -101,7 +101,7 @@ def test_an_experiment() -> None:
     assert len(report.rows) == len(report.column("model"))
     assert np.nanmax(np.abs(report.column("error"))) < 0.2
     assert report.title in report.markdown
-    with pytest.raises(ScenarioError, match=r"experiment.toml"):
+    with pytest.raises(FileError, match=r"experiment.toml"):
         experiment(REPOSITORY)
 
 

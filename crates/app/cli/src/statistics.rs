@@ -141,7 +141,6 @@ impl Statistics {
         }
         let finished = self.output.as_ref().map_or(Ok(()), |output| output.finish(PATIENCE));
         if let Err(error) = finished {
-            self.output = None;
             output::warning(&format!(
                 "the last statistics are missing: cannot write to the standard output: {error}"
             ));

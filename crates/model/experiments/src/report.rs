@@ -120,6 +120,9 @@ struct JsonReport<'a> {
     source: &'a str,
     unit: &'a str,
     seeds: u64,
+    /// Left out when it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    quick: bool,
     mean_error: Option<f64>,
     largest_error: Option<f64>,
     bounds_kept: usize,
@@ -198,6 +201,7 @@ impl Report {
             source: &self.definition.source,
             unit: &self.definition.unit,
             seeds: self.definition.seeds,
+            quick: self.quick,
             mean_error: self.mean_error().map(|(mean, _)| mean),
             largest_error: self.mean_error().map(|(_, largest)| largest),
             bounds_kept,

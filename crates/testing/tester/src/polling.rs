@@ -61,6 +61,13 @@ impl Polling {
         }
     }
 
+    /// A round in which nothing is to be sent has ended. A pause in such rounds counts only if frames came meanwhile.
+    #[inline]
+    pub fn waited(&mut self, now_ns: u64) {
+        self.last_ns = now_ns;
+        self.caught_up(false);
+    }
+
     /// Everything that was due has been sent, or not.
     #[inline]
     pub fn caught_up(&mut self, is_behind: bool) {
@@ -110,6 +117,21 @@ mod tests {
         polling.within(500);
         assert!(polling.is_disturbed(60));
         assert_eq!(polling.pauses, 1);
+    }
+
+    #[test]
+    fn waiting_for_the_last_frames_is_no_pause() {
+        let mut polling = Polling::new(100, 0);
+        polling.round(50);
+        for now in (100..1000).step_by(50) {
+            polling.within(now);
+            polling.waited(now + 10);
+        }
+        assert!(!polling.is_disturbed(60) && polling.pauses == 0);
+        polling.within(5000);
+        assert!(polling.is_disturbed(60) && polling.pauses == 1);
+        polling.waited(5010);
+        assert!(polling.is_disturbed(4000) && !polling.is_disturbed(9500));
     }
 
     #[test]

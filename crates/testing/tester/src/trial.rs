@@ -533,6 +533,7 @@ impl<'a> Run<'a> {
             device.work(|| clock.now_ns());
             self.receive(device, clock)?;
             let now_ns = clock.now_ns();
+            self.polling.waited(now_ns - self.start_ns);
             if now_ns >= end_ns || self.has_all() || idle_steps > IDLE_STEPS {
                 return Ok(());
             }

@@ -92,9 +92,7 @@ fn check(arguments: &Arguments) -> Result<()> {
 
 /// The file that p4c writes when none is named: `a.b.p4` becomes `a.b.json`.
 fn output_name(program: &Path) -> PathBuf {
-    let mut name = program.file_stem().unwrap_or_default().to_os_string();
-    name.push(".json");
-    PathBuf::from(name)
+    Path::new(program.file_stem().unwrap_or_default()).with_added_extension("json")
 }
 
 fn run(arguments: &Arguments, output_is_folder: bool) -> Result<Status> {

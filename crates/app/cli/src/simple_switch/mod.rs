@@ -13,7 +13,7 @@ use crate::packet_log::{Destination, FileOptions, Level, LogOptions};
 use anyhow::{Result, anyhow, bail};
 use clap::Parser;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use target::Target;
 
@@ -165,19 +165,13 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
     })))
 }
 
-/// The name that BMv2 gives a log file.
-fn with_txt(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".txt");
-    PathBuf::from(name)
-}
-
 /// The log, if one is wanted.
 fn log(arguments: &Arguments, lines: &mut Lines) -> Result<Option<LogOptions>> {
     let destination = match (&arguments.log_file, arguments.log_console) {
         (Some(_), true) => bail!("--log-console and --log-file: a log goes to one of them"),
         (Some(path), false) => Destination::File(FileOptions {
-            path: with_txt(path),
+            // As BMv2 names it.
+            path: path.with_added_extension("txt"),
             max_bytes: arguments.log_file_max_size,
             max_files: arguments.log_file_max_files,
             flush: arguments.log_flush,

@@ -84,8 +84,8 @@ struct Date {
 }
 
 impl Pipeline {
-    /// Makes several writes without another writer between them. Packets may see some before others. What was written
-    /// before an error stays.
+    /// Makes several writes without another writer between them; only [`Batch::clear_entries`] lets others in. Packets
+    /// may see some before others. What was written before an error stays.
     pub fn batch<R>(&self, writes: impl FnOnce(&mut Batch<'_>) -> R) -> R {
         let mut batch = Batch::of(self, self.control());
         let result = writes(&mut batch);

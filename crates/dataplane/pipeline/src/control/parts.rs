@@ -1,8 +1,8 @@
 //! Access to many entries of a table, in parts.
 //!
-//! A packet that adds an entry waits for the lock of the control plane. So nobody who reads or clears a large table
-//! keeps the lock throughout: after each part, a thread that waits for it gets it first. What is read is therefore not
-//! of one moment if packets add entries meanwhile, or entries expire.
+//! A packet that adds an entry waits for the lock of the control plane. Reading or clearing a table therefore offers the
+//! lock to waiting threads after each part. Entries that are added after the beginning are left out; those that end
+//! meanwhile may be read or not.
 
 use crate::load::Pipeline;
 use crate::objects::Control;

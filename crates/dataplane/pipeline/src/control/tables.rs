@@ -218,7 +218,7 @@ impl Batch<'_> {
         Some(convert::key_of(declared, &present))
     }
 
-    /// See [`Pipeline::clear_entries`].
+    /// See [`Pipeline::clear_entries`]. Other writers may come in between, unless the batch is atomic.
     pub fn clear_entries(&mut self, table: &str) -> Result<(), ControlError> {
         let id = self.pipeline.table_id(table)?;
         let declared = &self.pipeline.program.tables[id.index()];
