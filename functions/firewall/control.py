@@ -220,10 +220,11 @@ class Firewall:
     async def load(self):
         settings = Settings(self.path)
         entries = list(settings.entries())
-        await self.switch.modify([*self.meters(settings)])
+        meters = [(control.MODIFY, one) for one in self.meters(settings)]
+        # At once, so that no packet passes by old and new rules together.
+        written = await self.entries.apply(entries, also=meters, at_once=True)
         self.settings = settings
-        # Entries that are gone are removed first, so that nothing passes by an old rule once a new one is there.
-        print(await self.entries.apply(entries, removes_first=True), flush=True)
+        print(written, flush=True)
 
     @staticmethod
     def meters(settings):

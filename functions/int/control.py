@@ -85,8 +85,8 @@ def bitmap(names):
 
 def prefix(text):
     """A prefix as value and mask."""
-    network = ipaddress.ip_network(text, strict=True)
-    return f"{network.network_address}&&&{network.netmask}"
+    network = ipaddress.ip_network(text)
+    return network.network_address, network.netmask
 
 
 def watch_action(watch):
@@ -180,8 +180,8 @@ async def present_time_base(switch):
 async def load(switch, entries, path):
     node = forms.read(path, FORM)
     wanted = list(node_entries(node))
-    await switch.modify([default_entry(node, await present_time_base(switch))])
-    written = await entries.apply(wanted)
+    default = default_entry(node, await present_time_base(switch))
+    written = await entries.apply(wanted, also=[(control.MODIFY, default)])
     print(f"node {node['id']}: {len(wanted)} entries: {written}", flush=True)
 
 

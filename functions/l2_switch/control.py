@@ -90,6 +90,10 @@ def number(address):
     return address if isinstance(address, int) else control.mac(str(address))
 
 
+def tell_forgotten(vid, address):
+    print(f"{address:012x} in VLAN {vid} is forgotten", flush=True)
+
+
 class Bridge:
     def __init__(self, switch, path):
         self.switch = switch
@@ -101,15 +105,25 @@ class Bridge:
         # (VLAN, address) -> port. Static ones never move and never age.
         self.known = {}
         self.static = {}
+        # Held by what writes and then remembers it.
+        self.lock = asyncio.Lock()
 
     async def load(self):
-        self.settings = forms.read(self.path, FORM)
-        self.groups = forwarding_ports(self.settings)
-        groups = [fy.P4MulticastGroupEntry(vid, replicas=ports) for vid, ports in self.groups.items()]
-        written = await self.entries.apply([*groups, *port_entries(self.settings)])
-        await self.forget_lost()
-        await self.write_static()
-        print(f"{len(self.settings['port'])} ports, {len(self.groups)} VLANs: {written}", flush=True)
+        settings = forms.read(self.path, FORM)
+        groups = forwarding_ports(settings)
+        static = {(one["vlan"], control.mac(one["address"])): one["port"] for one in settings.get("static", [])}
+        async with self.lock:
+            lost = self.lost(groups, static)
+            entries = [fy.P4MulticastGroupEntry(vid, replicas=ports) for vid, ports in groups.items()]
+            addresses = [*self.static_updates(static), *((control.DELETE, one) for one in self.forgotten(lost))]
+            written = await self.entries.apply([*entries, *port_entries(settings)], also=addresses)
+            self.settings, self.groups, self.static = settings, groups, static
+            self.known |= static
+            for key in lost:
+                del self.known[key]
+        for key in lost:
+            tell_forgotten(*key)
+        print(f"{len(settings['port'])} ports, {len(groups)} VLANs: {written}", flush=True)
 
     async def take_over(self):
         """Makes what an earlier run has written the entries of this one, and remembers the addresses that it has
@@ -121,21 +135,23 @@ class Bridge:
             if one.idle_timeout_ns == 0:
                 self.static[key] = self.known[key]
 
-    async def forget_lost(self):
-        """Forgets the addresses of ports that do not forward in their VLAN any more."""
-        for (vid, address), port in list(self.known.items()):
-            if port not in self.groups.get(vid, []):
-                await self.forget(vid, address)
+    def lost(self, groups, static):
+        """The addresses of ports that do not forward in their VLAN any more, and those that were static."""
+        return [
+            key
+            for key, port in self.known.items()
+            if key not in static and (port not in groups.get(key[0], []) or key in self.static)
+        ]
 
-    async def write_static(self):
-        wanted = {(one["vlan"], control.mac(one["address"])): one["port"] for one in self.settings.get("static", [])}
-        for key in set(self.static) - set(wanted):
-            await self.forget(*key)
-        self.static = wanted
-        for key, port in wanted.items():
-            write = self.switch.modify if key in self.known else self.switch.insert
-            await write(list(self.address_entries(*key, port, 0)))
-            self.known[key] = port
+    def static_updates(self, static):
+        for key, port in static.items():
+            kind = control.MODIFY if key in self.known else control.INSERT
+            for one in self.address_entries(*key, port, 0):
+                yield kind, one
+
+    def forgotten(self, keys):
+        for key in keys:
+            yield from self.address_entries(*key, self.known[key], 0)
 
     def address_entries(self, vid, address, port, idle):
         yield entry(
@@ -143,14 +159,17 @@ class Bridge:
         )
         yield entry("destinations", {"meta.vid": vid, "hdr.ethernet.dst_addr": address}, "forward", port=port)
 
-    async def learn_one(self, vid, address, port, idle):
-        before = self.known.get((vid, address))
-        if before == port or (before is None and self.is_full(port)):
-            return
-        write = self.switch.insert if before is None else self.switch.modify
-        await write(list(self.address_entries(vid, address, port, idle)))
-        self.known[vid, address] = port
-        print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
+    async def learn_one(self, vid, address, port):
+        async with self.lock:
+            before = self.known.get((vid, address))
+            if (vid, address) in self.static or before == port or (before is None and self.is_full(port)):
+                return
+            kind = control.INSERT if before is None else control.MODIFY
+            entries = self.address_entries(vid, address, port, self.settings.get("age", 300))
+            with control.refusals_reported(f"{address:012x} in VLAN {vid} is not learnt"):
+                await control.write(self.switch, [(kind, one) for one in entries])
+                self.known[vid, address] = port
+                print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
 
     def is_full(self, port):
         """Whether a port has its greatest number of addresses."""
@@ -158,18 +177,19 @@ class Bridge:
         return limit is not None and sum(other == port for other in self.known.values()) >= limit
 
     async def forget(self, vid, address):
-        port = self.known.pop((vid, address), None)
-        if port is not None:
-            await self.switch.delete(list(self.address_entries(vid, address, port, 0)))
-            print(f"{address:012x} in VLAN {vid} is forgotten", flush=True)
+        async with self.lock:
+            if (vid, address) not in self.known:
+                return
+            with control.refusals_reported(f"{address:012x} in VLAN {vid} stays"):
+                await control.write(self.switch, [(control.DELETE, one) for one in self.forgotten([(vid, address)])])
+                del self.known[vid, address]
+                tell_forgotten(vid, address)
 
     async def learn(self):
         await control.listen_to_digests(self.switch, "learn_t", max_list_size=64, max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("learn_t"):
             for one in digest:
-                key = (one["vid"], one["address"])
-                if key not in self.static:
-                    await self.learn_one(*key, one["port"], self.settings.get("age", 300))
+                await self.learn_one(one["vid"], one["address"], one["port"])
             await self.switch.write([digest.ack()])
 
     async def age(self):

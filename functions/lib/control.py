@@ -4,6 +4,7 @@ controller."""
 import argparse
 import asyncio
 import contextlib
+import logging
 import os
 import pathlib
 import subprocess
@@ -13,6 +14,16 @@ import typing
 import finsy as fy
 import forms
 import grpc
+from finsy.proto import p4r
+from finsy.switch import SwitchFailFastError
+
+# Codes of calls without an answer: what they wanted may have been done or not.
+UNANSWERED = (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.DEADLINE_EXCEEDED, fy.GRPCStatusCode.CANCELLED)
+INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
+
+
+class Ended(Exception):
+    """The control program cannot go on with this connection; the text says why."""
 
 
 def options(about):
@@ -25,12 +36,14 @@ def options(about):
 def run(main):
     """Runs a control program. An error in its file, of the switch or of the command `forebay` is printed as one
     line."""
+    # What finsy logs besides are tracebacks of the same errors.
+    logging.getLogger("finsy").setLevel(logging.CRITICAL + 1)
     try:
         asyncio.run(main())
     except KeyboardInterrupt:
         pass
-    except forms.Wrong as wrong:
-        raise SystemExit(f"{wrong}") from None
+    except (forms.Wrong, Ended) as error:
+        raise SystemExit(f"{error}") from None
     except FileNotFoundError as error:
         raise SystemExit(f"{error.filename}: no such file or command; forebay must be in the PATH, or named by $FOREBAY") from None
     except subprocess.CalledProcessError as error:
@@ -38,23 +51,41 @@ def run(main):
         raise SystemExit(f"{' '.join(map(str, error.cmd))}: {lines[0]}") from None
     except fy.P4ClientError as error:
         raise SystemExit(said_of(error)) from None
+    except SwitchFailFastError as error:
+        reason = error.__context__
+        raise SystemExit(f"{reason}" if isinstance(reason, Ended) else f"the connection fails: {reason}") from None
 
 
 def said_of(error):
     """The error of a switch, or the reason why none has answered."""
     if error.code == fy.GRPCStatusCode.UNAVAILABLE:
         return f"no switch answers: {error.message}; `forebay run ... --grpc` serves controllers at port 9559, --grpc names another address"
-    details = [one.message for one in error.details.values()] if error.details else []
+    # Of an atomic batch all other updates are aborted, each with a message.
+    details = [one.message for one in error.details.values() if one.canonical_code != fy.GRPCStatusCode.ABORTED]
     return f"the switch refuses: {'; '.join(details[:3]) or error.message}"
 
 
+@contextlib.contextmanager
+def refusals_reported(what):
+    """The program goes on when the switch refuses a call of the body. A call without an answer still ends it: started
+    again, it reads what the switch has."""
+    try:
+        yield
+    except fy.P4ClientError as error:
+        if error.code in UNANSWERED:
+            raise
+        print(f"{what}: {said_of(error)}", flush=True)
+
+
 async def whenever(event, action):
-    """Runs `action` after each signal. A wrong file is reported, and changes nothing."""
+    """Runs `action` after each signal. It does all or nothing: a wrong file, or one that the switch refuses, is reported
+    and changes nothing."""
     while True:
         await event.wait()
         event.clear()
         try:
-            await action()
+            with refusals_reported("nothing is changed"):
+                await action()
         except forms.Wrong as wrong:
             print(f"nothing is changed: {wrong}", flush=True)
 
@@ -90,8 +121,52 @@ async def controlled(program, address, *defines):
     with tempfile.TemporaryDirectory() as folder:
         p4info, blob = build(program, folder, *defines)
         settings = fy.SwitchOptions(p4info=p4info, p4blob=blob, fail_fast=True)
-        async with fy.Switch(pathlib.Path(program).stem, address, settings) as switch:
+        async with fy.Switch(pathlib.Path(program).stem, address, settings) as switch, connection_kept(switch):
             yield switch
+
+
+@contextlib.asynccontextmanager
+async def connection_kept(switch):
+    """Ends the body with `Ended` when the switch ends the connection. finsy would leave it waiting for messages."""
+    body, lost = asyncio.current_task(), asyncio.Event()
+
+    def end(_):
+        lost.set()
+        body.cancel()
+
+    switch.ee.add_listener(fy.SwitchEvent.CHANNEL_DOWN, end)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not lost.is_set():
+            raise
+        raise Ended("the switch has ended the connection; this program, started again, takes over what it has") from None
+    finally:
+        switch.ee.remove_listener(fy.SwitchEvent.CHANNEL_DOWN, end)
+
+
+async def write(switch, updates, *, at_once=False):
+    """Does all of these updates, pairs of type and entity, or none of them.
+
+    Packets may see a part of them before all are done. With `at_once` they do not, which costs a copy of each table.
+    """
+    schema = switch.p4info
+    request = p4r.WriteRequest(
+        device_id=switch.device_id,
+        updates=[p4r.Update(type=kind, entity=fits(one, schema)) for kind, one in updates],
+        atomicity=p4r.WriteRequest.DATAPLANE_ATOMIC if at_once else p4r.WriteRequest.ROLLBACK_ON_ERROR,
+    )
+    # The methods of finsy that write have no option for the atomicity.
+    if request.updates:
+        await switch._p4client.request(request)
+
+
+def fits(entity, schema):
+    """An entity as a message. A value that the program has no room for is a mistake in the file."""
+    try:
+        return entity.encode(schema)
+    except ValueError as error:
+        raise forms.Wrong(f"the program cannot have this: {error}") from None
 
 
 async def listen_to_digests(switch, name, *, max_list_size=128, max_timeout_ns=50_000_000):
@@ -142,8 +217,8 @@ class Entries:
     Only what differs is written, so that traffic goes on when a control program starts again.
     """
 
-    # Entries of one write.
-    BATCH = 4096
+    # Updates of one write: more would take the switch longer than finsy waits for its answer.
+    BATCH = 1 << 16
 
     def __init__(self, switch):
         self.switch = switch
@@ -174,29 +249,66 @@ class Entries:
         entries = [one for _, one in self.written.values() if isinstance(one, fy.P4TableEntry) and one.table_id == table]
         return [fy.P4TableEntry.decode(one.encode(schema), schema) for one in entries]
 
-    async def apply(self, entries, *, removes_first=False):
-        """Makes these the entries of the switch; returns how many were written.
+    async def apply(self, entries, *, also=(), at_once=False):
+        """Makes these the entries of the switch, and does the updates `also`; returns how many entries were written.
+        When the switch refuses one, nothing is changed.
 
-        New ones are written in their order, and before others are removed; `removes_first` closes what is closed before
-        anything opens.
+        New ones are written in their order, and before others are removed. With `at_once` no packet passes by entries of
+        both files.
         """
+        wanted = self.identified(entries)
+        updates = self.updates_to(wanted)
+        before = dict(self.written)
+        for at in range(0, max(len(updates), 1), self.BATCH):
+            part = updates[at : at + self.BATCH]
+            last = also if at + self.BATCH >= len(updates) else ()
+            try:
+                await write(self.switch, [*((kind, one) for kind, _, _, one in part), *last], at_once=at_once)
+            except fy.P4ClientError as error:
+                if at and error.code not in UNANSWERED:
+                    await self.restore(before)
+                raise
+            self.keep(part)
+        counted = [sum(kind == one for kind, *_ in updates) for one in (INSERT, MODIFY, DELETE)]
+        return Written(*counted)
+
+    def identified(self, entries):
+        """Identity of each entry -> (its content, the entry)."""
         wanted, encoded = {}, {}
         for one in entries:
             given = repr(one)
-            name, said = encoded[given] = self.encoded.get(given) or split(one.encode(self.switch.p4info))
+            name, said = encoded[given] = self.encoded.get(given) or split(fits(one, self.switch.p4info))
+            if name in wanted and wanted[name][0] != said:
+                raise forms.Wrong(f"two different entries for the same: {wanted[name][1]!r} and {one!r}")
             wanted[name] = said, one
         self.encoded = encoded
-        new = [one for name, (_, one) in wanted.items() if name not in self.written]
+        return wanted
+
+    def updates_to(self, wanted):
+        """What must be written to have these: type, identity, content and entry of each update."""
+        written = self.written
+        new = [(INSERT, name, *one) for name, one in wanted.items() if name not in written]
         changed = [
-            one for name, (said, one) in wanted.items() if name in self.written and said != self.written[name][0]
+            (MODIFY, name, *one) for name, one in wanted.items() if name in written and one[0] != written[name][0]
         ]
-        gone = [one for name, (_, one) in reversed(self.written.items()) if name not in wanted]
-        writes = [(self.switch.insert, new), (self.switch.modify, changed), (self.switch.delete, gone)]
-        for write, part in reversed(writes) if removes_first else writes:
-            for at in range(0, len(part), self.BATCH):
-                await write(part[at : at + self.BATCH])
-        self.written = wanted
-        return Written(len(new), len(changed), len(gone))
+        gone = [(DELETE, name, *one) for name, one in reversed(written.items()) if name not in wanted]
+        return [*new, *changed, *gone]
+
+    def keep(self, updates):
+        for kind, name, said, one in updates:
+            if kind == DELETE:
+                del self.written[name]
+            else:
+                self.written[name] = said, one
+
+    async def restore(self, before):
+        """Takes back the batches that were done before one was refused."""
+        try:
+            while updates := self.updates_to(before)[: self.BATCH]:
+                await write(self.switch, [(kind, one) for kind, _, _, one in updates])
+                self.keep(updates)
+        except fy.P4ClientError as error:
+            raise Ended(f"a part of the file is written, and cannot be taken back: {said_of(error)}") from None
 
 
 def mac(text):

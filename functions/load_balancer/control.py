@@ -184,6 +184,11 @@ def pinned_key(one):
     return tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
 
 
+def with_check(settings):
+    """The numbers of the back ends that have health checks."""
+    return {one["number"] for one in settings["backend"] if "check" in one}
+
+
 class LoadBalancer:
     def __init__(self, switch, path, slots, pin_idle):
         self.switch = switch
@@ -195,32 +200,40 @@ class LoadBalancer:
         self.pinned = set()
         self.dead = set()
         self.results = {}
+        # Held by what writes for a file or for health checks.
+        self.lock = asyncio.Lock()
 
     async def load(self):
-        self.settings = checked(forms.read(self.path, FORM))
-        # Without a check nothing would find a dead back end alive again.
-        self.dead &= {one["number"] for one in self.settings["backend"] if "check" in one}
-        await self.apply()
+        settings = checked(forms.read(self.path, FORM))
+        async with self.lock:
+            # Without a check nothing would find a dead back end alive again.
+            await self.apply(settings, self.dead & with_check(settings))
 
-    def maglev_entries(self):
-        weights = {one["number"]: one.get("weight", 1) for one in self.settings["backend"]}
-        for number, service in enumerate(self.settings["service"], 1):
-            usable = {f"{one}": weights[one] for one in service["backends"] if one not in self.dead}
+    def maglev_entries(self, settings, dead):
+        weights = {one["number"]: one.get("weight", 1) for one in settings["backend"]}
+        for number, service in enumerate(settings["service"], 1):
+            usable = {f"{one}": weights[one] for one in service["backends"] if one not in dead}
             for slot, backend in enumerate(maglev.table(usable, self.slots)):
                 if backend is not None:
                     yield entry("maglev", {"meta.service": number, "slot": slot}, "set_backend", backend=int(backend))
 
-    async def apply(self):
+    async def apply(self, settings, dead):
         """Writes the entries that follow from the file and the health checks. Entries that do not differ stay."""
-        numbers = {one["number"] for one in self.settings["backend"]}
+        numbers = {one["number"] for one in settings["backend"]}
         # A back end that is not in the file any more is dead: its connections move.
         gone = {one.match["backend"] for one in self.entries.present("backends")} - numbers
-        alive = {number: int(number not in self.dead) for number in numbers} | dict.fromkeys(gone, 0)
-        await self.switch.modify(
-            [fy.P4RegisterEntry("alive", index=number, data=is_alive) for number, is_alive in sorted(alive.items())]
-        )
-        parts = (way_entries(self.settings), backend_entries(self.settings), self.maglev_entries())
-        print(await self.entries.apply([*itertools.chain(*parts), *service_entries(self.settings)]), flush=True)
+        alive = {number: int(number not in dead) for number in numbers} | dict.fromkeys(gone, 0)
+        registers = [
+            (control.MODIFY, fy.P4RegisterEntry("alive", index=number, data=is_alive))
+            for number, is_alive in sorted(alive.items())
+        ]
+        # A back end must be alive before a slot names it. One that no slot names gets nothing, so this needs no undoing.
+        await control.write(self.switch, [one for one in registers if one[1].data])
+        parts = (way_entries(settings), backend_entries(settings), self.maglev_entries(settings, dead))
+        entries = [*itertools.chain(*parts), *service_entries(settings)]
+        written = await self.entries.apply(entries, also=registers)
+        self.settings, self.dead = settings, dead
+        print(written, flush=True)
 
     async def take_over(self):
         """Makes what an earlier run has written the entries of this one: dead back ends and pinned connections, too."""
@@ -237,14 +250,10 @@ class LoadBalancer:
         """Connections without a place in the registers get an entry each."""
         await control.listen_to_digests(self.switch, "overflow_t", max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("overflow_t"):
-            entries = []
-            for one in digest:
-                key = pinned_key(one)
-                if key not in self.pinned:
-                    self.pinned.add(key)
-                    entries.append(self.pinned_entry(one))
-            if entries:
-                await self.switch.insert(entries)
+            entries = {key: self.pinned_entry(one) for one in digest if (key := pinned_key(one)) not in self.pinned}
+            with control.refusals_reported(f"{len(entries)} connections are not pinned"):
+                await control.write(self.switch, [(control.INSERT, one) for one in entries.values()])
+                self.pinned |= set(entries)
             await self.switch.write([digest.ack()])
 
     def pinned_entry(self, one):
@@ -255,8 +264,9 @@ class LoadBalancer:
     async def unpin(self):
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
-                await self.switch.delete([one])
-                self.pinned.discard(pinned_key(one.match))
+                with control.refusals_reported("a pinned connection stays"):
+                    await self.switch.delete([one])
+                    self.pinned.discard(pinned_key(one.match))
 
     async def check(self, seconds):
         """Health checks of all back ends, side by side."""
@@ -264,21 +274,26 @@ class LoadBalancer:
             await asyncio.sleep(seconds)
             backends = [one for one in self.settings["backend"] if "check" in one]
             answers = await asyncio.gather(*(answers_check(one["check"], seconds) for one in backends))
-            before = set(self.dead)
-            for one, is_well in zip(backends, answers, strict=True):
-                self.judge(one["number"], is_well)
-            if self.dead != before:
-                await self.apply()
+            async with self.lock:
+                # The file may have been read again meanwhile.
+                checked_now, dead = with_check(self.settings), set(self.dead)
+                for one, is_well in zip(backends, answers, strict=True):
+                    if one["number"] in checked_now:
+                        self.judge(one["number"], is_well, dead)
+                if dead != self.dead:
+                    # The next check tries again what is refused.
+                    with control.refusals_reported("back ends stay as they are"):
+                        await self.apply(self.settings, dead)
 
-    def judge(self, number, is_well):
+    def judge(self, number, is_well, dead):
         """Counts results in a row: above 0 answers, below 0 failures."""
         row = self.results.get(number, 0)
         self.results[number] = row = max(row, 0) + 1 if is_well else min(row, 0) - 1
-        if row <= -FAILURES_UNTIL_DEAD and number not in self.dead:
-            self.dead.add(number)
+        if row <= -FAILURES_UNTIL_DEAD and number not in dead:
+            dead.add(number)
             print(f"back end {number} is dead", flush=True)
-        elif row >= ANSWERS_UNTIL_ALIVE and number in self.dead:
-            self.dead.discard(number)
+        elif row >= ANSWERS_UNTIL_ALIVE and number in dead:
+            dead.discard(number)
             print(f"back end {number} is alive", flush=True)
 
 

@@ -207,8 +207,11 @@ class Nat:
         meter = fy.P4MeterEntry(
             "error_rate", index=0, config=fy.P4MeterConfig(cir=rate, cburst=rate, pir=rate, pburst=rate)
         )
-        await self.switch.modify([fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True), meter])
-        written = await self.entries.apply(wanted)
+        also = [(control.MODIFY, meter)]
+        # Only what differs: a default action among the updates has the switch copy all tables that they touch.
+        if before != behaviour.args:
+            also.append((control.MODIFY, fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True)))
+        written = await self.entries.apply(wanted, also=also)
         others = sum(before.get(name) != value for name, value in behaviour.args.items() if name != "secret")
         print(f"{written}; {others} settings changed", flush=True)
 

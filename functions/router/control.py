@@ -74,7 +74,8 @@ class Kernel:
                 self.mtus[link["ifname"]] = link["mtu"]
         self.neighbours = {}
         for one in ip("neigh", "show"):
-            if one.get("dev") in interfaces and "lladdr" in one and USABLE & set(one.get("state", [])):
+            # Of an interface that has come since `ip link` the next change tells.
+            if one.get("dev") in self.macs and "lladdr" in one and USABLE & set(one.get("state", [])):
                 self.neighbours[one["dev"], one["dst"]] = one["lladdr"]
         self.routes = [
             {**route, "dst": default if route["dst"] == "default" else route["dst"]}
@@ -320,10 +321,13 @@ class Router:
                     try:
                         async with asyncio.timeout(0.001):
                             if not await monitor.stdout.read(65536):
-                                return
+                                break
                     except TimeoutError:
                         break
-                await self.copy()
+                # The next change tries again what is refused.
+                with control.refusals_reported("the routes in the switch stay as they are"):
+                    await self.copy()
+            raise control.Ended("`ip monitor` has ended, so changes of the kernel's routes are not known any more")
         finally:
             if monitor.returncode is None:
                 monitor.terminate()

@@ -216,9 +216,10 @@ class Upf:
     async def load(self):
         """Writes the entries of the file. Entries that do not differ stay."""
         before, earlier = self.sessions(), self.settings
-        self.settings = checked(forms.read(self.path, FORM))
-        written = await self.entries.apply(table_entries(self.settings))
-        await self.switch.modify([*meter_entries(self.settings)])
+        settings = checked(forms.read(self.path, FORM))
+        meters = [(control.MODIFY, one) for one in meter_entries(settings)]
+        written = await self.entries.apply(table_entries(settings), also=meters)
+        self.settings = settings
         for number, session in self.sessions().items():
             await self.moved(before.get(number), session, earlier)
         print(f"{len(self.sessions())} sessions: {written}", flush=True)
