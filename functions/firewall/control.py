@@ -85,6 +85,18 @@ def as_list(value):
     return value if isinstance(value, list) else [value]
 
 
+def check_terms(what, one):
+    """Refuses keys that have no effect with what a policy or a rule does."""
+    for key, does in (
+        *((key, ("allow",)) for key in ("rate", "connections", "burst")),
+        ("log", ("deny", "reject")),
+    ):
+        if key in one and one["do"] not in does:
+            raise forms.Wrong(f"{what}: `{key}` has an effect with {' and '.join(f'`{do}`' for do in does)} alone")
+    if "burst" in one and "connections" not in one:
+        raise forms.Wrong(f"{what}: `burst` needs the key `connections`")
+
+
 def address(value, version):
     number = value if isinstance(value, int) else int(ipaddress.ip_address(str(value)))
     return str(ipaddress.IPv6Address(number) if version == 6 else ipaddress.IPv4Address(number))
@@ -97,6 +109,12 @@ class Settings:
         self.said = forms.read(path, FORM)
         if len(self.said["zone"]) > ZONES_MAX:
             raise forms.Wrong(f"{path}: {len(self.said['zone'])} zones: at most {ZONES_MAX} are right")
+        zones, rules = self.said["zone"], self.said.get("rule", [])
+        forms.distinct("zones", (zone["name"] for zone in zones))
+        forms.distinct("interfaces at port", (one["port"] for zone in zones for one in zone["interface"]))
+        forms.distinct("routes to", (prefix for route in self.said["route"] for prefix in route["prefixes"]))
+        if len(rules) >= TOP:
+            raise forms.Wrong(f"{path}: {len(rules):,} rules: at most {TOP - 1:,} are right")
         self.zones = {zone["name"]: number for number, zone in enumerate(self.said["zone"], 1)}
         self.names = {number: name for name, number in self.zones.items()}
         self.interfaces = {
@@ -117,7 +135,10 @@ class Settings:
     def entries(self):
         yield from self.interface_entries()
         yield from self.route_entries()
-        for policy in self.said.get("policy", []):
+        policies = self.said.get("policy", [])
+        forms.distinct("policies", (f"from {one['from']} to {to}" for one in policies for to in as_list(one["to"])))
+        for place, policy in enumerate(policies, 1):
+            check_terms(f"policy: number {place}", policy)
             for to in as_list(policy["to"]):
                 match = {"from": self.zone(policy["from"]), "to": self.zone(to)}
                 yield fy.P4TableEntry("policies", match=fy.Match(match), action=self.action(policy, 0))
@@ -176,6 +197,7 @@ class Settings:
         return fy.Action("allow_limited", policer=policer, limiter=index, interval=interval, burst=burst)
 
     def rule_entries(self, rule, index):
+        check_terms(f"rule: number {index}", rule)
         self.rules[TOP - index] = rule.get("name", f"{index}")
         action = self.action(rule, index)
         match = {name: self.zone(rule[name]) for name in ("from", "to") if name in rule}
@@ -186,6 +208,8 @@ class Settings:
             if name in rule:
                 first, _, last = str(rule[name]).partition("-")
                 match[name] = f"{first}...{last or first}"
+        if not any(self.sides(rule, "source", one) and self.sides(rule, "destination", one) for one in (4, 6)):
+            raise forms.Wrong(f"rule: number {index}: `source` and `destination` have no version of IP in common")
         for version in (4, 6):
             for source in self.sides(rule, "source", version):
                 for destination in self.sides(rule, "destination", version):

@@ -36,6 +36,8 @@ MODES = ("md", "mx", "xd", "drops")
 PORTS = forms.list_of(forms.switch_port)
 # A collector's number is also that of its clone session; int.p4 has bit<8> for it, and 0 for none.
 COLLECTOR_NUMBER = forms.integer(1, 255)
+# A report has no more of its packet (packet.p4).
+SNAP_BYTES_MAX = 960
 # The keys of the file, required and optional ones, with their kinds.
 COLLECTOR = forms.Form(
     {
@@ -44,7 +46,7 @@ COLLECTOR = forms.Form(
         **dict.fromkeys(("source_mac", "mac"), forms.mac),
         **dict.fromkeys(("source", "address"), forms.address_ipv4),
     },
-    {"udp_port": forms.tcp_port, "snap": forms.integer(0, 65535)},
+    {"udp_port": forms.tcp_port, "snap": forms.integer(0, SNAP_BYTES_MAX)},
 )
 WATCH = forms.Form(
     {
@@ -79,14 +81,41 @@ FORM = forms.Form(
 )
 
 
+def checked(node):
+    """The settings of a node, whose parts must name each other and not contradict each other."""
+    for name, key in (("wire", "from"), ("mtu", "port"), ("sink", "port"), ("collector", "number")):
+        forms.distinct(f"tables `{name}` with `{key}` =", (one[key] for one in node.get(name, [])))
+    for place, watch in enumerate(node.get("watch", []), 1):
+        check_watch(f"watch: number {place}", watch)
+    named = [(f"watch: number {place}", one["collector"]) for place, one in enumerate(node.get("watch", []), 1)]
+    named += [(f"sink: number {place}", one["collector"]) for place, one in enumerate(node.get("sink", []), 1)]
+    if node.get("report_collector"):
+        named.append(("`report_collector`", node["report_collector"]))
+    collectors = {one["number"] for one in node.get("collector", [])}
+    for what, number in named:
+        if number not in collectors:
+            raise forms.Wrong(f"{what}: there is no collector {number}")
+    return node
+
+
+def check_watch(what, watch):
+    versions = {ipaddress.ip_network(watch[key]).version for key in ("source", "destination") if key in watch}
+    if "ipv6" in watch:
+        versions.add(6 if watch["ipv6"] else 4)
+    if len(versions) > 1:
+        raise forms.Wrong(f"{what}: `source`, `destination` and `ipv6` must be of one version of IP")
+    if "max_hops" in watch and watch["mode"] != "md":
+        raise forms.Wrong(f'{what}: `max_hops` is for `mode = "md"`')
+
+
 def bitmap(names):
     return sum(INSTRUCTIONS[name] for name in set(names))
 
 
 def prefix(text):
-    """A prefix as value and mask."""
+    """A prefix as value and mask; None for all addresses."""
     network = ipaddress.ip_network(text)
-    return network.network_address, network.netmask
+    return (network.network_address, network.netmask) if network.prefixlen else None
 
 
 def watch_action(watch):
@@ -114,7 +143,8 @@ def watch_entry(watch):
         "destination_port": ("meta.dst_port", int),
         "port": ("standard_metadata.ingress_port", int),
     }
-    match = fy.Match({name: convert(watch[key]) for key, (name, convert) in fields.items() if key in watch})
+    match = {name: convert(watch[key]) for key, (name, convert) in fields.items() if key in watch}
+    match = fy.Match({name: value for name, value in match.items() if value is not None})
     table = "watch_ipv6" if is_ipv6 else "watch_ipv4"
     return fy.P4TableEntry(table, match=match, action=watch_action(watch), priority=watch.get("priority", 10))
 
@@ -178,7 +208,7 @@ async def present_time_base(switch):
 
 
 async def load(switch, entries, path):
-    node = forms.read(path, FORM)
+    node = checked(forms.read(path, FORM))
     wanted = list(node_entries(node))
     default = default_entry(node, await present_time_base(switch))
     written = await entries.apply(wanted, also=[(control.MODIFY, default)])
@@ -190,7 +220,7 @@ async def main():
     parser.add_argument("file", type=pathlib.Path, help="what the node does")
     arguments = parser.parse_args()
     # A wrong file is reported before anything else.
-    forms.read(arguments.file, FORM)
+    checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "int.p4", arguments.grpc) as switch:

@@ -91,7 +91,7 @@ async def main():
     parser.add_argument("--wire", required=True, type=parts(port, port), metavar="PORT,PORT", help="the ports of devices and servers")
     parser.add_argument("--target", required=True, type=parts(port, mac, address), metavar="PORT,MAC,ADDRESS", help="where messages go")
     parser.add_argument("--source", required=True, type=parts(mac, address), metavar="MAC,ADDRESS", help="what they come from")
-    parser.add_argument("--report", type=float, default=10, metavar="SECONDS", help="between reports (10)")
+    parser.add_argument("--report", type=control.seconds(0.1), default=10, metavar="SECONDS", help="between reports (10)")
     parser.add_argument(
         "-D",
         dest="defines",

@@ -37,10 +37,25 @@ PORT = forms.Form(
 FORM = forms.Form(
     {"port": forms.tables(PORT)},
     {
-        "age": forms.number,
+        "age": forms.number(control.SECONDS_MAX),
         "static": forms.tables(forms.Form({"vlan": VID, "address": forms.mac, "port": forms.switch_port})),
     },
 )
+
+
+def checked(settings):
+    """The settings, whose parts must name each other and not contradict each other."""
+    forms.distinct("ports", (port["number"] for port in settings["port"]))
+    for port in settings["port"]:
+        vids = [*port.get("tagged", []), *([port["untagged"]] if "untagged" in port else [])]
+        forms.distinct(f"memberships of port {port['number']} in VLAN", vids)
+    static = settings.get("static", [])
+    forms.distinct("static addresses", (f"{one['address'].lower()} in VLAN {one['vlan']}" for one in static))
+    ports = members(settings)
+    for one in static:
+        if one["port"] not in ports.get(one["vlan"], {}):
+            raise forms.Wrong(f"static {one['address']}: port {one['port']} is not in VLAN {one['vlan']}")
+    return settings
 
 
 def entry(table, match, action, *, idle=0.0, **parameters):
@@ -109,7 +124,7 @@ class Bridge:
         self.lock = asyncio.Lock()
 
     async def load(self):
-        settings = forms.read(self.path, FORM)
+        settings = checked(forms.read(self.path, FORM))
         groups = forwarding_ports(settings)
         static = {(one["vlan"], control.mac(one["address"])): one["port"] for one in settings.get("static", [])}
         async with self.lock:
@@ -206,7 +221,7 @@ async def main():
     )
     arguments = parser.parse_args()
     # A wrong file is reported before anything else.
-    forms.read(arguments.file, FORM)
+    checked(forms.read(arguments.file, FORM))
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "l2_switch.p4", arguments.grpc, *arguments.defines) as switch:

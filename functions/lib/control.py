@@ -5,6 +5,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import pathlib
 import subprocess
@@ -19,6 +20,8 @@ from finsy.switch import SwitchFailFastError
 
 # Codes of calls without an answer: what they wanted may have been done or not.
 UNANSWERED = (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.DEADLINE_EXCEEDED, fy.GRPCStatusCode.CANCELLED)
+# Of time-outs and of options, in seconds: idle times of entries are nanoseconds in 64 bits.
+SECONDS_MAX = 1_000_000
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
 
@@ -31,6 +34,21 @@ def options(about):
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--grpc", default="127.0.0.1:9559", metavar="ADDRESS", help="the switch (127.0.0.1:9559)")
     return parser
+
+
+def seconds(least):
+    """An option of seconds: `least` or more, also with a fraction."""
+
+    def parse(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= SECONDS_MAX:
+            raise argparse.ArgumentTypeError(f"`{text}`: a number from {least:g} to {SECONDS_MAX:,} is right")
+        return value
+
+    return parse
 
 
 def run(main):
@@ -202,6 +220,14 @@ def split(entity):
     return name.SerializeToString(deterministic=True), said
 
 
+def key_of(one):
+    """What identifies an entry, for people."""
+    if not isinstance(one, fy.P4TableEntry):
+        return f"{one!r}"
+    fields = ", ".join(f"{short(name)} {value}" for name, value in (one.match or {}).items())
+    return f"table {one.table_id}, {fields or 'everything'}"
+
+
 class Written(typing.NamedTuple):
     new: int
     changed: int
@@ -279,7 +305,7 @@ class Entries:
             given = repr(one)
             name, said = encoded[given] = self.encoded.get(given) or split(fits(one, self.switch.p4info))
             if name in wanted and wanted[name][0] != said:
-                raise forms.Wrong(f"two different entries for the same: {wanted[name][1]!r} and {one!r}")
+                raise forms.Wrong(f"two different entries for one key: {key_of(one)}")
             wanted[name] = said, one
         self.encoded = encoded
         return wanted

@@ -25,9 +25,14 @@ def integer(low, high):
     return check
 
 
-def number(value):
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise Wrong("a number of 0 or more is right")
+def number(high):
+    """A number from 0, also one with a fraction; neither `inf` nor `nan`, which TOML has."""
+
+    def check(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= high:
+            raise Wrong(f"a number from 0 to {high:,} is right")
+
+    return check
 
 
 def boolean(value):
@@ -68,24 +73,53 @@ def parse_mac(value):
 
 
 def parse_endpoint(value):
-    host, colon, port = value.rpartition(":")
-    ipaddress.IPv4Address(host)
-    if not colon or not 0 < int(port) < 65536:
+    found = re.fullmatch("(.*):([0-9]+)", value)
+    if not found or not 0 < int(found[2]) < 65536:
         raise ValueError
+    ipaddress.IPv4Address(found[1])
 
 
 def parse_ports(value):
-    first, _, last = value.partition("-")
-    if not 0 <= int(first) <= int(last or first) < 65536:
+    found = re.fullmatch("([0-9]+)(?:-([0-9]+))?", value)
+    if not found or not 0 <= int(found[1]) <= int(found[2] or found[1]) < 65536:
+        raise ValueError
+
+
+def without_scope(parse):
+    """Of addresses: without an interface (`fe80::1%eth0`), for which tables have no room."""
+
+    def check(value):
+        if "%" in value:
+            raise ValueError
+        parse(value)
+
+    return check
+
+
+def with_length(parse):
+    """Of prefixes: with a decimal length or none. `ipaddress` takes netmasks, too."""
+
+    def check(value):
+        if not re.fullmatch("[^/%]*(/(0|[1-9][0-9]*))?", value):
+            raise ValueError
+        parse(value)
+
+    return check
+
+
+def parse_prefix64(value):
+    if ipaddress.IPv6Network(value).prefixlen != 64:
         raise ValueError
 
 
 mac = parsed(parse_mac, 'a MAC address, "02:00:00:00:00:01",')
-address = parsed(ipaddress.ip_address, 'an address, "192.0.2.1" or "2001:db8::1",')
+address = parsed(without_scope(ipaddress.ip_address), 'an address, "192.0.2.1" or "2001:db8::1",')
+address_ipv6 = parsed(without_scope(ipaddress.IPv6Address), 'an IPv6 address, "2001:db8::1",')
 address_ipv4 = parsed(ipaddress.IPv4Address, 'an IPv4 address, "192.0.2.1",')
-network = parsed(ipaddress.ip_network, 'a prefix without bits behind its length, "192.0.2.0/24",')
-network_ipv4 = parsed(ipaddress.IPv4Network, 'an IPv4 prefix without bits behind its length, "192.0.2.0/24",')
-interface_address = parsed(ipaddress.ip_interface, 'an address with the length of its prefix, "192.0.2.1/24",')
+network = parsed(with_length(ipaddress.ip_network), 'a prefix without bits behind its length, "192.0.2.0/24",')
+network_ipv4 = parsed(with_length(ipaddress.IPv4Network), 'an IPv4 prefix without bits behind its length, "192.0.2.0/24",')
+prefix64_ipv6 = parsed(with_length(parse_prefix64), 'an IPv6 prefix of 64 bits, "2001:db8:0:1::/64",')
+interface_address = parsed(with_length(ipaddress.ip_interface), 'an address with the length of its prefix, "192.0.2.1/24",')
 endpoint = parsed(parse_endpoint, 'an address and a port, "192.0.2.1:80",')
 port_range = parsed(parse_ports, 'a port or a range of ports, "80" or "80-81",')
 tcp_port = integer(1, 65535)
@@ -153,6 +187,15 @@ def tables(form):
                 raise Wrong(f"number {place}: {wrong}") from None
 
     return check
+
+
+def distinct(what, values):
+    """Refuses two values that are the same: the later would take the place of the earlier. `what` is in the plural."""
+    seen = set()
+    for value in values:
+        if value in seen:
+            raise Wrong(f"two {what} {value}: one is right")
+        seen.add(value)
 
 
 def likely(value, values):

@@ -8,9 +8,11 @@ that fails three checks in a row is dead: its connections move. One that answers
 load_balancer.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
+import argparse
 import asyncio
 import ipaddress
 import itertools
+import math
 import pathlib
 import signal
 import sys
@@ -24,6 +26,7 @@ import forms
 import maglev
 
 PROTOCOLS = {"tcp": 6, "udp": 17}
+WEIGHT_MAX = 1000
 FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
 
 
@@ -38,7 +41,7 @@ BACKEND = forms.Form(
     },
     {
         "port": forms.tcp_port,
-        "weight": forms.number,
+        "weight": forms.number(WEIGHT_MAX),
         "check": forms.Form({"address": forms.address, "port": forms.tcp_port}, {"path": forms.text}),
     },
 )
@@ -61,7 +64,7 @@ FORM = forms.Form(
     {"service": forms.tables(SERVICE), "backend": forms.tables(BACKEND), "next_hop": NEXT_HOPS},
     {
         "tunnel_source": forms.address_ipv4,
-        "tunnel_source_ipv6": forms.address,
+        "tunnel_source_ipv6": forms.address_ipv6,
         "own": forms.tables(forms.Form({"port": forms.switch_port, "address": forms.address, "mac": forms.mac})),
         "route": forms.tables(forms.Form({"prefix": forms.network, "next_hop": forms.integer(1, 1 << 31)})),
     },
@@ -72,6 +75,14 @@ def checked(settings):
     """The settings, whose parts must name each other."""
     numbers = {one["number"] for one in settings["backend"]}
     hops = {one["number"] for one in settings["next_hop"]}
+    routes = settings.get("route", [])
+    forms.distinct("next hops", (one["number"] for one in settings["next_hop"]))
+    forms.distinct("back ends", (one["number"] for one in settings["backend"]))
+    forms.distinct("services", map(named, settings["service"]))
+    forms.distinct("routes to", (one["prefix"] for one in routes))
+    for one in routes:
+        if one["next_hop"] not in hops:
+            raise forms.Wrong(f"route {one['prefix']}: there is no next hop {one['next_hop']}")
     for one in settings["backend"]:
         if one["next_hop"] not in hops:
             raise forms.Wrong(f"back end {one['number']}: there is no next hop {one['next_hop']}")
@@ -83,7 +94,28 @@ def checked(settings):
     for one in settings["service"]:
         if unknown := set(one["backends"]) - numbers:
             raise forms.Wrong(f"service {one['address']}: there is no back end {min(unknown)}")
+        forms.distinct(f"back ends of service {named(one)}:", one["backends"])
+    for one in settings["backend"]:
+        if one["mode"] == "nat":
+            check_nat(one, [service for service in settings["service"] if one["number"] in service["backends"]])
     return settings
+
+
+def named(service):
+    """What a service is called in messages."""
+    return f"{service['address']} {service['protocol']} {service['port']}"
+
+
+def check_nat(backend, services):
+    """Answers of a back end behind NAT must belong to one service, of its version of IP."""
+    what = f"back end {backend['number']} with the mode nat"
+    for protocol in PROTOCOLS:
+        its = [named(service) for service in services if service["protocol"] == protocol]
+        if len(its) > 1:
+            raise forms.Wrong(f"{what}: it answers for {' and '.join(its)}; a back end with another port for each is right")
+    for service in services:
+        if version(service["address"]) != version(backend["address"]):
+            raise forms.Wrong(f"{what}: an `address` of the version of its service {service['address']} is right")
 
 
 def entry(table, match, action, *, idle=0, **parameters):
@@ -315,13 +347,21 @@ async def answers_check(check, seconds):
         return False
 
 
+def slots(text):
+    """The number of slots, as an option. If it is no prime, a back end does not reach every slot."""
+    number = int(text) if text.isdecimal() else 0
+    if not 2 < number < 65536 or any(number % one == 0 for one in range(2, math.isqrt(number) + 1)):
+        raise argparse.ArgumentTypeError(f"`{text}`: a prime from 3 to 65521 is right")
+    return number
+
+
 async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="services and back ends")
-    parser.add_argument("--check", type=float, default=2, metavar="SECONDS", help="between health checks (2)")
-    parser.add_argument("--slots", type=int, default=4093, metavar="N", help="slots of a Maglev table, a prime (4093)")
+    parser.add_argument("--check", type=control.seconds(0.1), default=2, metavar="SECONDS", help="between health checks (2)")
+    parser.add_argument("--slots", type=slots, default=4093, metavar="N", help="slots of a Maglev table, a prime (4093)")
     parser.add_argument(
-        "--pin-idle", type=float, default=300, metavar="SECONDS", help="how long a pinned connection stays idle (300)"
+        "--pin-idle", type=control.seconds(1), default=300, metavar="SECONDS", help="how long a pinned connection stays idle (300)"
     )
     arguments = parser.parse_args()
     # A wrong file is reported before anything else.

@@ -80,6 +80,38 @@ FORM = forms.Form(
 )
 
 
+# `first` and `count` of pools are bit<16>.
+ADDRESSES_MAX = 65535
+
+
+def checked(settings):
+    """The settings, whose parts must name each other and not contradict each other."""
+    forms.distinct("interfaces at port", (one["port"] for one in settings["interface"]))
+    forms.distinct("routes to", (one["prefix"] for one in settings["route"]))
+    forms.distinct("pools for", (one["inside"] for one in settings["pool"]))
+    for pool in settings["pool"]:
+        if not pool["addresses"]:
+            raise forms.Wrong(f"pool {pool['inside']}: `addresses` is empty")
+    number = sum(ipaddress.IPv4Network(text).num_addresses for pool in settings["pool"] for text in pool["addresses"])
+    if number > ADDRESSES_MAX:
+        raise forms.Wrong(f"pool: {number:,} addresses: at most {ADDRESSES_MAX:,} are right")
+    forms.distinct("places in pools for the address", (one for _, addresses in pools(settings) for one in addresses))
+    ports = {one["port"] for one in settings["interface"]}
+    for route in settings["route"]:
+        if route["port"] not in ports:
+            raise forms.Wrong(f"route {route['prefix']}: port {route['port']} is no interface")
+    for side in ("inside", "external"):
+        forms.distinct("static mappings of", (f"{one['protocol']} {one[side]}" for one in settings.get("static", [])))
+    return settings
+
+
+def defines(settings):
+    """The macros of the program that a file sets."""
+    addresses = sum(len(addresses) for _, addresses in pools(settings))
+    words = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={block_bits(settings)}"]
+    return words + [f"{name.upper()}={seconds}" for name, seconds in settings.get("seconds", {}).items()]
+
+
 def entry(table, match, action, **parameters):
     return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
 
@@ -110,7 +142,9 @@ def interface_entries(settings):
         action = "set_inside" if is_inside else "set_outside"
         match = {"standard_metadata.ingress_port": one["port"]}
         yield entry("interfaces", match, action, mac=mac, addr=one["address"])
-        yield entry("routes", {"destination": f"{one['address']}/32"}, "to_self")
+        # An address that is also in a pool is the pool's.
+        if one["address"] not in addresses:
+            yield entry("routes", {"destination": f"{one['address']}/32"}, "to_self")
         for address in sorted({one["address"]} | (set() if is_inside else addresses)):
             yield entry("arp_ipv4", {"port": one["port"], "address": address}, "arp_reply", mac=mac)
 
@@ -128,9 +162,7 @@ def pool_entries(settings):
 def route_entries(settings):
     interfaces = {one["port"]: one for one in settings["interface"]}
     for route in settings["route"]:
-        interface = interfaces.get(route["port"])
-        if interface is None:
-            raise forms.Wrong(f"route {route['prefix']}: port {route['port']} is no interface")
+        interface = interfaces[route["port"]]
         kind = OUTSIDE if route.get("translate", True) else OUTSIDE_UNTRANSLATED
         if interface["realm"] == "inside":
             kind = INSIDE
@@ -177,8 +209,9 @@ def is_ours(one):
 
 
 class Nat:
-    def __init__(self, switch, path, log):
+    def __init__(self, switch, path, log, macros):
         self.switch = switch
+        self.macros = macros
         self.path = path
         self.log = log
         self.entries = control.Entries(switch)
@@ -192,7 +225,12 @@ class Nat:
 
     async def load(self):
         """Writes the entries of the file. Entries that packets have added stay."""
-        settings = forms.read(self.path, FORM)
+        settings = checked(forms.read(self.path, FORM))
+        if defines(settings) != self.macros:
+            raise forms.Wrong(
+                f"{self.path}: `block_ports`, `seconds` and the number of addresses in pools are part of the program;"
+                " start control.py again to change them"
+            )
         makers = (interface_entries, pool_entries, route_entries, static_entries)
         wanted = [one for make in makers for one in make(settings)]
         before = await self.default_action()
@@ -278,17 +316,14 @@ async def main():
     parser.add_argument("file", type=pathlib.Path, help="interfaces, pools, routes")
     parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="where lines are appended (standard output)")
     arguments = parser.parse_args()
-    settings = forms.read(arguments.file, FORM)
-    addresses = sum(len(addresses) for _, addresses in pools(settings))
-    defines = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={block_bits(settings)}"]
-    defines += [f"{name.upper()}={seconds}" for name, seconds in settings.get("seconds", {}).items()]
+    macros = defines(checked(forms.read(arguments.file, FORM)))
     again, show = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, again.set)
     loop.add_signal_handler(signal.SIGUSR1, show.set)
     log = arguments.log.open("a") if arguments.log else sys.stdout
-    async with control.controlled(HERE / "nat44.p4", arguments.grpc, *defines) as switch:
-        nat = Nat(switch, arguments.file, log)
+    async with control.controlled(HERE / "nat44.p4", arguments.grpc, *macros) as switch:
+        nat = Nat(switch, arguments.file, log, macros)
 
         listeners = [asyncio.create_task(nat.listen(digest)) for digest in DIGESTS]
         await nat.take_over()

@@ -52,6 +52,14 @@ FORM = forms.Form(
 )
 
 
+def checked(settings):
+    """The settings, whose interfaces must have names and ports of their own."""
+    interfaces = settings["interface"]
+    forms.distinct("interfaces", (one["name"] for one in interfaces))
+    forms.distinct("interfaces with the port", (one[key] for one in interfaces for key in ("port", "host_port")))
+    return settings
+
+
 def ip(*words):
     done = subprocess.run(["ip", "-j", *words], check=True, capture_output=True, text=True)
     return json.loads(done.stdout or "[]")
@@ -337,7 +345,7 @@ async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="interfaces and addresses")
     arguments = parser.parse_args()
-    settings = forms.read(arguments.file, FORM)
+    settings = checked(forms.read(arguments.file, FORM))
     async with control.controlled(
         HERE / "router.p4", arguments.grpc, f"ECMP_SLOTS={settings.get('ecmp_slots', 64)}"
     ) as switch:

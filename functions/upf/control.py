@@ -47,7 +47,7 @@ SESSION = forms.Form(
     },
     {
         "ue": forms.address_ipv4,
-        "ue_prefix": forms.network,
+        "ue_prefix": forms.prefix64_ipv6,
         "qfi": forms.integer(0, 63),
         "dscp": forms.integer(0, 63),
         "state": forms.one_of("active", "idle"),
@@ -73,11 +73,18 @@ FORM = forms.Form(
 def checked(settings):
     """The settings, whose parts must name each other."""
     hops = {one["number"] for one in settings["next_hop"]}
+    sessions = settings.get("session", [])
+    forms.distinct("next hops", (one["number"] for one in settings["next_hop"]))
+    forms.distinct("routes to", (one["prefix"] for one in settings["route"]))
+    forms.distinct("addresses `own`", (one["address"] for one in settings["own"]))
+    forms.distinct("sessions", (one["id"] for one in sessions))
+    for key in ("uplink_teid", "ue", "ue_prefix"):
+        forms.distinct(f"sessions with `{key}` =", (one[key] for one in sessions if key in one))
     for one in settings["route"]:
         if one["next_hop"] not in hops:
             raise forms.Wrong(f"route {one['prefix']}: there is no next hop {one['next_hop']}")
     ends = [one["address"] for one in settings["own"] if one.get("gtpu", True)]
-    for one in settings.get("session", []):
+    for one in sessions:
         if not any((":" in end) == (":" in one["gnb"]) for end in ends):
             raise forms.Wrong(f"session {one['id']}: no address of `own` is of the version of its gNB {one['gnb']}")
         if route_to(settings, one["gnb"]) is None:
@@ -317,10 +324,10 @@ class Upf:
 async def main():
     parser = control.options(__doc__.splitlines()[0])
     parser.add_argument("file", type=pathlib.Path, help="ports, routes and sessions")
-    parser.add_argument("--usage", type=float, default=0, metavar="SECONDS", help="print volumes this often")
+    parser.add_argument("--usage", type=control.seconds(0), default=0, metavar="SECONDS", help="print volumes this often")
     parser.add_argument(
         "--echo",
-        type=float,
+        type=control.seconds(0),
         default=0,
         metavar="SECONDS",
         help="ask the gNBs this often (TS 29.281: at most once in 60 s)",
