@@ -16,12 +16,14 @@ import os
 import pathlib
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "lib"))
+from captures import read_capture, write_capture
+
 FOREBAY = os.environ.get("FOREBAY", str(HERE.parent / "target/release/forebay"))
 # Each function with the tests whose commands, all but packets and what they lead to, it begins with.
 BEGINNINGS = {
@@ -68,22 +70,6 @@ def changed(packet, others, chance):
         flipped, next_number = data[at] ^ 1 << chance.randrange(8), (data[at] + 1) % 256
         data[at] = chance.choice([0, 255, flipped, chance.randrange(256), next_number])
     return bytes(data)
-
-
-def write_capture(path, packets):
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
-        for packet in packets:
-            file.write(struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet)
-
-
-def read_capture(path):
-    data, packets, at = path.read_bytes(), [], 24
-    while at < len(data):
-        (length,) = struct.unpack_from("<I", data, at + 8)
-        packets.append(data[at + 16 : at + 16 + length])
-        at += 16 + length
-    return packets
 
 
 def result(folder, program, entries, ports, arrival, engine):

@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = ["functions", "programs", "p4include"]
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this
 # form.
-NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
+NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "captures.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/forebay",
     "zsh": "share/zsh/site-functions/_forebay",

@@ -13,6 +13,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import measure as bench
+from captures import write_capture
 
 OUT = bench.ROOT / "target/firewall"
 MACS = bytes.fromhex("020000000101020000000102")
@@ -38,7 +39,7 @@ def rows(arguments):
     write_entries(OUT / "entries.stf")
     for connections in arguments.connections:
         capture = OUT / f"udp-{connections}.pcap"
-        bench.write_capture(capture, map(frame, range(connections)))
+        write_capture(capture, map(frame, range(connections)))
         # Traffic comes by port 1 and leaves by port 3.
         place = (HERE / "firewall.p4", OUT / "entries.stf", capture, connections, (), "1,3")
         name = f"firewall, {connections:,} connections"

@@ -16,6 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import measure as bench
+from captures import write_capture
 
 OUT = bench.ROOT / "target/int"
 MACS = bytes.fromhex("020000000002020000000001")
@@ -68,7 +69,7 @@ def rows(arguments):
         lines = NODE.format(watched=WATCHED_PORT, bits=arguments.instructions)
         lines += {"transit": INT_TAKEN, "sink": INT_TAKEN + SINK}.get(kind, "")
         entries.write_text(lines)
-        bench.write_capture(capture, (frame(number, kind, arguments.instructions) for number in range(arguments.flows)))
+        write_capture(capture, (frame(number, kind, arguments.instructions) for number in range(arguments.flows)))
         for name, options in PROGRAMS.items():
             if kind != "sink" or not options:
                 name = f"{name}, {kind}, {arguments.flows:,} flows"

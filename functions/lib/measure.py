@@ -34,13 +34,6 @@ def frame(macs, protocol, source, destination, ports):
     return macs + b"\x08\x00" + head + transport
 
 
-def write_capture(path, frames):
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
-        for one in frames:
-            file.write(struct.pack("<IIII", 0, 0, len(one), len(one)) + one)
-
-
 @dataclasses.dataclass
 class Rate:
     """A result: packets, or new flows, a second, and the share of packets in specialised code (None: not counted)."""

@@ -13,6 +13,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import measure as bench
+from captures import write_capture
 
 OUT = bench.ROOT / "target/load_balancer"
 MACS = bytes.fromhex("020000000001020000000002")
@@ -55,7 +56,7 @@ def rows(arguments):
         write_entries(entries, way)
         for connections in arguments.connections:
             capture = OUT / f"tcp-{connections}.pcap"
-            bench.write_capture(capture, map(frame, range(connections)))
+            write_capture(capture, map(frame, range(connections)))
             place = (HERE / "load_balancer.p4", entries, capture, connections)
             name = f"load_balancer, {way}, {connections:,} connections"
             yield bench.Row(name, *place)

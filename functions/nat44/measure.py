@@ -14,6 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import measure as bench
+from captures import write_capture
 
 OUT = bench.ROOT / "target/nat44"
 # Sessions of a subscriber, and blocks of 2^BITS ports for it.
@@ -44,7 +45,7 @@ def rows(arguments):
     for protocol in arguments.protocol:
         for sessions in arguments.sessions:
             capture = OUT / f"{protocol}-{sessions}.pcap"
-            bench.write_capture(capture, (frame(number, bench.PROTOCOLS[protocol]) for number in range(sessions)))
+            write_capture(capture, (frame(number, bench.PROTOCOLS[protocol]) for number in range(sessions)))
             place = (HERE / "nat44.p4", OUT / "entries.stf", capture, sessions, OPTIONS)
             name = f"nat44, {protocol}, {sessions:,} sessions"
             yield bench.Row(name, *place)

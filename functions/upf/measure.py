@@ -17,6 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import measure as bench
+from captures import write_capture
 
 OUT = bench.ROOT / "target/upf"
 ON_N3 = bytes.fromhex("020000000301020000000302")
@@ -89,7 +90,7 @@ def rows(arguments):
             order = list(range(sessions))
             random.Random(1).shuffle(order)
             capture = OUT / f"{direction}-{sessions}.pcap"
-            bench.write_capture(capture, map(frame, order))
+            write_capture(capture, map(frame, order))
             name = f"upf, {direction}, {sessions:,} sessions"
             yield bench.Row(name, HERE / "upf.p4", OUT / "entries.stf", capture, sessions, (), ports)
 
