@@ -1,5 +1,5 @@
-"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory and
-between interfaces."""
+"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory, between
+interfaces, and with emulated devices on both sides of the kernel's router."""
 
 import atexit
 import json
@@ -185,6 +185,72 @@ def between_interfaces():
         running.wait(timeout=10)
 
 
+def device(config, name, port, number):
+    """A host in 10.0.NUMBER.0/24 and 2001:db8:NUMBER::/64, whose gateway has the last byte 1."""
+    made = config.devices.device(name=name)[-1]
+    ethernet = made.ethernets.ethernet(name=f"{name}.eth")[-1]
+    ethernet.connection.port_name = port
+    ethernet.mac = f"02:00:00:00:01:{number:02x}"
+    ethernet.ipv4_addresses.ipv4(name=f"{name}.ipv4", address=f"10.0.{number}.2", gateway=f"10.0.{number}.1", prefix=24)
+    ethernet.ipv6_addresses.ipv6(
+        name=f"{name}.ipv6", address=f"2001:db8:{number}::2", gateway=f"2001:db8:{number}::1", prefix=64
+    )
+
+
+def gateways(api, version):
+    request = api.states_request()
+    request.choice = f"ipv{version}_neighbors"
+    getattr(request, request.choice).ethernet_names = ["one.eth", "two.eth"]
+    return [state.link_layer_address for state in getattr(api.get_states(request), request.choice)]
+
+
+def through_a_router():
+    wires = [Wire(port) for port in (5, 6)]
+    command("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+    for number, wire in enumerate(wires, 1):
+        command("sysctl", "-qw", f"net.ipv6.conf.{wire.near}.disable_ipv6=0")
+        command("ip", "address", "add", f"10.0.{number}.1/24", "dev", wire.near)
+        command("ip", "address", "add", f"2001:db8:{number}::1/64", "dev", wire.near, "nodad")
+    process = serve()
+    api = snappi.api(location=f"http://{ADDRESS}")
+    config = api.config()
+    for number, wire in enumerate(wires, 1):
+        name = ("one", "two")[number - 1]
+        config.ports.port(name=f"p{number}", location=f"packet:{wire.far}")
+        device(config, name, f"p{number}", number)
+    for version in (4, 6):
+        flow = config.flows.flow(name=f"ipv{version}")[-1]
+        flow.tx_rx.device.tx_names = [f"one.ipv{version}"]
+        flow.tx_rx.device.rx_names = [f"two.ipv{version}"]
+        flow.rate.pps = 1000
+        flow.duration.fixed_packets.packets = 500
+        flow.metrics.enable = True
+    api.set_config(config)
+    control = api.control_state()
+    control.protocol.all.state = control.protocol.all.START
+    api.set_control_state(control)
+    transmit(api, "start")
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        flows = api.get_metrics(flows_request(api)).flow_metrics
+        if all(flow.frames_rx == 500 for flow in flows):
+            break
+        time.sleep(0.1)
+    expect([flow.frames_rx for flow in flows] == [500, 500], "the kernel's router forwards what devices send, to devices")
+    for version in (4, 6):
+        found = gateways(api, version)
+        expect(len(found) == 2 and all(found), f"devices have found their IPv{version} gateways: {found}")
+    process.terminate()
+    process.wait(timeout=10)
+
+
+def flows_request(api):
+    request = api.metrics_request()
+    request.flow.flow_names = []
+    return request
+
+
 command("ip", "link", "set", "lo", "up")
 in_memory()
 between_interfaces()
+through_a_router()

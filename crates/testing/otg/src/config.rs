@@ -1,13 +1,15 @@
-//! A configuration of the API: ports, flows, captures. Everything that is not supported is refused.
+//! A configuration of the API: ports, devices, flows, captures. Everything that is not supported is refused.
 
+use crate::hosts::{self, Interface, Mac};
 use crate::node::{Node, Wrong};
-use crate::packet::{CHECK_SEQUENCE_BYTES, Headers, least_common_multiple};
+use crate::packet::{CHECK_SEQUENCE_BYTES, Defaults, FRAMES_MAX as FRAMES_OF_FLOW_MAX, Headers, least_common_multiple};
 use forebay_packet::SplitMix64;
 use forebay_tester::frames::Frames;
 use forebay_tester::schedule::{Arrivals, Shape};
 use forebay_tester::stream::{Rate, Stream};
 use forebay_tester::tag::STREAMS_MAX;
 use serde_json::Value;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Ports of a configuration at most.
@@ -41,6 +43,8 @@ pub struct Config {
     pub json: Value,
     /// Its ports.
     pub ports: Vec<PortConfig>,
+    /// The interfaces of its devices.
+    pub interfaces: Vec<Interface>,
     /// Its flows.
     pub flows: Vec<FlowConfig>,
     /// Which ports may be captured, and how.
@@ -69,6 +73,8 @@ pub struct FlowConfig {
     pub limit: Limit,
     /// How long after its start the first frame is due.
     pub delay_ns: u64,
+    /// For each frame in turn the interface whose router gets it. Empty when frames have their destinations.
+    pub senders: Vec<usize>,
     pub metrics: Wanted,
 }
 
@@ -109,10 +115,12 @@ impl Config {
     /// The first thing that is wrong or not supported, with its path.
     pub fn read(json: &Value) -> Result<Config, Wrong> {
         let root = Node::root(json);
-        root.object(&["ports", "flows", "captures", "layer1", "options"])?;
+        root.object(&["ports", "devices", "flows", "captures", "layer1", "options"])?;
+        let ports = ports(&root.at("ports"))?;
         let mut config = Config {
             json: json.clone(),
-            ports: ports(&root.at("ports"))?,
+            interfaces: hosts::interfaces(&root.at("devices"), &ports)?,
+            ports,
             ..Config::default()
         };
         if root.at("options").is_there() {
@@ -126,7 +134,7 @@ impl Config {
             return Err(flows.wrong(format!("at most {STREAMS_MAX} flows are possible")));
         }
         for node in flows.list()? {
-            let flow = flow(&node, &config.ports, &speeds, &mut config.warnings)?;
+            let flow = flow(&node, &mut config, &speeds)?;
             if config.flows.iter().any(|own| own.name == flow.name) {
                 return Err(node.at("name").wrong(format!("there are two flows {:?}", flow.name)));
             }
@@ -211,7 +219,8 @@ fn ports(node: &Node<'_>) -> Result<Vec<PortConfig>, Wrong> {
     }
 }
 
-fn port_index(node: &Node<'_>, name: &str, ports: &[PortConfig]) -> Result<usize, Wrong> {
+/// The index of the port with this name.
+pub fn port_index(node: &Node<'_>, name: &str, ports: &[PortConfig]) -> Result<usize, Wrong> {
     let index = ports.iter().position(|port| port.name == name);
     index.ok_or_else(|| node.wrong(format!("there is no port {name:?}")))
 }
@@ -272,17 +281,27 @@ fn speed_of(text: &str) -> Option<f64> {
     }
 }
 
-fn flow(
-    node: &Node<'_>,
-    ports: &[PortConfig],
-    speeds: &[f64],
-    warnings: &mut Vec<String>,
-) -> Result<FlowConfig, Wrong> {
+fn flow(node: &Node<'_>, config: &mut Config, speeds: &[f64]) -> Result<FlowConfig, Wrong> {
     node.object(&["name", "tx_rx", "packet", "size", "rate", "duration", "metrics"])?;
     let name = node.at("name").text()?.to_string();
-    let (tx, rx) = ends(&node.at("tx_rx"), ports)?;
-    let headers = Headers::read(&node.at("packet"))?;
+    let packet = node.at("packet");
+    let Ends { tx, rx, pairs } = ends(&node.at("tx_rx"), &packet, config)?;
+    let interfaces = &config.interfaces;
+    let headers: Vec<Headers> = match pairs.is_empty() {
+        true => vec![Headers::read(&packet, &Defaults::default())?],
+        false => {
+            let headers =
+                |(from, to): &(usize, usize)| Headers::read(&packet, &defaults(&interfaces[*from], &interfaces[*to]));
+            pairs.iter().map(headers).collect::<Result<_, _>>()?
+        }
+    };
+    let warnings = &mut config.warnings;
     let frames = frames(&headers, &node.at("size"), warnings)?;
+    let has_router = |(from, _): &(usize, usize)| interfaces[*from].address.is_some();
+    let senders = match pairs.iter().all(has_router) && Headers::asks_for_destination(&packet)? {
+        true => pairs.iter().map(|(from, _)| *from).collect(),
+        false => Vec::new(),
+    };
     let mut stream = Stream {
         name: name.clone(),
         from: tx as u32,
@@ -301,16 +320,64 @@ fn flow(
         stream,
         limit,
         delay_ns,
+        senders,
         metrics: wanted(&node.at("metrics"))?,
     })
 }
 
-fn ends(node: &Node<'_>, ports: &[PortConfig]) -> Result<(usize, Vec<usize>), Wrong> {
-    node.object(&["choice", "port"])?;
-    let (choice, port) = node.choice("port")?;
-    if choice != "port" {
-        return Err(node.not_supported(choice, &["port"]));
+/// Where a flow goes.
+struct Ends {
+    /// Indices of ports.
+    tx: usize,
+    rx: Vec<usize>,
+    /// The interfaces of devices that send and receive, in turn; none between ports.
+    pairs: Vec<(usize, usize)>,
+}
+
+fn ends(node: &Node<'_>, packet: &Node<'_>, config: &Config) -> Result<Ends, Wrong> {
+    node.object(&["choice", "port", "device"])?;
+    match node.choice("port")? {
+        ("port", port) => {
+            let (tx, rx) = port_ends(&port, &config.ports)?;
+            Ok(Ends {
+                tx,
+                rx,
+                pairs: Vec::new(),
+            })
+        }
+        ("device", device) => {
+            let interfaces = &config.interfaces;
+            let pairs = hosts::pairs(&device, interfaces, Headers::version(packet)?)?;
+            let mut rx: Vec<usize> = pairs.iter().map(|(_, to)| interfaces[*to].port).collect();
+            rx.sort_unstable();
+            rx.dedup();
+            let tx = interfaces[pairs[0].0].port;
+            Ok(Ends { tx, rx, pairs })
+        }
+        (other, _) => Err(node.not_supported(other, &["port", "device"])),
     }
+}
+
+/// What frames between two interfaces have, where the flow does not say it.
+fn defaults(from: &Interface, to: &Interface) -> Defaults {
+    let mac = |mac: Mac| mac.iter().fold(0, |all, byte| all << 8 | u128::from(*byte));
+    let mut defaults = Defaults {
+        macs: (mac(from.mac), mac(to.mac)),
+        vlan: from.vlan,
+        is_ipv6: from.is_ipv6(),
+        ..Defaults::default()
+    };
+    if let (Some(from), Some(to)) = (&from.address, &to.address) {
+        match (from.own, to.own) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => defaults.ipv4 = (from.to_bits().into(), to.to_bits().into()),
+            (IpAddr::V6(from), IpAddr::V6(to)) => defaults.ipv6 = (from.to_bits(), to.to_bits()),
+            _ => {}
+        }
+    }
+    defaults
+}
+
+fn port_ends(port: &Node<'_>, ports: &[PortConfig]) -> Result<(usize, Vec<usize>), Wrong> {
     port.object(&["tx_name", "rx_name", "rx_names"])?;
     let tx = port.at("tx_name");
     let tx = port_index(&tx, tx.text()?, ports)?;
@@ -327,8 +394,9 @@ fn ends(node: &Node<'_>, ports: &[PortConfig]) -> Result<(usize, Vec<usize>), Wr
     Ok((tx, if rx.is_empty() { (0..ports.len()).collect() } else { rx }))
 }
 
-fn frames(headers: &Headers, size: &Node<'_>, warnings: &mut Vec<String>) -> Result<Frames, Wrong> {
-    let least = headers.bytes_min() + CHECK_SEQUENCE_BYTES;
+/// The frames of a flow: those of each pair of ends in turn.
+fn frames(headers: &[Headers], size: &Node<'_>, warnings: &mut Vec<String>) -> Result<Frames, Wrong> {
+    let least = headers.iter().map(Headers::bytes_min).max().unwrap_or_default() + CHECK_SEQUENCE_BYTES;
     let mut sizes = sizes(size)?;
     if let Some(short) = sizes.iter().find(|bytes| **bytes < least) {
         warnings.push(
@@ -339,11 +407,17 @@ fn frames(headers: &Headers, size: &Node<'_>, warnings: &mut Vec<String>) -> Res
         );
         sizes.iter_mut().for_each(|bytes| *bytes = (*bytes).max(least));
     }
-    let count = headers
+    // Fields have the same period for all pairs.
+    let count = headers[0]
         .period()
-        .and_then(|period| least_common_multiple(period, sizes.len()));
+        .and_then(|period| least_common_multiple(period, sizes.len()))
+        .map(|count| count * headers.len())
+        .filter(|count| *count <= FRAMES_OF_FLOW_MAX);
     let count = count.ok_or_else(|| size.wrong("fields and sizes do not begin again within 65536 frames"))?;
-    let frame = |index: usize| headers.frame(index, sizes[index % sizes.len()] - CHECK_SEQUENCE_BYTES);
+    let frame = |index: usize| {
+        let (pair, turn) = (index % headers.len(), index / headers.len());
+        headers[pair].frame(turn, sizes[turn % sizes.len()] - CHECK_SEQUENCE_BYTES)
+    };
     Ok(Frames::in_turn((0..count).map(frame).collect()))
 }
 

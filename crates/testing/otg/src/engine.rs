@@ -5,7 +5,9 @@
 
 use crate::capture::Capture;
 use crate::config::{Config, Limit};
+use crate::hosts::Mac;
 use crate::metrics::{FlowSnapshot, PortSnapshot, Rates, Snapshot};
+use crate::neighbours::Neighbours;
 use crate::node::Wrong;
 use crate::packet::CHECK_SEQUENCE_BYTES;
 use forebay_packet::{Burst, PortError, PortState};
@@ -75,6 +77,10 @@ pub enum Command {
     Capture(Vec<usize>, bool, SyncSender<()>),
     /// All counters.
     Metrics(SyncSender<Snapshot>),
+    /// All devices start or stop.
+    Protocols(bool, SyncSender<()>),
+    /// Whether devices were started, and the MAC addresses of the routers of their interfaces, where they are known.
+    Routers(SyncSender<(bool, Vec<Option<Mac>>)>),
     /// The capture of a port, named so, as pcapng or pcap.
     File(usize, bool, SyncSender<Vec<u8>>),
 }
@@ -197,6 +203,7 @@ struct Loop<'a> {
     counters: Vec<PortSnapshot>,
     port_rates: Vec<Rates>,
     captures: Vec<Capture>,
+    neighbours: Neighbours<'a>,
     /// Rates that flows have been given since they were configured.
     rates: BTreeMap<usize, Rate>,
     clock: Clock,
@@ -234,6 +241,7 @@ impl<'a> Loop<'a> {
             counters: vec![PortSnapshot::default(); config.ports.len()],
             port_rates: vec![Rates::default(); config.ports.len()],
             captures: config.ports.iter().map(|_| Capture::default()).collect(),
+            neighbours: Neighbours::new(&config.interfaces),
             rates: BTreeMap::new(),
             ports,
             device,
@@ -320,6 +328,14 @@ impl<'a> Loop<'a> {
             Command::Metrics(answer) => {
                 let _ = answer.send(self.snapshot());
             }
+            Command::Protocols(is_on, answer) => {
+                self.neighbours.turn(is_on);
+                let _ = answer.send(());
+            }
+            Command::Routers(answer) => {
+                let routers = (0..self.config.interfaces.len()).map(|index| self.neighbours.router(index));
+                let _ = answer.send((self.neighbours.is_on(), routers.collect()));
+            }
             Command::File(port, is_pcapng, answer) => {
                 // What is read is complete: nothing comes to it any more.
                 self.captures[port].stop();
@@ -378,7 +394,28 @@ impl<'a> Loop<'a> {
         for index in 0..self.flows.len() {
             self.send(index)?;
         }
-        self.receive()
+        self.receive()?;
+        self.send_of_devices()
+    }
+
+    /// Sends what devices say to their neighbours; it is not counted.
+    fn send_of_devices(&mut self) -> Result<(), PortError> {
+        if !self.neighbours.is_on() {
+            return Ok(());
+        }
+        let now_ns = self.clock.now_ns();
+        let Some(device) = &mut self.device else { return Ok(()) };
+        for (port, frame) in self.neighbours.due(now_ns) {
+            let port = &mut device.ports[self.ports[port]].port;
+            if let Some(packet) = self.out.allocate() {
+                packet.set_data(&frame);
+            }
+            // What the port does not take is asked or answered again.
+            port.send(&mut self.out, now_ns)?;
+            port.flush()?;
+            self.out.clear();
+        }
+        Ok(())
     }
 
     fn send(&mut self, index: usize) -> Result<(), PortError> {
@@ -399,7 +436,17 @@ impl<'a> Loop<'a> {
         if let Limit::Frames(frames) = config.limit {
             limit = limit.min((frames - sender.next_number().min(frames)) as usize);
         }
+        let first = sender.next_number();
         sender.fill(&mut self.out, limit, now_ns - flow.base_ns, |_| ());
+        if !config.senders.is_empty() {
+            let frames = &config.stream.frames;
+            for (number, packet) in (first..).zip(self.out.iter_mut()) {
+                let interface = config.senders[frames.template_of(number) % config.senders.len()];
+                if let Some(mac) = self.neighbours.router(interface) {
+                    packet.data_mut()[..mac.len()].copy_from_slice(&mac);
+                }
+            }
+        }
         let mut bytes = [0; BURST];
         let count = self.out.len();
         for (place, packet) in bytes.iter_mut().zip(self.out.iter()) {
@@ -446,10 +493,13 @@ impl<'a> Loop<'a> {
     fn take(&mut self, at: usize, frame: &[u8], now_ns: u64) {
         let Some(port) = self.port_of[at] else { return };
         self.heard_ns = now_ns;
+        self.captures[port].take(frame, now_ns);
+        if self.neighbours.take(port, frame) {
+            return;
+        }
         let bytes = (frame.len() + CHECK_SEQUENCE_BYTES) as u64;
         self.counters[port].frames_rx += 1;
         self.counters[port].bytes_rx += bytes;
-        self.captures[port].take(frame, now_ns);
         let flows = &self.flows;
         let plausible = |tag: &Tag| {
             let flow = flows.get(usize::from(tag.stream));

@@ -8,9 +8,10 @@
 //!
 //! | path | method | what |
 //! |---|---|---|
-//! | `/config` | POST, GET | ports, flows, captures |
-//! | `/control/state` | POST | flows start, stop, pause, resume; captures start, stop |
+//! | `/config` | POST, GET | ports, devices, flows, captures |
+//! | `/control/state` | POST | flows start, stop, pause, resume; captures and devices start, stop |
 //! | `/monitor/metrics` | POST | counters, loss and latency of flows; counters of ports |
+//! | `/monitor/states` | POST | MAC addresses that devices have found |
 //! | `/monitor/capture` | POST | what a port has received, as pcapng or pcap |
 //! | `/capabilities/version` | GET | the version of the API and of Forebay |
 //! | `/forebay/v1/flows` | GET | distributions of latency and inter-arrival times of each flow: what the API has no fields for |
@@ -28,7 +29,9 @@ mod capture;
 mod config;
 mod devices;
 mod engine;
+mod hosts;
 mod metrics;
+mod neighbours;
 mod node;
 mod openapi;
 mod packet;

@@ -19,15 +19,18 @@ pub fn document() -> Value {
         },
         "paths": {
             "/config": {
-                "post": operation("setConfig", "Ports, flows and captures take the place of the present ones", Some("Config"), &warnings),
+                "post": operation("setConfig", "Ports, devices, flows and captures take the place of the present ones", Some("Config"), &warnings),
                 "patch": operation("updateConfig", "Flows send at other rates from now on", Some("Config.Update"), &warnings),
                 "get": operation("getConfig", "The present configuration", None, &json!({ "type": "object" })),
             },
             "/control/state": {
-                "post": operation("setControlState", "Start, stop, pause or resume flows; start or stop captures, and protocols of no devices", Some("Control.State"), &warnings),
+                "post": operation("setControlState", "Start, stop, pause or resume flows; start or stop captures, and devices", Some("Control.State"), &warnings),
             },
             "/monitor/metrics": {
                 "post": operation("getMetrics", "Counters of flows or of ports", Some("Metrics.Request"), &json!({ "type": "object" })),
+            },
+            "/monitor/states": {
+                "post": operation("getStates", "The MAC addresses that devices have found for their gateways", Some("States.Request"), &json!({ "type": "object" })),
             },
             "/monitor/capture": {
                 "post": {

@@ -27,12 +27,12 @@ impl Field {
         self.0[frame % self.0.len()]
     }
 
-    /// Reads a pattern: `value`, `values`, `increment`, `decrement`.
+    /// Reads a pattern: `auto`, `value`, `values`, `increment`, `decrement`.
     fn read(node: &Node<'_>, default: u128, largest: u128, parse: Parse) -> Result<Field, Wrong> {
         if !node.is_there() {
             return Ok(Field::one(default));
         }
-        node.object(&["choice", "value", "values", "increment", "decrement"])?;
+        node.object(&["choice", "auto", "value", "values", "increment", "decrement"])?;
         let value = |node: &Node<'_>| -> Result<u128, Wrong> {
             let value = parse(node)?;
             (value <= largest)
@@ -41,6 +41,7 @@ impl Field {
         };
         let (choice, chosen) = node.choice("value")?;
         match choice {
+            "auto" => Ok(Field::one(default)),
             "value" if !chosen.is_there() => Ok(Field::one(default)),
             "value" => value(&chosen).map(Field::one),
             "values" => {
@@ -87,7 +88,7 @@ fn number(node: &Node<'_>) -> Result<u128, Wrong> {
     node.whole(0..=u64::MAX).map(u128::from)
 }
 
-fn mac(node: &Node<'_>) -> Result<u128, Wrong> {
+pub fn mac(node: &Node<'_>) -> Result<u128, Wrong> {
     let bytes: Option<Vec<u8>> = node
         .text()?
         .split(':')
@@ -98,13 +99,13 @@ fn mac(node: &Node<'_>) -> Result<u128, Wrong> {
     Ok(bytes.iter().fold(0, |all, byte| all << 8 | u128::from(*byte)))
 }
 
-fn ipv4(node: &Node<'_>) -> Result<u128, Wrong> {
+pub fn ipv4(node: &Node<'_>) -> Result<u128, Wrong> {
     let address: Result<Ipv4Addr, _> = node.text()?.parse();
     let address = address.map_err(|_| node.wrong("an IPv4 address is expected"))?;
     Ok(u32::from(address).into())
 }
 
-fn ipv6(node: &Node<'_>) -> Result<u128, Wrong> {
+pub fn ipv6(node: &Node<'_>) -> Result<u128, Wrong> {
     let address: Result<Ipv6Addr, _> = node.text()?.parse();
     let address = address.map_err(|_| node.wrong("an IPv6 address is expected"))?;
     Ok(address.into())
@@ -180,11 +181,41 @@ impl<'a> Layers<'a> {
     }
 }
 
+/// What fields have that are left out.
+#[derive(Clone, Debug)]
+pub struct Defaults {
+    /// Source and destination MAC address.
+    pub macs: (u128, u128),
+    /// The VLAN tag, if frames have one.
+    pub vlan: Option<VlanTag>,
+    /// Source and destination of IPv4.
+    pub ipv4: (u128, u128),
+    /// Source and destination of IPv6.
+    pub ipv6: (u128, u128),
+    /// The version of IP of a flow that says nothing of headers: whether it is IPv6.
+    pub is_ipv6: Option<bool>,
+}
+
+impl Default for Defaults {
+    fn default() -> Defaults {
+        Defaults {
+            macs: (0x0200_0000_0001, 0x0200_0000_00fe),
+            vlan: None,
+            ipv4: (0x0a01_0001, 0x0a00_0202),
+            ipv6: (
+                0x2001_0db8_0001_0000_0000_0000_0000_0001,
+                0x2001_0db8_0002_0000_0000_0000_0000_0001,
+            ),
+            is_ipv6: None,
+        }
+    }
+}
+
 impl Headers {
     /// Reads `packet` of a flow.
-    pub fn read(packet: &Node<'_>) -> Result<Headers, Wrong> {
+    pub fn read(packet: &Node<'_>, defaults: &Defaults) -> Result<Headers, Wrong> {
         let layers = packet.list()?;
-        // A flow that says nothing of headers has an Ethernet header.
+        // A flow that says nothing of headers has an Ethernet header, and that of IP between addresses of devices.
         let is_empty = layers.is_empty();
         let mut layers = Layers(layers.into_iter().peekable());
         let ethernet = match layers.next(&["ethernet"])? {
@@ -192,16 +223,23 @@ impl Headers {
             None if is_empty => packet.at("ethernet"),
             None => return Err(packet.wrong(ORDER)),
         };
-        let macs = macs(&ethernet)?;
-        let vlan = layers.next(&["vlan"])?.map(|(_, node)| vlan(&node)).transpose()?;
-        let inner = match layers.next(&["ipv4", "ipv6"])? {
+        let macs = macs(&ethernet, defaults.macs)?;
+        let vlan = match layers.next(&["vlan"])? {
+            Some((_, node)) => Some(vlan(&node, defaults.vlan)?),
+            None => defaults.vlan.map(tag_fields),
+        };
+        let of_devices = defaults.is_ipv6.filter(|_| is_empty).map(|is_ipv6| {
+            let name = if is_ipv6 { "ipv6" } else { "ipv4" };
+            (name.to_string(), packet.at(name))
+        });
+        let inner = match layers.next(&["ipv4", "ipv6"])?.or(of_devices) {
             None => Inner::Payload(ether_type(&ethernet)?),
             Some((name, node)) => {
                 let number = if name == "ipv4" { 0x0800 } else { 0x86dd };
                 check_number(&ethernet.at("ether_type"), number, &name)?;
                 let network = match name.as_str() {
-                    "ipv4" => ipv4_fields(&node)?,
-                    _ => ipv6_fields(&node)?,
+                    "ipv4" => ipv4_fields(&node, defaults.ipv4)?,
+                    _ => ipv6_fields(&node, defaults.ipv6)?,
                 };
                 Inner::Network(network, transport(layers.next(&["udp", "tcp"])?, &node)?)
             }
@@ -216,6 +254,28 @@ impl Headers {
                 custom: custom.unwrap_or_default(),
             }),
         }
+    }
+
+    /// Whether frames go to the MAC address that a device has found, since the flow names none.
+    pub fn asks_for_destination(packet: &Node<'_>) -> Result<bool, Wrong> {
+        let layers = packet.list()?;
+        let destination = match layers.first() {
+            Some(first) => first.at("ethernet").at("dst"),
+            None => return Ok(true),
+        };
+        Ok(!destination.is_there() || destination.choice("auto")?.0 == "auto")
+    }
+
+    /// The version of IP that `packet` of a flow names: whether it is IPv6.
+    pub fn version(packet: &Node<'_>) -> Result<Option<bool>, Wrong> {
+        for layer in packet.list()? {
+            match layer.choice("custom")?.0 {
+                "ipv4" => return Ok(Some(false)),
+                "ipv6" => return Ok(Some(true)),
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// After how many frames all fields begin again; none when that is more than [`FRAMES_MAX`].
@@ -348,11 +408,11 @@ pub fn least_common_multiple(first: usize, second: usize) -> Option<usize> {
     Some(first / larger * second).filter(|multiple| *multiple <= FRAMES_MAX)
 }
 
-fn macs(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
+fn macs(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<(Field, Field), Wrong> {
     node.object(&["src", "dst", "ether_type"])?;
     Ok((
-        Field::read(&node.at("src"), 0x0200_0000_0001, LARGEST_MAC, mac)?,
-        Field::read(&node.at("dst"), 0x0200_0000_00fe, LARGEST_MAC, mac)?,
+        Field::read(&node.at("src"), source, LARGEST_MAC, mac)?,
+        Field::read(&node.at("dst"), destination, LARGEST_MAC, mac)?,
     ))
 }
 
@@ -413,20 +473,25 @@ fn custom(node: &Node<'_>) -> Result<Vec<u8>, Wrong> {
     }
 }
 
-fn vlan(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
+fn vlan(node: &Node<'_>, default: Option<VlanTag>) -> Result<(Field, Field), Wrong> {
     node.object(&["id", "priority"])?;
+    let (identifier, priority) = default.map_or((1, 0), |tag| (tag.identifier.into(), tag.priority.into()));
     Ok((
-        Field::read(&node.at("id"), 1, VLAN_MAX, number)?,
-        Field::read(&node.at("priority"), 0, 7, number)?,
+        Field::read(&node.at("id"), identifier, VLAN_MAX, number)?,
+        Field::read(&node.at("priority"), priority, 7, number)?,
     ))
 }
 
-fn ipv4_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
+fn tag_fields(tag: VlanTag) -> (Field, Field) {
+    (Field::one(tag.identifier.into()), Field::one(tag.priority.into()))
+}
+
+fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<NetworkFields, Wrong> {
     node.object(&["src", "dst", "time_to_live", "priority", "protocol"])?;
     Ok(NetworkFields {
         is_ipv6: false,
-        source: Field::read(&node.at("src"), 0x0a01_0001, u32::MAX.into(), ipv4)?,
-        destination: Field::read(&node.at("dst"), 0x0a00_0202, u32::MAX.into(), ipv4)?,
+        source: Field::read(&node.at("src"), source, u32::MAX.into(), ipv4)?,
+        destination: Field::read(&node.at("dst"), destination, u32::MAX.into(), ipv4)?,
         hops: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
         traffic_class: priority(&node.at("priority"))?,
         protocol: Field::read(&node.at("protocol"), PROTOCOL, LARGEST_BYTE, number)?,
@@ -455,13 +520,13 @@ fn priority(node: &Node<'_>) -> Result<Field, Wrong> {
     }
 }
 
-fn ipv6_fields(node: &Node<'_>) -> Result<NetworkFields, Wrong> {
+fn ipv6_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<NetworkFields, Wrong> {
     node.object(&["src", "dst", "hop_limit", "traffic_class", "next_header"])?;
     let address = |key, default: u128| Field::read(&node.at(key), default, u128::MAX, ipv6);
     Ok(NetworkFields {
         is_ipv6: true,
-        source: address("src", 0x2001_0db8_0001_0000_0000_0000_0000_0001)?,
-        destination: address("dst", 0x2001_0db8_0002_0000_0000_0000_0000_0001)?,
+        source: address("src", source)?,
+        destination: address("dst", destination)?,
         hops: Field::read(&node.at("hop_limit"), 64, LARGEST_BYTE, number)?,
         traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
         protocol: Field::read(&node.at("next_header"), PROTOCOL, LARGEST_BYTE, number)?,

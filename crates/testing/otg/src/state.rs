@@ -6,6 +6,11 @@ use crate::metrics::{FLOW_METRICS, PORT_METRICS, keep_fields};
 use crate::node::{Node, Wrong};
 use crate::{API_VERSION, API_VERSIONS};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// How long a start of flows waits for routers that have not answered yet.
+const ROUTERS_ANSWER: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +43,8 @@ impl From<String> for Answer {
 pub struct Generator {
     engine: Engine,
     config: Config,
+    /// Whether the script has said whether devices are to run.
+    has_protocols_set: bool,
 }
 
 impl Generator {
@@ -49,6 +56,7 @@ impl Generator {
         Ok(Generator {
             engine: Engine::start(devices)?,
             config: Config::default(),
+            has_protocols_set: false,
         })
     }
 
@@ -60,6 +68,7 @@ impl Generator {
             ("GET", "/config") => Ok(Answer::Json(self.configuration())),
             ("POST", "/control/state") => self.control(&Node::root(body)),
             ("POST", "/monitor/metrics") => self.metrics(&Node::root(body)),
+            ("POST", "/monitor/states") => self.states(&Node::root(body)),
             ("POST", "/monitor/capture") => self.capture(&Node::root(body)),
             ("GET", "/capabilities/version") => Ok(Answer::Json(json!({
                 "api_spec_version": API_VERSIONS,
@@ -88,7 +97,7 @@ impl Generator {
         self.engine
             .ask(|answer| Command::Configure(Box::new(config.clone()), answer))??;
         let warnings = config.warnings.clone();
-        self.config = config;
+        (self.config, self.has_protocols_set) = (config, false);
         Ok(Answer::Json(json!({ "warnings": warnings })))
     }
 
@@ -100,18 +109,18 @@ impl Generator {
         Ok(Answer::Json(json!({ "warnings": [] })))
     }
 
-    fn control(&self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn control(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "traffic", "port", "protocol"])?;
         let (choice, chosen) = node.choice("traffic")?;
         match choice {
             "traffic" => self.traffic(&chosen),
             "port" => self.ports(&chosen),
-            "protocol" => protocol(&chosen),
+            "protocol" => self.protocols(&chosen),
             other => Err(node.not_supported(other, &["traffic", "port", "protocol"]).into()),
         }
     }
 
-    fn traffic(&self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn traffic(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "flow_transmit"])?;
         let (choice, chosen) = node.choice("flow_transmit")?;
         if choice != "flow_transmit" {
@@ -128,6 +137,14 @@ impl Generator {
         };
         let names = chosen.at("flow_names");
         let flows = self.indices(&names, self.config.flows.len(), "flow", |name| self.config.flow(name))?;
+        let mut warnings = Vec::new();
+        if transmit == Transmit::Start {
+            if !self.has_protocols_set && !self.config.interfaces.is_empty() {
+                self.turn_protocols(true)?;
+                warnings.push("devices are started, too".to_string());
+            }
+            self.routers_of(&flows)?;
+        }
         let stopped = self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
         let warning = |flow: &usize| {
             let name = &self.config.flows[*flow].name;
@@ -135,7 +152,7 @@ impl Generator {
                 "flow {name:?} stays stopped: `resume` goes on where `pause` was, `start` begins anew with counters of 0"
             )
         };
-        let warnings: Vec<String> = stopped.iter().map(warning).collect();
+        warnings.extend(stopped.iter().map(warning));
         Ok(Answer::Json(json!({ "warnings": warnings })))
     }
 
@@ -224,24 +241,107 @@ impl Generator {
         Ok(Answer::Bytes(file))
     }
 
+    /// Waits until the routers of all devices that these flows send from are known.
+    fn routers_of(&self, flows: &[usize]) -> Result<(), Answer> {
+        let until = Instant::now() + ROUTERS_ANSWER;
+        loop {
+            let (is_on, routers) = self.engine.ask(Command::Routers)?;
+            let unknown = flows.iter().find_map(|flow| {
+                let flow = &self.config.flows[*flow];
+                let sender = flow.senders.iter().find(|sender| routers[**sender].is_none())?;
+                Some((flow, &self.config.interfaces[*sender]))
+            });
+            let Some((flow, interface)) = unknown else {
+                return Ok(());
+            };
+            if is_on && Instant::now() < until {
+                std::thread::sleep(LOOK);
+                continue;
+            }
+            let gateway = interface
+                .address
+                .as_ref()
+                .map_or("?".to_string(), |address| address.gateway.to_string());
+            let name = interface.names.last().map_or("", String::as_str);
+            let why = match is_on {
+                true => "it has not answered",
+                false => "the protocols of devices are stopped",
+            };
+            let message = format!(
+                "flow {:?}: the MAC address of {gateway}, the gateway of {name:?}, is not known: {why}",
+                flow.name
+            );
+            return Err(Answer::Wrong(Wrong {
+                path: String::new(),
+                message,
+            }));
+        }
+    }
+
+    /// Starts or stops all devices.
+    fn protocols(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
+        node.object(&["choice", "all"])?;
+        let (choice, all) = node.choice("all")?;
+        if choice != "all" {
+            return Err(node.not_supported(choice, &["all"]).into());
+        }
+        all.object(&["state"])?;
+        let state = all.at("state");
+        let is_on = match state.text()? {
+            "start" => true,
+            "stop" => false,
+            _ => return Err(state.wrong("start or stop is expected").into()),
+        };
+        self.turn_protocols(is_on)?;
+        Ok(Answer::Json(json!({ "warnings": [] })))
+    }
+
+    fn turn_protocols(&mut self, is_on: bool) -> Result<(), String> {
+        self.has_protocols_set = true;
+        self.engine.ask(|answer| Command::Protocols(is_on, answer))
+    }
+
+    /// Which routers devices have found.
+    fn states(&self, node: &Node<'_>) -> Result<Answer, Answer> {
+        const CHOICES: [&str; 2] = ["ipv4_neighbors", "ipv6_neighbors"];
+        node.object(&["choice", CHOICES[0], CHOICES[1]])?;
+        let (choice, chosen) = node.choice(CHOICES[0])?;
+        if !CHOICES.contains(&choice) {
+            return Err(node.not_supported(choice, &CHOICES).into());
+        }
+        chosen.object(&["ethernet_names"])?;
+        let (is_ipv6, names) = (choice == CHOICES[1], chosen.at("ethernet_names"));
+        let wanted = names.texts()?;
+        let interfaces = &self.config.interfaces;
+        if let Some(unknown) = wanted
+            .iter()
+            .find(|name| !interfaces.iter().any(|one| one.ethernet == **name))
+        {
+            return Err(names
+                .wrong(format!("there is no Ethernet interface {unknown:?}"))
+                .into());
+        }
+        let (_, routers) = self.engine.ask(Command::Routers)?;
+        let found = interfaces.iter().zip(routers).filter_map(|(interface, router)| {
+            let gateway = interface.address.as_ref()?.gateway;
+            let is_wanted = wanted.is_empty() || wanted.contains(&interface.ethernet);
+            if gateway.is_ipv6() != is_ipv6 || !is_wanted {
+                return None;
+            }
+            let key = if is_ipv6 { "ipv6_address" } else { "ipv4_address" };
+            let mut state = json!({ "ethernet_name": interface.ethernet, key: gateway.to_string() });
+            if let Some(mac) = router {
+                state["link_layer_address"] = json!(mac.map(|byte| format!("{byte:02x}")).join(":"));
+            }
+            Some(state)
+        });
+        Ok(Answer::Json(
+            json!({ "choice": choice, choice: found.collect::<Vec<_>>() }),
+        ))
+    }
+
     fn distributions(&self) -> Result<Answer, Answer> {
         let snapshot = self.engine.ask(Command::Metrics)?;
         Ok(Answer::Json(snapshot.distributions(&self.config)))
-    }
-}
-
-/// Starts or stops the protocols of all devices. A configuration has no devices, so there is nothing to do: scripts
-/// that send this before their traffic go on.
-fn protocol(node: &Node<'_>) -> Result<Answer, Answer> {
-    node.object(&["choice", "all"])?;
-    let (choice, all) = node.choice("all")?;
-    if choice != "all" {
-        return Err(node.not_supported(choice, &["all"]).into());
-    }
-    all.object(&["state"])?;
-    let state = all.at("state");
-    match state.text()? {
-        "start" | "stop" => Ok(Answer::Json(json!({ "warnings": [] }))),
-        _ => Err(state.wrong("start or stop is expected").into()),
     }
 }

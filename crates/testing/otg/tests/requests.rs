@@ -204,3 +204,119 @@ fn a_request_that_is_too_long_is_refused_as_json() {
     let said: Value = serde_json::from_str(body).expect("JSON");
     assert_eq!(said["errors"], json!(["a request has at most 4194304 bytes"]), "{said}");
 }
+
+/// Two routers' neighbours on one wire, each of which is the other's gateway.
+fn devices() -> Value {
+    let device = |name: &str, port: &str, number: u8, other: u8| {
+        json!({ "name": name, "ethernets": [{
+            "name": format!("{name}.eth"),
+            "connection": { "choice": "port_name", "port_name": port },
+            "mac": format!("02:00:00:00:00:{number:02x}"),
+            "mtu": 1500,
+            "vlans": [{ "name": format!("{name}.vlan"), "id": 7, "priority": 3 }],
+            "ipv4_addresses": [{ "name": format!("{name}.ipv4"), "address": format!("192.0.2.{number}"),
+                "gateway": format!("192.0.2.{other}"), "prefix": 24 }],
+            "ipv6_addresses": [{ "name": format!("{name}.ipv6"), "address": format!("2001:db8::{number}"),
+                "gateway": format!("2001:db8::{other}"), "prefix": 64 }],
+        }] })
+    };
+    json!([device("d1", "a", 1, 2), device("d2", "b", 2, 1)])
+}
+
+fn protocols(generator: &mut Generator, state: &str) {
+    let body = json!({ "choice": "protocol", "protocol": { "choice": "all", "all": { "state": state } } });
+    done(generator.request("POST", "/control/state", &body));
+}
+
+/// Devices find their gateways, and flows between them have their addresses, tags and destinations.
+#[test]
+fn devices_answer_and_send() {
+    let mut generator = generator();
+    let mut wanted = config(50);
+    wanted["devices"] = devices();
+    let start =
+        json!({ "choice": "traffic", "traffic": { "choice": "flow_transmit", "flow_transmit": { "state": "start" } } });
+    wanted["flows"][0]["tx_rx"] =
+        json!({ "choice": "device", "device": { "tx_names": ["d1"], "rx_names": ["d2.eth"] } });
+    for (packet, is_ipv6) in [
+        (json!([]), false),
+        (
+            json!([{ "choice": "ethernet" }, { "choice": "ipv6" }, { "choice": "udp" }]),
+            true,
+        ),
+    ] {
+        wanted["flows"][0]["packet"] = packet;
+        done(generator.request("POST", "/config", &wanted));
+        if is_ipv6 {
+            protocols(&mut generator, "stop");
+            let Answer::Wrong(wrong) = generator.request("POST", "/control/state", &start) else {
+                panic!("devices are stopped");
+            };
+            assert!(
+                wrong.to_string().ends_with("the protocols of devices are stopped"),
+                "{wrong}"
+            );
+            protocols(&mut generator, "start");
+        }
+        let capture = json!({ "choice": "port", "port": { "choice": "capture", "capture": { "state": "start" } } });
+        done(generator.request("POST", "/control/state", &capture));
+        let answer = done(generator.request("POST", "/control/state", &start));
+        let warnings = match is_ipv6 {
+            true => json!([]),
+            false => json!(["devices are started, too"]),
+        };
+        assert_eq!(answer["warnings"], warnings);
+        wait(&mut generator, "all packets", |found| found["frames_rx"] == "50");
+        let Answer::Bytes(file) = generator.request("POST", "/monitor/capture", &json!({ "port_name": "b" })) else {
+            panic!("no file");
+        };
+        let frames = forebay_packet::pcap::read_all(&file).expect("pcapng");
+        let frame = frames.last().expect("a frame").data();
+        assert_eq!(frame[..12], [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+        assert_eq!(frame[12..16], [0x81, 0, 0x60, 7]);
+        match is_ipv6 {
+            false => assert_eq!(frame[30..38], [192, 0, 2, 1, 192, 0, 2, 2]),
+            true => assert_eq!((frame[41], frame[57]), (1, 2)),
+        }
+        let (choice, key) = match is_ipv6 {
+            true => ("ipv6_neighbors", "ipv6_address"),
+            false => ("ipv4_neighbors", "ipv4_address"),
+        };
+        let body = json!({ "choice": choice, choice: { "ethernet_names": ["d1.eth"] } });
+        let states = done(generator.request("POST", "/monitor/states", &body));
+        assert_eq!(states[choice][0]["link_layer_address"], "02:00:00:00:00:02", "{states}");
+        assert_eq!(
+            states[choice][0][key],
+            if is_ipv6 { "2001:db8::2" } else { "192.0.2.2" }
+        );
+        protocols(&mut generator, "stop");
+    }
+}
+
+/// A gateway that is not there has no address, and its flow does not start.
+#[test]
+fn a_flow_to_a_gateway_that_does_not_answer_is_refused() {
+    let mut generator = generator();
+    let mut wanted = config(50);
+    wanted["devices"] = devices();
+    wanted["devices"][0]["ethernets"][0]["ipv4_addresses"][0]["gateway"] = json!("192.0.2.77");
+    wanted["flows"][0]["tx_rx"] =
+        json!({ "choice": "device", "device": { "tx_names": ["d1.ipv4"], "rx_names": ["d2.ipv4"] } });
+    wanted["flows"][0]["packet"] = json!([]);
+    done(generator.request("POST", "/config", &wanted));
+    protocols(&mut generator, "start");
+    let start =
+        json!({ "choice": "traffic", "traffic": { "choice": "flow_transmit", "flow_transmit": { "state": "start" } } });
+    let Answer::Wrong(wrong) = generator.request("POST", "/control/state", &start) else {
+        panic!("there is no gateway");
+    };
+    assert_eq!(
+        wrong.to_string(),
+        "flow \"f\": the MAC address of 192.0.2.77, the gateway of \"d1.ipv4\", is not known: it has not answered"
+    );
+    wanted["devices"][0]["ethernets"][0]["ipv4_addresses"][0]["gateway_mac"] =
+        json!({ "choice": "value", "value": "02:00:00:00:00:02" });
+    done(generator.request("POST", "/config", &wanted));
+    transmit(&mut generator, "start");
+    wait(&mut generator, "all packets", |found| found["frames_rx"] == "50");
+}
