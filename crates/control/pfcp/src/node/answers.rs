@@ -55,7 +55,9 @@ impl Answers {
         self.expire(now);
         self.bytes += answer.len();
         self.order.push_back((now, key));
-        self.kept.insert(key, answer);
+        if let Some(replaced) = self.kept.insert(key, answer) {
+            self.bytes -= replaced.len();
+        }
         while self.order.len() > ANSWERS_MAX || self.bytes > BYTES_MAX {
             self.drop_oldest();
         }
@@ -84,5 +86,27 @@ impl Answers {
         if let Some(answer) = self.kept.remove(&key) {
             self.bytes -= answer.len();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_in_place_of_another_counts_once() {
+        let header = Header {
+            message: MessageType::SessionDeletionRequest,
+            seid: Some(1),
+            sequence: 1,
+        };
+        let key = Key::new(SocketAddr::from(([192, 0, 2, 2], 8805)), &header, &[]);
+        let mut answers = Answers::default();
+        for _ in 0..3 {
+            answers.keep(Duration::ZERO, key, vec![0; 40]);
+        }
+        assert_eq!(answers.bytes, 40);
+        answers.expire(KEPT + Duration::from_secs(1));
+        assert_eq!((answers.bytes, answers.order.len(), answers.kept.len()), (0, 0, 0));
     }
 }
