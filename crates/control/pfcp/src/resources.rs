@@ -159,14 +159,19 @@ impl Resources {
         for pdr in session.pdrs.values_mut() {
             let Some(ue) = &mut pdr.pdi.ue else { continue };
             let (wants_v4, wants_v6) = std::mem::take(&mut ue.chooses);
-            if wants_v4 && chosen.v4.is_none() {
-                chosen.v4 = Some(self.take_v4(session.seid)?);
+            // Each is noted at once: if the other cannot be had, it is given back.
+            if wants_v4 {
+                if chosen.v4.is_none() {
+                    chosen.v4 = Some(self.take_v4(session.seid)?);
+                }
+                ue.addresses.v4 = chosen.v4;
             }
-            if wants_v6 && chosen.v6.is_none() {
-                chosen.v6 = Some(self.take_v6(session.seid)?);
+            if wants_v6 {
+                if chosen.v6.is_none() {
+                    chosen.v6 = Some(self.take_v6(session.seid)?);
+                }
+                ue.addresses.v6 = chosen.v6;
             }
-            ue.addresses.v4 = if wants_v4 { chosen.v4 } else { ue.addresses.v4 };
-            ue.addresses.v6 = if wants_v6 { chosen.v6 } else { ue.addresses.v6 };
         }
         Ok(())
     }

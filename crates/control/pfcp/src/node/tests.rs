@@ -357,6 +357,36 @@ fn an_address_is_chosen_and_given_back() {
     assert_eq!(address(&bench.establish(with_choice)), Some([10, 60, 0, 1].into()));
 }
 
+/// Rules of a downlink PDR, or of an uplink one, for whose UE addresses are chosen by these flags.
+fn write_choice(request: &mut Writer, tunnel: Option<FTeid>, flags: u8) {
+    request.element(kind::CREATE_PDR, |pdr| {
+        pdr.u16_element(kind::PDR_ID, 1);
+        pdr.u32_element(kind::PRECEDENCE, 100);
+        pdr.element(kind::PDI, |pdi| {
+            pdi.u8_element(kind::SOURCE_INTERFACE, u8::from(tunnel.is_none()));
+            if let Some(tunnel) = tunnel {
+                pdi.element(kind::F_TEID, |value| tunnel.write(value));
+            }
+            pdi.u8_element(kind::UE_IP_ADDRESS, flags);
+        });
+        pdr.u32_element(kind::FAR_ID, 1);
+    });
+    write_far(request, 1, 2, None);
+}
+
+#[test]
+fn an_address_without_its_counterpart_is_given_back() {
+    let mut bench = Bench::associated();
+    // There are two IPv4 addresses and no IPv6 prefix.
+    for _ in 0..3 {
+        let answer = bench.establish(|request| write_choice(request, None, 0x30));
+        assert_eq!(answer.cause(), Cause::AllAddressesOccupied as u8);
+    }
+    for _ in 0..2 {
+        assert_eq!(bench.establish(|request| write_choice(request, None, 0x10)).cause(), 1);
+    }
+}
+
 #[test]
 fn refusals_name_what_is_wrong() {
     let mut bench = Bench::new();
