@@ -1,7 +1,7 @@
 //! Sessions are established, modified and deleted (§6.3).
 
 use super::{Event, Node, Request, UserPlane};
-use crate::rules::{Report, triggers};
+use crate::rules::{Report, Urr, triggers};
 use crate::session::{Asked, Session};
 use crate::wire::{Addresses, Cause, FSeid, FTeid, NodeId, Refusal, Usage, Writer, kind};
 use std::time::Duration;
@@ -141,11 +141,11 @@ impl Node {
             .map(|(_, urr)| urr.clone())
             .collect();
         let queried = asked.queried.iter().filter_map(|id| session.urrs.get(id));
-        let numbers: Vec<u32> = removed.iter().chain(queried).map(|urr| urr.number).collect();
-        if numbers.is_empty() {
+        let urrs: Vec<Urr> = removed.iter().chain(queried).cloned().collect();
+        if urrs.is_empty() {
             return Vec::new();
         }
-        let mut counters = self.counters_of(&numbers, plane).into_iter();
+        let mut counters = self.counters_of(&urrs, plane).into_iter();
         let mut next = || counters.next().unwrap_or_default();
         let mut reports: Vec<Report> = removed
             .iter_mut()
@@ -163,10 +163,10 @@ impl Node {
     pub(super) fn delete(&mut self, request: &Request<'_>, plane: &mut dyn UserPlane) -> Result<Vec<u8>, Refusal> {
         let mut session = self.session_of(request)?.clone();
         plane.change(Some(&session), None)?;
-        let numbers: Vec<u32> = session.urrs.values().map(|urr| urr.number).collect();
-        let counters = match numbers.is_empty() {
+        let urrs: Vec<Urr> = session.urrs.values().cloned().collect();
+        let counters = match urrs.is_empty() {
             true => Vec::new(),
-            false => self.counters_of(&numbers, plane),
+            false => self.counters_of(&urrs, plane),
         };
         let urrs = session.urrs.values_mut().zip(counters);
         let reports: Vec<Report> = urrs
@@ -184,11 +184,13 @@ impl Node {
         }))
     }
 
-    /// Counters, or zeros if the data plane cannot be read: changes are not undone because of that.
-    fn counters_of(&mut self, numbers: &[u32], plane: &mut dyn UserPlane) -> Vec<Usage> {
-        plane.counters(numbers).unwrap_or_else(|why| {
+    /// Counters. If the data plane cannot be read, those of the last reports: changes are not undone because of that,
+    /// and what has been counted since is in the next report of a rule that stays.
+    fn counters_of(&mut self, urrs: &[Urr], plane: &mut dyn UserPlane) -> Vec<Usage> {
+        let numbers: Vec<u32> = urrs.iter().map(|urr| urr.number).collect();
+        plane.counters(&numbers).unwrap_or_else(|why| {
             self.events.push_back(Event::PlaneFailed(why));
-            vec![Usage::default(); numbers.len()]
+            urrs.iter().map(|urr| urr.measured.base).collect()
         })
     }
 

@@ -12,6 +12,7 @@ struct FakePlane {
     usage: HashMap<u32, Usage>,
     end_markers: Vec<OuterHeader>,
     refuses: bool,
+    is_unreadable: bool,
 }
 
 impl UserPlane for FakePlane {
@@ -27,6 +28,9 @@ impl UserPlane for FakePlane {
     }
 
     fn counters(&mut self, urrs: &[u32]) -> Result<Vec<Usage>, String> {
+        if self.is_unreadable {
+            return Err("gone".to_string());
+        }
         Ok(urrs
             .iter()
             .map(|number| self.usage.get(number).copied().unwrap_or_default())
@@ -627,6 +631,27 @@ fn reports_without_an_answer_are_in_that_of_the_end() {
     bench.sent().expect("the same report");
     let answer = bench.ask(MessageType::SessionDeletionRequest, Some(seid), |_| {});
     assert_eq!(reports_of(&answer, kind::USAGE_REPORT_DELETION), [(0, 1500), (1, 100)]);
+}
+
+#[test]
+fn a_query_that_finds_no_counters_does_not_report_usage_twice() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.use_bytes(seid, 1500);
+    let request = bench.sent().expect("a report");
+    bench.answer(&request, MessageType::SessionReportResponse, |answer| {
+        answer.cause(Cause::Accepted)
+    });
+    let query = |request: &mut Writer| {
+        request.element(kind::QUERY_URR, |urr| urr.u32_element(kind::URR_ID, 1));
+    };
+    bench.plane.is_unreadable = true;
+    let answer = bench.modify(seid, query);
+    assert_eq!(reports_of(&answer, kind::USAGE_REPORT_MODIFICATION), [(1, 0)]);
+    bench.plane.is_unreadable = false;
+    bench.use_bytes(seid, 1600);
+    let answer = bench.modify(seid, query);
+    assert_eq!(reports_of(&answer, kind::USAGE_REPORT_MODIFICATION), [(2, 100)]);
 }
 
 /// A peer that restarts begins its sequence numbers anew.
