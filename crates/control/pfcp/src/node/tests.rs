@@ -780,6 +780,25 @@ fn a_used_up_quota_stops_packets_without_its_trigger() {
     assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
 }
 
+/// The report of the first packet has no measurement: what is counted until then is in the next one.
+#[test]
+fn usage_before_the_report_of_the_first_packet_is_reported() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0x12, 1, 0], 1000);
+    bench.use_bytes(seid, 500);
+    let request = bench.sent().expect("a report");
+    let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
+    assert_eq!(report.flags(kind::USAGE_REPORT_TRIGGER), Ok(Some(triggers::START)));
+    assert!(!report.has(kind::VOLUME_MEASUREMENT));
+    bench.answer(&request, MessageType::SessionReportResponse, |answer| {
+        answer.cause(Cause::Accepted)
+    });
+    bench.use_bytes(seid, 1200);
+    let request = bench.sent().expect("a report");
+    assert_eq!(reports_of(&request, kind::USAGE_REPORT), [(1, 1200)]);
+}
+
 /// Packets do not pass until the next look at the counters.
 #[test]
 fn an_empty_quota_stops_packets_at_once() {

@@ -279,7 +279,8 @@ impl Urr {
         self.measured.is_told |= is_used_up;
     }
 
-    /// The report for a trigger; measuring begins anew.
+    /// The report for a trigger; measuring begins anew. That of the first packet alone has no measurement, so what is
+    /// counted stays for the next one.
     pub fn report(&mut self, trigger: u32, now: Duration, counters: Usage) -> Report {
         self.see(now, &counters);
         let duration = self.timed_since(self.measured.began, now).as_secs() as u32;
@@ -296,8 +297,10 @@ impl Urr {
             duration: (self.method & MEASURES_TIME != 0).then_some(duration),
         };
         measured.sequence = measured.sequence.wrapping_add(1);
-        measured.began = now;
-        measured.base = counters;
+        if trigger != triggers::START {
+            measured.began = now;
+            measured.base = counters;
+        }
         measured.has_started |= used.uplink_packets + used.downlink_packets > 0;
         self.note_quota(trigger);
         report
