@@ -162,6 +162,8 @@ impl Node {
             && let Some(session) = self.sessions.get(&seid)
         {
             plane.drop_buffered(session);
+            // The next packet is the first one that waits.
+            self.notified.retain(|(notified, _)| *notified != seid);
         }
     }
 

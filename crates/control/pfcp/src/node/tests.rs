@@ -894,6 +894,21 @@ fn the_smf_is_told_once_that_packets_wait() {
 }
 
 #[test]
+fn the_smf_is_told_again_after_it_had_packets_dropped() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.modify(seid, |request| update_far(request, 12, 0x2001, 0));
+    bench.node.downlink_data(bench.now, seid, 2);
+    let request = bench.sent().expect("a report");
+    bench.answer(&request, MessageType::SessionReportResponse, |answer| {
+        answer.cause(Cause::Accepted);
+        answer.u8_element(kind::PFCPSRRSP_FLAGS, 1);
+    });
+    bench.node.downlink_data(bench.now, seid, 2);
+    assert!(bench.sent().is_some(), "no packet waited");
+}
+
+#[test]
 fn a_session_that_its_smf_does_not_know_ends() {
     let mut bench = Bench::associated();
     let seid = bench.session(1);
