@@ -201,6 +201,7 @@ impl Node {
         };
         if let Err(refusal) = plane.change(Some(&session), None) {
             self.events.push_back(Event::PlaneFailed(refusal.to_string()));
+            plane.drop_buffered(&session);
         }
         self.forget(&session);
     }

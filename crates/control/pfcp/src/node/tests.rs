@@ -13,6 +13,8 @@ struct FakePlane {
     end_markers: Vec<OuterHeader>,
     refuses: bool,
     is_unreadable: bool,
+    /// Sessions whose packets were dropped by a call.
+    dropped: Vec<u64>,
 }
 
 impl UserPlane for FakePlane {
@@ -41,7 +43,9 @@ impl UserPlane for FakePlane {
         self.end_markers.extend(tunnels);
     }
 
-    fn drop_buffered(&mut self, _: &Session) {}
+    fn drop_buffered(&mut self, session: &Session) {
+        self.dropped.push(session.seid);
+    }
 }
 
 /// An SMF, the node and its data plane.
@@ -998,6 +1002,16 @@ fn sessions_of_a_peer_that_has_restarted_end() {
         bench.establish(|request| write_session(request, 1)).cause(),
         Cause::NoAssociation as u8
     );
+}
+
+#[test]
+fn a_session_that_ends_while_the_switch_is_away_keeps_no_packets() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.plane.refuses = true;
+    bench.associate(false);
+    assert!(bench.node.session(seid).is_none());
+    assert_eq!(bench.plane.dropped, [seid]);
 }
 
 #[test]
