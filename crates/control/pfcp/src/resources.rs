@@ -309,12 +309,20 @@ impl Resources {
             .set_used(numbers(|session| session.urrs.values().map(|urr| urr.number).collect()));
         self.endpoints
             .set_used(numbers(|session| session.endpoints.values().copied().collect()));
-        for session in sessions {
+        for session in sessions.clone() {
             for pdr in session.pdrs.values() {
                 if let Some(FTeid::Given { teid, .. }) = pdr.pdi.tunnel {
                     self.teids.insert(teid, session.seid);
                 }
                 for key in network_keys(pdr) {
+                    self.give_ue(key, session.seid);
+                }
+            }
+        }
+        // An address may have been chosen for a PDR with a tunnel alone.
+        for session in sessions {
+            for key in session.pdrs.values().flat_map(ue_keys) {
+                if !self.ues.contains_key(&key) && self.pool_of(key).is_some() {
                     self.give_ue(key, session.seid);
                 }
             }

@@ -1058,6 +1058,29 @@ fn a_restart_changes_nothing() {
     }
 }
 
+/// Some SMFs make the downlink PDR once they know the gNB's tunnel.
+#[test]
+fn an_address_that_was_chosen_for_an_uplink_pdr_is_kept_over_a_restart() {
+    let mut bench = Bench::associated();
+    let tunnel = FTeid::Choose {
+        v4: true,
+        v6: false,
+        id: None,
+    };
+    let chosen = |answer: &Sent| {
+        let created = answer.elements().mandatory_group(kind::CREATED_PDR).expect("a PDR");
+        let ue = created.mandatory::<crate::wire::UeAddress>(kind::UE_IP_ADDRESS);
+        ue.expect("an address").addresses.v4
+    };
+    let first = chosen(&bench.establish(|request| write_choice(request, Some(tunnel), 0x10)));
+    let saved = bench.node.save();
+    bench.node = Node::new(settings());
+    bench.node.restore(&saved, &[]).expect("what was saved");
+    let second = chosen(&bench.establish(|request| write_choice(request, None, 0x10)));
+    assert_eq!(first, Some([10, 60, 0, 1].into()));
+    assert_eq!(second, Some([10, 60, 0, 2].into()));
+}
+
 #[test]
 fn what_is_no_message_is_counted() {
     let mut bench = Bench::associated();
