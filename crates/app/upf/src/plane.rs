@@ -44,8 +44,9 @@ pub(crate) struct Plane {
     rule_sets: RuleSets,
     /// Endpoints of sessions by their numbers.
     numbers: HashMap<u32, (u64, Endpoint)>,
-    /// URRs that have a second number in use.
-    twins: HashSet<u32>,
+    /// URRs whose second number is or was in use. What it has counted belongs to the URR as long as that exists, also
+    /// when no PDR of N9 uses it any more; a number that is given anew begins without.
+    pub(crate) twins: HashSet<u32>,
     /// Packets that wait.
     pub(crate) buffer: Buffer,
 }
@@ -97,7 +98,6 @@ impl Plane {
         let mut wanted = common.clone();
         self.rule_sets = RuleSets::default();
         self.numbers.clear();
-        self.twins.clear();
         for session in sessions {
             // Sessions that exist were compiled before.
             let Ok((_, entries)) = self.compile(session) else {
@@ -140,20 +140,26 @@ impl Plane {
     }
 
     /// Notes the endpoints of a session, and which of its URRs are counted twice.
-    fn note(&mut self, session: &Session) {
+    pub(crate) fn note(&mut self, session: &Session) {
         let endpoints = session.endpoints.iter();
         self.numbers
             .extend(endpoints.map(|(endpoint, number)| (*number, (session.seid, *endpoint))));
         self.twins.extend(twins(session));
     }
 
-    fn forget(&mut self, session: &Session) {
+    /// Forgets the endpoints of a session. The last usage of its URRs is still to be read.
+    pub(crate) fn forget(&mut self, session: &Session) {
         for number in session.endpoints.values() {
             self.numbers.remove(number);
         }
-        for number in twins(session) {
-            self.twins.remove(&number);
-        }
+    }
+
+    /// Second numbers that come into use: what they have counted is of earlier URRs. `new` are URRs that did not exist
+    /// before.
+    pub(crate) fn new_seconds(&self, new: &[u32], after: Option<&Session>) -> Vec<u32> {
+        let numbers = after.into_iter().flat_map(twins);
+        let come = numbers.filter(|number| new.contains(number) || !self.twins.contains(number));
+        come.map(|number| number + TWIN).collect()
     }
 
     /// Takes what the switch has sent. `sessions` finds a session by its SEID.
@@ -300,7 +306,9 @@ impl UserPlane for Plane {
             .filter(|set| self.rule_sets.is_last_use(set))
             .cloned()
             .collect();
-        let updates = self.updates((&present, &wanted), &sets, &unused, &new_urrs(before, after));
+        let new = new_urrs(before, after);
+        let resets = [&new[..], &self.new_seconds(&new, after)].concat();
+        let updates = self.updates((&present, &wanted), &sets, &unused, &resets);
         if let Err(refusal) = updates.and_then(|updates| self.write(updates)) {
             self.give_up(&sets);
             return Err(refusal);
@@ -310,6 +318,9 @@ impl UserPlane for Plane {
         }
         if let Some(before) = before {
             self.forget(before);
+        }
+        for number in &new {
+            self.twins.remove(number);
         }
         match (before, after) {
             (_, None) => drop(before.map(|before| self.buffer.take(before.seid))),
@@ -362,20 +373,11 @@ fn twins(session: &Session) -> impl Iterator<Item = u32> {
     ids.filter_map(|id| Some(session.urrs.get(id)?.number))
 }
 
-/// The numbers of URRs that did not exist before, with second ones.
+/// The numbers of URRs that did not exist before.
 fn new_urrs(before: Option<&Session>, after: Option<&Session>) -> Vec<u32> {
     let is_known = |number: u32| before.is_some_and(|before| before.urrs.values().any(|urr| urr.number == number));
-    let Some(after) = after else { return Vec::new() };
-    let new = after
-        .urrs
-        .values()
-        .map(|urr| urr.number)
-        .filter(|number| !is_known(*number));
-    let seconds: Vec<u32> = twins(after)
-        .filter(|number| !is_known(*number))
-        .map(|number| number + TWIN)
-        .collect();
-    new.chain(seconds).collect()
+    let urrs = after.into_iter().flat_map(|after| after.urrs.values());
+    urrs.map(|urr| urr.number).filter(|number| !is_known(*number)).collect()
 }
 
 fn unreachable() -> Refusal {

@@ -2,10 +2,13 @@
 
 use crate::compile::{self, Compiler, TWIN};
 use crate::entry::{Action, Difference, Entries, Key, Match, Table};
+use crate::plane::Plane;
 use crate::rule_sets::RuleSets;
 use crate::settings::Settings;
+use forebay_client::ClientOptions;
 use forebay_pfcp::wire::{Addresses, Elements, FSeid, FTeid, NodeId, OuterHeader, Writer, kind};
 use forebay_pfcp::{Endpoint, Session};
+use forebay_protocol::Address;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -252,6 +255,34 @@ fn what_comes_by_n9_is_counted_and_limited_the_other_way_round() {
     assert_eq!(forward.values[3], u128::from(10 + TWIN));
     let uplink = action(&entries, Table::SessionsUplink, &[0x3001]).expect("a session");
     assert_eq!(uplink.values[2], 0, "the UE is the destination");
+}
+
+/// The last usage of a URR is read when the rules of its session have gone.
+#[test]
+fn what_came_by_n9_counts_as_long_as_its_urr_exists() {
+    let session = session(|writer| {
+        pdr(writer, 1, 200, 1, Some(0x3001), None);
+        other_rules(writer, None, 0);
+    });
+    let options = ClientOptions {
+        address: Address::loopback(1),
+        device_id: 1,
+        role: String::new(),
+        election_id: None,
+        tls: None,
+    };
+    let mut plane = Plane::new(options, own());
+    assert_eq!(plane.new_seconds(&[10], Some(&session)), [10 + TWIN]);
+    assert_eq!(
+        plane.new_seconds(&[], Some(&session)),
+        [10 + TWIN],
+        "its first PDR of N9"
+    );
+    plane.note(&session);
+    plane.forget(&session);
+    assert!(plane.twins.contains(&10));
+    assert!(plane.new_seconds(&[], Some(&session)).is_empty());
+    assert_eq!(plane.new_seconds(&[10], Some(&session)), [10 + TWIN], "another URR");
 }
 
 #[test]
