@@ -91,6 +91,10 @@ impl Bursts {
     }
 
     fn hop(&mut self, node: u32, hop: &Hop, flow: Option<Flow>, received_ns: u64, events: &mut Vec<Event>) {
+        // A drop report names the queue, but does not say how full it is.
+        if hop.queue_depth.is_none() && hop.latency_ns.is_none() {
+            return;
+        }
         let (depth, latency_ns) = (hop.queue_depth.unwrap_or(0), hop.latency_ns.unwrap_or(0));
         let is_full = depth >= self.thresholds.depth || latency_ns >= self.thresholds.latency_ns;
         let is_empty = depth < self.thresholds.depth.div_ceil(2) && latency_ns < self.thresholds.latency_ns.div_ceil(2);
@@ -161,11 +165,15 @@ mod tests {
     use smallvec::smallvec;
 
     fn see(bursts: &mut Bursts, depth: u32, time_ns: u64) -> Vec<Burst> {
+        see_report(bursts, Some(depth), time_ns)
+    }
+
+    fn see_report(bursts: &mut Bursts, queue_depth: Option<u32>, time_ns: u64) -> Vec<Burst> {
         let hop = Hop {
             node: Some(7),
             egress_port: Some(2),
             queue: Some(1),
-            queue_depth: Some(depth),
+            queue_depth,
             egress_time_ns: Some(time_ns),
             ..Hop::default()
         };
@@ -207,6 +215,18 @@ mod tests {
         assert_eq!((burst.node, burst.egress_port, burst.queue), (7, Some(2), Some(1)));
         assert_eq!((burst.duration_ns, burst.depth_max, burst.packets), (200, 30, 3));
         assert!(see(&mut bursts, 4, 600).is_empty());
+    }
+
+    #[test]
+    fn a_drop_report_does_not_end_a_burst() {
+        let mut bursts = Bursts::default();
+        assert!(see(&mut bursts, 100, 0).is_empty());
+        assert!(see_report(&mut bursts, None, 10).is_empty(), "the queue is full");
+        assert!(see(&mut bursts, 100, 20).is_empty());
+        let [burst] = see(&mut bursts, 1, 30)[..] else {
+            panic!("a burst ends")
+        };
+        assert_eq!((burst.duration_ns, burst.packets), (20, 2));
     }
 
     #[test]
