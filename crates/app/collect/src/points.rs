@@ -29,6 +29,11 @@ fn number<T: ToString>(value: Option<T>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
+/// The tags of a hop in which the hops of a report differ.
+fn series(hop: &Hop) -> (Option<u32>, Option<u16>, Option<u8>) {
+    (hop.node, hop.egress_port, hop.queue)
+}
+
 impl Points {
     /// A time that no point has yet.
     fn next_ns(&mut self, time_ns: u64) -> u64 {
@@ -37,12 +42,16 @@ impl Points {
     }
 
     pub(crate) fn report(&mut self, report: &Report, received_ns: u64) {
-        let time_ns = self.next_ns(received_ns);
+        let mut time_ns = self.next_ns(received_ns);
         let flow = report.flow.map(|flow| flow.to_string());
         if report.flags.dropped {
             return self.drop(report, flow.as_deref(), time_ns);
         }
         for (place, hop) in report.hops.iter().enumerate() {
+            // In a loop, or where nodes do not say who they are, hops are of the same series.
+            if report.hops[..place].iter().any(|other| series(other) == series(hop)) {
+                time_ns = self.next_ns(received_ns);
+            }
             self.hop(report, (place as u64 + 1, hop), flow.as_deref(), time_ns);
         }
     }
@@ -133,4 +142,43 @@ pub(crate) fn burst_text(burst: &Burst) -> String {
         "{} ns, {} packets, depth {}, latency {} ns",
         burst.duration_ns, burst.packets, burst.depth_max, burst.latency_max_ns
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Flags, Mode, Reporter};
+
+    #[test]
+    fn no_hop_of_a_loop_replaces_another() {
+        let hop = |node| Hop {
+            node: Some(node),
+            ..Hop::default()
+        };
+        let report = Report {
+            reporter: Reporter { node: 2, hardware: 0 },
+            sequence: 0,
+            flags: Flags::default(),
+            drop_reason: None,
+            mode: Mode::Md,
+            flow: None,
+            hops: [1, 2, 1, 2].into_iter().map(hop).collect(),
+            is_whole: true,
+        };
+        let mut points = Points::default();
+        points.report(&report, 100);
+        points.report(&report, 100);
+        let batch = points.take(true).expect("points");
+        let text = String::from_utf8(batch.body).expect("a text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "int_hop,node=1,mode=md hop=1i 100");
+        assert_eq!(lines[1], "int_hop,node=2,mode=md hop=2i 100");
+        assert_eq!(lines[2], "int_hop,node=1,mode=md hop=3i 101");
+        let identities = lines.iter().map(|line| {
+            let (series, rest) = line.split_once(' ').expect("fields");
+            (series, rest.rsplit_once(' ').expect("a time").1)
+        });
+        let identities: std::collections::BTreeSet<(&str, &str)> = identities.collect();
+        assert_eq!(identities.len(), 8, "{text}");
+    }
 }
