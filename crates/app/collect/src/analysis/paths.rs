@@ -33,8 +33,9 @@ impl Paths {
                 path: path.clone(),
             });
         }
-        // A packet that is dropped on its way has a part of the path only.
-        if let Some(flow) = report.flow.filter(|_| !report.flags.dropped) {
+        // A packet that is dropped on its way, or still is on it, has a part of the path only.
+        let is_part = report.flags.dropped || report.flags.intermediate;
+        if let Some(flow) = report.flow.filter(|_| !is_part) {
             self.follow(flow, path, events);
         }
     }
@@ -121,11 +122,18 @@ mod tests {
             },
             ..report(1, &[1, 2])
         };
+        let intermediate = Report {
+            flags: Flags {
+                intermediate: true,
+                ..Flags::default()
+            },
+            ..report(1, &[1, 2])
+        };
         let postcard = Report {
             mode: Mode::Xd,
             ..report(1, &[2])
         };
-        for other in [cut, dropped, postcard] {
+        for other in [cut, dropped, intermediate, postcard] {
             assert!(kinds(&mut paths, &other).is_empty());
         }
     }
