@@ -103,6 +103,30 @@ impl<'a> Url<'a> {
     }
 }
 
+/// The header for `USER:PASSWORD` of a URL, in which characters may be written as %XX.
+fn basic(user: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = user.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16);
+        let escaped = match behind {
+            [high, low, ..] if *first == b'%' => digit(high).zip(digit(low)),
+            _ => None,
+        };
+        match escaped {
+            Some((high, low)) => {
+                bytes.push((16 * high + low) as u8);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    format!("Basic {}", STANDARD.encode(bytes))
+}
+
 fn host_and_port(place: &str) -> Result<(&str, Option<u16>), TargetError> {
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, behind)) => (host, behind.strip_prefix(':')),
@@ -137,7 +161,6 @@ impl Target {
                 )));
             }
         };
-        let basic = |user: &str| format!("Basic {}", STANDARD.encode(user));
         let authorization = match token {
             Some(token) => Some(format!("Token {token}")),
             None => parsed.user.map(basic),
@@ -169,7 +192,7 @@ impl Target {
                 port: parsed.port(OTLP_PORT),
                 path: format!("{path}/v1/metrics"),
                 content_type: "application/json",
-                authorization: parsed.user.map(|user| format!("Basic {}", STANDARD.encode(user))),
+                authorization: parsed.user.map(basic),
                 is_secure: parsed.is_secure,
             },
         })
@@ -273,6 +296,20 @@ mod tests {
             ("http://db?db=a b", "a URL has no ' '; write it as %XX"),
         ] {
             assert_eq!(influx(url, None).unwrap_err(), problem, "{url}");
+        }
+    }
+
+    #[test]
+    fn passwords_may_have_any_characters() {
+        for (user, meant) in [
+            ("me:a%2Fb%3f%40%20%C3%BC", "me:a/b?@ \u{fc}"),
+            ("me:100%", "me:100%"),
+            ("me:%zz%4", "me:%zz%4"),
+            ("me:%2541", "me:%41"),
+        ] {
+            assert_eq!(basic(user), format!("Basic {}", STANDARD.encode(meant)), "{user}");
+            let target = Target::otlp(&format!("http://{user}@collector")).expect(user);
+            assert_eq!(target.endpoint.authorization, Some(basic(user)));
         }
     }
 
