@@ -21,6 +21,7 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Frames that a memory port holds: more than a burst becomes anywhere.
 const QUEUE: usize = 1024;
@@ -30,6 +31,12 @@ const MAX_BREATHS: u32 = 1000;
 
 /// Bursts between two showings of progress.
 const BURSTS_BETWEEN_SHOWINGS: u64 = 64;
+
+/// With a rate, a burst has what is due in this share of a second.
+const BURSTS_A_SECOND: f64 = 100.0;
+
+/// Longest time without looking whether to stop.
+const LOOK_AROUND: Duration = Duration::from_millis(50);
 
 /// Runs the demonstration once.
 ///
@@ -52,11 +59,11 @@ pub fn measure(
     let start_ns = clock.now_ns();
     let mut bursts = 0;
     while line.sent < settings.messages() {
+        line.pace(settings.rate(), start_ns, stop);
         if stop.load(Ordering::Relaxed) {
             return Err(DemoError::Interrupted);
         }
-        line.pace(settings.rate(), start_ns);
-        line.send_burst(settings.messages());
+        line.send_burst(settings.messages(), settings.rate());
         line.carry()?;
         bursts += 1;
         if bursts % BURSTS_BETWEEN_SHOWINGS == 0 {
@@ -113,18 +120,25 @@ impl Line {
         })
     }
 
-    /// Waits until the messages sent so far are not more than the rate allows.
-    fn pace(&self, rate: Option<f64>, start_ns: u64) {
+    /// Waits until the messages sent so far are not more than the rate allows, or until `stop` is set.
+    fn pace(&self, rate: Option<f64>, start_ns: u64, stop: &AtomicBool) {
         let Some(rate) = rate else { return };
-        let due_ns = start_ns + (self.sent as f64 / rate * 1e9) as u64;
-        let wait_ns = due_ns.saturating_sub(self.clock.now_ns());
-        std::thread::sleep(std::time::Duration::from_nanos(wait_ns));
+        let due_ns = start_ns.saturating_add((self.sent as f64 / rate * 1e9) as u64);
+        while !stop.load(Ordering::Relaxed) {
+            let wait = Duration::from_nanos(due_ns.saturating_sub(self.clock.now_ns()));
+            if wait.is_zero() {
+                break;
+            }
+            std::thread::sleep(wait.min(LOOK_AROUND));
+        }
     }
 
     /// The devices send a burst of messages, or what is left of `total`.
-    fn send_burst(&mut self, total: u64) {
+    fn send_burst(&mut self, total: u64, rate: Option<f64>) {
+        let most = DEFAULT_BURST as u64;
+        let burst = rate.map_or(most, |rate| ((rate / BURSTS_A_SECOND).ceil() as u64).clamp(1, most));
         let mut frame = Vec::new();
-        for _ in 0..(DEFAULT_BURST as u64).min(total - self.sent) {
+        for _ in 0..burst.min(total - self.sent) {
             let flow = (self.sent % self.source.sent().len() as u64) as u16;
             let headers = FrameSpec::udp_ipv4((DEVICES, self.first_port + flow), (SERVER, SERVER_PORT));
             self.source.next_frame(&headers, &mut frame);

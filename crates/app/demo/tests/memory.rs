@@ -3,7 +3,8 @@
 use forebay_demo::{DemoError, Method, Options, memory, run, screen::Silent};
 use forebay_packet::pcap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 fn options(folder: &Path) -> Options {
     Options {
@@ -92,4 +93,38 @@ fn it_can_be_interrupted() {
     let settings = forebay_demo::Settings::new(&options(folder.path())).expect("correct options");
     let ended = memory::measure(&settings, Method::Multicast, &mut Silent, &AtomicBool::new(true));
     assert_eq!(ended.err(), Some(DemoError::Interrupted));
+}
+
+#[test]
+fn a_rate_holds_for_few_messages_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options {
+        messages: 64,
+        flows: 1,
+        rate: Some(1_000.0),
+        methods: vec![Method::Multicast],
+        ..options(folder.path())
+    };
+    let demonstration = run(&options, &mut Silent, &AtomicBool::new(false)).expect("it can be done");
+    let seconds = demonstration.measurements()[0].seconds;
+    assert!(seconds > 0.05, "{seconds} s for 64 messages at 1,000 a second");
+}
+
+#[test]
+fn a_low_rate_can_be_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options {
+        rate: Some(0.01),
+        ..options(folder.path())
+    };
+    let settings = forebay_demo::Settings::new(&options).expect("correct options");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let ended = memory::measure(&settings, Method::Multicast, &mut Silent, &stop);
+        assert_eq!(ended.err(), Some(DemoError::Interrupted));
+    });
 }
