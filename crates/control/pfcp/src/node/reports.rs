@@ -53,13 +53,22 @@ impl Node {
     /// Session, identifier and number of URRs that may be due, those of a session one after the other.
     fn urrs_to_look_at(&self, now: Duration) -> Vec<(u64, u32, u32)> {
         let mut found = Vec::new();
-        let may_report = |session: &&Session| session.reports.len() < REPORTS_MAX && self.is_reachable(session);
-        for session in self.sessions.values().filter(may_report) {
-            let may_be_due = |urr: &&Urr| urr.needs_counters() || urr.is_time_due(now);
+        for session in self.sessions.values() {
+            let may_report = self.may_report(session);
+            let may_be_due = |urr: &&Urr| match may_report {
+                true => urr.needs_counters() || urr.is_time_due(now),
+                // Usage adds up, but quotas hold.
+                false => urr.has_quota_left(),
+            };
             let urrs = session.urrs.values().filter(may_be_due);
             found.extend(urrs.map(|urr| (session.seid, urr.id, urr.number)));
         }
         found
+    }
+
+    /// Whether a report of a session can be sent.
+    fn may_report(&self, session: &Session) -> bool {
+        session.reports.len() < REPORTS_MAX && self.is_reachable(session)
     }
 
     /// Whether the SMF of a session is there: while it is not, usage adds up.
@@ -72,11 +81,12 @@ impl Node {
     fn report_due(&mut self, now: Duration, read: &[(u64, u32, u32)], counters: &[Usage], plane: &mut dyn UserPlane) {
         let read: Vec<_> = read.iter().zip(counters).collect();
         for of_session in read.chunk_by(|one, other| one.0.0 == other.0.0) {
-            // What there is no room for stays due.
-            if !self.may_request() {
-                return;
-            }
             let seid = of_session[0].0.0;
+            // What there is no room for stays due.
+            if !self.may_request() || self.sessions.get(&seid).is_none_or(|session| !self.may_report(session)) {
+                self.stop_used_up(now, seid, of_session, plane);
+                continue;
+            }
             let Some(session) = self.sessions.get_mut(&seid) else {
                 continue;
             };
@@ -95,6 +105,40 @@ impl Node {
                 self.report_session(now, seid, &due, plane);
             }
         }
+    }
+
+    /// Packets of used-up quotas stop, also when that cannot be reported yet.
+    fn stop_used_up(
+        &mut self,
+        now: Duration,
+        seid: u64,
+        read: &[(&(u64, u32, u32), &Usage)],
+        plane: &mut dyn UserPlane,
+    ) {
+        let Some(session) = self.sessions.get_mut(&seid) else {
+            return;
+        };
+        let mut used_up: Vec<u32> = Vec::new();
+        for ((_, id, _), counters) in read {
+            let Some(urr) = session.urrs.get_mut(id) else { continue };
+            if urr.see(now, counters) {
+                self.changed.insert(seid);
+            }
+            if urr.is_used_up(now, counters) {
+                used_up.push(*id);
+            }
+        }
+        if used_up.is_empty() {
+            return;
+        }
+        let before = session.clone();
+        for id in used_up {
+            session.urrs.entry(id).and_modify(Urr::stop);
+        }
+        if let Err(refusal) = plane.change(Some(&before), Some(session)) {
+            self.events.push_back(Event::PlaneFailed(refusal.to_string()));
+        }
+        self.changed.insert(seid);
     }
 
     fn report_session(&mut self, now: Duration, seid: u64, due: &[(u32, u32, Usage)], plane: &mut dyn UserPlane) {

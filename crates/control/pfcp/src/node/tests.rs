@@ -1005,6 +1005,31 @@ fn sessions_of_a_peer_that_has_restarted_end() {
 }
 
 #[test]
+fn a_quota_holds_while_the_smf_is_away() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    for _ in 0..4 {
+        bench.pass(20);
+    }
+    while bench.sent().is_some() {}
+    assert!(bench.node.associations().all(|(_, association)| association.is_lost));
+    bench.use_bytes(seid, 4900);
+    assert!(!bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+    bench.use_bytes(seid, 5100);
+    assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+    assert!(bench.sent().is_none());
+    bench.ask(MessageType::HeartbeatRequest, None, |request| {
+        request.u32_element(kind::RECOVERY_TIME_STAMP, 7)
+    });
+    bench.node.report_usage(bench.now, &mut bench.plane);
+    let request = bench.sent().expect("a report");
+    assert_eq!(reports_of(&request, kind::USAGE_REPORT), [(0, 5100)]);
+    let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
+    let trigger = report.flags(kind::USAGE_REPORT_TRIGGER).expect("flags");
+    assert_eq!(trigger, Some(triggers::VOLUME_THRESHOLD | triggers::VOLUME_QUOTA));
+}
+
+#[test]
 fn a_session_that_ends_while_the_switch_is_away_keeps_no_packets() {
     let mut bench = Bench::associated();
     let seid = bench.session(1);

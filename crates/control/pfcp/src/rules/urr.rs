@@ -264,6 +264,21 @@ impl Urr {
         !self.measured.is_told && self.time_quota.is_some_and(is_used)
     }
 
+    /// Whether a quota may still be used up, and stop packets then.
+    pub fn has_quota_left(&self) -> bool {
+        !self.measured.is_exhausted && (self.volume_quota.is_some() || self.time_quota.is_some())
+    }
+
+    /// Whether a quota has been used up since packets were last let through.
+    pub fn is_used_up(&self, now: Duration, counters: &Usage) -> bool {
+        self.has_quota_left() && self.quota_due(now, counters) != 0
+    }
+
+    /// Packets of the used-up quota stop; the report of it stays due.
+    pub fn stop(&mut self) {
+        self.measured.is_exhausted = true;
+    }
+
     /// The report that is due for triggers. A used-up quota stops packets, and is reported if that is wanted
     /// (§5.2.2.3.1).
     pub fn report_due(&mut self, due: u32, now: Duration, counters: Usage) -> Option<Report> {
