@@ -123,6 +123,17 @@ local ip_protocols = DissectorTable.get("ip.proto")
 local udp_ports = DissectorTable.get("udp.port")
 local data_dissector = Dissector.get("data")
 
+-- The packet of a report that is dissected now: its frame, and how many bytes of it there are before the padding.
+local reported = { frame = nil, bytes = 0 }
+
+-- The bytes of a buffer that are no padding.
+local function present_bytes(buffer, pinfo)
+    if reported.frame ~= pinfo.number then
+        return buffer:len()
+    end
+    return math.max(math.min(buffer:len(), reported.bytes - buffer:offset()), 0)
+end
+
 -- The stack of an MD packet: the metadata of the latest hop stand first.
 local function add_stack(tree, buffer, at, finish, bitmap, hop_ml)
     local number = 0
@@ -140,13 +151,14 @@ local function add_stack(tree, buffer, at, finish, bitmap, hop_ml)
 end
 
 function int.dissector(buffer, pinfo, tree)
-    if buffer:len() < 16 then
+    local present = present_bytes(buffer, pinfo)
+    if present < 16 then
         return 0
     end
     local kind = math.floor(buffer(0, 1):uint() / 16)
     local npt = math.floor(buffer(0, 1):uint() / 4) % 4
     local finish = 4 + 4 * buffer(1, 1):uint()
-    local root = tree:add(int, buffer(0, math.min(finish, buffer:len())))
+    local root = tree:add(int, buffer(0, math.min(finish, present)))
     root:add(shim.type, buffer(0, 1))
     root:add(shim.npt, buffer(0, 1))
     root:add(shim.length, buffer(1, 1))
@@ -169,8 +181,8 @@ function int.dissector(buffer, pinfo, tree)
     root:add(shim.ds_instructions, buffer(12, 2))
     root:add(shim.ds_flags, buffer(14, 2))
     -- A report holds the beginning of a packet: the stack may be cut.
-    local is_cut = finish > buffer:len()
-    local stack_end = math.min(finish, buffer:len())
+    local is_cut = finish > present
+    local stack_end = math.min(finish, present)
     if finish < 16 then
         root:add_proto_expert_info(malformed, "Length is less than that of the INT header")
         return buffer:len()
@@ -320,7 +332,11 @@ local function add_individual(buffer, at, pinfo, root, tree)
         if bytes then
             item:append_text(string.format(", the first %d of %d bytes of the packet", finish - inner, bytes))
         end
+        if bytes then
+            reported = { frame = pinfo.number, bytes = finish - inner }
+        end
         dissector:call(packet, pinfo, item)
+        reported.frame = nil
         pinfo.cols.protocol:set("Telemetry Report")
     end
     return finish
