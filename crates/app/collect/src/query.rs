@@ -12,6 +12,7 @@ pub use answer::{Answer, Cell};
 use crate::analysis::{Analysis, BurstThresholds, Event};
 use crate::store::{self, StoreError, Stored};
 use answer::time_cell;
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ pub enum Question {
     Reports,
     /// Drops, by node and reason.
     Drops,
-    /// Packets that have met a node twice.
+    /// Packets that have met a node twice; these and the following, the newest last.
     Loops,
     /// Flows whose path has changed.
     Paths,
@@ -172,7 +173,7 @@ impl Files {
 }
 
 fn reports(files: &mut Files, query: &Query) -> Answer {
-    let mut rows = std::collections::VecDeque::new();
+    let mut rows = VecDeque::new();
     files.each(&query.filter, |stored| {
         if rows.len() >= query.limit {
             rows.pop_front();
@@ -218,15 +219,17 @@ fn report_row(stored: &Stored) -> Vec<Cell> {
 /// What the analysis finds in the files, as it found it when the reports came.
 fn events(files: &mut Files, query: &Query) -> Answer {
     let mut analysis = Analysis::new(query.bursts);
-    let mut answer = Answer::new(columns(query.question));
+    let mut rows = VecDeque::new();
     let mut events = Vec::new();
     files.each(&query.filter, |stored| {
         analysis.time_passes(stored.received_ns, &mut events);
         analysis.see(&stored.report, stored.received_ns, &mut events);
-        take_events(&mut events, query, stored.received_ns, &mut answer);
+        take_events(&mut events, query, stored.received_ns, &mut rows);
     });
     analysis.finish(&mut events);
-    take_events(&mut events, query, 0, &mut answer);
+    take_events(&mut events, query, 0, &mut rows);
+    let mut answer = Answer::new(columns(query.question));
+    answer.rows.extend(rows);
     answer
 }
 
@@ -248,13 +251,12 @@ fn columns(question: Question) -> &'static [&'static str] {
     }
 }
 
-fn take_events(events: &mut Vec<Event>, query: &Query, time_ns: u64, answer: &mut Answer) {
-    for event in events.drain(..) {
-        let row = event_row(query.question, &event, time_ns);
-        if answer.rows.len() < query.limit {
-            answer.rows.extend(row);
-        }
-    }
+/// Appends rows for events; where there are too many, the newest stay.
+fn take_events(events: &mut Vec<Event>, query: &Query, time_ns: u64, rows: &mut VecDeque<Vec<Cell>>) {
+    let found = events.drain(..);
+    rows.extend(found.filter_map(|event| event_row(query.question, &event, time_ns)));
+    let surplus = rows.len().saturating_sub(query.limit);
+    rows.drain(..surplus);
 }
 
 fn path_cell(nodes: &[u32]) -> Cell {

@@ -326,6 +326,27 @@ fn questions_have_answers() {
 }
 
 #[test]
+fn of_many_events_the_newest_are_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut collector = collector(folder.path(), 1_000);
+    for sequence in 0..5u32 {
+        let sent = Sent {
+            sequence,
+            nodes: vec![1, 10 + sequence],
+            ..Sent::default()
+        };
+        collector.receive(&datagram(&sent), SECOND + u64::from(sequence));
+    }
+    collector.finish(2 * SECOND);
+    let newest = Query {
+        limit: 2,
+        ..question(Question::Paths)
+    };
+    let answer = ask(folder.path(), &newest).expect("an answer");
+    assert_eq!(column(&answer, "path"), [path_of([1, 13, 3]), path_of([1, 14, 3])]);
+}
+
+#[test]
 fn rubbish_is_counted_by_name() {
     let mut collector = Collector::new(Settings::default()).expect("a collector");
     for length in 0..64usize {
