@@ -100,7 +100,11 @@ fn ranges(ports: &[(u16, u16)]) -> Vec<Match> {
         [] => vec![Match::Any],
         ports => ports
             .iter()
-            .map(|(first, last)| Match::Range((*first).into(), (*last).into()))
+            .map(|(first, last)| match (*first, *last) {
+                // P4Runtime has no range of all values.
+                (0, u16::MAX) => Match::Any,
+                (first, last) => Match::Range(first.into(), last.into()),
+            })
             .collect(),
     }
 }

@@ -257,6 +257,22 @@ fn what_comes_by_n9_is_counted_and_limited_the_other_way_round() {
     assert_eq!(uplink.values[2], 0, "the UE is the destination");
 }
 
+#[test]
+fn a_range_of_all_ports_is_no_range() {
+    let session = session(|writer| {
+        let filter = "permit out 17 from any 0-65535 to assigned 1-65535";
+        pdr(writer, 2, 100, 1, None, Some(filter));
+        other_rules(writer, None, 0);
+    });
+    let mut sets = RuleSets::default();
+    compiled(&session, &mut sets);
+    let applications = sets.entries();
+    assert_eq!(applications.len(), 2, "one for each family");
+    for key in applications.keys() {
+        assert_eq!(key.fields[3..5], [Match::Any, Match::Range(1, 65_535)]);
+    }
+}
+
 /// The last usage of a URR is read when the rules of its session have gone.
 #[test]
 fn what_came_by_n9_counts_as_long_as_its_urr_exists() {
