@@ -48,8 +48,8 @@ pub struct Asked {
     pub end_markers: Vec<OuterHeader>,
     /// Rules whose usage is reported at once.
     pub queried: Vec<u32>,
-    /// Rules with a new quota.
-    pub quotas: Vec<u32>,
+    /// Rules with new quotas, and which: bits of [`triggers`](crate::rules::triggers).
+    pub quotas: Vec<(u32, u32)>,
     /// Whether buffered packets are dropped.
     pub drops_buffered: bool,
 }
@@ -175,8 +175,9 @@ impl Session {
             let group = group?;
             let id = group.mandatory(kind::URR_ID)?;
             let urr = self.urrs.get_mut(&id).ok_or_else(|| unknown(RuleId::Urr(id)))?;
-            if urr.update(group)? {
-                asked.quotas.push(id);
+            let given = urr.update(group)?;
+            if given != 0 {
+                asked.quotas.push((id, given));
             }
         }
         for group in elements.groups(kind::UPDATE_BAR) {

@@ -104,20 +104,21 @@ impl Node {
         plane: &mut dyn UserPlane,
     ) -> Result<(), Refusal> {
         // A rule that this request has created counts from zero.
-        let ids = asked
+        let quotas = asked
             .quotas
             .iter()
-            .filter(|id| session.urrs.get(id).is_some_and(|urr| urr.number != 0));
-        let ids: Vec<u32> = ids.copied().collect();
-        let numbers: Vec<u32> = ids.iter().filter_map(|id| Some(session.urrs.get(id)?.number)).collect();
+            .filter(|(id, _)| session.urrs.get(id).is_some_and(|urr| urr.number != 0));
+        let quotas: Vec<(u32, u32)> = quotas.copied().collect();
+        let numbers = quotas.iter().filter_map(|(id, _)| Some(session.urrs.get(id)?.number));
+        let numbers: Vec<u32> = numbers.collect();
         if numbers.is_empty() {
             return Ok(());
         }
         let counters = plane.counters(&numbers);
         let counters = counters.map_err(|why| Refusal::new(Cause::SystemFailure, why))?;
-        for (id, counters) in ids.iter().zip(counters) {
+        for ((id, given), counters) in quotas.iter().zip(counters) {
             if let Some(urr) = session.urrs.get_mut(id) {
-                urr.begin_quota(now, counters);
+                urr.begin_quotas(*given, now, counters);
             }
         }
         Ok(())

@@ -773,6 +773,31 @@ fn time_is_measured_from_the_first_packet_on() {
 }
 
 #[test]
+fn a_new_volume_quota_leaves_the_time_quota_as_it_is() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.give_time_quota(seid, [0, 3, 0], 2);
+    bench.use_bytes(seid, 100);
+    bench.pass(1);
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::UPDATE_URR, |urr| {
+            urr.u32_element(kind::URR_ID, 1);
+            urr.element(kind::VOLUME_QUOTA, |value| {
+                value.u8(1);
+                value.u64(5000);
+            });
+        });
+    });
+    assert_eq!(answer.cause(), 1);
+    bench.pass(1);
+    bench.use_bytes(seid, 100);
+    assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
+    let request = bench.sent().expect("a report");
+    let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
+    assert_eq!(report.flags(kind::USAGE_REPORT_TRIGGER), Ok(Some(triggers::TIME_QUOTA)));
+}
+
+#[test]
 fn a_used_up_quota_stops_packets_without_its_trigger() {
     let mut bench = Bench::associated();
     let seid = bench.session(1);

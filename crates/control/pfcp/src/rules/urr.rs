@@ -63,9 +63,9 @@ pub struct Measured {
     pub timed_from: Option<Duration>,
     /// What the counters were when the measurement began.
     pub base: Usage,
-    /// When the quota was given.
+    /// When the time quota was given.
     pub quota_began: Duration,
-    /// What the counters were when the quota was given.
+    /// What the counters were when the volume quota was given.
     pub quota_base: Usage,
     /// Whether the quota is used up: packets are dropped.
     pub is_exhausted: bool,
@@ -138,14 +138,16 @@ impl Urr {
         by_volume || self.time_quota == Some(0)
     }
 
-    /// Does what an Update URR says. Returns whether it gives a new quota, whose use begins at zero.
+    /// Does what an Update URR says. Returns the quotas that it gives, whose use begins at zero, as bits of
+    /// [`triggers`].
     ///
     /// # Errors
     /// When an element is wrong.
-    pub fn update(&mut self, elements: Elements<'_>) -> Result<bool, Refusal> {
+    pub fn update(&mut self, elements: Elements<'_>) -> Result<u32, Refusal> {
         let rule = RuleId::Urr(self.id);
         self.apply(elements).map_err(|refusal| refusal.with_rule(rule))?;
-        Ok(elements.has(kind::VOLUME_QUOTA) || elements.has(kind::TIME_QUOTA))
+        let given = |kind: u16, bit: u32| if elements.has(kind) { bit } else { 0 };
+        Ok(given(kind::VOLUME_QUOTA, triggers::VOLUME_QUOTA) | given(kind::TIME_QUOTA, triggers::TIME_QUOTA))
     }
 
     fn apply(&mut self, elements: Elements<'_>) -> Result<(), Refusal> {
@@ -162,12 +164,16 @@ impl Urr {
         Ok(())
     }
 
-    /// A new quota counts from here.
-    pub fn begin_quota(&mut self, now: Duration, counters: Usage) {
-        self.measured.quota_began = now;
-        self.measured.quota_base = counters;
-        self.measured.is_exhausted = self.has_empty_quota();
+    /// New quotas, of which these are the bits of [`triggers`], count from here. The other one goes on.
+    pub fn begin_quotas(&mut self, given: u32, now: Duration, counters: Usage) {
+        if given & triggers::TIME_QUOTA != 0 {
+            self.measured.quota_began = now;
+        }
+        if given & triggers::VOLUME_QUOTA != 0 {
+            self.measured.quota_base = counters;
+        }
         self.measured.is_told = false;
+        self.measured.is_exhausted = self.quota_due(now, &counters) != 0;
     }
 
     /// The counters may have begun again at zero: if they are lower than they were, it is measured from zero.
