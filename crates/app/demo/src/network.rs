@@ -33,9 +33,6 @@ const LOOK_AROUND: Duration = Duration::from_millis(100);
 /// How long a process may take to become ready, or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Seconds without a message after which the server takes the missing ones for lost.
-const SILENCE_SECONDS: &str = "10";
-
 /// Whether the process can make a network.
 pub enum Possible {
     /// Here it is.
@@ -195,7 +192,8 @@ impl<'a> Run<'a> {
 
     fn start_server(&mut self, network: &Network) -> Result<(), DemoError> {
         let mut command = network.server.command(self.settings.executable());
-        command.args(["traffic", "iot-serve", "--json", "--timeout", SILENCE_SECONDS]);
+        let silence = self.settings.silence_seconds().to_string();
+        command.args(["traffic", "iot-serve", "--json", "--timeout", &silence]);
         command.args(["--bind", &format!("{SERVER}:{SERVER_PORT}")]);
         self.add_message_arguments(&mut command, "--expect");
         self.start(Role::Server, command)?;

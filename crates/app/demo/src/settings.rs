@@ -12,6 +12,9 @@ pub const MAX_FLOWS: u32 = 1024;
 /// Linux's backlog of a processor, `net.core.netdev_max_backlog`, of 1000 packets.
 const UNDER_WAY: u64 = 512;
 
+/// Seconds without a message after which the missing ones are taken for lost, beside those that batches need to fill.
+const SILENCE_SECONDS: u64 = 10;
+
 /// Message sizes (S) that both the programs and the checker can do: 12 bytes are needed to recognise a payload.
 const MESSAGE_BYTES: std::ops::RangeInclusive<usize> = 18..=128;
 
@@ -177,6 +180,14 @@ impl Settings {
         &self.options.executable
     }
 
+    /// Seconds without a message after which the missing ones are taken for lost: nothing arrives before a batch is
+    /// full, and the batches of all flows fill at the same time.
+    pub fn silence_seconds(&self) -> u64 {
+        let batches = f64::from(self.flows()) * f64::from(self.batch());
+        let filling = self.rate().map_or(0.0, |rate| batches / rate);
+        SILENCE_SECONDS.saturating_add(filling.ceil() as u64)
+    }
+
     /// Messages that may be sent beyond those that have arrived: some under way, and a batch of every flow that lacks
     /// one.
     pub fn window(&self) -> u64 {
@@ -222,6 +233,16 @@ pub(crate) mod tests {
         };
         let settings = Settings::new(&many).expect("correct options");
         assert!(settings.window() > u64::from(MAX_FLOWS) * 7);
+    }
+
+    #[test]
+    fn a_silence_is_longer_than_batches_need_to_fill() {
+        let slow = Options {
+            rate: Some(5.0),
+            ..options()
+        };
+        let silence = |options: &Options| Settings::new(options).expect("correct options").silence_seconds();
+        assert_eq!((silence(&options()), silence(&slow)), (10, 26));
     }
 
     #[test]
