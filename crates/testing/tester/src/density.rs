@@ -8,7 +8,7 @@
 //! Whether a packet is lost is decided by looking ahead [`THRESHOLD`] arrivals. A packet that is later than that counts
 //! as lost, and is counted as *beyond*.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Arrivals after which a packet that has not come is taken for lost; also the largest displacement that is counted.
 pub const THRESHOLD: usize = 32;
@@ -22,14 +22,15 @@ pub struct Density {
     ahead: VecDeque<u64>,
     /// Numbers that have come before their index was reached.
     early: BTreeSet<u64>,
-    /// The next number that the receiver delivers, those it holds back, and lost ones it need not wait for.
+    /// The next number that the receiver delivers, those it holds back, and lost ones it need not wait for: the first
+    /// of each gap, with the number after it.
     deliver: u64,
     held: BTreeSet<u64>,
-    lost: BTreeSet<u64>,
+    lost: BTreeMap<u64, u64>,
     in_place: u64,
-    displaced: std::collections::BTreeMap<i64, u64>,
+    displaced: BTreeMap<i64, u64>,
     nothing_held: u64,
-    occupied: std::collections::BTreeMap<u64, u64>,
+    occupied: BTreeMap<u64, u64>,
     beyond: u64,
 }
 
@@ -84,7 +85,7 @@ impl Density {
         if self.deliver == self.index {
             self.deliver = next;
         } else {
-            self.lost.extend(self.index..next.min(self.index + THRESHOLD as u64));
+            self.lost.insert(self.index, next);
         }
         self.index = next;
         self.deliver_held();
@@ -114,8 +115,14 @@ impl Density {
     }
 
     fn deliver_held(&mut self) {
-        while self.held.remove(&self.deliver) || self.lost.remove(&self.deliver) {
-            self.deliver += 1;
+        loop {
+            if self.held.remove(&self.deliver) {
+                self.deliver += 1;
+            } else if let Some(end) = self.lost.remove(&self.deliver) {
+                self.deliver = end;
+            } else {
+                break;
+            }
         }
         // A number that is taken for lost although it is below what was delivered.
         self.held = self.held.split_off(&self.deliver);
@@ -201,6 +208,15 @@ mod tests {
         let density = of(&numbers);
         assert_eq!(density.beyond(), 1);
         assert_eq!(density.displacements(), [(0, 99)]);
+    }
+
+    /// A receiver that waits for one more packet when very many after it are lost.
+    #[test]
+    fn a_large_loss_beside_a_late_packet_holds_nothing_back() {
+        let numbers: Vec<u64> = [0, 1, 2, 4, 5, 1001, 3].into_iter().chain(1002..2000).collect();
+        let density = of(&numbers);
+        assert_eq!(density.occupancies(), [(0, 1002), (1, 1), (2, 1), (3, 1)]);
+        assert!(density.held.is_empty() && density.lost.is_empty());
     }
 
     #[test]
