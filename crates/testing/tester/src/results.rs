@@ -301,13 +301,16 @@ impl TrialResults {
         self.polling.disturbed_share > DISTURBED_MAX
     }
 
-    /// Whether the load was not reached: a sender was late at the end, or ever later. Nothing need be lost then, when
-    /// the device keeps the tester from sending: where both share a thread, or when the port has no room.
+    /// Whether the load was not reached: a sender was late at the end, or ever later, or its port refused frames.
+    /// Nothing need be lost then, when the device keeps the tester from sending: where both share a thread, or when the
+    /// port has no room.
     pub fn is_late(&self) -> bool {
         let most = late_ns_max(self.measured_s);
-        self.streams
-            .iter()
-            .any(|stream| stream.late_ns > most || stream.lateness_growth_ns > most)
+        let is_late = |stream: &StreamResults| {
+            let refused_ns = stream.refused_ns();
+            stream.late_ns.max(stream.lateness_growth_ns).max(refused_ns) > most
+        };
+        self.streams.iter().any(is_late)
     }
 
     /// How many samples of a stream lie wholly within the time in which frames were sent. The others hold less, or what
@@ -419,6 +422,12 @@ impl StreamResults {
             .iter()
             .all(|path| path.duplicated == 0 && path.received <= path.expected);
         check && paths && self.misdirected == 0
+    }
+
+    /// How long frames are due that the port refused, but for one; 0 where no rate is intended.
+    fn refused_ns(&self) -> u64 {
+        let pps = self.intended_pps.filter(|pps| *pps > 0.0);
+        pps.map_or(0, |pps| (self.refused.saturating_sub(1) as f64 * 1e9 / pps) as u64)
     }
 
     fn doubts(&self) -> Vec<String> {

@@ -157,8 +157,9 @@ pub type Paths = Vec<(Option<u32>, u64, Path)>;
 pub struct StreamTrial {
     /// Frames and bytes that were sent, of the measured time.
     pub sent: crate::sender::Sent,
-    /// Frames that the tester's port refused.
+    /// Frames of the measured time that the tester's port refused.
     pub refused: u64,
+    refused_bytes: u64,
     /// Frames that were due and could not be sent before the end.
     pub unsent: u64,
     /// How much later than intended frames were sent.
@@ -232,6 +233,8 @@ struct Run<'a> {
     out: Burst,
     back: Burst,
     received: u64,
+    /// Frames that ports refused, with those of the warm-up.
+    refused: u64,
     foreign: u64,
     has_messages: bool,
     was_stopped: bool,
@@ -294,6 +297,7 @@ impl<'a> Run<'a> {
             out: Burst::new(plan.burst),
             back: Burst::new(RECEIVE_BURST),
             received: 0,
+            refused: 0,
             foreign: 0,
             has_messages: streams.iter().any(|stream| stream.messages.is_some()),
             was_stopped: false,
@@ -308,7 +312,7 @@ impl<'a> Run<'a> {
     /// Frames that were sent and have not come back.
     fn inside(&self) -> u64 {
         let sent: u64 = self.senders.iter().map(|sender| sender.all.frames).sum();
-        sent.saturating_sub(self.received)
+        sent.saturating_sub(self.refused + self.received)
     }
 
     fn send_and_receive(
@@ -387,16 +391,40 @@ impl<'a> Run<'a> {
             let limit = self.plan.burst.min(port.room());
             let result = &mut self.results[stream];
             let reference = self.reference;
+            let measured_before = sender.measured.frames;
             sender.fill(&mut self.out, limit, now_ns, |template| {
                 expect(result, reference, stream, template);
             });
             is_behind |= sender.is_behind(now_ns);
+            let measured = sender.measured.frames - measured_before;
             let count = self.out.len();
             result.sample(now_ns, &self.plan, count as u32, 0);
             let accepted = port.send(&mut self.out, self.start_ns + now_ns)?;
-            result.refused += (count - accepted) as u64;
+            if accepted < count {
+                self.refuse(stream, (count - accepted) as u64, measured, now_ns);
+            }
         }
         Ok(is_behind)
+    }
+
+    /// A port has refused frames of a burst that has `measured` measured ones. Ports take frames in order: it is the
+    /// last ones that should come out nowhere, and are not missing.
+    #[cold]
+    fn refuse(&mut self, stream: usize, count: u64, measured: u64, now_ns: u64) {
+        self.refused += count;
+        let count = count.min(measured);
+        let frames = &self.streams[stream].frames;
+        let next = self.senders[stream].next_number();
+        let result = &mut self.results[stream];
+        result.refused += count;
+        for number in next - count..next {
+            let template = frames.template_of(number);
+            result.refused_bytes += frames.templates()[template].len() as u64;
+            unexpect(result, self.reference, stream, template);
+            for (_, _, path) in &mut result.paths {
+                path.gaps.arrive(number, now_ns);
+            }
+        }
     }
 
     #[inline]
@@ -554,9 +582,9 @@ impl<'a> Run<'a> {
                 let expected = if self.reference.is_some() && port.is_some() {
                     *expected
                 } else {
-                    sender.measured.frames
+                    sender.measured.frames - result.refused
                 };
-                path.sequence.unique() + result.refused >= expected
+                path.sequence.unique() >= expected
             })
         })
     }
@@ -575,7 +603,8 @@ impl<'a> Run<'a> {
     fn finish(mut self) -> Trial {
         for (result, sender) in self.results.iter_mut().zip(&mut self.senders) {
             result.sent = sender.measured;
-            result.sent.frames -= result.refused.min(result.sent.frames);
+            result.sent.frames -= result.refused;
+            result.sent.bytes -= result.refused_bytes;
             result.lateness = std::mem::take(&mut sender.lateness);
             let before = sender.all.frames - sender.measured.frames;
             (result.paths.iter_mut()).for_each(|(_, _, path)| path.gaps.forget_before(before));
@@ -614,17 +643,33 @@ impl<'a> Run<'a> {
 /// A frame of this template has been sent: what should come out where.
 #[inline]
 fn expect(result: &mut StreamTrial, reference: Option<&Reference>, stream: usize, template: usize) {
+    count_outputs(result, reference, stream, template, |count, frames| *count += frames);
+}
+
+/// It has not been sent after all.
+fn unexpect(result: &mut StreamTrial, reference: Option<&Reference>, stream: usize, template: usize) {
+    count_outputs(result, reference, stream, template, |count, frames| *count -= frames);
+}
+
+#[inline]
+fn count_outputs(
+    result: &mut StreamTrial,
+    reference: Option<&Reference>,
+    stream: usize,
+    template: usize,
+    change: impl Fn(&mut u64, u64),
+) {
     let Some(reference) = reference else { return };
-    for output in reference.outputs(stream, template) {
+    let outputs = reference.outputs(stream, template);
+    for output in outputs {
         for (port, expected, _) in &mut result.paths {
-            *expected += u64::from(*port == Some(output.port));
+            change(expected, u64::from(*port == Some(output.port)));
         }
     }
-    let outputs = reference.outputs(stream, template);
     match outputs.iter().any(Output::is_measured) {
         true => {}
-        false if outputs.is_empty() => result.checked.expected_drops += 1,
-        false => result.checked.unmeasured += 1,
+        false if outputs.is_empty() => change(&mut result.checked.expected_drops, 1),
+        false => change(&mut result.checked.unmeasured, 1),
     }
 }
 
@@ -650,6 +695,7 @@ impl StreamTrial {
         StreamTrial {
             sent: crate::sender::Sent::default(),
             refused: 0,
+            refused_bytes: 0,
             unsent: 0,
             lateness: crate::histogram::Histogram::default(),
             late_ns: 0,
@@ -686,5 +732,116 @@ impl StreamTrial {
         }
         (self.sample_at, self.sample_from_ns) = (at, at as u64 * plan.sample_ns);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device;
+    use crate::frames::Frames;
+    use crate::results::TrialResults;
+    use crate::schedule::{Arrivals, Shape};
+    use crate::stream::Rate;
+    use forebay_packet::{MemoryPort, Port, delegate_port};
+    use std::sync::Arc;
+
+    /// What becomes of a frame that is sent.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Fate {
+        Sent,
+        Refused,
+        Lost,
+    }
+
+    /// A port that takes one frame at once, and decides by its number what becomes of it.
+    struct Fickle {
+        port: Box<dyn Port>,
+        sent: u64,
+        fate: fn(u64) -> Fate,
+    }
+
+    impl Port for Fickle {
+        fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+            let fate = (self.fate)(self.sent);
+            let count = burst.len();
+            self.sent += count as u64;
+            match fate {
+                Fate::Sent => self.port.send(burst, now_ns),
+                Fate::Refused | Fate::Lost => {
+                    burst.clear();
+                    Ok(if fate == Fate::Lost { count } else { 0 })
+                }
+            }
+        }
+
+        delegate_port!(
+            port: name, receive, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush
+        );
+    }
+
+    fn streams() -> [Stream; 1] {
+        [Stream {
+            name: "a".to_string(),
+            from: 1,
+            to: Some(2),
+            frames: Arc::new(Frames::in_turn(vec![vec![0; 60]])),
+            rate: Rate::Frames(1e6),
+            arrivals: Arrivals::Constant,
+            shape: Shape::flat(),
+            messages: None,
+        }]
+    }
+
+    /// A hundred frames, a microsecond apart, of which the first ten are not measured.
+    fn trial(is_checked: bool, fate: fn(u64) -> Fate) -> Trial {
+        let streams = streams();
+        let (ports, pairs) = ([1, 2], [(1, 2)]);
+        let reference = Reference::of_wire(&ports, &pairs, &streams).expect("frames with tags");
+        let mut device = device::wire(&ports, &pairs, 4096).in_simulated_time();
+        let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+        let port = std::mem::replace(&mut device.ports[0].port, spare);
+        device.ports[0].port = Box::new(Fickle { port, sent: 0, fate });
+        let plan = Plan {
+            scale: 1.0,
+            warm_up_ns: 10_000,
+            duration_ns: 90_000,
+            drain_ns: 10_000,
+            burst: 1,
+            disturbance_ns: 100_000,
+            sample_ns: 0,
+            seed: 1,
+            number: 1,
+            step: None,
+        };
+        let reference = Some(&reference).filter(|_| is_checked);
+        let mut clock = Clock::Simulated(0);
+        run_trial(&streams, &mut device, reference, plan, &mut clock, &mut Silent).expect("a wire")
+    }
+
+    #[test]
+    fn refused_frames_are_neither_lost_nor_do_they_hide_losses() {
+        for is_checked in [false, true] {
+            let trial = trial(is_checked, |number| match number {
+                2..8 | 50..54 => Fate::Refused,
+                20..23 => Fate::Lost,
+                _ => Fate::Sent,
+            });
+            let found = &trial.streams[0];
+            let (_, expected, path) = &found.paths[0];
+            assert_eq!((found.sent.frames, found.sent.bytes, found.refused), (86, 86 * 60, 4));
+            assert_eq!((*expected, path.sequence.unique()), (86, 83), "{is_checked}");
+            assert_eq!((path.gaps.missing(), path.gaps.last_until_ns()), (3, Some(23_000)));
+        }
+    }
+
+    #[test]
+    fn a_sender_whose_frames_are_refused_is_late() {
+        let is_late = |fate: fn(u64) -> Fate| {
+            let mut trial = trial(false, fate);
+            TrialResults::new(&streams(), &[1, 2], &mut trial, None).is_late()
+        };
+        assert!(!is_late(|number| if number < 20 { Fate::Refused } else { Fate::Sent }));
+        assert!(is_late(|number| if number < 30 { Fate::Refused } else { Fate::Sent }));
     }
 }
