@@ -4,7 +4,7 @@ mod support;
 
 use forebay_tester::report;
 use forebay_tester::search::LimitedBy;
-use forebay_tester::{Session, Silent};
+use forebay_tester::{Progress, Session, Silent};
 use support::{read, simulate};
 
 /// A chip in simulated time forwards at the rate of its ports. Two streams of 60 % each into one port are too much.
@@ -76,6 +76,36 @@ fn rfc2544_on_a_chip() {
     assert!(report::text(&found).contains("recovery after"));
     assert!(report::text(&found).contains("252"));
     assert!(report::html(&found).contains("<svg"));
+}
+
+/// Stops the test at a call.
+struct StopsAt {
+    calls: u32,
+    last: u32,
+}
+
+impl Progress for StopsAt {
+    fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
+        self.calls += 1;
+        self.calls < self.last
+    }
+}
+
+/// Wherever it is stopped: what the rest of a trial would have lost is not known.
+#[test]
+fn an_rfc2544_test_that_is_stopped_has_no_results() {
+    let test = read(&two_into_one("frame_bytes = [252]\nduration_scale = 0.000005"));
+    let run = |last| {
+        let mut progress = StopsAt { calls: 0, last };
+        let found = Session::open(&test).expect("opens").rfc2544(&mut progress);
+        (found.map(|_| ()), progress.calls)
+    };
+    let (found, calls) = run(u32::MAX);
+    assert_eq!(found, Ok(()));
+    for last in [1, calls / 2, calls] {
+        let error = run(last).0.expect_err("stopped");
+        assert!(error.contains("was stopped"), "{error}");
+    }
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn recovery(
             }),
             ..plan
         };
-        let trial = session.trial(plan, progress)?;
+        let trial = whole(session, plan, progress)?;
         recovery.is_late |= trial.is_late();
         recovery.note(&trial, relieved_ns);
     }
@@ -229,7 +229,16 @@ fn at_load(
     progress: &mut dyn Progress,
 ) -> Result<TrialResults, String> {
     let plan = session.plan_at(pps, seconds)?;
-    session.trial(plan, progress)
+    whole(session, plan, progress)
+}
+
+/// A trial. One that the caller stops says nothing: frames under way then are no loss, and the others were not sent.
+fn whole(session: &mut Session<'_>, plan: Plan, progress: &mut dyn Progress) -> Result<TrialResults, String> {
+    let trial = session.trial(plan, progress)?;
+    match trial.was_stopped {
+        true => Err("the test was stopped".to_string()),
+        false => Ok(trial),
+    }
 }
 
 fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
@@ -341,7 +350,7 @@ fn burst(
         sample_ns: 0,
         ..plan
     };
-    let trial = session.trial(plan, progress)?;
+    let trial = whole(session, plan, progress)?;
     Ok((trial.unsent() == 0, trial.lost() == 0))
 }
 
