@@ -201,7 +201,8 @@ pub fn run_trial(
     Ok(trial)
 }
 
-/// What was dropped after the first reading.
+/// What was dropped after the first reading. A counter that is smaller than before has begun anew, as those of a switch
+/// that was started again do.
 fn since(before: &[(String, u64)], after: Vec<(String, u64)>) -> Vec<(String, u64)> {
     let old = |label: &str| {
         before
@@ -210,7 +211,7 @@ fn since(before: &[(String, u64)], after: Vec<(String, u64)>) -> Vec<(String, u6
             .map_or(0, |(_, count)| *count)
     };
     let new = after.into_iter().map(|(label, count)| {
-        let count = count - old(&label);
+        let count = count.checked_sub(old(&label)).unwrap_or(count);
         (label, count)
     });
     new.filter(|(_, count)| *count > 0).collect()
@@ -833,6 +834,16 @@ mod tests {
             assert_eq!((*expected, path.sequence.unique()), (86, 83), "{is_checked}");
             assert_eq!((path.gaps.missing(), path.gaps.last_until_ns()), (3, Some(23_000)));
         }
+    }
+
+    #[test]
+    fn counters_of_a_switch_that_was_started_again_begin_anew() {
+        let counts = |counts: &[(&str, u64)]| -> Vec<(String, u64)> {
+            let counts = counts.iter();
+            counts.map(|(label, count)| (label.to_string(), *count)).collect()
+        };
+        let found = since(&counts(&[("a", 5), ("b", 7)]), counts(&[("a", 3), ("b", 7), ("c", 1)]));
+        assert_eq!(found, counts(&[("a", 3), ("c", 1)]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Why a switch behind interfaces drops packets: the counters that `forebay run --metrics` serves.
 
 use super::Inside;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -18,13 +19,15 @@ const DROPPED: &str = "forebay_port_dropped_packets_total{";
 /// A counter that every Forebay switch serves.
 const OURS: &str = "forebay_received_packets_total";
 
-/// The reason that stands for all others when the switch does not answer any more.
+/// The reason that counts readings that the switch did not answer.
 const UNREACHABLE: &str = "metrics_unreachable";
 
 /// A switch that serves its counters.
 #[derive(Debug)]
 pub(super) struct SwitchMetrics {
     address: String,
+    /// What is known of drops: the others of a reading that fails are those of the last one that did not.
+    known: RefCell<BTreeMap<String, u64>>,
 }
 
 impl SwitchMetrics {
@@ -38,10 +41,14 @@ impl SwitchMetrics {
                 Ok(port) => format!("localhost:{port}"),
                 Err(_) => address.to_string(),
             },
+            known: RefCell::default(),
         };
         let page = metrics.page();
         match page.map_err(|error| format!("cannot read the metrics of the switch at {address}: {error}"))? {
-            page if page.contains(OURS) => Ok(metrics),
+            page if page.contains(OURS) => {
+                *metrics.known.borrow_mut() = drops_of(&page);
+                Ok(metrics)
+            }
             _ => Err(format!(
                 "{address} does not serve the metrics of a switch: `forebay run --metrics {address}` does"
             )),
@@ -74,10 +81,16 @@ impl Inside for SwitchMetrics {
     fn work(&mut self, _: u64) {}
 
     fn drops(&self) -> Vec<(String, u64)> {
+        let mut known = self.known.borrow_mut();
         match self.page() {
-            Ok(page) => drops_of(&page).into_iter().collect(),
-            Err(_) => vec![(UNREACHABLE.to_string(), 1)],
+            Ok(page) => {
+                let failures = known.remove(UNREACHABLE);
+                *known = drops_of(&page);
+                known.extend(failures.map(|count| (UNREACHABLE.to_string(), count)));
+            }
+            Err(_) => *known.entry(UNREACHABLE.to_string()).or_default() += 1,
         }
+        known.clone().into_iter().collect()
     }
 }
 
@@ -130,7 +143,14 @@ mod tests {
             metrics.drops(),
             [("queue_full".to_string(), 7), ("too_long".to_string(), 1)]
         );
-        assert_eq!(metrics.drops(), [(UNREACHABLE.to_string(), 1)], "the server has ended");
+        // The server has ended. Each reading that fails counts, so that a trial between two of them has one, too.
+        for failures in 1..3u64 {
+            let expected = [(UNREACHABLE, failures), ("queue_full", 7), ("too_long", 1)];
+            assert_eq!(
+                metrics.drops(),
+                expected.map(|(reason, count)| (reason.to_string(), count))
+            );
+        }
     }
 
     #[test]
