@@ -8,9 +8,10 @@ use crate::path::Path;
 use crate::reference::Reference;
 use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
-use crate::stream::{Stream, wire_bits};
+use crate::stream::Stream;
 use crate::trial::{Plan, StreamTrial, Trial};
 use forebay_sim::Backlog;
+use forebay_traffic::wire::{MINIMUM_FRAME_BYTES, OVERHEAD_BYTES};
 use serde::{Deserialize, Serialize};
 
 /// The name of the form of these results.
@@ -506,6 +507,19 @@ fn reordering(path: &mut Path, received: u64) -> ReorderingResults {
 
 /// The rate on the wire of `frames` frames with `bytes` bytes in all.
 fn gbps(frames: u64, bytes: u64, seconds: f64) -> f64 {
-    let mean = bytes.checked_div(frames).unwrap_or(0) as usize;
-    frames as f64 * wire_bits(mean) / seconds / 1e9
+    let padded = bytes.max(frames * MINIMUM_FRAME_BYTES as u64);
+    let on_wire = padded + frames * OVERHEAD_BYTES as u64;
+    8.0 * on_wire as f64 / seconds / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_on_the_wire_are_those_of_all_lengths() {
+        assert_eq!(gbps(1_000_000, 60_500_000, 1.0), 8.0 * 84_500_000.0 / 1e9);
+        assert_eq!(gbps(10, 320, 1.0), 8.0 * 840.0 / 1e9, "shorter frames are padded");
+        assert_eq!(gbps(0, 0, 1.0), 0.0);
+    }
 }
