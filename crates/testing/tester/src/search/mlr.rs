@@ -137,8 +137,8 @@ struct Search<'a> {
     trials: Trials,
     log: Vec<SearchTrial>,
     seconds: f64,
-    /// The least load of which the tester could not send all.
-    tester_limit: Option<f64>,
+    /// Loads at which the sender was late, however often the trial was repeated.
+    late: Vec<f64>,
 }
 
 /// How a trial went.
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
             trials: Trials::default(),
             log: Vec::new(),
             seconds: 0.0,
-            tester_limit: None,
+            late: Vec::new(),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> Search<'a> {
             tried = self.trial(pps, seconds)?;
         }
         if tried.is_late {
-            self.tester_limit = Some(self.tester_limit.map_or(pps, |limit| limit.min(pps)));
+            self.late.push(pps);
         }
         self.trials.add(level, tried.outcome);
         Ok(tried.loss_ratio)
@@ -247,6 +247,7 @@ impl<'a> Search<'a> {
         if self.limits.warm_up_s > 0.0 {
             self.measure(top, self.limits.warm_up_s)?;
             self.trials = Trials::default();
+            self.late.clear();
         }
         let below = |level| Bounds {
             lower: None,
@@ -332,9 +333,9 @@ impl<'a> Search<'a> {
         let conditional = bounds
             .lower
             .map(|level| self.grid.load(level) * (1.0 - self.trials.loss_ratio(level, &target)));
-        let is_of_tester = upper
-            .zip(self.tester_limit)
-            .is_some_and(|(upper, limit)| limit <= upper);
+        // Late trials at loads below one that was reached do not limit it.
+        let is_above = |pps: f64| lower.is_none_or(|lower| pps > lower);
+        let is_of_tester = upper.is_some_and(|upper| self.late.iter().any(|late| is_above(*late) && *late <= upper));
         SearchResults {
             goal: goal.name.clone(),
             loss_ratio: goal.loss_ratio,
@@ -539,6 +540,24 @@ mod tests {
             late > 0 && late < all && !found[0].is_of_a_busy_machine(),
             "{late} of {all}"
         );
+    }
+
+    #[test]
+    fn a_late_trial_below_the_load_that_was_found_does_not_limit_it() {
+        let goals = goals(&["ndr"]);
+        let is_late = |trial: u32| trial <= 1 + REPETITIONS;
+        let mut device = Disturbed { trials: 0, is_late };
+        let mut search = Search::new(&goals, limits(), &mut device);
+        let [below, lower, upper] = [0.5e6, 0.9e6, 1.2e6].map(|pps| search.grid.level(pps));
+        search.measure(below, 1.0).expect("a trial");
+        for level in [lower, upper] {
+            for _ in 0..21 {
+                search.measure(level, 1.0).expect("a trial");
+            }
+        }
+        let found = search.results(&goals[0], 0, true);
+        assert_eq!(found.lower_bound_pps, Some(search.grid.load(lower)));
+        assert_eq!(found.limited_by, LimitedBy::Device);
     }
 
     #[test]
