@@ -115,6 +115,7 @@ pub fn search_and_confirm(
         }
         confirmed[index].failed += 1;
         if search.seconds >= limits.trials_s_max {
+            is_complete = false;
             break;
         }
         is_complete = search.main(first)?;
@@ -630,6 +631,10 @@ mod tests {
         let found = search_and_confirm(&goals(&["ndr"]), limits, LONGER, &mut device).expect("trials");
         let confirmed = found[0].confirmed.expect("confirmed");
         assert!(!confirmed.is_confirmed && confirmed.failed > 0, "{confirmed:?}");
+        assert!(
+            !found[0].is_complete,
+            "nothing is known below the load that did not hold"
+        );
     }
 
     #[test]
