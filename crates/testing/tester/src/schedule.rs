@@ -53,6 +53,10 @@ impl Segment {
 /// Up to this number, the periods of a shape are added one by one, with the same rounding as when each has frames.
 const SKIPPED_MIN: f64 = 1000.0;
 
+/// So near to the end of a segment, as a share of all work so far, a frame is due in the next one: with the rounding of
+/// sums of many periods, each has as many frames as its area says.
+const ROUNDING: f64 = 1e-12;
+
 /// The rate over time: segments one after another, again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape(Vec<Segment>);
@@ -181,8 +185,9 @@ impl Schedule {
     pub fn due_ns(&mut self) -> u64 {
         loop {
             let segment = self.shape.0[self.segment];
-            let within = self.work / self.rate - self.segment_work;
-            if within <= segment.area() {
+            let work = self.work / self.rate;
+            let within = work - self.segment_work;
+            if within < segment.area() - work * ROUNDING {
                 return (self.start_ns + (self.segment_s + segment.time_of(within)) * 1e9).round() as u64;
             }
             self.segment_work += segment.area();
@@ -265,7 +270,33 @@ mod tests {
         assert!((shape.mean() - 0.2).abs() < 1e-9);
         let schedule = Schedule::new(Arrivals::Constant, &shape, 1e9, 0, 1);
         let found = times(schedule, 6);
-        assert_eq!(found, [0, 1, 2, 11, 12, 21]);
+        assert_eq!(found, [0, 1, 10, 11, 20, 21]);
+    }
+
+    #[test]
+    fn each_period_has_as_many_frames_as_its_rate_says() {
+        for (pps, frames, off_s) in [(1000.0, 10u32, 0.1), (148_000.0, 64, 0.001), (333_333.0, 7, 0.0005)] {
+            let on_s = f64::from(frames) / pps;
+            let shape = Shape::on_off(on_s, off_s).expect("positive times");
+            let schedule = Schedule::new(Arrivals::Constant, &shape, pps, 0, 1);
+            let found = times(schedule, 1000 * frames as usize);
+            for (period, burst) in found.chunks(frames as usize).enumerate() {
+                let begin_ns = period as f64 * (on_s + off_s) * 1e9;
+                assert!((burst[0] as f64 - begin_ns).abs() <= 1.0, "{pps}: {period}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shape_that_begins_with_silence_sends_nothing_then() {
+        let level = |factor| Segment {
+            seconds: 1e-6,
+            from: factor,
+            to: factor,
+        };
+        let shape = Shape::new(vec![level(0.0), level(1.0)]).expect("a shape");
+        let found = times(Schedule::new(Arrivals::Constant, &shape, 2e6, 0, 1), 3);
+        assert_eq!(found, [1000, 1500, 3000]);
     }
 
     #[test]
