@@ -88,6 +88,9 @@ pub struct Wanted {
     pub timestamps: bool,
 }
 
+/// Another rate of a flow, by its index, with the shape that it gives bursts.
+pub type NewRate = (usize, Rate, Shape);
+
 /// When a flow ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
@@ -152,11 +155,11 @@ impl Config {
         Ok(config)
     }
 
-    /// The same with other rates of flows that a `Config.Update` names, and these rates by the flows' indices.
+    /// The same with other rates of flows that a `Config.Update` names, and these rates.
     ///
     /// # Errors
     /// As [`Config::read`]; also if the update is about something else than rates.
-    pub fn with_rates(&self, update: &Value) -> Result<(Config, Vec<(usize, Rate)>), Wrong> {
+    pub fn with_rates(&self, update: &Value) -> Result<(Config, Vec<NewRate>), Wrong> {
         let root = Node::root(update);
         root.object(&["choice", "flows"])?;
         let (choice, flows) = root.choice("flows")?;
@@ -181,7 +184,10 @@ impl Config {
             changed.push(index);
         }
         let config = Config::read(&json)?;
-        let rates = changed.iter().map(|index| (*index, config.flows[*index].stream.rate));
+        let rates = changed.iter().map(|index| {
+            let stream = &config.flows[*index].stream;
+            (*index, stream.rate, stream.shape.clone())
+        });
         let rates = rates.collect();
         Ok((config, rates))
     }
@@ -844,6 +850,20 @@ mod tests {
         assert_eq!(config.expect("a configuration").flows[0].stream.shape, expected);
     }
 
+    /// A burst keeps its number of packets, so at another rate it takes another time.
+    #[test]
+    fn updates_of_bursts_change_their_shape() {
+        let mut flow = flow();
+        flow["duration"] = json!({ "choice": "burst", "burst": { "packets": 10,
+            "inter_burst_gap": { "choice": "microseconds", "microseconds": 100_000 } } });
+        let config = with(flow).expect("a configuration");
+        let rate = json!({ "choice": "pps", "pps": 500 });
+        let update = json!({ "flows": { "property_names": ["rate"], "flows": [{ "name": "f", "rate": rate }] } });
+        let (_, rates) = config.with_rates(&update).expect("an update");
+        let expected = Shape::on_off(0.02, 0.1).expect("a shape");
+        assert_eq!(rates, [(0, Rate::Frames(500.0), expected)]);
+    }
+
     #[test]
     fn updates_change_rates_alone() {
         let config = with(flow()).expect("a configuration");
@@ -854,7 +874,7 @@ mod tests {
             )
         };
         let (changed, rates) = update(&["rate"], "f").expect("an update");
-        assert_eq!(rates, [(0, Rate::Frames(7.0))]);
+        assert_eq!(rates, [(0, Rate::Frames(7.0), Shape::flat())]);
         assert_eq!(changed.json["flows"][0]["rate"]["pps"], 7);
         let said = update(&["size"], "f").expect_err("no rate").to_string();
         assert!(

@@ -4,7 +4,7 @@
 //! ends it.
 
 use crate::capture::Capture;
-use crate::config::{Config, Limit};
+use crate::config::{Config, Limit, NewRate};
 use crate::hosts::Mac;
 use crate::metrics::{FlowSnapshot, PortSnapshot, Rates, Snapshot};
 use crate::neighbours::Neighbours;
@@ -14,6 +14,7 @@ use forebay_packet::{Burst, PortError, PortState};
 use forebay_ports::Clock;
 use forebay_tester::device::Device;
 use forebay_tester::path::{Path, Received};
+use forebay_tester::schedule::Shape;
 use forebay_tester::sender::{Sender, Window};
 use forebay_tester::stream::Rate;
 use forebay_tester::tag::{TRIALS, Tag};
@@ -69,8 +70,8 @@ pub enum Transmit {
 pub enum Command {
     /// A new configuration takes the place of the present one.
     Configure(Box<Config>, SyncSender<Result<(), Wrong>>),
-    /// These flows send at other rates from now on.
-    Rates(Vec<(usize, Rate)>, SyncSender<()>),
+    /// Flows send at other rates from now on.
+    Rates(Vec<NewRate>, SyncSender<()>),
     /// Flows change. The answer has those that stay stopped, since only paused ones are resumed.
     Transmit(Vec<usize>, Transmit, SyncSender<Vec<usize>>),
     /// Captures of ports begin or end.
@@ -137,8 +138,9 @@ fn run(devices: &mut dyn Devices, commands: &Receiver<Command>) {
     loop {
         let (next, rates) = Loop::new(&config, opened).serve(commands);
         let Some((wanted, answer)) = next else { return };
-        for (flow, rate) in rates {
-            config.flows[flow].stream.rate = rate;
+        for (flow, (rate, shape)) in rates {
+            let stream = &mut config.flows[flow].stream;
+            (stream.rate, stream.shape) = (rate, shape);
         }
         opened = open(devices, &wanted);
         let result = opened.as_ref().map(|_| ()).map_err(Clone::clone);
@@ -163,6 +165,9 @@ fn open(devices: &mut dyn Devices, config: &Config) -> Result<Option<Opened>, Wr
         message,
     })
 }
+
+/// Rates and shapes by flow.
+type Changes = BTreeMap<usize, (Rate, Shape)>;
 
 /// The next configuration, and whom to tell of it.
 type Next = Option<(Box<Config>, SyncSender<Result<(), Wrong>>)>;
@@ -204,8 +209,8 @@ struct Loop<'a> {
     port_rates: Vec<Rates>,
     captures: Vec<Capture>,
     neighbours: Neighbours<'a>,
-    /// Rates that flows have been given since they were configured.
-    rates: BTreeMap<usize, Rate>,
+    /// Rates and shapes that flows have been given since they were configured.
+    rates: Changes,
     clock: Clock,
     heard_ns: u64,
     out: Burst,
@@ -242,7 +247,7 @@ impl<'a> Loop<'a> {
             port_rates: vec![Rates::default(); config.ports.len()],
             captures: config.ports.iter().map(|_| Capture::default()).collect(),
             neighbours: Neighbours::new(&config.interfaces),
-            rates: BTreeMap::new(),
+            rates: Changes::new(),
             ports,
             device,
             clock: Clock::start(),
@@ -255,7 +260,7 @@ impl<'a> Loop<'a> {
 
     /// Works until there is another configuration, or no command any more. Also gives the rates that flows have been
     /// given.
-    fn serve(mut self, commands: &Receiver<Command>) -> (Next, BTreeMap<usize, Rate>) {
+    fn serve(mut self, commands: &Receiver<Command>) -> (Next, Changes) {
         let mut rounds = 0;
         loop {
             rounds += 1;
@@ -292,8 +297,7 @@ impl<'a> Loop<'a> {
         match command {
             Command::Configure(..) => {}
             Command::Rates(rates, answer) => {
-                for (index, rate) in rates {
-                    self.rates.insert(index, rate);
+                for (index, rate, shape) in rates {
                     let flow = &mut self.flows[index];
                     // A paused flow goes on where it was paused.
                     let at_ns = if flow.halt == Halt::Paused {
@@ -302,8 +306,9 @@ impl<'a> Loop<'a> {
                         now_ns
                     };
                     if let Some(sender) = &mut flow.sender {
-                        sender.change_rate(rate, at_ns.saturating_sub(flow.base_ns));
+                        sender.change_rate(rate, &shape, at_ns.saturating_sub(flow.base_ns));
                     }
+                    self.rates.insert(index, (rate, shape));
                 }
                 let _ = answer.send(());
             }
@@ -357,8 +362,8 @@ impl<'a> Loop<'a> {
                 };
                 let window = Window { from_ns: 0, end_ns };
                 let mut sender = Sender::new(&config.stream, index, trial, 1.0, window, index as u64);
-                if let Some(rate) = self.rates.get(&index) {
-                    sender.change_rate(*rate, 0);
+                if let Some((rate, shape)) = self.rates.get(&index) {
+                    sender.change_rate(*rate, shape, 0);
                 }
                 *flow = Flow {
                     sender: Some(sender),

@@ -6,7 +6,7 @@
 
 use crate::histogram::Histogram;
 use crate::messages::Messages;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Shape};
 use crate::stream::{Rate, Stream};
 use crate::tag::{NUMBER_MAX, TRIALS, Tag};
 use crate::trial::Step;
@@ -156,11 +156,11 @@ impl<'a> Sender<'a> {
         self
     }
 
-    /// Sends at another rate from now on.
-    pub fn change_rate(&mut self, rate: Rate, now_ns: u64) {
+    /// Sends at another rate from now on, and at the beginning of this shape.
+    pub fn change_rate(&mut self, rate: Rate, shape: &Shape, now_ns: u64) {
         self.works = self.stream.works_at(rate);
         self.schedule = per_second(rate, self.scale)
-            .map(|rate| Schedule::new(self.stream.arrivals, &self.stream.shape, rate, now_ns, self.number));
+            .map(|rate| Schedule::new(self.stream.arrivals, shape, rate, now_ns, self.number));
         self.due_ns = self.scheduled_ns().unwrap_or(now_ns);
     }
 
