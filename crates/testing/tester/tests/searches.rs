@@ -78,6 +78,33 @@ fn rfc2544_on_a_chip() {
     assert!(report::html(&found).contains("<svg"));
 }
 
+/// With `check`, each port has the numbers of its own frames; those of others are not lost.
+#[test]
+fn the_recovery_of_a_stream_that_comes_out_by_several_ports_is_not_known() {
+    let stream = |name, from, more| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\nfrom = {from}\ngbps = 90\nframe = {{ udp = {{ bytes = 1276, destination = \"10.0.2.1\" }} }}\n{more}\n"
+        )
+    };
+    let test = read(&format!(
+        "description = \"two routes\"\nduration_s = 0.0002\nsample_s = 0\ndrain_s = 0.01\n[device]\nprogram = \"programs/l3fwd/l3fwd.p4\"\n\
+         entries = [\"programs/l3fwd/entries.stf\"]\ncheck = true\nchip = \"tofino\"\nqueue_bytes = 20_000\nignore_fit = true\n\
+         ignore_fit_reason = \"a test of the tester\"\n{}{}[search]\nframe_bytes = [252]\nduration_scale = 0.000005\n",
+        stream("both", 1, "flows = { entries = \"ipv4_lpm\" }"),
+        stream("one", 2, "")
+    ));
+    let found = Session::open(&test)
+        .expect("opens")
+        .rfc2544(&mut Silent)
+        .expect("tests");
+    let recovery = found.rfc2544[0].recovery.as_ref().expect("two ports into one");
+    assert_eq!(
+        (recovery.mean_ns, recovery.unknown, recovery.not_recovered),
+        (None, 1, 0)
+    );
+    assert!(report::text(&found).contains("1 times not known"));
+}
+
 /// Stops the test at a call.
 struct StopsAt {
     calls: u32,

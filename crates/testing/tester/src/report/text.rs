@@ -184,6 +184,13 @@ fn recoveries(sizes: &[SizeResults], out: &mut String) {
         if recovery.not_recovered > 0 {
             let _ = write!(found, "; {} times frames were lost to the end", recovery.not_recovered);
         }
+        if recovery.unknown > 0 {
+            let _ = write!(
+                found,
+                "; {} times not known, as frames of a stream come out by several ports",
+                recovery.unknown
+            );
+        }
         if recovery.is_late {
             found.push_str("; sender late");
         }

@@ -15,7 +15,7 @@ use super::goal::Goal;
 use super::mlr::{Confirmation, search_and_confirm};
 use super::{LimitedBy, SearchResults};
 use crate::histogram::Distribution;
-use crate::results::TrialResults;
+use crate::results::{StreamResults, TrialResults};
 use crate::run::{LoadLimits, Session};
 use crate::trial::{Plan, Progress, Step};
 use serde::{Deserialize, Serialize};
@@ -112,6 +112,10 @@ pub struct Recovery {
     pub without_loss: u32,
     /// Times in which frames were lost to the end.
     pub not_recovered: u32,
+    /// Times that say nothing, since some frames of a stream come out by other ports than others, or are dropped by the
+    /// program: which of them are lost is not told apart from which are elsewhere.
+    #[serde(default)]
+    pub unknown: u32,
     /// Whether the sender was late: the load was not reached.
     pub is_late: bool,
 }
@@ -210,8 +214,11 @@ fn recovery(
 impl Recovery {
     fn note(&mut self, trial: &TrialResults, relieved_ns: u64) {
         let paths = || trial.streams.iter().flat_map(|stream| &stream.paths);
+        let is_split = |stream: &StreamResults| stream.paths.iter().any(|path| path.expected < stream.sent);
         if trial.lost() == 0 {
             self.without_loss += 1;
+        } else if trial.streams.iter().any(is_split) {
+            self.unknown += 1;
         } else if paths().any(|path| path.lost_at_end > 0) {
             self.not_recovered += 1;
         } else {
