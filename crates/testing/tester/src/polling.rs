@@ -87,6 +87,12 @@ impl Polling {
     pub fn is_disturbed(&self, intended_ns: u64) -> bool {
         self.since.is_some() || intended_ns < self.quiet_from_ns
     }
+
+    /// Counts from now on: the measured time begins. What has been disturbed stays so.
+    pub fn forget(&mut self) {
+        self.gaps = Histogram::default();
+        (self.pauses, self.disturbed_ns) = (0, 0);
+    }
 }
 
 #[cfg(test)]
@@ -143,5 +149,16 @@ mod tests {
             polling.caught_up(true);
         }
         assert!(!polling.is_disturbed(5000));
+    }
+
+    #[test]
+    fn pauses_before_the_measured_time_are_not_counted() {
+        let mut polling = Polling::new(100, 0);
+        polling.round(1000);
+        polling.caught_up(false);
+        polling.forget();
+        polling.round(1050);
+        assert_eq!((polling.pauses, polling.disturbed_ns, polling.gaps.max()), (0, 0, 50));
+        assert!(polling.is_disturbed(1500) && !polling.is_disturbed(2000));
     }
 }

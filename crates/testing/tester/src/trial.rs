@@ -327,6 +327,7 @@ impl<'a> Run<'a> {
             let now_ns = clock.now_ns() - self.start_ns;
             if now_ns >= self.window.from_ns && self.held[0].is_none() {
                 self.held[0] = Some(self.inside());
+                self.polling.forget();
                 self.thread_ns[0] = thread_time_ns();
             }
             if now_ns >= self.window.middle_ns() && self.waiting[0].is_none() {
