@@ -50,6 +50,21 @@ fn trials_without_undisturbed_frames_have_no_latency_to_compare() {
     assert!(!table.contains("-100.0 %"), "{table}");
 }
 
+/// The interval is around the difference that is shown, that of the means, not around that of the first trials.
+#[test]
+fn the_interval_of_two_trials_is_around_their_mean() {
+    let (mut before, mut after) = (wire(), wire());
+    before.trials.truncate(2);
+    after.trials.truncate(1);
+    for (path, ratio) in paths(&mut before).into_iter().zip([0.0, 0.2]) {
+        path.loss_ratio = ratio;
+    }
+    paths(&mut after)[0].loss_ratio = 0.1;
+    let found = difference(&before, &after, "loss ratio");
+    let (low, high) = found.interval.expect("frames were due");
+    assert!(low < 0.0 && 0.0 < high && !found.is_significant(), "{found:?}");
+}
+
 /// Of frames that were not due none are lost, and none are known to be kept.
 #[test]
 fn a_path_without_frames_has_no_loss_ratio_to_compare() {

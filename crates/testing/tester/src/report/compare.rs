@@ -138,7 +138,7 @@ fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new
         after: mean(&values(&new)),
         interval: match between_trials {
             true => between(&values(&old), &values(&new)),
-            false => old.first().zip(new.first()).and_then(|(old, new)| within(*old, *new)),
+            false => pooled(&old).zip(pooled(&new)).and_then(|(old, new)| within(old, new)),
         },
         between_trials,
     }
@@ -146,6 +146,17 @@ fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new
 
 fn values(estimates: &[Estimate]) -> Vec<f64> {
     estimates.iter().map(|(value, _)| *value).collect()
+}
+
+/// The mean of trials with what a single one leaves possible around it; none of nothing.
+fn pooled(estimates: &[Estimate]) -> Option<Estimate> {
+    let value = mean(&values(estimates))?;
+    let ranges: Option<Vec<(f64, f64)>> = estimates.iter().map(|(_, range)| *range).collect();
+    let range = ranges.and_then(|ranges| {
+        let (lows, highs): (Vec<f64>, Vec<f64>) = ranges.into_iter().unzip();
+        mean(&lows).zip(mean(&highs))
+    });
+    Some((value, range))
 }
 
 /// The interval of a difference from those of both values (Newcombe, 1998, method 10); none when one has none.
