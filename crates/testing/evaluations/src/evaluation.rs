@@ -247,6 +247,12 @@ impl Settings {
         if let Some(ring) = &self.ring {
             ring.check()?;
         }
+        if let Some(flows) = &self.flows {
+            flows.check()?;
+        }
+        if let Some(updates) = &self.updates {
+            updates.check()?;
+        }
         let tables = self
             .flows
             .iter()
@@ -257,7 +263,8 @@ impl Settings {
             .iter()
             .flat_map(|tables| &tables.tables)
             .map(|table| (table.kind, table.size));
-        for (kind, rules) in tables.chain(sizes) {
+        let updated = self.updates.iter().flat_map(UpdateSetting::tables);
+        for (kind, rules) in tables.chain(sizes).chain(updated) {
             if rules == 0 || rules > kind.rules_max() {
                 return Err(format!(
                     "{} rules of kind {}; 1 to {} are possible",
@@ -344,6 +351,21 @@ mod tests {
         let text = "title = \"t\"\nsource = \"s\"\n[full]\n";
         let problem = Evaluation::read(text).expect_err("nothing to measure");
         assert!(problem.to_string().contains("[full]: exactly one"), "{problem}");
+        let flows = |numbers: &str| {
+            let text = format!(
+                "title = \"t\"\nsource = \"s\"\n[full.flows]\ntables = [{{ kind = \"exact\", rules = 9 }}]\nframe_bytes = [64]\n{numbers}"
+            );
+            Evaluation::read(&text)
+                .map(|_| ())
+                .map_err(|problem| problem.to_string())
+        };
+        let right = "flows = 1\nseconds = 0.1\ntrial_s = 0.1\ntrials_s = 0.1\npps_max = 1000.0";
+        assert_eq!(flows(right), Ok(()));
+        for (key, value) in [("flows", "1"), ("seconds", "0.1"), ("pps_max", "1000.0")] {
+            let wrong = right.replace(&format!("{key} = {value}"), &format!("{key} = 0"));
+            let said = flows(&wrong).expect_err("a number that makes no sense");
+            assert!(said.contains(&format!("{key} is 0; it is")), "{said}");
+        }
         let problem = Evaluation::read("title = 3").expect_err("a number");
         assert!(problem.to_string().contains('1'), "{problem}");
     }

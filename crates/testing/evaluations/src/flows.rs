@@ -18,7 +18,7 @@ use crate::evaluation::Standing;
 use crate::frames::stream;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
 use crate::rules::Kind;
-use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS};
+use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS, check_effort};
 use forebay_ports::PortSpec;
 use forebay_tester::clock::Clock;
 use forebay_tester::device::{self, Device};
@@ -123,6 +123,14 @@ impl FlowSetting {
             drain_ns: DRAIN_NS,
             inside: 0,
         }
+    }
+
+    /// Whether it can be measured.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.flows == 0 {
+            return Err("flows is 0; it is at least 1".to_string());
+        }
+        check_effort(self.seconds, self.trial_s, self.trials_s, self.pps_max)
     }
 
     /// The cases of a table with as many rules.

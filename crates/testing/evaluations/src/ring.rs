@@ -9,7 +9,7 @@
 //! to N - 1 messages of a trial's end wait in the first switch for the rest of their N-packet; they are not lost.
 
 use crate::sockets::{SocketResult, SocketSetting};
-use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS};
+use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS, check_effort};
 use forebay_bench::programs;
 use forebay_entries::{Applied, Controller, parse};
 use forebay_pipeline::{Engine, FastPath, Options, Pipeline};
@@ -133,7 +133,7 @@ impl RingSetting {
         let format = |bytes: &usize| MessageFormat::new(bytes.saturating_sub(FLAG_HEADER));
         match sizes.map(format).find_map(Result::err) {
             Some(error) => Err(error.to_string()),
-            None => Ok(()),
+            None => check_effort(self.seconds, self.trial_s, self.trials_s, self.pps_max),
         }
     }
 }

@@ -12,6 +12,7 @@ use forebay_tester::stream::Stream;
 use forebay_tester::test_file::CustomGoal;
 use forebay_tester::trial::{Plan, Silent, run_trial};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Packets that are sent at once at most.
 const BURST: usize = 8;
@@ -35,6 +36,10 @@ const CONFIRMATIONS: u32 = 3;
 /// Trials of a search may take this many times as long as those that decide of a load.
 const SEARCH_SUMS: f64 = 40.0;
 
+/// Lengths of trials in seconds, and highest loads that are possible.
+const LENGTHS_S: RangeInclusive<f64> = 1e-9..=86_400.0;
+const PPS: RangeInclusive<f64> = 1.0..=1e9;
+
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -49,6 +54,21 @@ pub(crate) struct Effort {
     pub(crate) drain_ns: u64,
     /// Packets that may be inside of the device when a trial ends, and are not lost.
     pub(crate) inside: u64,
+}
+
+/// Whether trials can be so long, and go up to such a load.
+///
+/// # Errors
+/// Which number makes no sense, in words.
+pub(crate) fn check_effort(seconds: f64, trial_s: f64, trials_s: f64, pps_max: f64) -> Result<(), String> {
+    let lengths = [("seconds", seconds), ("trial_s", trial_s), ("trials_s", trials_s)];
+    if let Some((key, length)) = lengths.into_iter().find(|(_, length)| !LENGTHS_S.contains(length)) {
+        return Err(format!("{key} is {length}; it is more than 0, and at most a day"));
+    }
+    match PPS.contains(&pps_max) {
+        true => Ok(()),
+        false => Err(format!("pps_max is {pps_max}; it is 1 to 10^9")),
+    }
 }
 
 /// The highest load without loss.

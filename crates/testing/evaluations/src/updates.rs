@@ -187,6 +187,23 @@ pub struct Foreign {
 }
 
 impl UpdateSetting {
+    /// Whether it can be measured.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.mbps.iter().find(|mbps| !(**mbps > 0.0 && mbps.is_finite())) {
+            Some(mbps) => Err(format!("mbps has {mbps}; a rate is more than 0")),
+            None => Ok(()),
+        }
+    }
+
+    /// The tables, with the kind of their keys and their rules.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (Kind, u32)> + '_ {
+        let kinds = self.decisions.iter().filter_map(|decision| match decision.decision() {
+            Decision::Table(kind) => Some(kind),
+            Decision::Register => None,
+        });
+        kinds.flat_map(move |kind| self.rules.iter().map(move |rules| (kind, *rules)))
+    }
+
     /// All combinations. A register has no table whose size could vary.
     pub fn combinations(&self) -> Vec<Combination> {
         let mut all = Vec::new();
