@@ -7,7 +7,7 @@ use crate::line_rate;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
 use crate::search::{
-    Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, rfc2544, rfc2889, search, search_and_confirm,
+    Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, has_frames, rfc2544, rfc2889, search, search_and_confirm,
 };
 use crate::setup::Test;
 use crate::stream::Stream;
@@ -389,6 +389,7 @@ impl Measurer for SessionMeasurer<'_, '_> {
         if trial.was_stopped {
             return Err("the search was stopped".to_string());
         }
+        has_frames(&trial, pps, seconds)?;
         let expected = trial.expected();
         Ok(Measured {
             intended: expected + trial.unsent(),

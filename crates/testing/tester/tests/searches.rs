@@ -135,6 +135,29 @@ fn an_rfc2544_test_that_is_stopped_has_no_results() {
     }
 }
 
+/// A device that loses everything is not good at a load of which no frame is due in a trial.
+#[test]
+fn trials_without_frames_say_nothing() {
+    let text = "description = \"a hole\"\nduration_s = 0.01\nwarm_up_s = 0.02\n[device]\nwire = true\n[[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\n\
+                pps = 10_000\nframe = { udp = { bytes = 60 } }\n[[impairment]]\nport = 2\nloss = 1.0\n\
+                [search]\ngoals = [\"ndr\"]\nduration_scale = 0.01\n";
+    let test = read(text);
+    let session = Session::open(&test).expect("opens");
+    let error = session
+        .in_simulated_time()
+        .search(&mut Silent)
+        .expect_err("nothing to be found");
+    assert!(error.contains("no frame is due in a trial of 0.01 s"), "{error}");
+    let longer = text.replace("[search]", "[search]\nmin_pps = 1_000");
+    let test = read(&longer);
+    let session = Session::open(&test).expect("opens");
+    let found = session.in_simulated_time().search(&mut Silent).expect("a search");
+    assert_eq!(
+        (found.searches[0].lower_bound_pps, found.searches[0].limited_by),
+        (None, LimitedBy::LeastLoad)
+    );
+}
+
 #[test]
 fn a_search_needs_rates() {
     let text = two_into_one("goals = [\"ndr\"]").replace("gbps = 100", "pps = \"max\"");

@@ -17,6 +17,7 @@ pub mod selector;
 pub use goal::Goal;
 pub use mlr::{Confirmation, Limits, Measured, Measurer, search, search_and_confirm};
 
+use crate::results::TrialResults;
 use forebay_sim::Backlog;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,19 @@ impl Confirmed {
             (failed, true) => failed.to_string(),
             (failed, false) => format!("{failed}, not confirmed"),
         }
+    }
+}
+
+/// Whether a trial of a search at a load had frames, if it was long enough for one.
+///
+/// # Errors
+/// When it was not, in words: without a frame any load is without loss.
+pub(crate) fn has_frames(trial: &TrialResults, pps: f64, seconds: f64) -> Result<(), String> {
+    match trial.sent() + trial.unsent() {
+        0 if pps * seconds < 1.0 => Err(format!(
+            "no frame is due in a trial of {seconds} s at {pps:.3} frames a second; make duration_scale or min_pps larger"
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@
 //! A frame at the monitoring port was flooded: its address had not been learned. Every attempt begins with a bridge
 //! that has learned nothing: a program in memory is loaded anew, between interfaces the tester waits for `ageing_s`.
 
-use super::{Goal, LimitedBy, Limits, Measured, Measurer, search};
+use super::{Goal, LimitedBy, Limits, Measured, Measurer, has_frames, search};
 use crate::frames::Frames;
 use crate::run::Session;
 use crate::schedule::{Arrivals, Shape};
@@ -297,6 +297,7 @@ impl Measurer for Broadcast<'_, '_, '_> {
         if trial.was_stopped {
             return Err("the test was stopped".to_string());
         }
+        has_frames(&trial, pps, seconds)?;
         // A frame comes out by every port but its own; one of them is that where it is expected.
         let others = self.session.port_count().saturating_sub(2) as u64;
         let expected = trial.expected();
