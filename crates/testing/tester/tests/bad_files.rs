@@ -317,6 +317,15 @@ fn interfaces_and_entries_have_their_lines() {
     );
 }
 
+#[test]
+fn widths_that_no_search_reaches() {
+    for width in ["0", "1e-300", "1"] {
+        let text = format!("{GOOD}[search]\ngoals = [{{ name = \"a\", width = {width} }}]\nmax_pps = 1000\n");
+        let said = problems(&text);
+        assert!(said.contains("width is at least 0.000001"), "{said}");
+    }
+}
+
 /// Results of goals are told apart by their names.
 #[test]
 fn a_goal_is_searched_once() {

@@ -24,6 +24,9 @@ pub struct Goal {
     pub preceding_targets: u32,
 }
 
+/// The least width: no load is known better, and the loads between the bounds of a search can be numbered.
+const WIDTH_MIN: f64 = 1e-6;
+
 /// Names of goals.
 pub const NAMES: [&str; 5] = ["ndr", "pdr", "rfc2544", "tst009", "csit"];
 
@@ -65,9 +68,10 @@ impl Goal {
     /// When they contradict each other, in words.
     pub fn custom(entry: &CustomGoal) -> Result<Goal, String> {
         let is_share = |value: f64| (0.0..1.0).contains(&value);
-        if !is_share(entry.loss_ratio) || !is_share(entry.exceed_ratio) || !is_share(entry.width) || entry.width == 0.0
-        {
-            return Err("loss_ratio, exceed_ratio and width are shares below 1; width is more than 0".to_string());
+        if !is_share(entry.loss_ratio) || !is_share(entry.exceed_ratio) || !(WIDTH_MIN..1.0).contains(&entry.width) {
+            return Err(format!(
+                "loss_ratio, exceed_ratio and width are shares below 1; width is at least {WIDTH_MIN}"
+            ));
         }
         let (initial, last, sum) = (entry.initial_trial_s, entry.final_trial_s, entry.duration_sum_s);
         if !(initial >= SECONDS_MIN && initial <= last && last <= sum && sum <= SECONDS_MAX) {
