@@ -54,7 +54,7 @@ pub fn find_interface(name: &str) -> Result<(), OpenError> {
 }
 
 /// Why an interface that was set down carries nothing, and what to do.
-pub(crate) fn not_up(name: &str) -> String {
+fn not_up(name: &str) -> String {
     format!("the interface is not up: ip link set {name} up")
 }
 

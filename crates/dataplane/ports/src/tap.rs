@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
-use crate::interfaces::not_up;
+use crate::interfaces::{Interface, Watch};
 use crate::offload::segments::Segments;
 use crate::offload::{self, Offload};
 use crate::system::interface;
@@ -27,12 +27,13 @@ const ETHERNET_HEADER: usize = 14;
 
 /// A port over a TAP device.
 pub struct TapPort {
-    name: String,
+    interface: Interface,
     device: File,
     overflow: Vec<u8>,
     segments: Segments,
     state: PortState,
     counters: PortCounters,
+    watch: Watch,
 }
 
 impl TapPort {
@@ -68,13 +69,23 @@ impl TapPort {
         };
         bring_up().map_err(|cause| OpenError::from_system(format!("bring up `{name}`"), "CAP_NET_ADMIN", cause))?;
         Ok(TapPort {
-            name: name.to_owned(),
+            interface: Interface::find(name)?,
             device,
             overflow: vec![0; OVERFLOW],
             segments: Segments::new(),
             state: PortState::Up,
             counters: PortCounters::default(),
+            watch: Watch::default(),
         })
+    }
+
+    /// Finds out whether the device is up or down. One that was moved to another network namespace still carries
+    /// frames, and its state is not known here; one that was deleted is found by reading.
+    fn look_at_interface(&mut self) {
+        self.state = match self.interface.state() {
+            PortState::Down => PortState::Down,
+            _ => PortState::Up,
+        };
     }
 
     /// Reads one frame into `packet`, and what is left to do on it; `None` when none is there.
@@ -122,7 +133,7 @@ impl TapPort {
 
     /// Sorts out a failed read or write: a device deleted under us is gone for good.
     fn failed(&mut self, operation: &'static str, error: &io::Error) -> PortError {
-        let port = self.name.clone();
+        let port = self.interface.name.clone();
         match error.raw_os_error() {
             Some(libc::EBADFD | libc::ENODEV) => {
                 self.state = PortState::Gone;
@@ -164,7 +175,7 @@ fn attach_error(name: &str, cause: io::Error) -> OpenError {
 
 impl Port for TapPort {
     fn name(&self) -> &str {
-        &self.name
+        &self.interface.name
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
@@ -187,7 +198,12 @@ impl Port for TapPort {
                 }
             }
         }
-        Ok(burst.len() - before)
+        let count = burst.len() - before;
+        let is_idle = count == 0 && end > before && self.watch.is_due(now_ns);
+        if is_idle || self.state == PortState::Down {
+            self.look_at_interface();
+        }
+        Ok(count)
     }
 
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
@@ -202,7 +218,6 @@ impl Port for TapPort {
             match self.device.write_vectored(&frame) {
                 Ok(_) => {
                     self.counters.count_sent(packet.len());
-                    self.state = PortState::Up;
                     accepted += 1;
                 }
                 Err(error) if is_idle(&error) => {
@@ -236,7 +251,7 @@ impl Port for TapPort {
     }
 
     fn why_down(&self) -> Option<String> {
-        (self.state == PortState::Down).then(|| not_up(&self.name))
+        self.interface.why_down()
     }
 
     fn readiness(&self) -> Readiness {

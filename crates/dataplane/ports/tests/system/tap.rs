@@ -151,6 +151,17 @@ fn a_device_in_use_or_of_another_sort_is_refused() {
     assert!(matches!(other, Err(OpenError::NotTap { .. })), "{other:?}");
 }
 
+/// Polls the port, which sends nothing, until it is in this state.
+fn receive_until(port: &mut TapPort, state: PortState) {
+    let (mut burst, started) = (Burst::default(), Instant::now());
+    while port.state() != state {
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", port.state());
+        let now_ns = started.elapsed().as_nanos() as u64;
+        port.receive(&mut burst, 32, now_ns).expect("the device is there");
+        burst.clear();
+    }
+}
+
 #[test]
 fn down_and_gone_are_told_apart() {
     let Some(namespace) = Namespace::new() else {
@@ -169,6 +180,11 @@ fn down_and_gone_are_told_apart() {
         port.why_down().as_deref(),
         Some("the interface is not up: ip link set p4tap up")
     );
+    namespace.ip("link set p4tap up");
+    receive_until(&mut port, PortState::Up);
+    namespace.ip("link set p4tap down");
+    receive_until(&mut port, PortState::Down);
+    burst.clear();
     namespace.ip("link del p4tap");
     let gone = port.receive(&mut burst, 32, 0).expect_err("it was deleted");
     assert!(matches!(gone, PortError::Gone { .. }), "{gone}");
