@@ -13,9 +13,9 @@ pub const QUEUE_DEPTH_MAX: usize = 1 << 20;
 /// What all workers are to do with their queues. Workers look at a number; only when it has changed, they take a lock.
 #[derive(Debug)]
 pub struct QueueControl {
-    /// In order, without those that later ones make void. So there are at most two for each queue of each port that was
-    /// named.
-    changes: Mutex<Vec<QueueChange>>,
+    /// In order, each with its number from 1 on, without those that later ones make void. So there are at most two for
+    /// each queue of each port that was named.
+    changes: Mutex<Vec<(u64, QueueChange)>>,
     /// Counts changes.
     version: AtomicU64,
     /// Of a port.
@@ -89,15 +89,17 @@ impl QueueControl {
             return Err(QueueError::Depth(packets));
         }
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.retain(|earlier| !covers(change, *earlier));
-        changes.push(QueueChange {
+        changes.retain(|(_, earlier)| !covers(change, *earlier));
+        let number = self.version.load(Ordering::Relaxed) + 1;
+        let change = QueueChange {
             limit: match change.limit {
                 QueueLimit::PacketsPerSecond(Some(rate)) => QueueLimit::PacketsPerSecond(Some(self.share(rate))),
                 other => other,
             },
             ..change
-        });
-        self.version.fetch_add(1, Ordering::Release);
+        };
+        changes.push((number, change));
+        self.version.store(number, Ordering::Release);
         Ok(())
     }
 
@@ -105,14 +107,15 @@ impl QueueControl {
         NonZeroU64::new(rate.get().div_ceil(self.workers.get())).unwrap_or(NonZeroU64::MIN)
     }
 
-    /// All changes, if there are others than those of `version`, which is brought up to date.
+    /// The changes after those of `version`, if there are any; `version` is brought up to date.
     pub(crate) fn newer(&self, version: &mut u64) -> Option<Vec<QueueChange>> {
         if self.version.load(Ordering::Acquire) == *version {
             return None;
         }
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        *version = self.version.load(Ordering::Acquire);
-        Some(changes.clone())
+        let known = std::mem::replace(version, self.version.load(Ordering::Acquire));
+        let newer = changes.iter().filter(|(number, _)| *number > known);
+        Some(newer.map(|(_, change)| *change).collect())
     }
 }
 
@@ -155,7 +158,8 @@ mod tests {
         assert_eq!(control.newer(&mut version), Some(vec![first, rate(100), second]));
         assert_eq!(control.newer(&mut version), None);
         assert_eq!(control.set(all), Ok(()));
-        assert_eq!(control.newer(&mut version), Some(vec![rate(100), all]));
+        assert_eq!(control.newer(&mut version), Some(vec![all]), "the others are known");
+        assert_eq!(control.newer(&mut 0), Some(vec![rate(100), all]));
     }
 
     #[test]

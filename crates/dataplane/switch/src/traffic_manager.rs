@@ -102,8 +102,9 @@ struct Queue {
     settings: Settings,
     /// The remaining credit in bytes.
     deficit: u64,
-    /// The time at which its next packet may leave, in nanoseconds. Used only with a rate.
-    free_ns: u64,
+    /// The time at which its next packet may leave, in nanoseconds; none before the first packet that leaves with the
+    /// present rate. Used only with a rate.
+    free_ns: Option<u64>,
     enqueued: u64,
     dropped: u64,
 }
@@ -217,7 +218,7 @@ impl TrafficManager {
             return Err(packet);
         }
         if queue.waiting.is_empty() {
-            queue.free_ns = queue.free_ns.max(now_us * 1_000);
+            queue.forget_idle_time(now_us);
         }
         let depth = queue.waiting.len() as u32;
         queue.enqueued += 1;
@@ -242,8 +243,8 @@ impl TrafficManager {
         }
         packet.priority = index as u8;
         queue.enqueued += 1;
-        queue.free_ns = queue.free_ns.max(now_us * 1_000);
-        queue.count_departure();
+        queue.forget_idle_time(now_us);
+        queue.count_departure(now_us);
         true
     }
 
@@ -329,7 +330,7 @@ impl Queue {
             waiting: VecDeque::new(),
             settings,
             deficit: 0,
-            free_ns: 0,
+            free_ns: None,
             enqueued: 0,
             dropped: 0,
         }
@@ -337,7 +338,7 @@ impl Queue {
 
     /// Whether the rate lets a packet leave now.
     fn is_free(&self, now_us: u64) -> bool {
-        self.settings.rate.is_none() || self.free_ns <= now_us * 1_000
+        self.settings.rate.is_none() || self.free_ns.is_none_or(|free_ns| free_ns <= now_us * 1_000)
     }
 
     /// Whether a packet waits that may leave now.
@@ -345,10 +346,26 @@ impl Queue {
         !self.waiting.is_empty() && self.is_free(now_us)
     }
 
+    /// Time without packets is not saved for later ones.
+    fn forget_idle_time(&mut self, now_us: u64) {
+        self.free_ns = Some(self.free_ns.unwrap_or(0).max(now_us * 1_000));
+    }
+
     /// Counts a departure: the next packet must wait for its time.
-    fn count_departure(&mut self) {
+    fn count_departure(&mut self, now_us: u64) {
         if let Some(rate) = self.settings.rate {
-            self.free_ns += 1_000_000_000 / rate;
+            let free_ns = self.free_ns.unwrap_or(now_us * 1_000);
+            self.free_ns = Some(free_ns + 1_000_000_000 / rate);
+        }
+    }
+
+    /// Changes a limit. With another rate the next packet may leave at once, and those behind it wait for that rate,
+    /// however long they have waited before.
+    fn change(&mut self, limit: QueueLimit) {
+        let rate = self.settings.rate;
+        self.settings.change(limit);
+        if self.settings.rate != rate {
+            self.free_ns = None;
         }
     }
 }
@@ -363,10 +380,7 @@ impl PortQueues {
     }
 
     fn change(&mut self, queue: Option<usize>, limit: QueueLimit) {
-        chosen(&mut self.queues, queue).for_each(|queue| {
-            queue.settings.change(limit);
-            queue.free_ns = 0;
-        });
+        chosen(&mut self.queues, queue).for_each(|queue| queue.change(limit));
     }
 
     /// The next packet, if one waits that may leave.
@@ -374,7 +388,7 @@ impl PortQueues {
         let index = self.next_queue(now_us)?;
         let queue = &mut self.queues[index];
         let waiting = queue.waiting.pop_front()?;
-        queue.count_departure();
+        queue.count_departure(now_us);
         self.len -= 1;
         Some(waiting.into_egress(queue.waiting.len() as u32, now_us))
     }

@@ -243,6 +243,28 @@ fn a_queue_with_a_rate_sends_its_packets_apart() {
     assert_eq!(sent, [1, 0, 1], "time without packets is not saved");
 }
 
+/// Packets that have waited for a slow rate do not leave together when a limit changes.
+#[test]
+fn a_change_of_limits_frees_no_packets_that_wait() {
+    let rate = |packets| limit(None, None, QueueLimit::PacketsPerSecond(NonZeroU64::new(packets)));
+    let mut bench = narrow(Config::default(), 100);
+    bench.switch.change_queues(rate(1_000));
+    for byte in 0..40 {
+        bench.send(0, &[0, 1, byte]);
+    }
+    let sent = [0, 1_000, 2_000].map(|now_us| sent_until(&mut bench, now_us).len());
+    assert_eq!(sent, [1, 1, 1]);
+    bench
+        .switch
+        .change_queues(limit(Some(1), Some(0), QueueLimit::Packets(50)));
+    bench.switch.change_queues(rate(1_000));
+    let sent = [2_500, 3_000].map(|now_us| sent_until(&mut bench, now_us).len());
+    assert_eq!(sent, [0, 1], "the rate is as it was");
+    bench.switch.change_queues(rate(2_000));
+    let sent = [3_100, 3_599, 3_600, 4_100].map(|now_us| sent_until(&mut bench, now_us).len());
+    assert_eq!(sent, [1, 0, 1, 1], "another rate begins with a packet");
+}
+
 /// Queue 7 waits for its rate, so queue 0 sends in between.
 #[test]
 fn others_go_while_an_urgent_queue_waits_for_its_rate() {
