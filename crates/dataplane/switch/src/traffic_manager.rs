@@ -203,13 +203,17 @@ impl TrafficManager {
         self.ports.entry(port).or_insert_with(|| PortQueues::new(settings))
     }
 
-    /// Appends the packet to the queue of its priority at its port, or returns it when that queue is full. A port that
-    /// is not attached gets queues with its first packet if its number is low. All other unattached ports share
-    /// queues, so that a program with 32-bit port numbers cannot exhaust memory.
+    /// The queues of a packet's port. A port that is not attached gets queues with its first packet if its number is
+    /// low. All other unattached ports share queues, so that a program with 32-bit port numbers cannot exhaust memory.
+    #[inline]
+    fn queues_for_packet(&mut self, port: u32) -> &mut PortQueues {
+        let is_own = port < LOW_NUMBERS || self.ports.contains_key(&port);
+        self.queues_of(if is_own { port } else { SHARED })
+    }
+
+    /// Appends the packet to the queue of its priority at its port, or returns it when that queue is full.
     pub(crate) fn enqueue(&mut self, mut packet: QueuedPacket, now_us: u64) -> Result<(), QueuedPacket> {
-        let is_own = packet.egress_port < LOW_NUMBERS || self.ports.contains_key(&packet.egress_port);
-        let number = if is_own { packet.egress_port } else { SHARED };
-        let port = self.queues_of(number);
+        let port = self.queues_for_packet(packet.egress_port);
         let index = usize::from(packet.priority).min(port.queues.len() - 1);
         packet.priority = index as u8;
         let queue = &mut port.queues[index];
@@ -235,7 +239,7 @@ impl TrafficManager {
     /// Whether a packet need not wait, because no packet waits at its port and its queue's rate allows it. The packet
     /// then counts as having passed its queue.
     pub(crate) fn pass(&mut self, packet: &mut QueuedPacket, now_us: u64) -> bool {
-        let port = self.queues_of(packet.egress_port);
+        let port = self.queues_for_packet(packet.egress_port);
         let index = usize::from(packet.priority).min(port.queues.len() - 1);
         let queue = &mut port.queues[index];
         if port.len > 0 || queue.settings.capacity == 0 || !queue.is_free(now_us) {
@@ -250,7 +254,7 @@ impl TrafficManager {
 
     /// Counts packets that have passed a queue.
     pub(crate) fn count_passed(&mut self, passed: PassedQueue) {
-        let port = self.queues_of(passed.port);
+        let port = self.queues_for_packet(passed.port);
         let index = usize::from(passed.class).min(port.queues.len() - 1);
         port.queues[index].enqueued += passed.packets;
     }
@@ -444,5 +448,23 @@ impl Waiting {
             packet: self.packet,
             arguments,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_with_high_numbers_that_are_not_attached_share_queues() {
+        let mut queues = TrafficManager::new(&[Service::Strict], 8);
+        queues.add_port(5_000);
+        for port in [7, 600, 5_000, 100_000, u32::MAX] {
+            let (class, packets) = (0, 2);
+            queues.count_passed(PassedQueue { port, class, packets });
+        }
+        let reports = queues.reports();
+        let counted: Vec<(u32, u64)> = reports.iter().map(|queue| (queue.port, queue.enqueued)).collect();
+        assert_eq!(counted, [(7, 2), (5_000, 2), (SHARED, 6)]);
     }
 }
