@@ -1,5 +1,5 @@
 //! The Internet checksum: the ones' complement of the ones' complement sum of 16-bit words
-//! (RFC 1071), and the pseudo-headers of TCP and UDP (RFC 9293 §3.1, RFC 8200 §8.1).
+//! (RFC 1071), and the pseudo-headers of TCP and UDP (RFC 9293 §3.1, RFC 8200 §8.1). SCTP has CRC32c in its place.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -96,6 +96,31 @@ pub fn internet_checksum(bytes: &[u8]) -> u16 {
     Sum::new().add_bytes(bytes).checksum()
 }
 
+/// The CRC32c of `bytes` (RFC 9260 Appendix A). SCTP sends its low byte first.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    static REMAINDERS: [u32; 256] = crc32c_remainders();
+    !bytes.iter().fold(!0u32, |crc, byte| {
+        REMAINDERS[usize::from((crc as u8) ^ *byte)] ^ (crc >> 8)
+    })
+}
+
+/// The remainder of each byte; bits are in reverse order.
+const fn crc32c_remainders() -> [u32; 256] {
+    let mut remainders = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut remainder = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            remainder = (remainder >> 1) ^ if remainder & 1 == 1 { 0x82f6_3b78 } else { 0 };
+            bit += 1;
+        }
+        remainders[byte] = remainder;
+        byte += 1;
+    }
+    remainders
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +141,12 @@ mod tests {
     #[test]
     fn udp_never_sends_zero() {
         assert_eq!(Sum::new().add_word(0xffff).udp_checksum(), 0xffff);
+    }
+
+    #[test]
+    fn the_check_value_of_crc32c() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[]), 0);
     }
 
     proptest! {

@@ -14,7 +14,7 @@ pub(crate) mod segments;
 pub(crate) mod unmarked;
 
 use forebay_packet::Packet;
-use forebay_packet::checksum::Sum;
+use forebay_packet::checksum::{Sum, crc32c};
 
 use crate::system::OFFLOAD_HEADER;
 
@@ -23,6 +23,9 @@ const NEEDS_CHECKSUM: u8 = 1;
 /// The kinds of super-frames that hold TCP.
 const GSO_TCP_IPV4: u8 = 1;
 const GSO_TCP_IPV6: u8 = 4;
+
+/// Where the checksum stands in the header of SCTP. No protocol has an Internet checksum there.
+const SCTP_CHECKSUM_AT: usize = 8;
 
 /// What is left to do on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,11 +75,14 @@ impl Offload {
 }
 
 /// Completes a transport checksum: the field holds the sum of the pseudo-header; the coverage is
-/// from `start` to the end of the frame. False when the field is not within the frame.
+/// from `start` to the end of the frame. SCTP has no pseudo-header. False when the field is not within the frame.
 pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(covered) = frame.get_mut(start..) else {
         return false;
     };
+    if offset == SCTP_CHECKSUM_AT {
+        return complete_sctp(covered);
+    }
     let sum = Sum::new().add_bytes(covered);
     // UDP keeps its checksum at offset 6 and must not send zero; for TCP (16) both zeroes are one.
     let checksum = if offset == 6 {
@@ -91,6 +97,18 @@ pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -
         }
         None => false,
     }
+}
+
+/// Writes the checksum of an SCTP packet: CRC32c, with zeroes where it stands (RFC 9260 §6.8).
+fn complete_sctp(packet: &mut [u8]) -> bool {
+    let field = SCTP_CHECKSUM_AT..SCTP_CHECKSUM_AT + 4;
+    let Some(zeroes) = packet.get_mut(field.clone()) else {
+        return false;
+    };
+    zeroes.fill(0);
+    let checksum = crc32c(packet);
+    packet[field].copy_from_slice(&checksum.to_le_bytes());
+    true
 }
 
 /// Puts a VLAN tag behind the addresses. The frame has at least an Ethernet header.
@@ -142,6 +160,16 @@ mod tests {
         assert_eq!(packet.data(), b"DDDDDDSSSSSS\x88\xa8\x60\x64\x08\x00payload");
     }
 
+    #[test]
+    fn the_checksum_of_sctp_is_another_one() {
+        let mut frame = vec![2u8; 34];
+        frame.extend([0x13, 0x88, 0x96, 0x0c, 0x12, 0x34, 0x56, 0x78, 0, 0, 0, 0, 1, 0, 0, 20]);
+        frame.extend([0; 16]);
+        assert!(complete_checksum(&mut frame, 34, 8));
+        assert_eq!(frame[42..46], [0x81, 0x67, 0xae, 0xea]);
+        assert!(!complete_checksum(&mut frame[..45], 34, 8), "the field is cut");
+    }
+
     proptest! {
         #[test]
         fn a_completed_checksum_is_right(
@@ -149,6 +177,7 @@ mod tests {
             start in 0..220usize,
             offset in (0..30usize).prop_map(|half| half * 2),
         ) {
+            prop_assume!(offset != SCTP_CHECKSUM_AT);
             let length = frame.len();
             let field = frame.get(start..).and_then(|covered| covered.get(offset..offset + 2));
             let pseudo_header = field.map(|field| u16::from_be_bytes([field[0], field[1]]));
