@@ -132,8 +132,8 @@ impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
         *lock(&self.why_down) = why;
     }
 
-    /// Puts a queue by which packets come in its place, or none; returns the one that was there. The worker that
-    /// receives by it is woken by its event.
+    /// Puts a queue by which packets come in its place, or none; returns the one that was there. Workers are woken for
+    /// a new one: its peer does not ring before a worker has asked for that.
     pub(crate) fn set_receiver(&self, queue: usize, new: Option<R>) -> Option<R> {
         let bell = &self.bells[queue % self.bells.len()];
         let mut place = lock(&self.receivers[queue]);
@@ -144,7 +144,13 @@ impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
             // Not watched, it would be found by the longest wait only.
             let _ = bell.add(event);
         }
-        std::mem::replace(&mut *place, new)
+        let is_there = new.is_some();
+        let before = std::mem::replace(&mut *place, new);
+        drop(place);
+        if is_there {
+            self.changed.ring();
+        }
+        before
     }
 
     /// Puts a queue by which packets leave in its place, or none; returns the one that was there.
@@ -193,5 +199,58 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsFd, AsRawFd};
+
+    use super::*;
+    use crate::system::{PollDescriptor, poll};
+
+    /// A queue that carries nothing.
+    struct Idle;
+
+    impl ReceiveQueue for Idle {
+        fn receive(
+            &mut self,
+            _burst: &mut Burst,
+            _max: usize,
+            _now_ns: u64,
+            _counters: &mut PortCounters,
+        ) -> Result<usize, Fault> {
+            Ok(0)
+        }
+
+        fn event(&self) -> Option<&Event> {
+            None
+        }
+
+        fn arm(&mut self) -> bool {
+            false
+        }
+
+        fn disarm(&mut self) {}
+    }
+
+    impl SendQueue for Idle {
+        fn send(&mut self, _packets: &[Packet], _counters: &mut PortCounters) -> Result<usize, Fault> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_worker_that_waits_is_woken_for_a_new_queue() {
+        let attention = Arc::new(Event::new().expect("an event"));
+        let link = Link::<Idle, Idle>::new(1, 1, attention).expect("a link");
+        let bell = link.bells[0].as_fd().as_raw_fd();
+        let is_woken = || poll(&mut [PollDescriptor::readable(bell)], 0).expect("can poll");
+        assert!(!is_woken());
+        link.set_receiver(0, Some(Idle));
+        assert!(is_woken());
+        link.bells[0].hush();
+        link.set_receiver(0, None);
+        assert!(!is_woken());
     }
 }
