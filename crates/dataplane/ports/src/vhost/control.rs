@@ -58,6 +58,10 @@ fn serve(options: &VhostOptions, listener: Option<&Listening>, link: &Arc<VhostL
                 let session = Session::new(options, Arc::clone(link));
                 let Err(End(why)) = connected(connection, session, link, stop);
                 link.set_why_down(why.to_owned());
+                if listener.is_none() {
+                    // A peer may hang up each time.
+                    wait(&link.attention, [], RETRY);
+                }
             }
             None => match listener {
                 Some(listener) => wait(&link.attention, [listener.socket.as_fd()], LOOK),
@@ -192,5 +196,31 @@ impl Incoming {
         self.bytes.clear();
         let files = std::mem::take(&mut self.files);
         Ok(Some(Message { header, payload, files }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::link::Controller;
+
+    #[test]
+    fn a_peer_that_hangs_up_is_called_again_after_a_pause() {
+        let path = format!("@forebay-hangs-up-{}", std::process::id());
+        let listener = unix::listen(SocketKind::Stream, &path).expect("can listen");
+        let options = VhostOptions {
+            mode: VhostMode::Client,
+            ..VhostOptions::new(&path)
+        };
+        let (_link, thread) = start(&options, 1).expect("it needs only descriptors");
+        thread.start();
+        let (started, mut connections) = (Instant::now(), 0);
+        while started.elapsed() < 3 * RETRY {
+            connections += usize::from(unix::accept(listener.socket.as_fd()).expect("can accept").is_some());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!((1..=4).contains(&connections), "{connections}");
     }
 }
