@@ -141,10 +141,9 @@ fn open_interface(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
 /// card or the peer gives each its share of what comes in, the packets of a flow always to the same; each sends by
 /// itself.
 ///
-/// AF_XDP ports share the interface's receive queues, memif and vhost-user ports those of the connection: where there
-/// are fewer than `count`, there is one port. A device of DPDK is as many ports as it has queues, at most `count`. A
-/// name alone is opened as packet sockets then, which the kernel divides by flows. Files, memory and clocks are one
-/// port.
+/// AF_XDP ports share the interface's receive queues, memif and vhost-user ports those of the connection, and ports of
+/// DPDK those of the device: where there are fewer than `count`, there is one port. A name alone is opened as packet
+/// sockets then, which the kernel divides by flows. Files, memory and clocks are one port.
 ///
 /// # Errors
 /// As for [`open`].
@@ -170,6 +169,11 @@ pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Resu
         }
         PortKind::Dpdk(dpdk) => {
             let ports = open_dpdk(dpdk, count)?;
+            if (2..count).contains(&ports.len()) {
+                // Each thread has a share, or one of them has the whole.
+                drop(ports);
+                return open(spec, options).map(|opened| vec![opened]);
+            }
             ports.into_iter().map(|port| (port, Means::dpdk(dpdk))).collect()
         }
         _ => return open(spec, options).map(|opened| vec![opened]),
