@@ -220,10 +220,11 @@ impl Switch {
     }
 
     /// The number of packets that every port accepts, if packets that arrive now may take the fast path: no packet
-    /// waits in a queue, no queue has a rate, and each port has room for everything that may arrive. `None` otherwise.
+    /// waits in a queue, no queue has a rate or takes nothing, and each port has room for everything that may arrive.
+    /// `None` otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
-        if T::ON || !self.worker.has_fast_path() || self.queues.len() > 0 || self.queues.has_rates() {
+        if T::ON || !self.worker.has_fast_path() || self.queues.len() > 0 || self.queues.may_refuse() {
             return None;
         }
         let room = self.ports.least_room();

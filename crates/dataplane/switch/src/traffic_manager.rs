@@ -177,10 +177,10 @@ impl TrafficManager {
         self.has_rates = all().any(|settings| settings.rate.is_some());
     }
 
-    /// Whether any queue has a rate, so that packets may have to wait even if ports have room.
+    /// Whether packets may not pass although none waits and ports have room: a queue has a rate, or no place.
     #[inline]
-    pub(crate) fn has_rates(&self) -> bool {
-        self.has_rates
+    pub(crate) fn may_refuse(&self) -> bool {
+        self.has_rates || self.capacity_min == 0
     }
 
     /// The number of packets that every queue can hold.

@@ -1,7 +1,7 @@
 //! The switch around a program whose packets contain the operations to perform (`operations.ir`).
 
 use forebay_packet::{Burst, MemoryPort, Port, PortCounters, PortError, PortState};
-use forebay_pipeline::{CloneSession, DropReason, NoTrace, Options, Pipeline, Replica};
+use forebay_pipeline::{CloneSession, DropReason, Engine, NoTrace, Options, Pipeline, Replica};
 use forebay_switch::{Config, QueueChange, QueueLimit, QueueReport, Service, Settled, Switch};
 use proptest::prelude::*;
 use std::num::NonZeroU64;
@@ -18,9 +18,14 @@ struct Bench {
 
 impl Bench {
     fn new(config: Config) -> Bench {
+        Bench::with_engine(Engine::Interpreter, config)
+    }
+
+    fn with_engine(engine: Engine, config: Config) -> Bench {
         let program = forebay_ir::text::read(include_str!("operations.ir")).expect("a program");
         assert_eq!(forebay_ir::verify::verify(&program), []);
         let options = Options {
+            engine,
             resubmit_limit: 3,
             recirculate_limit: 5,
             ..Options::default()
@@ -218,6 +223,21 @@ fn a_queue_that_is_made_smaller_drops_what_comes() {
         1,
         "{capacities:?}"
     );
+}
+
+/// On the fast path too, where packets pass queues without a look at them.
+#[test]
+fn a_queue_without_a_place_takes_nothing() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let mut bench = Bench::with_engine(engine, Config::default());
+        bench.switch.change_queues(limit(Some(1), None, QueueLimit::Packets(0)));
+        for port in [1, 2, 1] {
+            bench.send(0, &[0, port, 7]);
+        }
+        bench.settle();
+        assert_eq!(bench.drops(DropReason::QueueFull), 2, "{engine:?}");
+        assert_eq!((bench.sent_by(1).len(), bench.sent_by(2).len()), (0, 1), "{engine:?}");
+    }
 }
 
 /// What leaves by port 1 until this time: the second byte of each frame.
