@@ -357,6 +357,25 @@ fn what_cannot_be_right_is_a_fault() {
     }
 }
 
+/// Each frame is written over the index of available chains, which it raises by one.
+#[test]
+fn a_guest_that_offers_what_it_has_not_got_back_is_refused() {
+    let mut guest = Guest::new(0);
+    let index_at = ring_at(TO_GUEST)[1] + 2;
+    guest.describe(TO_GUEST, 0, (index_at - HEADER, HEADER + 60), 2, 0);
+    guest.offer(TO_GUEST, 0);
+    let frames: Vec<[u8; 60]> = (0..=SIZE as u8)
+        .map(|number| {
+            let mut frame = [0; 60];
+            frame[0] = number + 2;
+            frame
+        })
+        .collect();
+    let frames: Vec<&[u8]> = frames.iter().map(|frame| &frame[..]).collect();
+    assert!(guest.send(&frames).is_err());
+    assert_eq!(guest.used(TO_GUEST), SIZE);
+}
+
 #[test]
 fn workers_see_a_ring_when_it_is_complete_and_enabled() {
     let guest = Guest::new(0);

@@ -121,6 +121,8 @@ pub(crate) struct PackedRing {
     device: Part,
     /// The next chain that is taken.
     next: Place,
+    /// Descriptors that were taken since the driver was shown something last.
+    taken: usize,
     /// Where the next chain that is used is written.
     used: Place,
     /// Chains that were used, which the driver does not see yet.
@@ -152,6 +154,7 @@ impl PackedRing {
             device: memory.table_at_user_address(addresses.device, EVENT_BYTES, 4)?,
             memory,
             next: start,
+            taken: 0,
             used: start,
             hidden: Vec::with_capacity(usize::from(size)),
             published: 0,
@@ -272,6 +275,10 @@ impl PackedRing {
                 break;
             }
             let chain = self.walk(direction, chains)?;
+            self.taken += usize::from(chain.count);
+            if self.taken > usize::from(self.size) {
+                return Err(Fault("a ring has more chains in it than descriptors"));
+            }
             self.next = self.next.behind(chain.count, self.size);
             ask_for(&self.memory, direction, chains.finish(chain));
         }
@@ -304,6 +311,7 @@ impl PackedRing {
     #[inline]
     pub(super) fn untake(&mut self, taken: &[Taken]) {
         for Taken { chain, .. } in taken {
+            self.taken -= usize::from(chain.count);
             self.next = self.next.before(chain.count, self.size);
         }
     }
@@ -340,6 +348,7 @@ impl PackedRing {
         others.iter().for_each(|used| self.mark(used));
         self.mark(first);
         self.hidden.clear();
+        self.taken = 0;
         let old = std::mem::replace(&mut self.published, self.used.index);
         // The flags must be visible before we read what the driver wants.
         fence(Ordering::SeqCst);

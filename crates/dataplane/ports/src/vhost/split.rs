@@ -103,12 +103,12 @@ impl SplitRing {
         u32::from(self.published)
     }
 
-    /// Looks how many chains are available.
+    /// Looks how many chains are available. Those that were taken since the driver was told last are not its own yet.
     #[inline]
     fn look(&mut self) -> Result<(), Fault> {
         let index = self.memory.of(&self.driver).word16(self.driver.at + INDEX_AT);
         self.available = index.load(Ordering::Acquire);
-        match self.available.wrapping_sub(self.next) {
+        match self.available.wrapping_sub(self.published) {
             count if count <= self.size => Ok(()),
             _ => Err(Fault("a ring has more chains in it than descriptors")),
         }

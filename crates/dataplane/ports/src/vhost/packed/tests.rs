@@ -112,6 +112,18 @@ fn work(device: &mut PackedRing, count: usize) -> usize {
     chains.taken().len()
 }
 
+#[test]
+fn a_driver_that_offers_what_it_has_not_got_back_is_refused() {
+    let mut driver = Driver::new(4);
+    let mut device = driver.device();
+    (0..4).for_each(|_| driver.offer(1));
+    assert_eq!(work(&mut device, 4), 4);
+    driver.offered.clear();
+    driver.offer(1);
+    let taken = device.take_several(Direction::FromGuest, 1, &mut Chains::new(64));
+    assert!(taken.is_err());
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Offer(u16),
