@@ -343,6 +343,14 @@ impl SteeringPort {
         self.arrivals.iter_mut().flatten().for_each(Producer::publish);
     }
 
+    /// Tells the other workers of a failure: the port is not called any more, so nothing empties their rings.
+    fn noted<T>(&self, result: Result<T, PortError>) -> Result<T, PortError> {
+        if result.is_err() {
+            self.place.port().failed.store(true, Ordering::SeqCst);
+        }
+        result
+    }
+
     fn receive_and_send(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         self.send_for_others(now_ns)?;
         if self.place.closing() && !self.in_last_round {
@@ -370,14 +378,12 @@ impl Port for SteeringPort {
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let result = self.receive_and_send(burst, max, now_ns);
-        if result.is_err() {
-            self.place.port().failed.store(true, Ordering::SeqCst);
-        }
-        result
+        self.noted(result)
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        self.port.send(burst, now_ns)
+        let result = self.port.send(burst, now_ns);
+        self.noted(result)
     }
 
     fn counters(&self) -> PortCounters {
@@ -503,5 +509,59 @@ impl Port for RemotePort {
         } else {
             self.departures.room()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port that fails when it sends.
+    struct Broken;
+
+    impl Port for Broken {
+        fn name(&self) -> &str {
+            "broken"
+        }
+
+        fn receive(&mut self, _burst: &mut Burst, _max: usize, _now_ns: u64) -> Result<usize, PortError> {
+            Ok(0)
+        }
+
+        fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+            burst.clear();
+            Err(PortError::Failed {
+                port: "broken".to_string(),
+                operation: "send",
+                detail: "it is broken".to_string(),
+            })
+        }
+
+        fn counters(&self) -> PortCounters {
+            PortCounters::default()
+        }
+    }
+
+    #[test]
+    fn other_workers_know_of_a_port_that_has_failed_to_send() {
+        let program = forebay_ir::text::read(include_str!("../tests/operations.ir")).expect("a program");
+        let pipeline = Arc::new(Pipeline::load(program).expect("it loads"));
+        let config = SharingConfig {
+            workers: 2,
+            ..SharingConfig::default()
+        };
+        let broken: Box<dyn Port> = Box::new(Broken);
+        let workers = share_ports(vec![(1, broken)], &pipeline, &config).into_iter();
+        let mut ports: Vec<Box<dyn Port>> = workers.map(|mut worker| worker.ports.remove(0).1).collect();
+        let mut burst = Burst::new(8);
+        let mut send = |port: &mut Box<dyn Port>| {
+            burst.allocate().expect("it was sent").set_data(&[1; 60]);
+            port.send(&mut burst, 0)
+        };
+        assert_eq!(send(&mut ports[1]), Ok(1), "it waits for the owner");
+        assert!(send(&mut ports[0]).is_err());
+        assert_eq!(send(&mut ports[1]), Ok(0));
+        assert_eq!(ports[1].counters().drops(DropReason::LinkDown), 1);
+        assert_eq!(ports[1].readiness(), Readiness::Never);
     }
 }
