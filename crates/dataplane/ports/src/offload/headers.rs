@@ -9,6 +9,9 @@ pub(crate) const UDP: u8 = 17;
 
 const ETHERNET: usize = 14;
 
+/// The shorter header of both protocols, in bytes.
+const UDP_HEADER: usize = 8;
+
 /// The IP version of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Network {
@@ -68,6 +71,20 @@ impl Transport {
                 let (source, destination) = (address(self.network_at + 8), address(self.network_at + 24));
                 Sum::new().add_ipv6_pseudo_header(source, destination, self.protocol, length as u32)
             }
+        }
+    }
+
+    /// Where the IP packet ends: a short frame may have padding behind it. Where its header has a length that cannot be
+    /// right, that is the end of the frame.
+    pub(crate) fn packet_end(&self, frame: &[u8]) -> usize {
+        let length = match self.network {
+            Network::Ipv4 => usize::from(get_u16(frame, self.network_at + 2)),
+            Network::Ipv6 => usize::from(get_u16(frame, self.network_at + 4)) + 40,
+        };
+        let end = self.network_at + length;
+        match (self.transport_at + UDP_HEADER..=frame.len()).contains(&end) {
+            true => end,
+            false => frame.len(),
         }
     }
 

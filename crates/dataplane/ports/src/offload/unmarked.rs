@@ -15,10 +15,13 @@ use super::headers::{Transport, get_u16};
 /// Completes the TCP or UDP checksum of a frame that holds only the sum of the pseudo-header.
 #[inline]
 pub(crate) fn complete_open_checksum(frame: &mut [u8]) {
-    if let Some(transport) = Transport::find(frame)
-        && is_open(frame, &transport)
-    {
-        complete_checksum(frame, transport.transport_at, transport.checksum_offset());
+    let Some(transport) = Transport::find(frame) else {
+        return;
+    };
+    let end = transport.packet_end(frame);
+    let packet = &mut frame[..end];
+    if is_open(packet, &transport) {
+        complete_checksum(packet, transport.transport_at, transport.checksum_offset());
     }
 }
 
@@ -97,6 +100,36 @@ mod tests {
             }
             complete_open_checksum(&mut frame);
         }
+    }
+
+    /// The one source port for which the right checksum is the sum of the pseudo-header with a length that has the
+    /// padding in it.
+    #[test]
+    fn padding_is_no_part_of_the_packet() {
+        let mut right = frame(false, TCP, b"");
+        put_u16(&mut right, 16, 40);
+        let transport = Transport::find(&right).expect("it is there");
+        let (at, field_at) = (transport.transport_at, transport.transport_at + 16);
+        let with_padding = transport.pseudo_header_of(&right, 26).fold();
+        assert!((0..=u16::MAX).any(|port| {
+            put_u16(&mut right, at, port);
+            put_u16(&mut right, field_at, 0);
+            let checksum = transport.pseudo_header(&right).add_bytes(&right[at..]).checksum();
+            put_u16(&mut right, field_at, checksum);
+            checksum == with_padding
+        }));
+        right.extend([0; 6]);
+        let before = right.clone();
+        complete_open_checksum(&mut right);
+        assert_eq!(right, before);
+
+        let open = transport.pseudo_header_of(&right, 20).fold();
+        put_u16(&mut right, field_at, open);
+        complete_open_checksum(&mut right);
+        assert_eq!(
+            right, before,
+            "an open checksum is completed with the length of the packet"
+        );
     }
 
     #[test]
