@@ -34,6 +34,16 @@ def test_distances_of_figure_7(n: int, rate: float, service: str, distance: floa
     assert kolmogorov_smirnov(gaps, erlang_cdf(n, 1.0, gaps)) == pytest.approx(exact, abs=NOISE)
 
 
+def test_departures_of_large_packets() -> None:
+    # Far below load 1 nobody waits: an interval is an inter-arrival time, and the difference of two service times.
+    times = np.linspace(900, 1100, 9)
+    np.testing.assert_allclose(departure_cdf(1000, 1.0, 1000.0, times), erlang_cdf(1000, 1.0, times), atol=1e-6)
+    gaps = np.sort(simulate_departures(1000, 1.0, 0.01, packets=PACKETS))
+    times = np.linspace(700, 1300, 13)
+    sampled = np.searchsorted(gaps, times) / gaps.size
+    np.testing.assert_allclose(departure_cdf(1000, 1.0, 0.01, times), sampled, atol=NOISE)
+
+
 def test_simulation_has_the_exact_distribution() -> None:
     for n, rate, service in ((2, 0.7, "exponential"), (2, 0.7, "fixed"), (8, 0.2, "fixed")):
         gaps = np.sort(simulate_departures(n, 1.0, rate, service, packets=PACKETS))

@@ -202,13 +202,17 @@ def _after_exponential(n: int, rate: float, mu: float, times: Array) -> Array:
 
 
 def _idle_longer(n: int, rate: float, theta: float, time: Array) -> Array:
-    """P(A - R > t), A Erlang-N and R, the response time, exponential with rate theta."""
-    term = np.exp(-rate * time)
-    total = term.copy()
+    """P(A - R > t), A Erlang-N and R, the response time, exponential with rate theta.
+
+    P(A > t) less E[exp(-theta (A - t)); A > t], a sum whose factors alone are beyond all floats for large N: hence logarithms.
+    """
+    with np.errstate(divide="ignore"):
+        power = np.log((rate + theta) * time)
+    common = -rate * time - n * np.log1p(theta / rate)
+    total = np.exp(common)
     for number in range(1, n):
-        term *= (rate + theta) * time / number
-        total += term
-    result: Array = gammaincc(n, rate * time) - (rate / (rate + theta)) ** n * total
+        total += np.exp(common + number * power - gammaln(number + 1))
+    result: Array = gammaincc(n, rate * time) - total
     return result
 
 
