@@ -12,6 +12,7 @@ import pytest
 
 import forebay
 from forebay import FileError, ScenarioError, Simulation, examples, experiment, sweep
+from forebay._simulation import as_given
 
 QUEUE = examples.path("queue.toml")
 REPOSITORY = Path(__file__).parents[2]
@@ -136,6 +137,30 @@ def test_a_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     file.write_text(json.dumps(marked))
     found = sweep(QUEUE, {"LOAD": [10, 20]}, processes=1, out=tmp_path)
     assert [results.data["description"] for results in found.results] == ["kept", "A queue at 20 Gbps"]
+
+
+@pytest.mark.parametrize("named", ['"program_${LOAD}.p4"', "'program_10.p4'"])
+def test_a_changed_file_is_simulated_again(tmp_path: Path, named: str) -> None:
+    text = Path(QUEUE).read_text()
+    assert '"reflector.p4"' in text
+    (tmp_path / "queue.toml").write_text(text.replace('"reflector.p4"', named))
+    program = Path(examples.path("reflector.p4")).read_text()
+    kept = tmp_path / "kept"
+    for number, changed in enumerate((program, program, f"// changed\n{program}"), 1):
+        (tmp_path / "program_10.p4").write_text(changed)
+        sweep(tmp_path / "queue.toml", {"LOAD": [10]}, processes=1, out=kept)
+        assert len(list(kept.iterdir())) == max(1, number - 1)
+
+
+def test_numbers_of_numpy_are_seeds_and_parameters(tmp_path: Path) -> None:
+    for seeds in (np.arange(2), np.int64(2)):
+        found = sweep(QUEUE, {"LOAD": np.array([10])}, seeds=seeds, processes=1, out=tmp_path)
+        assert found.seeds.tolist() == [0, 1]
+    assert as_given({"A": np.bool_(True), "B": False, "C": np.float64(0.5)}) == [
+        ("A", "true"),
+        ("B", "false"),
+        ("C", "0.5"),
+    ]
 
 
 @pytest.mark.parametrize("seeds", [0, -1, []])

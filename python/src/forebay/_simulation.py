@@ -40,10 +40,10 @@ def as_given(parameters: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _one(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return repr(value) if isinstance(value, float) else str(value)
 
 

@@ -25,7 +25,8 @@ from forebay._simulation import Results, Scenario, SearchResults, arrow, as_give
 
 __all__ = ["Point", "Sweep", "sweep"]
 
-_QUOTED = re.compile(r'"([^"\n]+)"')
+# Each may begin at any quotation mark: what is between two texts of a line is no file.
+_QUOTED = [re.compile(rf"(?={mark}([^{mark}\n]+){mark})") for mark in ('"', "'")]
 
 
 @dataclass(frozen=True)
@@ -194,15 +195,18 @@ def sweep(
     if not (dask is None or isinstance(dask, str) or hasattr(dask, "submit")):
         raise TypeError(f"dask is the address of a scheduler or a distributed.Client, not {type(dask).__name__}")
     text, name, folder = read_scenario(scenario, folder)
-    points, given = _points(text, name, parameters or {}, seeds)
+    points, given, cases = _points(text, name, parameters or {}, seeds)
     kept = None if out is None else Path(out)
     if kept is not None:
         _native.make_folder(kept)
-    named = _named_files(text, Path(folder)) if kept is not None else ""
+    digests: dict[Path, str | None] = {}
     works = []
-    for point, values in zip(points, given, strict=True):
-        identity = json.dumps([_native.VERSION, text, values, point.seed, find_max, ignore_fit, named])
-        file = None if kept is None else str(kept / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json")
+    for point, values, case in zip(points, given, cases, strict=True):
+        file = None
+        if kept is not None:
+            named = _named_files(case, Path(folder), digests)
+            identity = json.dumps([_native.VERSION, text, values, point.seed, find_max, ignore_fit, named])
+            file = str(kept / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json")
         works.append(_Work(text, name, folder, values, point.seed, find_max, ignore_fit, file))
     found = _kept(works)
     missing = {place: work for place, work in enumerate(works) if place not in found}
@@ -215,36 +219,44 @@ def sweep(
 
 def _points(
     text: str, name: str, parameters: Mapping[str, Iterable[object]], seeds: int | Iterable[int] | None
-) -> tuple[list[Point], list[tuple[tuple[str, str], ...]]]:
-    """Every point, and the values that make it."""
-    if isinstance(seeds, int) and seeds < 1:
+) -> tuple[list[Point], list[tuple[tuple[str, str], ...]], list[str]]:
+    """Every point, the values that make it, and the scenario's text with them."""
+    if isinstance(seeds, int | np.integer) and seeds < 1:
         raise ValueError(f"seeds = {seeds} must be at least 1")
     each_seed: list[int | None]
-    each_seed = [None] if seeds is None else list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if seeds is None:
+        each_seed = [None]
+    elif isinstance(seeds, int | np.integer):
+        each_seed = list(range(seeds))
+    else:
+        each_seed = [index(seed) for seed in seeds]
     values = {key: [values] if isinstance(values, str) else list(values) for key, values in parameters.items()}
     empty = [key for key, chosen in {**values, "seeds": each_seed}.items() if not chosen]
     if empty:
         raise ValueError(f"{empty[0]} has no values: there is nothing to simulate")
-    points, given = [], []
+    points, given, cases = [], [], []
     for chosen in itertools.product(*values.values()):
         said = as_given(dict(zip(values, chosen, strict=True)))
-        for case, _ in _native.expand(text, name, said):
+        for case, of_case in _native.expand(text, name, said):
             for seed in each_seed:
                 points.append(Point(case, seed))
                 given.append(tuple(case.items()))
-    return points, given
+                cases.append(of_case)
+    return points, given, cases
 
 
-def _named_files(text: str, folder: Path) -> str:
-    """A digest of the files that the scenario names."""
+def _named_files(text: str, folder: Path, known: dict[Path, str | None]) -> str:
+    """A digest of the files that a scenario without parameters names. Those of files are added to `known`."""
     digest = hashlib.sha256()
-    for path in sorted(set(_QUOTED.findall(text))):
+    for path in sorted({path for quoted in _QUOTED for path in quoted.findall(text)}):
         file = folder / path
-        try:
-            contents = file.read_bytes()
-        except (OSError, ValueError):
-            continue
-        digest.update(json.dumps([path, hashlib.sha256(contents).hexdigest()]).encode())
+        if file not in known:
+            try:
+                known[file] = hashlib.sha256(file.read_bytes()).hexdigest()
+            except (OSError, ValueError):
+                known[file] = None
+        if known[file] is not None:
+            digest.update(json.dumps([path, known[file]]).encode())
     return digest.hexdigest()
 
 
