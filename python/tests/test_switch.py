@@ -21,6 +21,7 @@ from forebay import (
     compile,
     examples,
 )
+from forebay.testing import assert_output
 
 ROUTER = examples.path("router.p4")
 REFLECTOR = examples.path("reflector.p4")
@@ -399,3 +400,12 @@ def test_a_trace_has_steps_and_outputs() -> None:
     assert trace.outputs[0].port == 2
     assert "router.p4:" in trace.text
     assert switch.counter("arrived")[0].packets == 1
+
+
+def test_expected_packets_may_be_any_bytes() -> None:
+    reflector = Switch(examples.path("reflector.p4"), ports=2)
+    for kind in (bytes, bytearray, memoryview):
+        for expected in (kind(b"some packet"), [kind(b"some packet")]):
+            assert assert_output(reflector, b"some packet", {1: expected}, port=1)
+    with pytest.raises(TypeError, match="a packet is bytes"):
+        assert_output(reflector, b"some packet", {1: [11]}, port=1)  # type: ignore[list-item]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, SupportsBytes
 
 from forebay import _native
-from forebay._batch import Packet
+from forebay._batch import Packet, octets
 from forebay._errors import FileError
 from forebay._program import Program, compile
 from forebay._switch import Switch
@@ -73,7 +73,10 @@ def _by_port(
     wanted: dict[int, list[Expected]] = defaultdict(list)
     pairs = expected.items() if isinstance(expected, Mapping) else expected
     for port, packets in pairs:
-        if packets is None or isinstance(packets, SupportsBytes):
+        # These are sequences, but packets. Before Python 3.11 bytes have no __bytes__ either.
+        if isinstance(packets, bytes | bytearray | memoryview):
+            wanted[port].append(bytes(packets))
+        elif packets is None or isinstance(packets, SupportsBytes):
             wanted[port].append(packets)
         else:
             wanted[port] += packets
@@ -83,12 +86,12 @@ def _by_port(
 def _differences(program: Program, port: int, wanted: list[Expected], left: list[bytes]) -> list[str]:
     problems = []
     for number, (expected, found) in enumerate(zip(wanted, left, strict=False), 1):
-        if expected is None or bytes(expected) == found:
+        if expected is None or octets(expected) == found:
             continue
         problems.append(f"port {port}, packet {number} differs:")
-        problems += [f"  {line}" for line in _fields(program, bytes(expected), found)]
+        problems += [f"  {line}" for line in _fields(program, octets(expected), found)]
     for missing in wanted[len(left) :]:
-        problems.append(f"port {port} did not send:\n  {'any packet' if missing is None else bytes(missing).hex()}")
+        problems.append(f"port {port} did not send:\n  {'any packet' if missing is None else octets(missing).hex()}")
     for found in left[len(wanted) :]:
         problems.append(f"port {port} sent a packet that is not expected:\n  {found.hex()}")
     return problems
