@@ -57,6 +57,9 @@ def test_a_scenario_as_file_and_as_object() -> None:
     }
     from_object = Simulation(scenario, folder=Path(QUEUE).parent).run()
     assert from_file == from_object
+    description = 'caf\u00e9 \U0001f600 \x7f "\\ \n'
+    odd = Simulation(scenario | {"description": description}, folder=Path(QUEUE).parent).run()
+    assert odd.data["description"] == description
     assert from_file["sources.in.sent"] == from_file.data["sources"][0]["sent"]
     with pytest.raises(KeyError, match=r"there are .*mean_ns"):
         from_file["sources.out.latency.mean_ns"]

@@ -27,7 +27,12 @@ def written(table: Mapping[str, object]) -> str:
 def _key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"keys of a scenario are texts, not {key!r}")
-    return key if _BARE.fullmatch(key) else json.dumps(key)
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(value: str) -> str:
+    """Escapes of JSON are those of TOML but for halves of a character, of which JSON makes one beyond 16 bits, and for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(value: object) -> str:
@@ -38,7 +43,7 @@ def _value(value: object) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        return json.dumps(value)
+        return _text(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, Sequence):
