@@ -4,7 +4,7 @@ does I/O."""
 import struct
 
 CONNECT, CONNACK, PUBLISH, PUBACK, SUBSCRIBE, SUBACK = 1, 2, 3, 4, 8, 9
-QOS_1, DUP = 0x02, 0x08
+QOS_1, QOS_2, DUP = 0x02, 0x04, 0x08
 
 
 def connect(client_id, clean=True):
@@ -26,10 +26,13 @@ def subscribe(topic, identifier):
     return _packet(SUBSCRIBE, 0x02, struct.pack("!H", identifier) + _text(topic) + b"\x01")
 
 
-def message_of(body):
-    """Topic, identifier and payload of a PUBLISH with QoS 1."""
+def message_of(flags, body):
+    """Topic, identifier and payload of a PUBLISH. With QoS 0, as its sender has chosen, it has no identifier."""
     end = 2 + int.from_bytes(body[:2], "big")
-    return body[2:end].decode(), int.from_bytes(body[end : end + 2], "big"), body[end + 2 :]
+    topic = body[2:end].decode()
+    if not flags & (QOS_1 | QOS_2):
+        return topic, None, body[end:]
+    return topic, int.from_bytes(body[end : end + 2], "big"), body[end + 2 :]
 
 
 class Decoder:
@@ -39,12 +42,12 @@ class Decoder:
         self.buffer = bytearray()
 
     def feed(self, data):
-        """Takes bytes; yields the type and the body of each packet that is complete."""
+        """Takes bytes; yields the type, the flags and the body of each packet that is complete."""
         self.buffer += data
         at = 0
         while (packet := self._packet_at(at)) is not None:
             begin, end = packet
-            yield self.buffer[at] >> 4, bytes(self.buffer[begin:end])
+            yield self.buffer[at] >> 4, self.buffer[at] & 0x0F, bytes(self.buffer[begin:end])
             at = end
         del self.buffer[:at]
 

@@ -36,7 +36,7 @@ class Client:
         self.wait_for(mqtt.CONNACK)
 
     def wait_for(self, kind):
-        while kind not in [found for found, _ in self.packets()]:
+        while kind not in [found for found, _, _ in self.packets()]:
             pass
 
     def packets(self):
@@ -73,7 +73,7 @@ def publish(broker, run, flows, count, rate):
         readable, _, _ = select.select([client.socket for client in clients], [], [], max(0, due - now_us()) / 1e6)
         for client in clients:
             if client.socket in readable:
-                acknowledged += sum(kind == mqtt.PUBACK for kind, _ in client.packets())
+                acknowledged += sum(kind == mqtt.PUBACK for kind, _, _ in client.packets())
         if sent < total and now_us() >= due:
             head = PAYLOAD.pack(run, sent % flows, sent // flows, now_us() & 0xFFFFFFFF, 0)
             clients[sent % flows].publish(head[:-4] + check_of(head).to_bytes(4, "little"))
@@ -156,9 +156,9 @@ def subscribe(broker, run, flows, count, idle):
     while len(found.delays) < flows * count:
         if not select.select([client.socket], [], [], idle if found.counts["datagrams"] else FIRST_SECONDS)[0]:
             break
-        for kind, body in client.packets():
+        for kind, flags, body in client.packets():
             if kind == mqtt.PUBLISH:
-                _, identifier, payload = mqtt.message_of(body)
+                _, identifier, payload = mqtt.message_of(flags, body)
                 client.socket.sendall(mqtt.puback(identifier))
                 found.take(payload)
     print(json.dumps(found.summary()))

@@ -57,21 +57,22 @@ class Connection:
             writer.write(mqtt.connect(self.client_id, clean=False))
             decoder = mqtt.Decoder()
             while data := await reader.read(1 << 16):
-                for kind, body in decoder.feed(data):
-                    self._take(kind, body, writer)
+                for kind, flags, body in decoder.feed(data):
+                    self._take(kind, flags, body, writer)
                 await writer.drain()
         finally:
             writer.close()
 
-    def _take(self, kind, body, writer):
+    def _take(self, kind, flags, body, writer):
         if kind == mqtt.CONNACK:
             if body[1] != 0:
                 raise EOFError(f"the broker refuses the connection: {body[1]}")
             self._begin(writer)
         elif kind == mqtt.PUBLISH:
-            topic, identifier, payload = mqtt.message_of(body)
+            topic, identifier, payload = mqtt.message_of(flags, body)
             self.received(topic, payload)
-            writer.write(mqtt.puback(identifier))
+            if identifier is not None:
+                writer.write(mqtt.puback(identifier))
         elif kind == mqtt.PUBACK:
             message = self.unacknowledged.pop(int.from_bytes(body, "big"), None)
             if message is not None:

@@ -207,8 +207,14 @@ def test_a_stream_of_mqtt_is_read_in_any_pieces(size: int) -> None:
     stream = b"".join(mqtt.publish("sensors", payload, 7 + i) for i, payload in enumerate(payloads)) + mqtt.puback(3)
     decoder = mqtt.Decoder()
     packets = [packet for at in range(0, len(stream), size) for packet in decoder.feed(stream[at : at + size])]
-    assert [kind for kind, _ in packets] == [mqtt.PUBLISH] * 4 + [mqtt.PUBACK]
-    assert [mqtt.message_of(body) for _, body in packets[:4]] == [("sensors", 7 + i, p) for i, p in enumerate(payloads)]
+    assert [kind for kind, _, _ in packets] == [mqtt.PUBLISH] * 4 + [mqtt.PUBACK]
+    messages_read = [mqtt.message_of(flags, body) for _, flags, body in packets[:4]]
+    assert messages_read == [("sensors", 7 + i, p) for i, p in enumerate(payloads)]
+
+
+def test_a_message_with_qos_0_has_no_identifier() -> None:
+    [(kind, flags, body)] = mqtt.Decoder().feed(bytes.fromhex("3007000161") + b"21.5")
+    assert (kind, mqtt.message_of(flags, body)) == (mqtt.PUBLISH, ("a", None, b"21.5"))
 
 
 def test_a_subscriber_counts_what_is_wrong() -> None:

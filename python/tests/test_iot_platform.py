@@ -241,6 +241,12 @@ def test_a_device_application_by_mqtt(tmp_path: Path) -> None:
             device = [sys.executable, str(HERE / "device.py"), *words, "--seconds", "2", "--rate", "20"]
             done = subprocess.run(device, capture_output=True, text=True, timeout=60, check=True)
             assert {"actuator": "room/fan", "value": 1.0} in map(json.loads, done.stdout.splitlines()), done.stderr
+            publish = ["mosquitto_pub", "-p", str(port), "-t", "sensors/room/temperature", "-m", "21.5", "-q"]
+            for qos in "01" if shutil.which("mosquitto_pub") else "":
+                subprocess.run([*publish, qos], check=True)
+                time.sleep(0.3)
+                with urllib.request.urlopen(f"http://127.0.0.1:{http}/state", timeout=20) as answer:
+                    assert json.load(answer)["values"][0]["value"] == 21.5
         finally:
             serving.terminate()
             running.terminate()
