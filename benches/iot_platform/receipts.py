@@ -5,6 +5,8 @@ it is either in the log, and a second copy is a duplicate, or its sender or its 
 the process, not a power failure.
 """
 
+import bisect
+import operator
 import os
 import struct
 
@@ -13,7 +15,7 @@ RECORD = struct.Struct("<IBI")
 
 class Receipts:
     """Of each sensor, a pair of device and feature: the highest sequence number, and those below it that are
-    missing."""
+    missing, as ranges, each its first and last number: a number far ahead takes no more memory than the next one."""
 
     def __init__(self, path=None):
         self.highest = {}
@@ -38,49 +40,69 @@ class Receipts:
 
     def take(self, readings):
         """Takes readings that came together; returns those that are new, after they are in the log."""
-        new = [reading for reading in readings if self._note((reading.device, reading.feature), reading.sequence)]
-        if new and self._log is not None:
-            records = b"".join(RECORD.pack(reading.device, reading.feature, reading.sequence) for reading in new)
-            if os.write(self._log, records) != len(records):
-                raise OSError("the log of receipts cannot be written")
-        return new
+        records = [
+            RECORD.pack(reading.device, reading.feature, reading.sequence)
+            for reading in readings
+            if self._is_new((reading.device, reading.feature), reading.sequence)
+        ]
+        if records and self._log is not None:
+            self._write(b"".join(records))
+        return [reading for reading in readings if self._note((reading.device, reading.feature), reading.sequence)]
+
+    def _write(self, records):
+        """Adds to the log all records or, when it has no room for all, none."""
+        written = os.write(self._log, records)
+        if written != len(records):
+            os.ftruncate(self._log, os.fstat(self._log).st_size - written)
+            raise OSError("the log of receipts cannot be written")
+
+    def _is_new(self, sensor, sequence):
+        return sequence > self.highest.get(sensor, -1) or self._range_with(sensor, sequence) is not None
+
+    def _range_with(self, sensor, sequence):
+        """The place of the missing range that has this number; None when it is not missing."""
+        ranges = self.missing.get(sensor, ())
+        place = bisect.bisect_right(ranges, sequence, key=operator.itemgetter(0)) - 1
+        return place if place >= 0 and sequence <= ranges[place][1] else None
 
     def _note(self, sensor, sequence):
         """Whether this is the first of its number."""
         highest = self.highest.get(sensor, -1)
-        missing = self.missing.get(sensor)
         if sequence > highest:
-            if sequence > highest + 1:
-                self.missing.setdefault(sensor, set()).update(range(highest + 1, sequence))
+            self._miss(sensor, highest + 1, sequence - 1)
             self.highest[sensor] = sequence
-        elif missing and sequence in missing:
-            missing.remove(sequence)
+        elif (place := self._range_with(sensor, sequence)) is not None:
+            ranges = self.missing[sensor]
+            first, last = ranges[place]
+            parts = ((first, sequence - 1), (sequence + 1, last))
+            ranges[place : place + 1] = [(low, high) for low, high in parts if low <= high]
         else:
             self.duplicates += 1
             return False
         self.unique += 1
         return True
 
+    def _miss(self, sensor, first, last):
+        """Numbers above all before, if any, are missing."""
+        if first > last:
+            return
+        ranges = self.missing.setdefault(sensor, [])
+        if ranges and ranges[-1][1] == first - 1:
+            first = ranges.pop()[0]
+        ranges.append((first, last))
+
     def announce(self, sensor, count):
         """A sensor has sent `count` readings: those that have not arrived are missing from now on."""
         highest = self.highest.get(sensor, -1)
         if count > highest + 1:
-            self.missing.setdefault(sensor, set()).update(range(highest + 1, count))
+            self._miss(sensor, highest + 1, count - 1)
             self.highest[sensor] = count - 1
 
     def missing_count(self):
-        return sum(map(len, self.missing.values()))
+        return sum(last - first + 1 for ranges in self.missing.values() for first, last in ranges)
 
     def missing_ranges(self):
         """Device, feature, first and last sequence number of all that is missing."""
-        for (device, feature), missing in sorted(self.missing.items()):
-            first = last = None
-            for sequence in sorted(missing):
-                if last is not None and sequence == last + 1:
-                    last = sequence
-                    continue
-                if last is not None:
-                    yield device, feature, first, last
-                first = last = sequence
-            if last is not None:
+        for (device, feature), ranges in sorted(self.missing.items()):
+            for first, last in ranges:
                 yield device, feature, first, last

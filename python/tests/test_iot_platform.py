@@ -77,6 +77,31 @@ def test_receipts_survive_a_kill_in_the_middle_of_a_record(tmp_path: Path) -> No
     assert receipts.Receipts(log).missing_count() == 0
 
 
+def test_a_number_far_ahead_takes_no_memory(tmp_path: Path) -> None:
+    last = (1 << 32) - 1
+    kept = receipts.Receipts(tmp_path / "receipts.log")
+    assert kept.take([reading(last), reading(5), reading(5), reading(0)]) == [reading(last), reading(5), reading(0)]
+    assert list(kept.missing_ranges()) == [(1, 0, 1, 4), (1, 0, 6, last - 1)]
+    assert (kept.missing_count(), kept.duplicates) == (last - 2, 1)
+    again = receipts.Receipts(tmp_path / "receipts.log")
+    assert list(again.missing_ranges()) == list(kept.missing_ranges())
+    kept.announce((7, 0), 1 << 40)
+    kept.announce((7, 0), (1 << 40) + 1)
+    assert list(kept.missing_ranges())[-1] == (7, 0, 0, 1 << 40)
+
+
+def test_what_is_not_in_the_log_has_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "receipts.log"
+    kept, write = receipts.Receipts(log), os.write
+    kept.take([reading(0)])
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda file, data: write(file, data[:-1]))
+        with pytest.raises(OSError, match="cannot be written"):
+            kept.take([reading(1)])
+    assert kept.take([reading(1), reading(2)]) == [reading(1), reading(2)]
+    assert receipts.Receipts(log).highest == {(1, 0): 2} and receipts.Receipts(log).unique == 3
+
+
 def test_joins_compute_values_for_actuators() -> None:
     known = registry.Registry()
     assert known.register(LIFT).number == 1
