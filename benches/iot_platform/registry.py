@@ -69,6 +69,7 @@ class Registry:
     def __init__(self, state=None):
         self.devices, self.joins = {}, {}
         self._by_number, self._by_source = {}, {}
+        self._last_number = (state or {}).get("last_number", 0)
         for device in (state or {}).get("devices", []):
             self._keep(Device(**device))
         for join in (state or {}).get("joins", []):
@@ -77,7 +78,8 @@ class Registry:
     def state(self):
         """Everything as JSON has it; `Registry(state)` is the same again."""
         joins = [{**asdict(join), "last": {}} for join in self.joins.values()]
-        return {"devices": [asdict(device) for device in self.devices.values()], "joins": joins}
+        devices = [asdict(device) for device in self.devices.values()]
+        return {"devices": devices, "joins": joins, "last_number": self._last_number}
 
     def register(self, request):
         """Adds a device, or finds the one with this name when its features are the same."""
@@ -92,7 +94,8 @@ class Registry:
                 raise Refusal(f"device {name} is registered with other features; remove it, or choose another name")
             known.actuators = actuators
             return known
-        device = Device(max(self._by_number, default=0) + 1, name, str(request.get("model", "")), sensors, actuators)
+        # The number of a device that was removed is not given again: what came of its readings is known by it.
+        device = Device(self._last_number + 1, name, str(request.get("model", "")), sensors, actuators)
         self._keep(device)
         return device
 
@@ -173,6 +176,7 @@ class Registry:
 
     def _keep(self, device):
         self.devices[device.name] = self._by_number[device.number] = device
+        self._last_number = max(self._last_number, device.number)
 
     def _keep_join(self, join):
         self.joins[join.name] = join

@@ -117,6 +117,16 @@ def test_joins_compute_values_for_actuators() -> None:
     assert list(known.outcomes("lift/load", 4.0)) == []
 
 
+def test_a_number_is_given_once() -> None:
+    known = registry.Registry()
+    known.register(LIFT)
+    known.remove("lift")
+    again = registry.Registry(json.loads(json.dumps(known.state())))
+    assert again.register(LIFT).number == 2
+    before = registry.Registry({"devices": again.state()["devices"], "joins": []})
+    assert before.register({"name": "room"}).number == 3, "what was kept without the last number"
+
+
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
