@@ -62,7 +62,9 @@ class Device:
         if way["by"] == "udp":
             way["address"] = f"{self.options.address}:{self.udp.getsockname()[1]}"
         registered = {"name": name, "model": "room", "sensors": ["temperature"], "actuators": {"fan": way}}
-        self.number = call(self.options.server, "POST", "/devices", registered)["number"]
+        known = call(self.options.server, "POST", "/devices", registered)
+        # A device that is started again goes on counting: a number that has come is a duplicate.
+        self.number, [self.sequence] = known["number"], known["next"]
         join = {"name": f"{name}-fan", "from": [f"{name}/temperature"], "function": "above", "to": [f"{name}/fan"]}
         call(self.options.server, "POST", "/joins", join | {"parameters": {"threshold": THRESHOLD}})
 

@@ -8,7 +8,8 @@ Readings come by HTTP, by MQTT (`readings` with 16 bytes, `sensors/DEVICE/SENSOR
 messages or N-packets, which it splits itself. Values for actuators leave by HTTP (long polls), MQTT
 (`actuators/DEVICE/ACTUATOR`) or UDP. `DIR` keeps devices, joins and which readings have come: all survive `kill -9`.
 
-    POST   /devices                 {"name": "lift", "model": "elevator", "sensors": ["speed"], "actuators": {"brake": {"by": "http"}}}, or a list
+    POST   /devices                 {"name": "lift", "model": "elevator", "sensors": ["speed"], "actuators": {"brake": {"by": "http"}}}, or a list;
+                                    answers with its number, and the next sequence number of each sensor
     DELETE /devices/NAME
     PUT    /devices/NAME/SENSOR     {"value": 1.5, "sequence": 7}
     GET    /devices/NAME/ACTUATOR?after=NUMBER      the next value, within ten seconds
@@ -170,8 +171,8 @@ class Server:
             case ("POST", "devices"):
                 devices = [self.registry.register(one) for one in (body if isinstance(body, list) else [body or {}])]
                 self.save()
-                numbers = [{"name": device.name, "number": device.number} for device in devices]
-                return numbers if isinstance(body, list) else numbers[0]
+                found = [self._registered(device) for device in devices]
+                return found if isinstance(body, list) else found[0]
             case ("DELETE", "devices", name):
                 self.registry.remove(name)
             case ("PUT", "devices", name, sensor):
@@ -186,6 +187,11 @@ class Server:
                 raise web.Problem(404, f"there is nothing at {method} {path}")
         self.save()
         return {}
+
+    def _registered(self, device):
+        """What a device must know: its number, and of each sensor the sequence number with which it goes on."""
+        highest = [self.receipts.highest.get((device.number, place), -1) for place in range(len(device.sensors))]
+        return {"name": device.name, "number": device.number, "next": [number + 1 for number in highest]}
 
     def _put(self, name, sensor, body):
         if not isinstance(body, dict) or not isinstance(body.get("value"), int | float):

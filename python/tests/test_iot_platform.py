@@ -255,6 +255,10 @@ def test_a_device_application(platform: Platform, way: str) -> None:
     done = subprocess.run(device, capture_output=True, text=True, timeout=60, check=True)
     values = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"actuator": f"{way}/fan", "value": 1.0} in values, done.stderr
+    before = platform.call("GET", "/counters")["unique readings"]
+    subprocess.run(device, capture_output=True, timeout=60, check=True)
+    found = platform.call("GET", "/counters")
+    assert found["duplicate readings"] == 0 and found["unique readings"] > before + 10
 
 
 @pytest.mark.skipif(shutil.which("mosquitto") is None, reason="mosquitto is not installed")
