@@ -24,6 +24,7 @@ import asyncio
 import collections
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -81,6 +82,10 @@ class Server:
             if sensor is None:
                 self.counters["readings of unknown sensors"] += 1
                 continue
+            if not math.isfinite(reading.value):
+                # JSON has no such numbers: the page would show nothing any more.
+                self.counters["readings without a number"] += 1
+                continue
             self.values[sensor], self.times[sensor] = reading.value, now
             self.delays[readings.age_ms(reading, int(now * 1000)).bit_length()] += 1
             for actuator, value in self.registry.outcomes(sensor, reading.value):
@@ -127,10 +132,15 @@ class Server:
             sequence = self.receipts.highest.get(numbers, -1) + 1
         if not 0 <= sequence < 1 << 32:
             raise registry.Refusal(f"sequence {sequence} must be 0 to 4294967295")
+        if not math.isfinite(value):
+            raise registry.Refusal(f"a reading is a finite number, not {value}")
         return readings.Reading(*numbers, int(time.time() * 1000), sequence, value)
 
     def actuate(self, actuator, value):
-        """Sends a value to an actuator in its way."""
+        """Sends a value to an actuator in its way. One that cannot be reached is counted, and disturbs no other."""
+        if not math.isfinite(value):
+            self.counters["values without a number"] += 1
+            return
         number, _ = self.actuated.get(actuator, (0, None))
         self.actuated[actuator] = (number + 1, value)
         way = self.registry.actuator(*actuator.split("/"))
@@ -140,8 +150,11 @@ class Server:
         elif way["by"] == "udp":
             host, _, port = way["address"].rpartition(":")
             message = json.dumps({"actuator": actuator, "value": value}).encode()
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outgoing:
-                outgoing.sendto(message, (host, int(port)))
+            try:
+                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outgoing:
+                    outgoing.sendto(message, (host, int(port)))
+            except (OSError, UnicodeError):
+                self.counters["udp values not sent"] += 1
         elif way["by"] == "http":
             asyncio.get_running_loop().create_task(self._wake())
 
@@ -196,9 +209,12 @@ class Server:
     def _put(self, name, sensor, body):
         if not isinstance(body, dict) or not isinstance(body.get("value"), int | float):
             raise registry.Refusal('a reading is {"value": NUMBER}, and may have a "sequence"')
-        self.take(
-            "http", [self._next_reading(self.registry.numbers_of(name, sensor), body["value"], body.get("sequence"))]
-        )
+        numbers = self.registry.numbers_of(name, sensor)
+        try:
+            reading = self._next_reading(numbers, float(body["value"]), body.get("sequence"))
+        except OverflowError as error:
+            raise registry.Refusal(f"a reading is a finite number: {error}") from error
+        self.take("http", [reading])
         return {}
 
     async def _poll(self, name, actuator, after):

@@ -222,6 +222,35 @@ def test_readings_by_udp_and_http_reach_an_actuator(platform: Platform) -> None:
         assert caught.value.code == status and json.load(caught.value)["error"]
 
 
+def test_one_actuator_that_is_not_reached_disturbs_no_other(platform: Platform) -> None:
+    # A socket may not send to all without asking.
+    room = {"name": "room", "sensors": ["a"], "actuators": {"fan": {"by": "udp", "address": "255.255.255.255:9"}}}
+    platform.call("POST", "/devices", [LIFT, room])
+    platform.call("POST", "/joins", {"name": "join", "from": ["lift/speed"], "to": ["room/fan", "lift/brake"]})
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(body(reading(0), reading(1)), ("127.0.0.1", platform.udp))
+    found = platform.wait_for("udp values not sent", 2)
+    assert (found["udp datagrams"], found["duplicate readings"], found["http values"]) == (1, 0, 2)
+    platform.call("PUT", "/devices/lift/speed", {"value": 4.0})
+    assert platform.call("GET", "/devices/lift/brake?after=2") == {"number": 3, "value": 4.0}
+
+
+def test_what_is_no_number_is_not_shown(platform: Platform) -> None:
+    platform.call("POST", "/devices", LIFT)
+    scale = {"function": "scale", "parameters": {"factor": 1e300}}
+    platform.call("POST", "/joins", STOP | scale)
+    platform.call("PUT", "/devices/lift/speed", {"value": 1e200})
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(body(reading(1, value=float("nan"))), ("127.0.0.1", platform.udp))
+    platform.wait_for("readings without a number", 1)
+    for wrong in (float("nan"), float("inf"), 10**400):
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            platform.call("PUT", "/devices/lift/speed", {"value": wrong})
+    state = platform.call("GET", "/state")
+    assert state["values"][0]["value"] == 1e200 and state["actuators"] == []
+    assert state["counters"]["values without a number"] == 1 and state["counters"]["missing readings"] == 0
+
+
 def test_a_killed_server_loses_nothing(platform: Platform) -> None:
     number = platform.call("POST", "/devices", LIFT)["number"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
