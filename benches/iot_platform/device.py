@@ -38,6 +38,8 @@ def call(server, method, path, body=None):
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
+        if error.code >= 500:
+            raise
         raise SystemExit(f"{method} {path}: {json.load(error).get('error')}") from error
 
 

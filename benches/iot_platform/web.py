@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import sys
+import traceback
 
 HEADER_BYTES_MAX = 1 << 16
 BODY_BYTES_MAX = 1 << 22
@@ -36,6 +38,7 @@ async def _answer_one(handler, reader, writer):
     words = head[0].split(" ")
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
     stays = headers.get("connection", "").lower() != "close"
+    raw = None
     try:
         if len(words) != 3:
             raise Problem(400, "this is no request of HTTP/1.1")
@@ -53,6 +56,13 @@ async def _answer_one(handler, reader, writer):
         status, content = problem.status, {"error": str(problem)}
     except ValueError as error:
         status, content = 400, {"error": str(error)}
+    except asyncio.IncompleteReadError:
+        raise
+    except Exception as error:
+        print(traceback.format_exc(), file=sys.stderr, flush=True)
+        status, content = 500, {"error": f"{type(error).__name__}: {error}"}
+    # A body that was not read would be taken for the next request.
+    stays = stays and raw is not None
     kind, data = (
         ("text/html; charset=utf-8", content)
         if isinstance(content, bytes)

@@ -216,6 +216,8 @@ def test_readings_by_udp_and_http_reach_an_actuator(platform: Platform) -> None:
         ("PUT", "/devices/lift/height", {"value": 1}, 400),
         ("PUT", "/devices/lift/speed", {"value": "x"}, 400),
         ("POST", "/joins", {"name": "x"}, 400),
+        ("POST", "/devices", [1], 500),
+        ("POST", "/announce", 5, 500),
     ):
         with pytest.raises(urllib.error.HTTPError) as caught:
             platform.call(method, path, content)
