@@ -44,6 +44,9 @@ def main():
     signal.signal(signal.SIGINT, stop)
     while not ended:
         server = subprocess.Popen(options.command, pass_fds=[DESCRIPTOR])
+        if ended:
+            # While it was started, `stop` knew the one before.
+            server.terminate()
         print(server.pid, flush=True)
         server.wait()
         if not ended:
