@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay import examples
-from forebay.testing import stf_tests
+from forebay import CompileError, StfError, examples
+from forebay.testing import StfTest, stf_tests
 
 TESTS = """
 import pytest
@@ -76,6 +76,20 @@ def test_stf_tests_of_a_folder(folder: Path) -> None:
     tests = stf_tests(folder)
     assert [str(test) for test in tests] == ["reflector", "router"]
     assert [test.run().passed for test in tests] == [True, False]
+
+
+def test_options_of_a_test_are_those_of_the_command(folder: Path) -> None:
+    program = (folder / "reflector.p4").read_text()
+    (folder / "reflector.p4").write_text("#ifdef WRONG\n#error wrong\n#endif\n" + program)
+    test = StfTest(folder / "reflector.stf", folder / "reflector.p4")
+    for comment in ("# forebay: -D WRONG", "#forebay:-DWRONG", "  #   forebay: -D A=1 -D WRONG"):
+        test.path.write_text(f"{comment}\npacket 1 0102\nexpect 1 0102$\n")
+        with pytest.raises(CompileError, match="wrong"):
+            test.run()
+    for options in ("-X", "-D", "WRONG", "--wrong"):
+        test.path.write_text(f"# about\n# forebay: {options}\n")
+        with pytest.raises(StfError, match=rf"reflector.stf:2: .* no options of the compilation: '{options}'"):
+            test.run()
 
 
 @pytest.mark.parametrize("name", ["l3fwd", "iot_aggregate", "portfwd"])

@@ -7,7 +7,6 @@ finds by itself, has fixtures and collects STF files.
 from __future__ import annotations
 
 import os
-import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Literal, SupportsBytes
 
 from forebay import _native
 from forebay._batch import Packet, octets
-from forebay._errors import FileError
+from forebay._errors import FileError, StfError
 from forebay._program import Program, compile
 from forebay._switch import Switch
 
@@ -159,9 +158,9 @@ class StfTest:
 
     def run(self, *, engine: Literal["both", "jit", "interp"] = "both") -> StfResult:
         """Compiles the program as the comments `# forebay: -D N=2 -I DIR` of the file say, and runs the test."""
-        include, define, lenient = _options(_native.read_text(self.path, _STF), self.path.parent)
-        program = compile(self.program, include=include, define=define)
-        return run_stf(program, self.path, engine=engine, lenient=lenient)
+        options = _options(_native.read_text(self.path, _STF), self.path)
+        program = compile(self.program, include=options.include, define=options.define, strict=options.strict)
+        return run_stf(program, self.path, engine=engine, lenient=options.lenient)
 
 
 def stf_tests(folder: str | os.PathLike[str]) -> list[StfTest]:
@@ -194,22 +193,33 @@ def program_of(path: Path) -> Path | None:
     return beside[0] if len(beside) == 1 else None
 
 
-def _options(text: str, folder: Path) -> tuple[list[str], list[str], bool]:
-    """What comments of an STF file say to the compilation: folders, macros, and whether other ports are permitted."""
-    include: list[str] = []
-    define: list[str] = []
-    lenient = False
-    for line in text.splitlines():
-        if not line.startswith("# forebay:"):
-            continue
-        words = iter(shlex.split(line.removeprefix("# forebay:")))
-        for word in words:
-            if word == "--lenient":
-                lenient = True
-            elif word[:2] in ("-D", "-I"):
-                value = word[2:] or next(words, "")
-                if word[:2] == "-D":
-                    define.append(value)
+@dataclass
+class _Options:
+    """What comments of an STF file say to the compilation."""
+
+    include: list[str]
+    define: list[str]
+    strict: bool = False
+    lenient: bool = False
+    """Whether packets out of other ports are permitted."""
+
+
+def _options(text: str, path: Path) -> _Options:
+    options = _Options([], [])
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = line.strip()
+        said = comment[1:].lstrip()
+        if comment.startswith("#") and said.startswith("forebay:"):
+            words = iter(said.removeprefix("forebay:").split())
+            for word in words:
+                value = word[2:] or next(words, "") if word[:2] in ("-D", "-I") else ""
+                if word in ("--lenient", "--strict"):
+                    setattr(options, word[2:], True)
+                elif not value:
+                    place = f"{path}:{number}: what follows `# forebay:` are no options of the compilation"
+                    raise StfError(f"{place}: {word!r}")
+                elif word[:2] == "-D":
+                    options.define.append(value)
                 else:
-                    include.append(str(folder / value))
-    return include, define, lenient
+                    options.include.append(str(path.parent / value))
+    return options
