@@ -243,7 +243,7 @@ impl Psa<'_> {
         let group = self.field("ingress_output", "multicast_group")?;
         let ops = [
             GlueOp::Reframe { truncate: None },
-            set(class, self.supported(class_of_service)),
+            set(class, supported_class(self.builder.program, class_of_service)),
         ];
         let is_multicast = is_set(self.builder.program, group);
         let end = self.builder.branch(is_multicast, "multicast", "unicast");
@@ -281,13 +281,6 @@ impl Psa<'_> {
         self.builder
             .block("enqueue", [take(length, Argument::FrameLength)], end);
         Ok(())
-    }
-
-    /// A class of service; an unsupported class becomes 0 (§6.2).
-    fn supported(&self, class_of_service: SlotId) -> Expr {
-        let class = resized(self.builder.program, class_of_service, 8);
-        let is_supported = build::binary(BinaryOp::Lt, class.clone(), number(8, CLASSES));
-        build::mux(is_supported, class, number(8, 0))
     }
 
     /// The input of the egress parser. `packet_path` tells which parts of it are meaningful.
@@ -396,6 +389,13 @@ impl Psa<'_> {
         self.builder.block("transmit", [], end);
         Ok(())
     }
+}
+
+/// A class of service in eight bits; an unsupported class becomes 0 (§6.2).
+pub fn supported_class(program: &Program, class_of_service: SlotId) -> Expr {
+    let class = resized(program, class_of_service, 8);
+    let is_supported = build::binary(BinaryOp::Lt, class.clone(), number(8, CLASSES));
+    build::mux(is_supported, class, number(8, 0))
 }
 
 /// Whether a block has visible effects other than the frame that it puts together: digests, registers, counters. A

@@ -384,7 +384,8 @@ impl HandOver<'_> {
         let Fields {
             class, egress_class, ..
         } = *self.fields;
-        let value = build::resize(Expr::Slot(class), self.width(class), self.width(egress_class), false);
+        let supported = psa::supported_class(self.program, class);
+        let value = build::resize(supported, 8, self.width(egress_class), false);
         assign(egress_class, value)
     }
 }
