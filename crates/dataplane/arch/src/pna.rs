@@ -49,7 +49,7 @@ pub(crate) fn graph(program: &mut Program) -> Result<Graph, BuildError> {
     let mut builder = Builder::new(program);
     let requests = Requests {
         input_port: builder.slot("input_port", 32),
-        pass: builder.slot("pass", 8),
+        pass: builder.slot("pass", 32),
         class: builder.slot("class_of_service", 8),
         port: builder.slot("port", 32),
         length: builder.slot("length", 32),
@@ -220,7 +220,7 @@ impl Pna<'_> {
             otherwise: DropReason::Ingress,
         };
         self.builder.block("dropped", [], End::Finish(Finish::Drop(reason)));
-        let next_pass = build::binary(BinaryOp::Add, slot(pass), number(8, 1));
+        let next_pass = build::binary(BinaryOp::Add, slot(pass), number(32, 1));
         let end = End::Finish(Finish::Recirculate(vec![(pass, pass)]));
         self.builder.block("round", [set(pass, next_pass)], end);
         let destination = self.builder.intrinsic("pna.port")?;
