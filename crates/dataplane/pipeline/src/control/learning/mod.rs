@@ -423,8 +423,8 @@ impl Batch<'_> {
     /// Records when an entry may expire.
     pub(crate) fn watch(&mut self, entry: EntryKey, timeout_ns: u64, from_ns: u64) {
         if timeout_ns > 0 && self.pipeline.learning.deletes_idle(entry.table) {
-            let at_ns = from_ns.saturating_add(timeout_ns);
-            let due_ns = self.control_mut().book.watch(entry, at_ns);
+            let end_ns = from_ns.saturating_add(timeout_ns);
+            let due_ns = self.control_mut().book.watch(entry, end_ns, from_ns);
             self.pipeline.learning.look_at(due_ns);
         }
     }
@@ -436,7 +436,7 @@ impl Batch<'_> {
             };
             let Some(end_ns) = self.end_of(entry) else { continue };
             if end_ns > now_ns {
-                self.control_mut().book.watch(entry, end_ns);
+                self.control_mut().book.watch(entry, end_ns, now_ns);
                 continue;
             }
             let partner = self.control_mut().book.partner(entry);
