@@ -70,7 +70,9 @@ struct Draft {
     /// Slots that held another entry before the batch, with the new time of the last hit. Their direct objects and
     /// that time are reset when the batch is published.
     reused_slots: Vec<(TableId, usize, u64)>,
-    /// Entries that the batch has removed (one of each pair), and the dates of the entries that it has added.
+    /// Entries that the batch has changed, those that it has removed (one of each pair), and the dates of the entries
+    /// that it has added.
+    changed: Vec<EntryKey>,
     removed: Vec<EntryKey>,
     dates: Vec<Date>,
 }
@@ -114,6 +116,7 @@ impl Pipeline {
             tables: control.tables.iter().map(|_| None).collect(),
             state_bytes: control.state_bytes,
             reused_slots: Vec::new(),
+            changed: Vec::new(),
             removed: Vec::new(),
             dates: Vec::new(),
         };
@@ -196,6 +199,14 @@ impl Batch<'_> {
     /// The entry that ends together with this one.
     pub(super) fn partner(&self, entry: EntryKey) -> Option<EntryKey> {
         self.control.book.partner(entry)
+    }
+
+    /// Records that a controller has changed an entry.
+    pub(super) fn note_changed(&mut self, entry: EntryKey) {
+        match &mut self.draft {
+            Some(draft) => draft.changed.push(entry),
+            None => self.control.book.adopt(entry),
+        }
     }
 
     /// Records that an entry was removed. Returns its partner, which must be removed, too.
@@ -346,6 +357,9 @@ impl Batch<'_> {
         self.control.snapshot = draft.snapshot;
         self.control.state_bytes = draft.state_bytes;
         self.publish();
+        for entry in draft.changed {
+            self.control.book.adopt(entry);
+        }
         for entry in draft.removed {
             self.control.book.forget(entry, &mut self.released);
         }

@@ -199,7 +199,7 @@ impl Batch<'_> {
             id: found.id(),
         };
         if modified.is_ok() {
-            self.control_mut().book.adopt(entry);
+            self.note_changed(entry);
         }
         if let (Ok(()), Some(timeout_ns)) = (&modified, timeout) {
             self.note_date(entry, timeout_ns, idle.last_hit_ns);

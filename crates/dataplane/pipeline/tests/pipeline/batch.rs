@@ -1,7 +1,7 @@
 //! What packets see while the control plane writes.
 
 use crate::common::{Blocks, Switch, bits};
-use forebay_ir::EntryMatch;
+use forebay_ir::{EntryMatch, TableId};
 use forebay_pipeline::{Batch, ControlError, CounterValue, Engine, Entry, EntryAction, Options, Pipeline, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,4 +205,36 @@ fn memory_is_reported_by_table() {
         .collect();
     assert_eq!(names, [("I.t", 1), ("I.u", 1)]);
     assert!(memory.iter().all(|table| table.bytes > 0));
+}
+
+/// A table to which packets add entries.
+const LEARNS: &str = "action I.pass() = I.pass\naction I.open() = I.open\n\
+    table I.flows {\n key h.a: bit<8> exact = h.a\n action I.pass\n action I.open default_only\n const default I.open()\n \
+    size 8\n idle_timeout\n deletes_idle\n expire_seconds 5\n}\n\
+    digest I.add receiver 0 entry I.flows -> 0 {\n a: bit<8>\n \"$profile\": bit<8>\n}\n\
+    body I.pass action {\nblock0:\n sm.egress_spec = 9w0x2\n return\n}\n\
+    body I.open action {\nblock0:\n digest(I.add, h.a, 8w0x0)\n return\n}";
+
+#[test]
+fn an_atomic_batch_that_fails_leaves_entries_to_the_packets_that_added_them() {
+    let mut switch = Blocks {
+        more: LEARNS,
+        ingress: "apply I.flows -> block1\nblock1:\nreturn",
+        ..Blocks::default()
+    }
+    .load();
+    switch.receive(&[7, 9]);
+    let pipeline = Arc::clone(&switch.pipeline);
+    let change = |batch: &mut Batch<'_>| {
+        let record = batch.record(TableId(0), &key(7), 0)?;
+        batch.modify_record(TableId(0), &record.entry, record.idle)
+    };
+    let failed = pipeline.atomically(|batch| {
+        change(batch)?;
+        batch.delete_entry("I.flows", &key(8), 0)
+    });
+    assert!(matches!(failed, Err(ControlError::NotFound { .. })), "{failed:?}");
+    assert_eq!(pipeline.learned().len(), 1);
+    pipeline.atomically(change).unwrap();
+    assert_eq!(pipeline.learned().len(), 0, "the entry is the controller's");
 }
