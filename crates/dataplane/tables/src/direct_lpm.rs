@@ -298,6 +298,7 @@ pub(crate) struct DirectWriter {
 impl DirectWriter {
     /// Adds a new prefix. Its record exists already.
     pub(crate) fn insert(&mut self, trie: &DirectTrie, prefix: Prefix, record: u32, contents: &mut ContentsOf<'_>) {
+        self.tries.collect(&self.domain, drop);
         self.note(prefix, record);
         self.find_content(trie, record, contents);
         if self.prefixes.len() > MANY_PREFIXES && self.present(trie).first_bits == FEW {
@@ -316,6 +317,7 @@ impl DirectWriter {
         record: u32,
         contents: &mut ContentsOf<'_>,
     ) -> u32 {
+        self.tries.collect(&self.domain, drop);
         let old = self.note(prefix, record).expect("a prefix to be replaced is there");
         self.find_content(trie, record, contents);
         let change = self.begin_change(trie);
@@ -351,6 +353,7 @@ impl DirectWriter {
 
     /// Removes an existing prefix, and returns its record's number.
     pub(crate) fn remove(&mut self, trie: &DirectTrie, prefix: Prefix, contents: &mut ContentsOf<'_>) -> u32 {
+        self.tries.collect(&self.domain, drop);
         let record = self.prefixes.remove(&prefix).expect("a prefix to be removed is there");
         if self.prefixes.len() * 4 < MANY_PREFIXES && self.present(trie).first_bits == MANY {
             self.rebuild(trie, FEW, contents);
@@ -589,6 +592,24 @@ mod tests {
         }
         assert_eq!(writer.present(&trie).first_bits, FEW);
         assert!((0..count).all(|number| found(number, &mut reader) == (number < 1000).then_some(number)));
+    }
+
+    /// A trie that a reader uses while another one takes its place is freed with a later change.
+    #[test]
+    fn a_former_trie_is_freed_when_its_readers_have_unpinned() {
+        let domain = Domain::new();
+        let (trie, mut writer) = DirectTrie::new(&domain);
+        let mut reader = domain.reader();
+        let mut contents = Contents::new(&domain);
+        let prefix = |number: u32| Prefix::new(number.into(), 32, 32);
+        writer.insert(&trie, prefix(0), 0, &mut contents.of(0));
+        let pin = reader.pin();
+        writer.rebuild(&trie, FEW, &mut contents.all());
+        writer.insert(&trie, prefix(1), 1, &mut contents.of(1));
+        assert_eq!(writer.tries.len(), 1, "the reader may use it");
+        drop(pin);
+        writer.insert(&trie, prefix(2), 2, &mut contents.of(2));
+        assert_eq!(writer.tries.len(), 0);
     }
 
     /// Random prefixes close together, beside many that stay: short cells agree with the other cells.

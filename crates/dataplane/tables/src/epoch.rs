@@ -526,6 +526,12 @@ impl<T> Published<T> {
         former.retire(&self.domain, old);
         former.collect(&self.domain, drop);
     }
+
+    /// Frees former values that no reader can use any more. Publishing another value does this, too.
+    pub fn collect(&self) {
+        let mut former = self.former.lock().unwrap_or_else(PoisonError::into_inner);
+        former.collect(&self.domain, drop);
+    }
 }
 
 // SAFETY: a `Shared` owns a `T` and hands out references to it in any thread.
@@ -553,6 +559,21 @@ mod tests {
         let after = versions();
         assert!(after.iter().all(Option::is_some), "{after:?}");
         assert!(after[0] != before[0] && after[1] == before[1] && after[2] != before[2]);
+    }
+
+    #[test]
+    fn a_former_value_is_freed_when_its_readers_have_unpinned() {
+        let domain = Domain::new();
+        let mut reader = domain.reader();
+        let first = Arc::new(1);
+        let published = Published::new(&domain, Arc::clone(&first));
+        let pin = reader.pin();
+        published.publish(Arc::new(2), |_| Groups::default());
+        published.collect();
+        assert_eq!(Arc::strong_count(&first), 2, "the reader may use it");
+        drop(pin);
+        published.collect();
+        assert_eq!(Arc::strong_count(&first), 1);
     }
 
     #[test]

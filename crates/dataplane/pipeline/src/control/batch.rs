@@ -329,6 +329,8 @@ impl Batch<'_> {
         self.pipeline.published.publish(Arc::clone(present), changed);
         // An entry that is inserted later and names what is new now must find it in every burst.
         self.pipeline.readers.synchronize();
+        // Former tables and profiles may be large.
+        self.pipeline.published.collect();
     }
 
     /// Resets what belongs to slots whose former entries packets may still hit.
