@@ -146,12 +146,15 @@ impl CounterArray {
             })
     }
 
-    /// Sets the value at `index`; does nothing outside the array.
+    /// Sets the value at `index`, as far as the array counts it; does nothing outside the array.
     pub fn write(&self, index: u64, value: CounterValue) {
         let present = self.read(index);
-        if let Some([packets, bytes]) = element(&self.base, index) {
-            packets.fetch_add(value.packets.wrapping_sub(present.packets), Ordering::Relaxed);
-            bytes.fetch_add(value.bytes.wrapping_sub(present.bytes), Ordering::Relaxed);
+        if let Some(words) = element(&self.base, index) {
+            let packets = value.packets.wrapping_sub(present.packets);
+            let bytes = value.bytes.wrapping_sub(present.bytes);
+            self.add(words, packets, bytes, |word, amount| {
+                word.fetch_add(amount, Ordering::Relaxed);
+            });
         }
     }
 
@@ -200,6 +203,14 @@ mod tests {
         assert_eq!(counters.read(1), value);
         counters.reset();
         assert_eq!(counters.read(1), CounterValue::default());
+    }
+
+    #[test]
+    fn what_is_not_counted_is_not_written() {
+        let counters = CounterArray::new(CounterKind::Packets, 1).unwrap();
+        counters.write(0, CounterValue { packets: 3, bytes: 50 });
+        counters.count(0, 0, 64);
+        assert_eq!(counters.read(0), CounterValue { packets: 4, bytes: 0 });
     }
 
     #[test]
