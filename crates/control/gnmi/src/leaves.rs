@@ -300,6 +300,10 @@ pub(crate) fn steps(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<Pa
         for elem in &part.elem {
             let name = elem.name.rsplit(':').next().unwrap_or_default().to_string();
             check_step(&name, elem)?;
+            // Several in a row mean what one does, and each would be tried at every place.
+            if name == "..." && steps.last().is_some_and(|last: &PathElem| last.name == "...") {
+                continue;
+            }
             let key = elem.key.clone();
             steps.push(PathElem { name, key });
         }
@@ -459,6 +463,13 @@ pub(crate) mod tests {
         ] {
             assert!(!means(text), "{text}");
         }
+    }
+
+    #[test]
+    fn any_number_of_steps_is_said_once() {
+        let many = format!("interfaces/{}/in-octets", vec!["..."; 100_000].join("/"));
+        assert_eq!(steps_of(&many), steps_of("interfaces/.../in-octets"));
+        assert!(octets().is_meant_by(&steps_of(&many)) && !is_in_schema(&steps_of(&(many + "/x"))));
     }
 
     #[test]
