@@ -152,11 +152,7 @@ fn add_leaves<'a>(
         translated: None,
     };
     match spec.type_spec.as_ref()? {
-        TypeSpec::Bitstring(bits) => leaves.push(plain(match bits.type_spec? {
-            Bitstring::Bit(bits) => bits.bitwidth as u32,
-            Bitstring::Int(bits) => bits.bitwidth as u32,
-            Bitstring::Varbit(_) => return None,
-        })),
+        TypeSpec::Bitstring(bits) => leaves.push(plain(bit_width(bits)?)),
         TypeSpec::Bool(_) => leaves.push(plain(1)),
         TypeSpec::Enum(_) | TypeSpec::Error(_) => leaves.push(plain(u32::BITS)),
         TypeSpec::SerializableEnum(name) => {
@@ -171,6 +167,12 @@ fn add_leaves<'a>(
             let mut members = types.structs.get(&name.name)?.members.iter();
             members.try_for_each(|member| add_leaves(types, member.type_spec.as_ref()?, leaves, width_of))?;
         }
+        // A register has the fields of a header, and not whether it is valid.
+        TypeSpec::Header(name) => {
+            for member in &types.headers.get(&name.name)?.members {
+                leaves.push(plain(bit_width(member.type_spec.as_ref()?)?));
+            }
+        }
         TypeSpec::NewType(name) => match types.new_types.get(&name.name)?.representation.as_ref()? {
             Representation::OriginalType(spec) => add_leaves(types, spec, leaves, width_of)?,
             Representation::TranslatedType(_) => leaves.push(Leaf {
@@ -181,6 +183,15 @@ fn add_leaves<'a>(
         _ => return None,
     }
     Some(())
+}
+
+/// The width of a number; none when packets decide it.
+fn bit_width(spec: &P4BitstringLikeTypeSpec) -> Option<u32> {
+    match spec.type_spec? {
+        Bitstring::Bit(bits) => Some(bits.bitwidth as u32),
+        Bitstring::Int(bits) => Some(bits.bitwidth as u32),
+        Bitstring::Varbit(_) => None,
+    }
 }
 
 fn write_members<'a, 's>(
@@ -242,6 +253,28 @@ pub(crate) fn read(
                     numbers,
                 )?;
             }
+        }
+        (TypeSpec::Header(name_of), Data::Header(given)) if given.is_valid => {
+            let spec = types.info.headers.get(&name_of.name).ok_or_else(mismatch)?;
+            if spec.members.len() != given.bitstrings.len() {
+                return Err(mismatch());
+            }
+            for (member, bytes) in spec.members.iter().zip(&given.bitstrings) {
+                let bits = member.type_spec.as_ref().ok_or_else(mismatch)?;
+                numbers.push(read_bits(bits, bytes, what)?);
+            }
+        }
+        (TypeSpec::Enum(name_of), Data::Enum(given)) => {
+            let spec = types.info.enums.get(&name_of.name).ok_or_else(mismatch)?;
+            let mut members = spec.members.iter();
+            let place = members.position(|member| member.name == *given).ok_or_else(mismatch)?;
+            numbers.push(Bits::new(u32::BITS, place as u128));
+        }
+        (TypeSpec::Error(_), Data::Error(given)) => {
+            let spec = types.info.error.as_ref().ok_or_else(mismatch)?;
+            let mut members = spec.members.iter();
+            let place = members.position(|member| member == given).ok_or_else(mismatch)?;
+            numbers.push(Bits::new(u32::BITS, place as u128));
         }
         (TypeSpec::SerializableEnum(name_of), Data::EnumValue(bytes)) => {
             let spec = types.info.serializable_enums.get(&name_of.name).ok_or_else(mismatch)?;

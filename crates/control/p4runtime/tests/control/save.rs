@@ -7,6 +7,33 @@ use std::sync::Arc;
 
 const CONSTRAINTS: &str = include_str!("constraints.p4");
 
+/// A program with registers whose elements are an enum and a header.
+const STORED: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+enum color_t { Red, Green, Blue }
+header small_t { bit<8> kind; bit<8> value; }
+struct headers_t { small_t small; }
+struct metadata_t {}
+parser StoredParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    state start { packet.extract(hdr.small); transition accept; }
+}
+control StoredCheck(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control StoredIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    register<color_t>(2) colors;
+    register<small_t>(2) last;
+    apply {
+        color_t color = color_t.Red;
+        if (hdr.small.kind == 1) { color = color_t.Green; }
+        colors.write(0, color);
+        last.write(0, hdr.small);
+    }
+}
+control StoredEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) { apply {} }
+control StoredDeparser(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
+V1Switch(StoredParser(), StoredCheck(), StoredIngress(), StoredEgress(), StoredCheck(), StoredDeparser()) main;
+"#;
+
 /// One of every kind of entity.
 const ENTITIES: &[&str] = &[
     r#"table_entry { table_id: $forwarding match { field_id: 1 exact { value: "\x01" } } idle_timeout_ns: 5000 metadata: "m"
@@ -148,6 +175,31 @@ fn what_packets_have_written() {
         .unwrap()
         .read_counter("EntityIngress.port_counter", 7);
     assert_eq!(kept.unwrap(), counted);
+}
+
+/// Values that are no plain numbers: what is read of them can be written again.
+#[test]
+fn registers_of_enums_and_headers() {
+    let mut keeping = Keeping::new(STORED);
+    keeping.switch.packet(&[1, 2]);
+    let color = |index: u32, name: &str| {
+        format!(r#"register_entry {{ register_id: $colors index {{ index: {index} }} data {{ enum: "{name}" }} }}"#)
+    };
+    let read = |index: u32| format!("register_entry {{ register_id: $colors index {{ index: {index} }} }}");
+    keeping.switch.expect(&read(0), &[&color(0, "Green")]);
+    let last = r#"register_entry { register_id: $last index {}
+        data { header { is_valid: true bitstrings: "\x01" bitstrings: "\x02" } } }"#;
+    keeping
+        .switch
+        .expect("register_entry { register_id: $last index {} }", &[last]);
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.batches.clear();
+    keeping.expect_same();
+    keeping.switch.modify(&color(1, "Blue"));
+    keeping.take();
+    keeping.expect_same();
+    let refused = (forebay_p4runtime::Code::InvalidArgument, "not of the type");
+    keeping.switch.refuse_modify(&color(1, "Black"), refused);
 }
 
 #[test]
