@@ -6,8 +6,13 @@ use super::tables::{id, name};
 use crate::status::Error;
 use forebay_ir::{MatchKind, Program};
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
-use forebay_protocol::p4::config::v1::{MatchField, P4Info, Preamble, Table};
+use forebay_protocol::p4::config::v1::p4_data_type_spec::TypeSpec;
+use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
+use forebay_protocol::p4::config::v1::{MatchField, P4DataTypeSpec, P4Info, P4TypeInfo, Preamble, Table};
 use std::collections::BTreeMap;
+
+/// How deep types may be nested; programs need a few levels.
+const DEPTH_MAX: u32 = 64;
 
 /// Refuses a P4Info that cannot be that of the program.
 ///
@@ -15,6 +20,7 @@ use std::collections::BTreeMap;
 /// `INVALID_ARGUMENT`, with the object that differs.
 pub(super) fn check(info: &P4Info, program: &Program) -> Result<(), Error> {
     check_ids(info)?;
+    info.type_info.as_ref().map_or(Ok(()), check_types)?;
     info.tables
         .iter()
         .try_for_each(|table| check_table(info, program, table))?;
@@ -64,6 +70,75 @@ fn check_ids(info: &P4Info) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// A type that may hold others, by its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Holder<'a> {
+    Struct(&'a str),
+    New(&'a str),
+}
+
+/// No type holds itself: values are gone through type by type.
+fn check_types(types: &P4TypeInfo) -> Result<(), Error> {
+    let structs = types.structs.keys().map(|name| Holder::Struct(name));
+    let new_types = types.new_types.keys().map(|name| Holder::New(name));
+    let mut known = BTreeMap::new();
+    for holder in structs.chain(new_types) {
+        depth(types, holder, DEPTH_MAX, &mut known)?;
+    }
+    Ok(())
+}
+
+/// How deep a type is nested; an error when that is more than `limit`.
+fn depth<'a>(
+    types: &'a P4TypeInfo,
+    holder: Holder<'a>,
+    limit: u32,
+    known: &mut BTreeMap<Holder<'a>, u32>,
+) -> Result<u32, Error> {
+    let (Holder::Struct(name) | Holder::New(name)) = holder;
+    let mut deepest = known.get(&holder).copied().unwrap_or(0);
+    if deepest == 0 && limit > 0 {
+        for held in held_by(types, holder) {
+            deepest = deepest.max(depth(types, held, limit - 1, known)?);
+        }
+        deepest += 1;
+        known.insert(holder, deepest);
+    }
+    match (1..=limit).contains(&deepest) {
+        true => Ok(deepest),
+        false => Err(differs(format!(
+            "type `{name}` holds itself, or is nested more than {DEPTH_MAX} times"
+        ))),
+    }
+}
+
+fn held_by<'a>(types: &'a P4TypeInfo, holder: Holder<'a>) -> Vec<Holder<'a>> {
+    let mut held = Vec::new();
+    match holder {
+        Holder::Struct(name) => {
+            let members = types.structs.get(name).into_iter().flat_map(|spec| &spec.members);
+            let specs = members.filter_map(|member| member.type_spec.as_ref());
+            specs.for_each(|spec| add_holders(spec, &mut held));
+        }
+        Holder::New(name) => {
+            let representation = types.new_types.get(name).and_then(|spec| spec.representation.as_ref());
+            if let Some(Representation::OriginalType(spec)) = representation {
+                add_holders(spec, &mut held);
+            }
+        }
+    }
+    held
+}
+
+fn add_holders<'a>(spec: &'a P4DataTypeSpec, held: &mut Vec<Holder<'a>>) {
+    match &spec.type_spec {
+        Some(TypeSpec::Struct(name)) => held.push(Holder::Struct(&name.name)),
+        Some(TypeSpec::NewType(name)) => held.push(Holder::New(&name.name)),
+        Some(TypeSpec::Tuple(tuple)) => tuple.members.iter().for_each(|member| add_holders(member, held)),
+        _ => {}
+    }
 }
 
 fn check_table(info: &P4Info, program: &Program, table: &Table) -> Result<(), Error> {

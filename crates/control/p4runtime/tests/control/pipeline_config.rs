@@ -11,6 +11,7 @@ use forebay_protocol::p4::v1::{
     CapabilitiesRequest, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     SetForwardingPipelineConfigRequest, Uint128,
 };
+use forebay_protocol::text;
 
 const ENTRY: &str = r#"table_entry { table_id: $forwarding match { field_id: 1 exact { value: "\x01" } }
     action { action { action_id: $drop } } metadata: "m" }"#;
@@ -176,6 +177,12 @@ fn configurations_that_are_refused() {
         "have the id",
     );
     changed(&|info| info.tables[0].size = -5, "is -5");
+    let of_itself = r#"structs { key: "a" value { members { name: "b" type_spec { new_type { name: "c" } } } } }
+        new_types { key: "c" value { original_type { struct { name: "a" } } } }"#;
+    changed(
+        &|info| info.type_info = Some(text::read("p4.config.v1.P4TypeInfo", of_itself).unwrap()),
+        "holds itself",
+    );
     changed(
         &|info| {
             info.tables[0].match_fields[0].r#match = Some(Match::MatchType(MatchType::Ternary as i32));
