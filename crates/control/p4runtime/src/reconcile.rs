@@ -161,9 +161,10 @@ fn state(old: &Forwarding, initial: &BTreeMap<u32, Bits>) -> Vec<Update> {
     updates
 }
 
-/// False for counters and meters that hold what they begin with.
+/// False for value sets, counters and meters that hold what they begin with.
 fn is_written(entity: &Kind) -> bool {
     match entity {
+        Kind::ValueSetEntry(entry) => !entry.members.is_empty(),
         Kind::CounterEntry(entry) => entry.data != Some(CounterData::default()),
         Kind::MeterEntry(entry) => entry.config.is_some() || has_counted(entry.counter_data.as_ref()),
         _ => true,

@@ -136,6 +136,19 @@ fn reconcile_keeps_the_forwarding_state() {
     switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
 }
 
+/// What was never written needs no place in the new program.
+#[test]
+fn reconcile_passes_over_an_empty_value_set() {
+    let mut switch = Switch::new();
+    switch.insert(ENTRY);
+    let renamed = PROGRAM.replace("special_types", "other_types");
+    assert_ne!(renamed, PROGRAM);
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(&renamed)))
+        .unwrap();
+    switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
+}
+
 #[test]
 fn configurations_that_are_refused() {
     let mut switch = Switch::new();
