@@ -135,6 +135,11 @@ impl Ledger {
         Arc::make_mut(&mut self.defaults).insert(table, notes);
     }
 
+    /// Removes the notes of a default entry: it is as if no controller had written it.
+    pub(crate) fn take_default_entry(&mut self, table: u32) {
+        Arc::make_mut(&mut self.defaults).remove(&table);
+    }
+
     /// All one-shots, for changes of ports: table, entry, group.
     pub(crate) fn one_shots(&self) -> impl Iterator<Item = (u32, &OneShot)> {
         let notes = self

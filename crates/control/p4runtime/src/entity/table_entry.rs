@@ -290,7 +290,7 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
     match &entry.action {
         None | Some(TableAction { r#type: None }) => {
             change.batch.reset_default_action(&table.name)?;
-            change.ledger.set_default_entry(table.id, EntryNotes::default());
+            change.ledger.take_default_entry(table.id);
             direct::reset(change, table, slot);
         }
         Some(TableAction {

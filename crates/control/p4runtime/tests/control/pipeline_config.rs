@@ -149,6 +149,21 @@ fn reconcile_passes_over_an_empty_value_set() {
     switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
 }
 
+/// A default entry that was reset is that of the program, of the new one then.
+#[test]
+fn reconcile_keeps_no_default_entry_that_was_reset() {
+    let mut switch = Switch::with(super::support::VARIANTS);
+    let key = "table_entry { table_id: $signed is_default_action: true";
+    let send = format!(r#"{key} action {{ action {{ action_id: $send params {{ param_id: 1 value: "\x01" }} }} }} }}"#);
+    switch.modify(&send);
+    switch.modify(&format!("{key} }}"));
+    let changed = super::support::VARIANTS.replace("default_action = drop();", "default_action = send(1);");
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(&changed)))
+        .unwrap();
+    switch.expect(&format!("{key} }}"), &[&send]);
+}
+
 #[test]
 fn configurations_that_are_refused() {
     let mut switch = Switch::new();
