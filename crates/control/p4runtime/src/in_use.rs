@@ -16,7 +16,7 @@ pub(crate) fn reserve(schema: &Schema, pipeline: &Pipeline) {
     schema.dictionaries().values().for_each(|words| words.reserve());
 }
 
-/// Frees the numbers that nothing uses; gives whether there are any.
+/// Frees the numbers that nothing uses; gives whether there is room now that was not.
 pub(crate) fn sweep(schema: &Schema, pipeline: &Pipeline) -> bool {
     mark_all(schema, pipeline);
     let freed = schema.dictionaries().values().filter(|words| words.sweep());

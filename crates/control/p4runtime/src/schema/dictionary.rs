@@ -130,7 +130,7 @@ impl Dictionary {
     }
 
     /// Frees the numbers that were not [marked](Dictionary::mark) since the last sweep, and keeps marked ones without a
-    /// string from others. Gives whether any is free now that was not.
+    /// string from others. Gives whether there is room now that was not: numbers that are free, or a higher limit.
     pub(crate) fn sweep(&self) -> bool {
         let mut words = self.words();
         words.is_short = false;
@@ -139,8 +139,9 @@ impl Dictionary {
         let unused: Vec<u64> = unused.filter(|number| !words.fixed.contains(number)).copied().collect();
         unused.iter().for_each(|number| words.forget(*number));
         words.reserve(&used);
+        let limit_before = words.limit;
         words.limit = TEXTS_MIN.max(2 * words.texts.len());
-        !unused.is_empty()
+        !unused.is_empty() || words.limit > limit_before
     }
 
     /// Keeps the marked numbers without a string from others.
@@ -222,6 +223,10 @@ impl Words {
     fn decimal(&mut self, text: &[u8], number: u64) -> Result<u64, Problem> {
         match self.texts.get(&number) {
             None if !self.gives_numbers => Ok(number),
+            None if self.texts.len() >= self.limit => {
+                self.is_short = true;
+                Err(Problem::Exhausted(format!("more than {} strings", self.limit)))
+            }
             None => {
                 self.set(number, text.to_vec());
                 self.new.push(number);
@@ -382,6 +387,25 @@ mod tests {
         names.mark(1);
         names.reserve();
         assert_eq!((give(&names, "black", 2), names.text(1)), (Ok(3), b"1".to_vec()));
+    }
+
+    #[test]
+    fn unused_strings_are_looked_for_at_a_limit() {
+        let names = Dictionary::new(&[], false);
+        let text = |number: usize| match number % 2 {
+            0 => number.to_string(),
+            _ => format!("x{number}"),
+        };
+        (0..TEXTS_MIN).for_each(|number| assert!(give(&names, &text(number), 32).is_ok(), "{number}"));
+        for one_more in [TEXTS_MIN, TEXTS_MIN + 1] {
+            assert!(matches!(give(&names, &text(one_more), 32), Err(Problem::Exhausted(_))));
+        }
+        // All are in use.
+        names.all().iter().for_each(|(number, _)| names.mark(*number));
+        assert!(names.sweep());
+        assert!(give(&names, "x", 32).is_ok() && give(&names, &text(TEXTS_MIN), 32).is_ok());
+        // None is.
+        assert!(names.sweep() && names.all().is_empty());
     }
 
     #[test]
