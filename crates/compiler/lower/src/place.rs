@@ -202,13 +202,10 @@ pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
                     hi: hi + inner,
                     lo: lo + inner,
                 },
-                Some(Part::Moving { low, .. }) => {
-                    let offset = build::constant(low.width(&cx.program), u128::from(*lo));
-                    Part::Moving {
-                        low: build::binary(BinaryOp::Add, low, offset),
-                        width: hi - lo + 1,
-                    }
-                }
+                Some(Part::Moving { low, .. }) => Part::Moving {
+                    low: operator::add_wide(cx, low, build::constant(32, u128::from(*lo))),
+                    width: hi - lo + 1,
+                },
                 None => Part::Fixed { hi: *hi, lo: *lo },
             };
             Place {
