@@ -216,7 +216,7 @@ pub fn place(cx: &mut Context, expr: &hir::Expr) -> Place {
         ExprKind::PlusSlice(base, low, width) => {
             let base = place(cx, base);
             let low = expression::scalar(cx, low);
-            let low = graph::simple(cx, low);
+            let low = graph::save_expr(cx, low);
             let low = match base.part {
                 Some(Part::Fixed { lo, .. }) => operator::add_wide(cx, low, build::constant(32, u128::from(lo))),
                 Some(Part::Moving { low: inner, .. }) => operator::add_wide(cx, low, inner),
