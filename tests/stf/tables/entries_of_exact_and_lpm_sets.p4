@@ -28,6 +28,7 @@ control Test(in input_t input, inout output_t output) {
             3: find(1);
             2 .. 5: find(2);
             0x8 &&& 0x9: find(3);
+            5: find(4);
         }
     }
 
@@ -49,6 +50,7 @@ control Test(in input_t input, inout output_t output) {
             1 .. 6: find(1);
             8 .. 15: find(2);
             0: find(3);
+            1: find(4);
         }
     }
 

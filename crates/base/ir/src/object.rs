@@ -148,7 +148,7 @@ pub struct TableEntry {
 }
 
 /// The condition of an entry on one key field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EntryMatch {
     /// `exact`
     Exact(Bits),

@@ -17,6 +17,7 @@ use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_traits::ToPrimitive;
+use std::collections::HashSet;
 
 /// How many entries of a table one entry of the program may stand for.
 const PARTS_MAX: usize = 1024;
@@ -30,16 +31,13 @@ pub fn lower(
 ) -> Vec<ir::TableEntry> {
     let priorities = priorities(cx, table, keys);
     let mut entries = Vec::new();
+    let mut seen = HashSet::new();
     for (entry, priority) in table.entries.iter().zip(priorities) {
         forebay_budget::check();
         let args = table::action_data(cx, actions, entry.action, &entry.args);
-        let combined = combined_matches(cx, keys, entry);
-        let is_one = combined.len() == 1;
-        for matches in combined {
-            // Of entries that a keyset was made into, the first one with a key goes before others in a table without
-            // priorities.
-            let is_hidden = |earlier: &ir::TableEntry| earlier.priority == 0 && earlier.matches == matches;
-            if !is_one && entries.iter().any(is_hidden) {
+        for matches in combined_matches(cx, keys, entry) {
+            // The first one with a key and priority goes before others, which a table does not take.
+            if !seen.insert((priority, matches.clone())) {
                 continue;
             }
             entries.push(ir::TableEntry {

@@ -63,6 +63,30 @@ fn entries_say_what_their_match_kind_needs() {
 }
 
 #[test]
+fn an_entry_with_the_key_and_priority_of_an_earlier_one_is_left_out() {
+    for (kind, properties) in [
+        ("lpm", "const entries = { 1: a(); 1 &&& 0xFF: NoAction(); }"),
+        (
+            "exact",
+            "const entries = { 1 .. 2: a(); 2: NoAction(); 1: NoAction(); }",
+        ),
+        (
+            "ternary",
+            "entries = { priority = 1: 1: a(); priority = 1: 1: NoAction(); }",
+        ),
+    ] {
+        let program = ingress(&format!(
+            "action a() {{ }}
+             table t {{ key = {{ m.x: {kind}; }} actions = {{ a; NoAction; }} {properties} }}
+             apply {{ t.apply(); }}"
+        ));
+        let entries = &program.tables[0].entries;
+        assert!(entries.iter().all(|entry| entry.action.action == 0), "{kind}");
+        assert_eq!(entries.len(), if kind == "exact" { 2 } else { 1 }, "{kind}");
+    }
+}
+
+#[test]
 fn a_size_of_zero_is_no_size() {
     for (property, expected) in [("size = 0;", 1024), ("size = 7;", 7), ("", 1024)] {
         let program = ingress(&format!(
