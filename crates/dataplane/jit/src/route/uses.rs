@@ -206,10 +206,12 @@ impl Route {
 
     /// Whether cloned packets can stay on the fast path. It notes clones; a clone is executed after its packet and
     /// before the next packet. So if packets are cloned before egress, egress must change no state, or must change
-    /// different state for clones than for other packets, unless such packets [leave](super::Cloning::leave).
+    /// different state for clones than for other packets, unless such packets [leave](super::Cloning::leave). It must
+    /// not send digests either: those of clones come first.
     pub fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
-        let is_noted = !(before && self.clones_share_state(program)) && (!behind || self.cloning.from_egress);
+        let has_order = self.clones_share_state(program) || Use::of(program, &self.behind_queue()).digests > 0;
+        let is_noted = !(before && has_order) && (!behind || self.cloning.from_egress);
         self.cloning.kept.is_some() && (before || behind || self.cloning.leave) && is_noted
     }
 
