@@ -18,7 +18,7 @@ use crate::forwarding::{Forwarding, begin};
 use crate::ledger::EntryNotes;
 use crate::schema::{Schema, TableSchema};
 use forebay_ir::TableId;
-use forebay_pipeline::Record;
+use forebay_pipeline::{Pipeline, Record};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::{TableEntry, Update};
@@ -42,10 +42,11 @@ pub(crate) fn write(forwarding: &mut Forwarding, updates: &[Update], writer: Wri
         timers,
         ..
     } = forwarding;
-    let schema: &Schema = schema;
+    let (schema, pipeline): (&Schema, &Pipeline) = (schema, pipeline);
     let has_deletions = updates.iter().any(|update| update.r#type() == Type::Delete);
-    let may =
-        |update: &Update| is_suitable(schema, update, has_deletions) && writer.role.check_write(update, schema).is_ok();
+    let may = |update: &Update| {
+        is_suitable(schema, pipeline, update, has_deletions) && writer.role.check_write(update, schema).is_ok()
+    };
     if !updates.iter().all(may) {
         return false;
     }
@@ -85,13 +86,14 @@ pub(crate) fn write(forwarding: &mut Forwarding, updates: &[Update], writer: Wri
 }
 
 /// Whether an update is of a kind that can be undone, or needs not be.
-fn is_suitable(schema: &Schema, update: &Update, has_deletions: bool) -> bool {
+fn is_suitable(schema: &Schema, pipeline: &Pipeline, update: &Update, has_deletions: bool) -> bool {
     let kind = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
     match kind {
         Some(Kind::TableEntry(entry)) => schema.table(entry.table_id).is_ok_and(|table| {
-            // The time of an entry's last packet would begin anew.
-            let keeps_time = update.r#type() == Type::Insert || !table.supports_timeout;
-            !entry.is_default_action && table.profile.is_none() && keeps_time
+            // The time of an entry's last packet would begin anew, and one that packets have added would stay the
+            // controller's.
+            let keeps_time = !table.supports_timeout && !pipeline.deletes_idle(table.index);
+            !entry.is_default_action && table.profile.is_none() && (update.r#type() == Type::Insert || keeps_time)
         }),
         Some(Kind::CounterEntry(_) | Kind::MeterEntry(_) | Kind::RegisterEntry(_)) => true,
         // Of an entry that the batch may have deleted before.
