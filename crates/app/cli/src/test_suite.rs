@@ -73,9 +73,11 @@ fn options(test: &Path, common: &CompileOptions) -> Result<CompileOptions> {
         let relative = |include: String| folder.join(include).to_string_lossy().into_owned();
         all.include.extend(options.include.into_iter().map(relative));
         all.define.extend(options.define);
+        all.strict |= options.strict;
     }
     all.include.extend(common.include.iter().cloned());
     all.define.extend(common.define.iter().cloned());
+    all.strict |= common.strict;
     Ok(all)
 }
 

@@ -138,6 +138,29 @@ fn a_test_says_how_its_program_is_compiled() {
 }
 
 #[test]
+fn warnings_are_errors_for_a_test_that_is_strict() {
+    let folder = reflector();
+    let program = folder.path().join("reflector.p4").to_string_lossy().into_owned();
+    write(
+        &folder.path().join("include"),
+        "port.p4",
+        "#warning \"old\"\n#define PORT 5\n",
+    );
+    let test = |options: &str| {
+        write(
+            folder.path(),
+            "five.stf",
+            &format!("# forebay: -I include {options}\npacket 0 ab\nexpect 5 ab$\n"),
+        )
+    };
+    let lax = test("");
+    assert_eq!(forebay(&["test", &program, &lax]).code, 0);
+    assert_eq!(forebay(&["test", "--strict", &program, &lax]).code, 2);
+    let strict = test("--strict");
+    assert_eq!(forebay(&["test", &program, &strict]).code, 2);
+}
+
+#[test]
 fn a_wrong_option_has_its_line() {
     let folder = reflector();
     let test = write(folder.path(), "five.stf", "# a test\n# forebay: -X\npacket 0 ab\n");
