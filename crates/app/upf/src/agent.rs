@@ -231,7 +231,8 @@ impl Agent {
             self.next_usage = now + Duration::from_millis(self.settings.n4.usage_ms);
             self.node.report_usage(now, &mut self.plane);
         }
-        if self.paths.is_due(now) {
+        // Requests that cannot be sent say nothing of a path.
+        if self.plane.is_connected() && self.paths.is_due(now) {
             let (asked, down) = self.paths.ask(now, &self.node.gtpu_peers());
             for (peer, sequence) in asked {
                 self.plane.send_echo_request(peer, sequence);
