@@ -261,16 +261,21 @@ impl Agent {
         while let Some((to, datagram)) = self.node.next_output() {
             // Datagrams may be lost: requests are repeated, and so are answers when they are asked for again.
             if let Err(error) = self.socket.send_to(&datagram, to) {
-                tell(&format!("{to}: {error}"));
+                self.tell_some(&format!("{to}: {error}"), tell);
             }
         }
         while let Some(event) = self.node.next_event() {
-            if self.told < TOLD_MAX {
-                tell(&event.to_string());
-            }
-            self.told += 1;
+            self.tell_some(&event.to_string(), tell);
         }
         Ok(())
+    }
+
+    /// Logs a message of which peers may cause any number.
+    fn tell_some(&mut self, message: &str, tell: &mut dyn FnMut(&str)) {
+        if self.told < TOLD_MAX {
+            tell(message);
+        }
+        self.told += 1;
     }
 
     /// Logs once a second how many messages were suppressed, and once a minute that datagrams come from addresses that
