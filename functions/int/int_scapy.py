@@ -3,7 +3,7 @@
     from int_scapy import IntShim, IntMD, IntMX, TelemetryReport, Report
 
 `bind(int_port, report_port)` makes scapy dissect UDP of these ports. A report's packet, `report.inner`, is dissected
-from its Ethernet header on, with the INT stack that a sink has left in it.
+from its first header on, with the INT stack that a sink has left in it.
 """
 
 from scapy.fields import (
@@ -15,8 +15,8 @@ from scapy.fields import (
     ShortField,
     StrLenField,
 )
-from scapy.layers.inet import ICMP, TCP, UDP
-from scapy.layers.inet6 import ICMPv6Unknown
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import ICMPv6Unknown, IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw, bind_layers
 
@@ -181,8 +181,8 @@ class Report(Packet):
 
     @property
     def inner(self):
-        """The reported packet."""
-        return Ether(self.data)
+        """The reported packet; its inner type says with which header it begins."""
+        return {4: IP, 5: IPv6}.get(self.in_type, Ether)(self.data)
 
 
 class TelemetryReport(Packet):
