@@ -3,12 +3,13 @@
 
     collect.py [--bind ADDRESS] [--port PORT] [--int-port PORT] [--count N]
 
-Needs scapy from PyPI.
+A datagram that is cut or of another form is printed as `malformed` with its bytes. Needs scapy from PyPI.
 """
 
 import argparse
 import pathlib
 import socket
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -51,6 +52,21 @@ def describe(group, report):
     return " | ".join(parts)
 
 
+def described(datagram):
+    """What a datagram says, a line for each report."""
+    lines = []
+    try:
+        group = int_scapy.TelemetryReport(datagram)
+        reports = group.reports if group.version == 2 else []
+        # Scapy leaves bytes as they are that are no report.
+        lines = [describe(group, report) for report in reports if isinstance(report, int_scapy.Report)]
+        if lines and len(lines) == len(reports):
+            return lines
+    except (AttributeError, struct.error):
+        pass
+    return [*lines, f"malformed: {datagram.hex()}"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bind", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (all)")
@@ -65,9 +81,8 @@ def main():
     while arguments.count == 0 or received < arguments.count:
         datagram = receiver.recv(65536)
         received += 1
-        group = int_scapy.TelemetryReport(datagram)
-        for report in group.reports:
-            print(describe(group, report), flush=True)
+        for line in described(datagram):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

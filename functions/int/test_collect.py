@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""What collect.py makes of datagrams: reports by the header with which their packet begins, and malformed ones. Needs
+scapy."""
+
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
+from bed import skip
+
+if not importlib.util.find_spec("scapy"):
+    skip("scapy is not installed")
+    sys.exit()
+
+import int_scapy
+from collect import described
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+V4 = IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=4000, dport=53)
+V6 = IPv6(src="fd00::1", dst="fd00::2") / UDP(sport=4000, dport=53)
+
+
+def datagram(*packets):
+    """A datagram with a report about each packet: its inner type, and its layers."""
+    reports = []
+    for in_type, packet in packets:
+        data = bytes(packet / Raw(b"...."))
+        data = data[: len(data) // 4 * 4]
+        reports.append(int_scapy.Report(in_type=in_type, md_bits=0x4000, metadata=b"\0\1\0\2", data=data))
+    return bytes(int_scapy.TelemetryReport(node_id=7, sequence_number=3, reports=reports))
+
+
+class Collect(unittest.TestCase):
+    def test_the_first_header_of_the_packet(self):
+        begins = "node 7 #3 [F] "
+        v4, v6 = "10.0.0.1 > 10.0.0.2 UDP 4000 > 53", "fd00::1 > fd00::2 UDP 4000 > 53"
+        for in_type, packet, flow in ((3, Ether() / V4, v4), (3, Ether() / V6, v6), (4, V4, v4), (5, V6, v6)):
+            self.assertEqual(described(datagram((in_type, packet))), [f"{begins}{flow}: ports=65538"])
+        self.assertEqual(len(described(datagram((4, V4), (5, V6)))), 2)
+
+    def test_malformed_datagrams(self):
+        whole = datagram((3, Ether() / V4))
+        cut = [whole[:length] for length in (0, 1, 7, 8, 9, 11, 15)]
+        for other in (*cut, b"other", b"\x40" + whole[1:]):
+            self.assertEqual(described(other), [f"malformed: {other.hex()}"])
+        longer = whole + b"\0\0"
+        self.assertEqual(described(longer), [*described(whole), f"malformed: {longer.hex()}"])
+
+
+if __name__ == "__main__":
+    unittest.main()
