@@ -290,6 +290,8 @@ fn sizes(entry: &SizeEntry, least: usize, seed: u64) -> Result<Vec<usize>, Strin
         SizeEntry::Several(_) => return Err("the list of lengths is empty".to_string()),
         SizeEntry::Named(name) if name == "imix" => IMIX.to_vec(),
         SizeEntry::Named(name) => return Err(format!("there is no mix of lengths {name:?}; there is \"imix\"")),
+        // The longest alone is told of below.
+        SizeEntry::Random { to, .. } if *to > BYTES_MAX => vec![*to],
         SizeEntry::Random { from, to } if from <= to => random_sizes(*from, *to, seed),
         SizeEntry::Random { from, to } => return Err(format!("lengths from {from} to {to}: the first is larger")),
     };
@@ -604,5 +606,8 @@ mod tests {
         let made = made("frame = { udp = { bytes = { from = 60, to = 1514 } } }").expect("frames");
         assert!((made.mean_bytes() - 787.0).abs() < 10.0, "{}", made.mean_bytes());
         assert!(super::tests::made("frame = { udp = { bytes = { from = 90, to = 60 } } }").is_err());
+        // Four times as many as there are lengths is 2^64.
+        let error = super::tests::made("frame = { udp = { bytes = { from = 60, to = 4611686018427387963 } } }");
+        assert!(error.is_err_and(|error| error.starts_with("a frame of 4611686018427387963 bytes")));
     }
 }
