@@ -69,6 +69,17 @@ pub struct Injected {
     pub reordered: u64,
 }
 
+impl Injected {
+    /// Both together.
+    pub(crate) fn plus(self, other: Injected) -> Injected {
+        Injected {
+            lost: self.lost + other.lost,
+            duplicated: self.duplicated + other.duplicated,
+            reordered: self.reordered + other.reordered,
+        }
+    }
+}
+
 /// [`Injected`] of a port that is owned elsewhere.
 pub type SharedInjected = Arc<Mutex<Injected>>;
 

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::device::Device;
 use crate::histogram::Histogram;
+use crate::impairment::Injected;
 use crate::line_rate;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
@@ -49,6 +50,8 @@ pub struct Session<'a> {
     reference: Option<Reference>,
     clock: Clock,
     trials: u64,
+    /// What was done on purpose by devices before the present one.
+    injected_before: Injected,
 }
 
 impl<'a> Session<'a> {
@@ -70,6 +73,7 @@ impl<'a> Session<'a> {
             reference,
             clock,
             trials: 0,
+            injected_before: Injected::default(),
         })
     }
 
@@ -247,6 +251,7 @@ impl<'a> Session<'a> {
             return wait(Duration::from_secs_f64(ageing_s), progress);
         }
         let is_simulated = self.device.is_simulated;
+        self.injected_before = self.injected_before.plus(self.device.injected());
         self.device = self.test.device()?;
         self.device.is_simulated |= is_simulated;
         if self.device.is_simulated {
@@ -356,8 +361,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn injected(&self) -> Option<crate::impairment::Injected> {
-        (!self.test.file.impairment.is_empty()).then(|| self.device.injected())
+    fn injected(&self) -> Option<Injected> {
+        (!self.test.file.impairment.is_empty()).then(|| self.injected_before.plus(self.device.injected()))
     }
 }
 

@@ -70,6 +70,19 @@ fn a_bridge_with_room_for_all_has_at_least_as_many() {
     );
 }
 
+/// Each attempt has a device of its own.
+#[test]
+fn what_is_lost_on_purpose_is_counted_in_all_attempts() {
+    let text = format!("{}[[impairment]]\nport = 1\nloss = 1.0\n", bridge(100, 1000));
+    let test = read(&text);
+    let session = Session::open(&test).expect("a device");
+    let results = session.in_simulated_time().rfc2889(&mut Silent).expect("results");
+    let attempts = results.rfc2889.expect("of a bridge").attempts;
+    let lost: u64 = attempts.iter().map(|attempt| attempt.lost).sum();
+    let injected = results.injected.expect("impaired").lost;
+    assert!(lost > 0 && injected >= lost, "{injected} of {lost}");
+}
+
 #[test]
 fn ports_must_differ() {
     let text = bridge(100, 1000).replace("test_port = 2", "test_port = 1");

@@ -150,12 +150,7 @@ impl Device {
     pub fn injected(&self) -> Injected {
         let all = self.ports.iter().filter_map(|port| port.injected.as_ref());
         all.fold(Injected::default(), |sum, injected| {
-            let injected = injected.lock().unwrap_or_else(PoisonError::into_inner);
-            Injected {
-                lost: sum.lost + injected.lost,
-                duplicated: sum.duplicated + injected.duplicated,
-                reordered: sum.reordered + injected.reordered,
-            }
+            sum.plus(*injected.lock().unwrap_or_else(PoisonError::into_inner))
         })
     }
 
