@@ -280,7 +280,7 @@ impl<'a> Loop<'a> {
             }
             if let Err(error) = self.round() {
                 self.fault = Some(error.to_string());
-                self.flows.iter_mut().for_each(|flow| flow.sender = None);
+                self.flows.iter_mut().for_each(|flow| flow.halt = Halt::Stopped);
             }
         }
     }
@@ -460,15 +460,16 @@ impl<'a> Loop<'a> {
         if count == 0 {
             return Ok(());
         }
-        let accepted = port.send(&mut self.out, now_ns)?;
-        port.flush()?;
+        let result = port.send(&mut self.out, now_ns);
+        let accepted = *result.as_ref().unwrap_or(&0);
         let sent: u64 = bytes[..accepted].iter().sum();
         flow.refused += (count - accepted) as u64;
         flow.sent_bytes += sent;
         let counters = &mut self.counters[config.tx];
         counters.frames_tx += accepted as u64;
         counters.bytes_tx += sent;
-        Ok(())
+        result?;
+        port.flush()
     }
 
     fn receive(&mut self) -> Result<(), PortError> {

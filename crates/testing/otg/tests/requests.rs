@@ -1,6 +1,7 @@
 //! Scripts' requests, against a wire in memory.
 
 use forebay_otg::{Answer, Generator, Memory};
+use forebay_packet::{Burst, MemoryPort, Port, PortError, delegate_port};
 use forebay_tester::device;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -57,6 +58,56 @@ fn wait(generator: &mut Generator, what: &str, is_so: impl Fn(&Value) -> bool) -
         assert!(Instant::now() < end, "{what}: {found}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A port that takes some frames, refuses some, and then is out of order.
+struct Failing {
+    port: Box<dyn Port>,
+    bursts: u32,
+}
+
+impl Port for Failing {
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        self.bursts += 1;
+        if self.bursts <= 20 {
+            return self.port.send(burst, now_ns);
+        }
+        burst.clear();
+        if self.bursts <= 25 {
+            return Ok(0);
+        }
+        Err(PortError::Failed {
+            port: "a".to_string(),
+            operation: "send",
+            detail: "a fault".to_string(),
+        })
+    }
+
+    delegate_port!(
+        port: name, receive, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush
+    );
+}
+
+#[test]
+fn a_port_that_fails_stops_flows_and_keeps_their_counters() {
+    let failing = |numbers: &[u32]| {
+        let mut device = device::wire(numbers, &[(1, 2), (2, 1)], 4096);
+        let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+        let port = std::mem::replace(&mut device.ports[0].port, spare);
+        device.ports[0].port = Box::new(Failing { port, bursts: 0 });
+        Ok(device)
+    };
+    let mut generator = Generator::new(Memory(failing)).expect("a thread");
+    done(generator.request("POST", "/config", &config(100_000)));
+    transmit(&mut generator, "start");
+    let found = wait(&mut generator, "the flow stops", |found| {
+        found["transmit"] == "stopped" && found["frames_tx"] == found["frames_rx"]
+    });
+    let sent: u64 = found["frames_tx"]
+        .as_str()
+        .and_then(|sent| sent.parse().ok())
+        .expect("a number");
+    assert!((20..=20 * 8).contains(&sent), "{found}");
 }
 
 /// After an error a script may go on with its previous configuration.
