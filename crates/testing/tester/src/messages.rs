@@ -7,6 +7,9 @@
 use forebay_traffic::{FrameSpec, MessageFormat, MessageId, inspect, mixed};
 use std::net::Ipv4Addr;
 
+/// Devices of a stream at most, as a power of two: the flows of its messages begin at its index times that.
+const DEVICES_BITS: u32 = 16;
+
 /// Messages whose times are kept.
 const REMEMBERED: usize = 1 << 20;
 
@@ -21,6 +24,8 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 pub struct Messages {
     format: MessageFormat,
     devices: u32,
+    /// The flow of its first device: messages of different streams are told apart by their flows.
+    first_flow: u32,
     times: Vec<(u64, u64)>,
     payload: Vec<u8>,
 }
@@ -34,11 +39,12 @@ pub fn headers(device: u32, macs: ([u8; 6], [u8; 6])) -> FrameSpec {
 }
 
 impl Messages {
-    /// Messages of this many devices.
-    pub fn new(format: MessageFormat, devices: u32) -> Messages {
+    /// Messages of this many devices, of the stream with this index.
+    pub fn new(format: MessageFormat, devices: u32, stream: u8) -> Messages {
         Messages {
             format,
             devices,
+            first_flow: u32::from(stream) << DEVICES_BITS,
             times: vec![(0, 0); REMEMBERED],
             payload: Vec::new(),
         }
@@ -57,37 +63,38 @@ impl Messages {
 
     fn id(&self, number: u64) -> MessageId {
         MessageId {
-            flow: (number % u64::from(self.devices)) as u32,
+            flow: self.first_flow + (number % u64::from(self.devices)) as u32,
             sequence: (number / u64::from(self.devices)) as u32,
         }
     }
 
-    /// The numbers of the messages in a frame, with their intended and sending times. `sent` messages were sent.
-    /// Messages that are damaged, or cannot have been sent, are counted by `false`.
-    pub fn find(&self, frame: &[u8], sent: u64, mut each: impl FnMut(Option<(u64, u64, u64)>)) -> bool {
-        let Ok(inspected) = inspect(frame) else { return false };
+    /// The numbers of the messages in a frame, with their intended and sending times. `sent` messages were sent. None
+    /// for those that are damaged, are of other streams, or cannot have been sent.
+    pub fn find(&self, frame: &[u8], sent: u64, mut each: impl FnMut(Option<(u64, u64, u64)>)) {
+        let Ok(inspected) = inspect(frame) else { return };
         let datagram = &frame[inspected.payload];
         let payloads = match self.format.split(datagram) {
             Ok(payloads) => payloads.collect(),
             Err(_) => match mixed::payloads(datagram) {
                 Ok(payloads) => payloads,
-                Err(_) => return false,
+                Err(_) => return,
             },
         };
         for payload in payloads {
-            let id = self
-                .format
-                .read_payload(payload)
-                .ok()
-                .filter(|id| id.flow < self.devices);
-            let number = id.map(|id| u64::from(id.sequence) * u64::from(self.devices) + u64::from(id.flow));
+            let number = self.format.read_payload(payload).ok().and_then(|id| self.number(id));
             let known = number.filter(|number| *number < sent);
             each(known.map(|number| {
                 let (intended, real) = self.times[number as usize % REMEMBERED];
                 (number, intended, real)
             }));
         }
-        true
+    }
+
+    /// The number of a message; none when it is of another stream.
+    fn number(&self, id: MessageId) -> Option<u64> {
+        let device = id.flow.checked_sub(self.first_flow)?;
+        let number = u64::from(id.sequence) * u64::from(self.devices) + u64::from(device);
+        (device < self.devices).then_some(number)
     }
 }
 

@@ -125,7 +125,8 @@ impl<'a> Sender<'a> {
             0 => schedule,
             _ => schedule.with_own_phase(mean_work),
         });
-        let messages = stream.messages.map(|(format, devices)| Messages::new(format, devices));
+        let messages = stream.messages;
+        let messages = messages.map(|(format, devices)| Messages::new(format, devices, index as u8));
         let mut sender = Sender {
             stream,
             index: index as u8,

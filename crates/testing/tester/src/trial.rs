@@ -501,24 +501,22 @@ impl<'a> Run<'a> {
             self.foreign += 1;
             return;
         }
-        for stream in 0..self.senders.len() {
-            let sender = &self.senders[stream];
+        // An N-packet may have messages of several streams. What is no message is one frame.
+        let (mut all, mut found) = (1usize, Vec::new());
+        for (stream, sender) in self.senders.iter().enumerate() {
             let Some(messages) = &sender.messages else { continue };
-            let mut found = Vec::new();
-            if messages.find(frame, sender.next_number(), |message| found.push(message)) {
-                let bytes = frame.len() / found.len().max(1);
-                for message in found {
-                    match message {
-                        Some((number, intended, sent)) => {
-                            self.record(stream, port, number, (intended, sent, now_ns), bytes);
-                        }
-                        None => self.foreign += 1,
-                    }
-                }
-                return;
-            }
+            let mut count = 0usize;
+            messages.find(frame, sender.next_number(), |message| {
+                count += 1;
+                found.extend(message.map(|message| (stream, message)));
+            });
+            all = all.max(count);
         }
-        self.foreign += 1;
+        self.foreign += all.saturating_sub(found.len()) as u64;
+        let bytes = frame.len() / all;
+        for (stream, (number, intended, sent)) in found {
+            self.record(stream, port, number, (intended, sent, now_ns), bytes);
+        }
     }
 
     #[inline]

@@ -256,6 +256,24 @@ fn iot_messages_are_followed() {
     );
 }
 
+/// Each stream has devices of its own.
+#[test]
+fn messages_of_several_streams_are_told_apart() {
+    for bytes in [16, 20] {
+        let second = format!(
+            "[[traffic]]\nname = \"b\"\nfrom = 2\nto = 1\npps = 5_000\nframe = {{ message = {{ payload_bytes = {bytes}, devices = 3 }} }}"
+        );
+        let text = wire(&second, 0.1, "pps = 10_000");
+        let found = simulate(&text.replace("udp = { bytes = 60 }", "message = { payload_bytes = 16, devices = 3 }"));
+        let trial = &found.trials[0];
+        let of = |at: usize| (trial.streams[at].paths[0].received, trial.streams[at].misdirected);
+        assert_eq!(
+            (of(0), of(1), trial.lost(), trial.foreign),
+            ((1_000, 0), (500, 0), 0, 0)
+        );
+    }
+}
+
 /// The same on the machine's clock: 0.1 % of the frames may be that late.
 /// `cargo test --release -p forebay-tester -- --ignored`, on a machine that does nothing else; the bias is what the
 /// self test says.
