@@ -7,6 +7,7 @@ use crate::impairment::Injected;
 use crate::line_rate;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
+use crate::schedule::Shape;
 use crate::search::{
     Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, has_frames, rfc2544, rfc2889, search, search_and_confirm,
 };
@@ -308,21 +309,40 @@ impl<'a> Session<'a> {
 
     /// Frames a second of all streams at the rates of the file.
     fn total_pps(&self) -> Result<f64, String> {
-        let total: Option<f64> = self.streams.iter().map(Stream::mean_pps).sum();
+        self.sum_of(Stream::mean_pps)
+    }
+
+    /// The sum over all streams.
+    fn sum_of(&self, pps: impl Fn(&Stream) -> Option<f64>) -> Result<f64, String> {
+        let total: Option<f64> = self.streams.iter().map(pps).sum();
         total
             .ok_or_else(|| "a search changes the rates of all streams; give each a rate other than \"max\"".to_string())
     }
 
-    /// A trial with this many frames a second of all streams together.
+    /// A trial with this many frames a second of all streams together, on average over the measured time: of a shape it
+    /// may see a part only.
     ///
     /// # Errors
-    /// When a stream has no rate.
+    /// When a stream has no rate, or all are silent in that time.
     pub fn plan_at(&self, pps: f64, seconds: f64) -> Result<Plan, String> {
-        Ok(Plan {
-            scale: pps / self.total_pps()?,
+        let plan = Plan {
             duration_ns: (seconds * 1e9) as u64,
             ..self.test.plan()
-        })
+        };
+        let flat = Shape::flat();
+        let own_pps = self.sum_of(|stream| match stream.shape == flat {
+            true => stream.mean_pps(),
+            false => plan.intended_pps(stream),
+        })?;
+        match own_pps > 0.0 {
+            true => Ok(Plan {
+                scale: pps / own_pps,
+                ..plan
+            }),
+            false => Err(format!(
+                "no frame is due in a trial of {seconds} s: the shapes of all streams are silent then"
+            )),
+        }
     }
 
     /// Trials for a search.

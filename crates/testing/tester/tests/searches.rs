@@ -135,6 +135,21 @@ fn an_rfc2544_test_that_is_stopped_has_no_results() {
     }
 }
 
+/// Trials of a search see a part of a shape: the load is that of this part. All frames are lost, and so counted.
+#[test]
+fn loads_of_a_shape_are_those_of_the_trial() {
+    let text = "description = \"a hole\"\nduration_s = 0.01\n[device]\nwire = true\n[[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\n\
+                pps = 10_000\nshape = { on_s = 0.1, off_s = 0.4 }\nframe = { udp = { bytes = 60 } }\n[[impairment]]\nport = 2\nloss = 1.0\n\
+                [search]\ngoals = [\"ndr\"]\nduration_scale = 0.05\nmin_pps = 1_000\n";
+    let test = read(text);
+    let session = Session::open(&test).expect("opens");
+    let found = session.in_simulated_time().search(&mut Silent).expect("a search");
+    let trials = &found.searches[0].trials;
+    let offered: f64 = trials.iter().map(|trial| trial.pps * trial.seconds).sum();
+    let sent = found.injected.expect("impaired").lost as f64;
+    assert!((sent - offered).abs() <= trials.len() as f64, "{sent} of {offered}");
+}
+
 /// A device that loses everything is not good at a load of which no frame is due in a trial.
 #[test]
 fn trials_without_frames_say_nothing() {
