@@ -32,6 +32,9 @@ const ROUNDS_TOLD: u64 = 1 << 12;
 /// Samples of rates that are kept. In a longer trial they are farther apart.
 const SAMPLES_MAX: usize = 100_000;
 
+/// The longest time for what is under way when a trial is stopped.
+const STOPPED_DRAIN_NS: u64 = 1_000_000_000;
+
 /// How simulated time goes on while nothing is known to happen, and after how many such steps nothing will.
 const IDLE_STEP_NS: u64 = 1_000;
 const IDLE_STEPS: u32 = 64;
@@ -543,9 +546,14 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Receives until everything has come, the time for it is over, or the caller stops the trial.
+    /// Receives until everything has come, or the time for it is over, which is short when the caller stops the trial:
+    /// what is under way then is not lost.
     fn drain(&mut self, device: &mut Device, clock: &mut Clock, progress: &mut dyn Progress) -> Result<(), PortError> {
-        let end_ns = clock.now_ns() + self.plan.drain_ns;
+        let drain_ns = match self.was_stopped {
+            true => self.plan.drain_ns.min(STOPPED_DRAIN_NS),
+            false => self.plan.drain_ns,
+        };
+        let mut end_ns = clock.now_ns() + drain_ns;
         for port in &mut device.ports {
             port.port.flush()?;
         }
@@ -553,9 +561,10 @@ impl<'a> Run<'a> {
         let mut rounds = 0u64;
         loop {
             rounds += 1;
-            if self.was_stopped || rounds.is_multiple_of(ROUNDS_TOLD) && !self.tell(self.window.end_ns, progress) {
+            let is_asked = !self.was_stopped && rounds.is_multiple_of(ROUNDS_TOLD);
+            if is_asked && !self.tell(self.window.end_ns, progress) {
                 self.was_stopped = true;
-                return Ok(());
+                end_ns = end_ns.min(clock.now_ns() + STOPPED_DRAIN_NS);
             }
             let received = self.received;
             device.work(|| clock.now_ns());
@@ -740,6 +749,7 @@ mod tests {
     use super::*;
     use crate::device;
     use crate::frames::Frames;
+    use crate::impairment::{Delay, Impairment};
     use crate::results::TrialResults;
     use crate::schedule::{Arrivals, Shape};
     use crate::stream::Rate;
@@ -793,6 +803,19 @@ mod tests {
         }]
     }
 
+    const PLAN: Plan = Plan {
+        scale: 1.0,
+        warm_up_ns: 10_000,
+        duration_ns: 90_000,
+        drain_ns: 10_000,
+        burst: 1,
+        disturbance_ns: 100_000,
+        sample_ns: 0,
+        seed: 1,
+        number: 1,
+        step: None,
+    };
+
     /// A hundred frames, a microsecond apart, of which the first ten are not measured.
     fn trial(is_checked: bool, fate: fn(u64) -> Fate) -> Trial {
         let streams = streams();
@@ -802,21 +825,38 @@ mod tests {
         let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
         let port = std::mem::replace(&mut device.ports[0].port, spare);
         device.ports[0].port = Box::new(Fickle { port, sent: 0, fate });
-        let plan = Plan {
-            scale: 1.0,
-            warm_up_ns: 10_000,
-            duration_ns: 90_000,
-            drain_ns: 10_000,
-            burst: 1,
-            disturbance_ns: 100_000,
-            sample_ns: 0,
-            seed: 1,
-            number: 1,
-            step: None,
-        };
         let reference = Some(&reference).filter(|_| is_checked);
         let mut clock = Clock::Simulated(0);
-        run_trial(&streams, &mut device, reference, plan, &mut clock, &mut Silent).expect("a wire")
+        run_trial(&streams, &mut device, reference, PLAN, &mut clock, &mut Silent).expect("a wire")
+    }
+
+    /// Stops a trial as soon as it is asked.
+    struct Stops;
+
+    impl Progress for Stops {
+        fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn frames_under_way_when_a_trial_is_stopped_are_not_lost() {
+        let mut device = device::wire(&[1, 2], &[(1, 2)], 4096).in_simulated_time();
+        let impairment = Impairment {
+            delay: Delay::Constant(50_000.0),
+            ..Impairment::default()
+        };
+        device.impair(2, impairment, 1);
+        let plan = Plan {
+            duration_ns: 10_000_000,
+            drain_ns: 1_000_000,
+            ..PLAN
+        };
+        let mut clock = Clock::Simulated(0);
+        let trial = run_trial(&streams(), &mut device, None, plan, &mut clock, &mut Stops).expect("a wire");
+        let (_, sent, path) = &trial.streams[0].paths[0];
+        assert!(trial.was_stopped && (1_000..9_000).contains(sent), "{sent}");
+        assert_eq!(path.sequence.unique(), *sent);
     }
 
     #[test]
