@@ -195,6 +195,17 @@ impl Evaluation {
                 let mut each = |result: &FlowResult| told(&crate::report::flow_line(result));
                 found.flows.extend(flows::measure(*table, setting, &place, &mut each)?);
             }
+            if found.flows.is_empty() {
+                let mut counts: Vec<u32> = setting.tables.iter().map(|table| table.rules).collect();
+                counts.push(1);
+                counts.sort_unstable();
+                counts.dedup();
+                let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
+                return Err(format!(
+                    "no case has {rules} rules; there are cases with {}",
+                    counts.join(", ")
+                ));
+            }
         } else if let Some(setting) = &settings.updates {
             found.updates = run_updates(setting, Some(foreign), told)?;
         } else {
@@ -344,6 +355,19 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_switch_with_rules_of_no_case_is_told_of() {
+        let text = "title = \"t\"\nsource = \"s\"\n[full.flows]\ntables = [{ kind = \"exact\", rules = 9 }]\nframe_bytes = [64]\n\
+                    flows = 1\nseconds = 0.1\ntrial_s = 0.1\ntrials_s = 0.1\npps_max = 1000.0\n";
+        let evaluation = Evaluation::read(text).expect("an evaluation");
+        let foreign = Foreign {
+            interfaces: Vec::new(),
+            command: String::new(),
+        };
+        let error = evaluation.run_foreign(false, "a switch", &foreign, 7, &mut |_| ());
+        assert_eq!(error, Err("no case has 7 rules; there are cases with 1, 9".to_string()));
     }
 
     #[test]
