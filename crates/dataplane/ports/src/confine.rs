@@ -119,7 +119,11 @@ pub fn confine(user: Option<&str>, in_sandbox: bool) -> Result<(), ConfineError>
         become_user(name)?;
     }
     if !in_sandbox {
-        return Ok(());
+        // The system takes them out of effect when a process becomes that of another user.
+        return match user {
+            Some(_) => privileges::raise_capabilities().map_err(failed("cannot keep the capabilities")),
+            None => Ok(()),
+        };
     }
     let kept = KEPT.iter().fold(0, |kept, capability| kept | 1 << capability);
     privileges::keep_capabilities(kept).map_err(failed("cannot give capabilities up"))?;
