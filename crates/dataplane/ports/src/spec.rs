@@ -235,7 +235,30 @@ fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), 
             "one interface or output file can serve only one port",
         ));
     }
+    if let Some(file) = overwritten(specs, new) {
+        return Err(kind.error(
+            format!("`{file}` would be emptied before it is read"),
+            "write to a file that no port reads",
+        ));
+    }
     Ok(())
+}
+
+/// A file of the new port that is to be read and written, by itself or by another port.
+fn overwritten<'a>(specs: &'a [PortSpec], new: &'a PortSpec) -> Option<&'a str> {
+    let (input, output) = files(new);
+    specs.iter().chain([new]).map(files).find_map(|(read, written)| {
+        let is_written = input.filter(|input| written == Some(*input));
+        is_written.or(output.filter(|output| read == Some(*output)))
+    })
+}
+
+/// The files that a port reads and writes.
+fn files(spec: &PortSpec) -> (Option<&str>, Option<&str>) {
+    match &spec.kind {
+        PortKind::Pcap { input, output, .. } => (input.as_deref(), output.as_deref()),
+        _ => (None, None),
+    }
 }
 
 /// What a port has for itself alone.
@@ -662,6 +685,17 @@ mod tests {
         let error = PortSpec::parse_all(["0@a", "1@packet:a"]).expect_err("a twice");
         assert_eq!(error.message, "`a` already is port 0");
         assert!(PortSpec::parse_all(["0@mem:", "1@mem:", "2@pcap:x", "3@pcap:x"]).is_ok());
+        for ports in [
+            ["0@mem:", "1@pcap:x,x"],
+            ["0@pcap:x,a", "1@pcap:,x"],
+            ["0@pcap:,x", "1@pcap:x"],
+        ] {
+            let error = PortSpec::parse_all(ports).expect_err("x is read and written");
+            assert!(
+                error.message.ends_with("would be emptied before it is read"),
+                "{ports:?}"
+            );
+        }
     }
 
     proptest! {
