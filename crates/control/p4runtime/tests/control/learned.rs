@@ -132,7 +132,11 @@ fn what_controllers_did_to_them_is_done_again() {
         again.expect(&format!("{OF_5} }}"), &[&changed]);
         let expected = if keeps_learned { (3, 3) } else { (1, 0) };
         assert_eq!(count(&again), expected);
-        // From now on the entry is the controller's.
+        // From now on the entry is the controller's. The other one of the pair has the number.
+        if keeps_learned {
+            let kept = restarted(&switch, &again.device.snapshot(), &[], true);
+            assert_eq!(register(&kept, "numbers.counts", 2), 3);
+        }
         let once_more = restarted(&switch, &again.device.snapshot(), &[], false);
         once_more.expect("table_entry { table_id: $sessions }", &[&changed]);
     }

@@ -116,11 +116,15 @@ impl Pipeline {
         (all, latest_ns)
     }
 
-    /// An entry and its partner, with the times of their last hits in place of those since then.
+    /// An entry and its partner, unless a controller has changed that, with what both hold, and with the times of their
+    /// last hits in place of those since then.
     fn learned_with(&self, control: &Control, entry: EntryKey, latest_ns: &mut u64) -> LearnedEntries {
         let mut learned = LearnedEntries::default();
-        for entry in [Some(entry), learned_partner(control, entry)].into_iter().flatten() {
+        // What one of a pair holds is taken as long as the other one exists, too.
+        for entry in [Some(entry), control.book.partner(entry)].into_iter().flatten() {
             learned.held.extend(control.book.held(entry).map(held_of));
+        }
+        for entry in [Some(entry), learned_partner(control, entry)].into_iter().flatten() {
             let last_hit_ns = self.stateful.last_hit_ns(entry.table, entry.slot as usize);
             *latest_ns = last_hit_ns.max(*latest_ns);
             learned.entries.extend(self.learned_entry(control, entry));
