@@ -37,7 +37,7 @@ for load, mean, spread, packets in zip(by_load, waits.mean(1), np.ptp(waits, axi
 
 # %% [markdown]
 # The wait is nothing at first and bends near 50 Gbps. A chip's clocks and queues are not an M/D/1 queue; how near are they? An M/D/1 queue
-# whose server takes what a frame takes on a wire of 50 Gbps (532 + 20 bytes with framing) waits $\rho / (2 (1 - \rho))$ service times.
+# whose server takes what a frame takes on a wire of 50 Gbps (512 bytes, 4 of the check sequence, 20 of framing) waits $\rho / (2 (1 - \rho))$ service times.
 
 # %%
 service_ns = (512 + 4 + 20) * 8 / 50

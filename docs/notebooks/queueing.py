@@ -9,8 +9,8 @@ import numpy as np
 from forebay.queueing import e_n_d_1_waiting_time, minimal_service_rate, places_for_loss
 
 # %% [markdown]
-# The service rate at which the mean wait is 5 % of the time between N-packets, for fixed and for exponential service. Rates are in
-# N-packets a microsecond, with 142 messages a microsecond arriving.
+# The service rate at which the mean wait is 5 % of the time that serving an N-packet takes, for fixed and for exponential service. Rates are
+# in N-packets a microsecond, with 142 messages a microsecond arriving.
 
 # %%
 messages = 142.0
