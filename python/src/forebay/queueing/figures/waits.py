@@ -6,6 +6,7 @@ The paper compares its formulas with its simulation: within 0.4 % for N = 1, 0.9
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +54,10 @@ class Cache:
             new = simulate()
             self._known[key] = [new.mean, new.half_width, new.packets]
             if self._file is not None:
-                self._file.write_text(json.dumps(self._known, indent=0) + "\n", encoding="utf-8")
+                # An interrupt leaves the file of before, not the half of one.
+                part = self._file.with_suffix(".part")
+                part.write_text(json.dumps(self._known, indent=0) + "\n", encoding="utf-8")
+                os.replace(part, self._file)
         mean, half_width, packets = self._known[key]
         return Estimate(mean, half_width, int(packets))
 
