@@ -1,8 +1,11 @@
 """Packets of a program's own headers."""
 
+import pickle
+
 import pytest
 
 from forebay import Switch, compile, examples
+from forebay.packets import PacketValue
 
 STACK = """
 #include <core.p4>
@@ -83,6 +86,26 @@ def test_differences_name_headers_fields_and_payload() -> None:
         "payload: 61 and empty",
     ]
     assert one == bytes(one) and one != other
+
+
+def test_order_and_repeated_headers_differ_too() -> None:
+    codec = compile(examples.path("router.p4")).packets
+    one, other = codec.build(ethernet={}, ipv4={}), codec.build(ipv4={}, ethernet={})
+    assert one != other
+    assert one.differences(other) == ["order: hdr.ethernet, hdr.ipv4 and hdr.ipv4, hdr.ethernet"]
+    first, second = ([codec.header("ipv4", {"ttl": ttl}) for ttl in ttls] for ttls in ((1, 2), (3, 2)))
+    assert PacketValue(first).differences(PacketValue(second)) == ["hdr.ipv4.ttl: 0x01 and 0x03"]
+    assert PacketValue(first).differences(PacketValue(second[:1]))[0] == "hdr.ipv4 (2) is only in the first"
+
+
+def test_a_header_is_not_set_as_an_attribute() -> None:
+    codec = compile(examples.path("router.p4")).packets
+    packet = codec.build(ethernet={}, ipv4={})
+    for name in ("ipv4", "payloads"):
+        with pytest.raises(AttributeError, match=rf"a packet has no '{name}' to set"):
+            setattr(packet, name, codec.header("ipv4", {"ttl": 1}))
+    packet.payload = b"ping"
+    assert bytes(packet).endswith(b"ping") and pickle.loads(pickle.dumps(packet)) == packet
 
 
 def test_what_does_not_exist_is_said() -> None:

@@ -218,6 +218,14 @@ class PacketValue:
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # What is on the wire is `headers` and `payload`: another attribute would be read again, and change nothing.
+        if name not in ("headers", "payload"):
+            raise AttributeError(
+                f"a packet has no {name!r} to set; set fields of its headers, its headers or its payload"
+            )
+        object.__setattr__(self, name, value)
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, bytes):
             return bytes(self) == other
@@ -229,7 +237,7 @@ class PacketValue:
 
     def differences(self, other: PacketValue) -> list[str]:
         """What differs, a line for each field, header and payload; empty for equal packets."""
-        mine, others = ({header.name: header for header in packet.headers} for packet in (self, other))
+        mine, others = _by_name(self.headers), _by_name(other.headers)
         found = [f"{name} is only in the first" for name in mine if name not in others]
         found += [f"{name} is only in the second" for name in others if name not in mine]
         for name in (name for name in mine if name in others):
@@ -242,6 +250,8 @@ class PacketValue:
                 bits, their_bits = (header._widths()[field] for header in (mine[name], others[name]))
                 if bits != their_bits:
                     found.append(f"{name}.{field}: {bits} and {their_bits} bits")
+        if mine.keys() == others.keys() and list(mine) != list(others):
+            found.append(f"order: {', '.join(mine)} and {', '.join(others)}")
         if self.payload != other.payload:
             found.append(f"payload: {self.payload.hex() or 'empty'} and {other.payload.hex() or 'empty'}")
         return found
@@ -257,6 +267,15 @@ class PacketValue:
         return (
             f"<PacketValue {' / '.join(header.name for header in self.headers)}, {len(self.payload)} bytes of payload>"
         )
+
+
+def _by_name(headers: list[HeaderValue]) -> dict[str, HeaderValue]:
+    """Headers by name; what a parser has extracted again has its number behind."""
+    found: dict[str, HeaderValue] = {}
+    for header in headers:
+        number = 1 + sum(each.name == header.name for each in found.values())
+        found[header.name if number == 1 else f"{header.name} ({number})"] = header
+    return found
 
 
 def _is_named(full: str, name: str) -> bool:
