@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.queueing import erlang_cdf, kolmogorov_smirnov, read_distances
+from forebay.queueing import GoodputCurve, erlang_cdf, kolmogorov_smirnov, read_distances
 from forebay.queueing.__main__ import main
 from forebay.queueing._chip import ChipRun, chip_departures
 from forebay.queueing._switch import switch_departures, switch_service_times, switch_waiting_time
+from forebay.queueing.figures import figure_12
+from forebay.queueing.figures._table import Table
+from forebay.queueing.figures.claims_network import controllers
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -91,3 +94,14 @@ def test_experiments_have_all_columns_in_one_table(tmp_path: Path) -> None:
     text = (tmp_path / "all" / "queueing-figure-7" / "result.md").read_text()
     assert "| chip |" in text and "../../out/figure-7.svg" in text
     assert not (tmp_path / "all" / "queueing-figure-12").exists(), "nothing was measured"
+
+
+def test_controllers_that_let_nothing_through() -> None:
+    rates = np.array([0.001, 0.01])
+    single, pair = (
+        GoodputCurve(1, rates, np.array([0.000128, 0.0005])),
+        GoodputCurve(2, rates, np.array([0.000128, 0.0])),
+    )
+    line_rate = Table("figure-9", "", "", [{"n": 8, "load": 1.0, "one_place": 16.9}])
+    claims = controllers({"figure-9": line_rate, "figure-12": figure_12.table({1: single, 2: pair}, {})})
+    assert claims[1]["found"] == "at 1 of 1 points where N = 1 lets through less than arrives"

@@ -106,5 +106,8 @@ def _controllers_are_full(row: Row) -> bool:
     """Whether N >= 2 is compared at a rate that the controllers cannot take with N = 1."""
     if row["n"] == 1 or row["ratio_to_n_1"] is None:
         return False
+    if not row["ratio_to_n_1"]:
+        # Nothing came through for this N: more than its controllers can take.
+        return True
     single = number(row, "controllers") / number(row, "ratio_to_n_1")
     return single < 0.95 * 0.128 * number(row, "arrival_mpps")
