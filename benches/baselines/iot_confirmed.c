@@ -18,7 +18,7 @@ enum { MAX_SENDS = 5, FLOWS_MAX = 64 };
 struct message {
     uint32_t sent_us, confirmed_us;
     int64_t due_ns;
-    uint8_t confirmed;
+    uint8_t confirmed, given_up;
 };
 
 /* Messages that have been sent equally often, in the order of their time-outs, which is that of their sending. */
@@ -61,6 +61,7 @@ static int64_t time_out(int64_t timeout_ns) {
             queue->head++;
             if (messages[index].confirmed) continue;
             if (sends == MAX_SENDS) {
+                messages[index].given_up = 1;
                 given_up++;
                 continue;
             }
@@ -84,6 +85,8 @@ static void take_confirmations(int64_t until) {
                 spurious++;
                 continue;
             }
+            /* One that comes late after all is not counted twice: the run would end before others are known. */
+            given_up -= messages[index].given_up;
             messages[index].confirmed = 1;
             messages[index].confirmed_us = (uint32_t)(now_ns() / 1000);
             confirmed++;
