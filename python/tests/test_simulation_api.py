@@ -1,5 +1,6 @@
 """Scenarios, experiments and sweeps."""
 
+import errno
 import json
 import os
 import signal
@@ -164,6 +165,16 @@ def test_numbers_of_numpy_are_seeds_and_parameters(tmp_path: Path) -> None:
         ("B", "false"),
         ("C", "0.5"),
     ]
+
+
+def test_a_point_that_cannot_be_kept_is_a_file_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(FileError, match=r"cannot write .*no space left"):
+        sweep(QUEUE, {"LOAD": [10]}, processes=1, out=tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("seeds", [0, -1, []])

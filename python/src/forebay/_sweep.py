@@ -67,9 +67,17 @@ def _do(place: int, work: _Work) -> tuple[int, str]:
 
 def _write_whole(path: Path, text: str) -> None:
     """Writes a file that is either there with all of the text or not at all."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.replace(file.name, path)
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error}") from error
 
 
 class Sweep:
