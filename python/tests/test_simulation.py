@@ -5,6 +5,7 @@ import pytest
 
 from forebay.queueing import (
     batch_means,
+    controlled_means,
     e_n_d_1_waiting_time,
     e_n_m_1_waiting_time,
     lindley,
@@ -90,3 +91,14 @@ def test_batch_means_of_known_values() -> None:
     assert estimate.mean == 2.0
     assert estimate.half_width == pytest.approx(4.302653 / np.sqrt(3), rel=1e-6)
     assert not estimate.contains(5.0) and estimate.discrepancy(4.0) == -0.5
+
+
+def test_an_interval_with_controls_contains_the_mean_in_95_percent() -> None:
+    random = np.random.default_rng(1)
+    for batches in (5, 8, 32):
+        inside = 0
+        for _ in range(2000):
+            controls = random.normal(size=(batches, 2))
+            means = 100 + controls @ [1.0, -2.0] + random.normal(size=batches) / 2
+            inside += controlled_means(means, controls, batches).contains(100)
+        assert 0.935 < inside / 2000 < 0.965, batches

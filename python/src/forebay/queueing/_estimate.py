@@ -40,7 +40,8 @@ def controlled_means(means: ArrayLike, controls: ArrayLike, packets: int, confid
     """The estimate from batch means and `controls`, other means of the same batches whose expectation is 0.
 
     `means` has a shape of (batches,), `controls` of (batches, k). What the controls explain of the differences between
-    batches, by linear regression, is taken out of the mean and of the interval.
+    batches, by linear regression, is taken out of the mean and of the interval (Lavenberg and Welch, Management Science
+    27, 1981): the estimate is the regression's value where the controls are 0.
 
     >>> controlled_means([3.1, 0.9, 2.0, 2.1], [[1.0], [-1.0], [0.0], [0.0]], packets=40).half_width < 0.2
     True
@@ -56,7 +57,9 @@ def controlled_means(means: ArrayLike, controls: ArrayLike, packets: int, confid
     slopes = np.linalg.lstsq(centred, array - array.mean(), rcond=None)[0]
     freedom = array.size - 1 - matrix.shape[1]
     residual = array - array.mean() - centred @ slopes
-    error = float(np.sqrt(residual @ residual / freedom / array.size))
+    # The slopes are estimated too, which counts the more the farther the controls' means are from 0.
+    weights = np.linalg.lstsq(centred.T, matrix.mean(axis=0), rcond=None)[0]
+    error = float(np.sqrt(residual @ residual / freedom * (1 / array.size + weights @ weights)))
     quantile = float(student.ppf((1 + confidence) / 2, freedom))
     return Estimate(float(array.mean() - matrix.mean(axis=0) @ slopes), quantile * error, packets, confidence)
 
