@@ -134,6 +134,21 @@ def test_processes_find_the_same(tmp_path: Path) -> None:
     assert files[0] == files[1] and len(files[0]) == 3
 
 
+def test_processes_work_in_the_folder_of_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Path(examples.path("reflector.p4")).read_text()
+    elsewhere = program.replace("egress_spec = standard_metadata.ingress_port", "egress_spec = 2")
+    assert elsewhere != program
+    for name, content in (("before", elsewhere), ("now", program)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "queue.toml").write_text(Path(QUEUE).read_text())
+        (tmp_path / name / "reflector.p4").write_text(content)
+        monkeypatch.chdir(tmp_path / name)
+        found = sweep("queue.toml", {"LOAD": [10, 20]}, processes=2)
+    assert found.results == sweep(QUEUE, {"LOAD": [10, 20]}, processes=1).results
+    sweep("queue.toml", {"LOAD": [10, 20]}, processes=2, out="kept")
+    assert len(list((tmp_path / "now" / "kept").iterdir())) == 2
+
+
 def test_a_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     sweep(QUEUE, {"LOAD": [10]}, processes=1, out=tmp_path)
     [file] = tmp_path.iterdir()

@@ -203,8 +203,10 @@ def sweep(
     if not (dask is None or isinstance(dask, str) or hasattr(dask, "submit")):
         raise TypeError(f"dask is the address of a scheduler or a distributed.Client, not {type(dask).__name__}")
     text, name, folder = read_scenario(scenario, folder)
+    # Processes are kept from one sweep to the next, in the working folder that this process had when they began.
+    folder = os.path.abspath(folder)
     points, given, cases = _points(text, name, parameters or {}, seeds)
-    kept = None if out is None else Path(out)
+    kept = None if out is None else Path(out).absolute()
     if kept is not None:
         _native.make_folder(kept)
     digests: dict[Path, str | None] = {}
