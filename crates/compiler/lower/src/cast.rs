@@ -3,11 +3,13 @@
 use crate::build;
 use crate::context::Context;
 use crate::expression;
+use crate::limits;
 use crate::types;
 use crate::value::Value;
 use forebay_bits::Bits;
 use forebay_check::hir::Type;
 use forebay_ir::Expr;
+use forebay_syntax::codes::lower as codes;
 use forebay_syntax::source::Span;
 
 /// `value`, of type `from`, as a value of type `to`.
@@ -21,10 +23,10 @@ pub fn cast(cx: &mut Context, value: Value, from: &Type, to: &Type, span: Span) 
         Value::Scalar(expr) => match types::scalar(cx, &to) {
             Some(target) => {
                 let width = expr.width(&cx.program);
-                let signed = types::is_signed(cx, &from);
+                let signed = from == Type::Int || types::is_signed(cx, &from);
                 Value::Scalar(build::resize(expr, width, target.width, signed))
             }
-            None => as_integer(cx, expr, &from),
+            None => as_integer(cx, expr, &from, span),
         },
         Value::Integer(number) => match types::scalar(cx, &to) {
             Some(target) => Value::Scalar(Expr::Const(Bits::from_bigint(target.width, &number))),
@@ -39,12 +41,21 @@ pub fn cast(cx: &mut Context, value: Value, from: &Type, to: &Type, span: Span) 
     }
 }
 
-/// A constant as an `int`.
-fn as_integer(cx: &Context, expr: Expr, from: &Type) -> Value {
+/// A value as an `int`. One that is known only at run time is in two's complement.
+fn as_integer(cx: &mut Context, expr: Expr, from: &Type, span: Span) -> Value {
+    let signed = types::is_signed(cx, from);
     match expr {
-        Expr::Const(bits) if types::is_signed(cx, from) => Value::Integer(bits.to_signed_bigint()),
+        Expr::Const(bits) if signed => Value::Integer(bits.to_signed_bigint()),
         Expr::Const(bits) => Value::Integer(bits.to_biguint().into()),
-        other => Value::Scalar(other),
+        other => {
+            let width = other.width(&cx.program);
+            let with_sign = width + u32::from(!signed);
+            if with_sign > limits::MAX_WIDTH {
+                let message = format!("this value is wider than {} bits", limits::MAX_WIDTH);
+                cx.abort(codes::UNSUPPORTED_TYPE, span, message);
+            }
+            Value::Scalar(build::resize(other, width, with_sign, signed))
+        }
     }
 }
 

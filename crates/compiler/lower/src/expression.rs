@@ -21,9 +21,11 @@ use crate::value::{self, Value};
 use forebay_bits::Bits;
 use forebay_check::hir::{self, Callee, ExprKind, Type};
 use forebay_ir::{BinaryOp, Expr};
+use forebay_syntax::ast::{self, UnaryOp};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
+use num_bigint::BigInt;
 
 /// Evaluates an expression.
 pub fn expression(cx: &mut Context, expr: &hir::Expr) -> Value {
@@ -82,18 +84,24 @@ fn evaluate(cx: &mut Context, expr: &hir::Expr) -> Value {
             Value::Scalar(build::slice(whole, width, *hi, *lo))
         }
         ExprKind::PlusSlice(base, low, width) => plus_slice(cx, base, low, *width),
-        ExprKind::Unary(op, operand) => {
-            let operand = expression(cx, operand);
-            operator::unary(cx, *op, operand, expr.span)
-        }
+        ExprKind::Unary(op, operand) => match expression(cx, operand) {
+            operand @ Value::Scalar(_) if *op == UnaryOp::Negate && expr.ty == Type::Int => {
+                let zero = Value::Integer(BigInt::ZERO);
+                operator::without_width(cx, ast::BinaryOp::Sub, zero, operand, expr.span)
+            }
+            operand => operator::unary(cx, *op, operand, expr.span),
+        },
         ExprKind::Binary(first, links) => operator::chain(cx, first, links),
         ExprKind::Ternary(condition, then_value, else_value) => {
             ternary(cx, condition, then_value, else_value, &expr.ty, expr.span)
         }
-        ExprKind::Cast(operand) => {
-            let value = expression(cx, operand);
-            cast::cast(cx, value, &operand.ty, &expr.ty, expr.span)
-        }
+        ExprKind::Cast(operand) => match operator::with_width(cx, operand, &expr.ty) {
+            Some(converted) => expression(cx, &converted),
+            None => {
+                let value = expression(cx, operand);
+                cast::cast(cx, value, &operand.ty, &expr.ty, expr.span)
+            }
+        },
         ExprKind::Aggregate(elements) => aggregate(cx, elements, &expr.ty),
         ExprKind::Reordered(elements, written) => reordered(cx, elements, written, &expr.ty),
         ExprKind::InvalidHeader | ExprKind::DefaultValue => {

@@ -5,6 +5,7 @@ use crate::compare;
 use crate::context::Context;
 use crate::expression::{self, expression};
 use crate::graph;
+use crate::limits;
 use crate::storage;
 use crate::types;
 use crate::value::Value;
@@ -13,9 +14,10 @@ use forebay_check::hir;
 use forebay_ir::{BinaryOp as Op, Expr, UnaryOp as IrUnaryOp};
 use forebay_syntax::ast::{BinaryOp, UnaryOp};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use num_bigint::BigInt;
-use num_traits::{ToPrimitive, Zero};
+use num_traits::{Signed, ToPrimitive, Zero};
 
 /// Shifts of `int` values beyond this are refused.
 const MAX_INTEGER_SHIFT: u64 = 1 << 16;
@@ -57,8 +59,118 @@ fn operation(cx: &mut Context, mut left: Value, ty: &hir::Type, link: &hir::Link
         left = graph::save(cx, left);
     }
     let right = expression(cx, &link.right);
+    if *ty == hir::Type::Int {
+        return without_width(cx, link.op, left, right, link.span);
+    }
     let signed = types::is_signed(cx, ty);
     apply(cx, link.op, left, right, signed, link.span)
+}
+
+/// An operator whose left operand is an `int`. Numbers that are known only at run time are in two's complement, and the
+/// result has as many bits as it needs.
+pub fn without_width(cx: &mut Context, op: BinaryOp, left: Value, right: Value, span: Span) -> Value {
+    let is_shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+    let right = match right {
+        Value::Scalar(Expr::Const(amount)) if is_shift => Value::Integer(BigInt::from(amount.to_biguint())),
+        right => right,
+    };
+    if let (Value::Integer(_), Value::Integer(_)) = (&left, &right) {
+        return apply(cx, op, left, right, true, span);
+    }
+    let (Some(left), Some(number)) = (twos_complement(left), twos_complement(right.clone())) else {
+        unsupported(cx, span);
+        return right;
+    };
+    let (left_width, right_width) = (left.width(&cx.program), number.width(&cx.program));
+    let larger = left_width.max(right_width);
+    let width = match (op, &right) {
+        (BinaryOp::Shr, _) => left_width,
+        (BinaryOp::Shl, Value::Integer(amount)) => left_width.saturating_add(amount.to_u32().unwrap_or(u32::MAX)),
+        (BinaryOp::Shl, _) => {
+            let message =
+                "a number without width cannot be shifted to the left by an amount that is known only at run time";
+            let diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXPRESSION, span, message);
+            cx.diagnostics
+                .push(diagnostic.hint("give it a width, as in 8w1 << amount"));
+            return right;
+        }
+        (BinaryOp::Add | BinaryOp::Sub, _) => larger + 1,
+        (BinaryOp::Mul, _) => left_width + right_width,
+        _ => larger,
+    };
+    if width > limits::MAX_WIDTH {
+        unsupported(cx, span);
+        return right;
+    }
+    let left = build::resize(left, left_width, width, true);
+    let number = match is_shift {
+        true => number,
+        false => build::resize(number, right_width, width, true),
+    };
+    Value::Scalar(scalars(op, left, number, true))
+}
+
+/// An `int` in two's complement; `None` for what is no number.
+fn twos_complement(value: Value) -> Option<Expr> {
+    match value {
+        Value::Scalar(expr) => Some(expr),
+        Value::Integer(number) => Some(Expr::Const(Bits::from_bigint(number.bits() as u32 + 1, &number))),
+        _ => None,
+    }
+}
+
+/// A computed `int` that is converted to a type with a width, as an expression whose last operators have this width: the
+/// result is the same modulo 2^W. `None` when there are no such operators.
+pub fn with_width(cx: &Context, operand: &hir::Expr, to: &hir::Type) -> Option<hir::Expr> {
+    let hir::ExprKind::Binary(first, links) = &operand.kind else {
+        return None;
+    };
+    if operand.ty != hir::Type::Int || types::resolve(cx, to) == hir::Type::Bool {
+        return None;
+    }
+    let to = types::scalar(cx, to)?;
+    let ty = match to.signed {
+        true => hir::Type::Signed(to.width),
+        false => hir::Type::Bit(to.width),
+    };
+    let start = links
+        .iter()
+        .rposition(|link| !is_modular(link.op))
+        .map_or(0, |last| last + 1);
+    let before = match start {
+        0 => hir::Expr::clone(first),
+        _ if start == links.len() => return None,
+        _ => hir::Expr {
+            kind: hir::ExprKind::Binary(first.clone(), links[..start].to_vec()),
+            ty: hir::Type::Int,
+            span: links[start - 1].span,
+        },
+    };
+    let converted = |expr: hir::Expr| hir::Expr {
+        span: expr.span,
+        kind: hir::ExprKind::Cast(Box::new(expr)),
+        ty: ty.clone(),
+    };
+    let links = links[start..].iter().map(|link| hir::Link {
+        op: link.op,
+        right: match link.op {
+            BinaryOp::Shl => link.right.clone(),
+            _ => converted(link.right.clone()),
+        },
+        ty: ty.clone(),
+        span: link.span,
+    });
+    Some(hir::Expr {
+        kind: hir::ExprKind::Binary(Box::new(converted(before)), links.collect()),
+        ty: ty.clone(),
+        span: operand.span,
+    })
+}
+
+/// Whether the lowest bits of the result depend on the same bits of the operands alone (for shifts, of the left one).
+fn is_modular(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    matches!(op, Add | Sub | Mul | Shl | BitAnd | BitOr | BitXor)
 }
 
 /// Applies the operator to values; `signed` says how the left operand is interpreted.
@@ -68,24 +180,14 @@ pub fn apply(cx: &mut Context, op: BinaryOp, left: Value, right: Value, signed: 
         BinaryOp::Ne => Value::Scalar(build::not(compare::equal(&left, &right))),
         _ => match (left, right) {
             (Value::Scalar(left), Value::Scalar(right)) => Value::Scalar(scalars(op, left, right, signed)),
-            (Value::Scalar(left), Value::Integer(amount)) if matches!(op, BinaryOp::Shl | BinaryOp::Shr) => {
+            (Value::Scalar(left), Value::Integer(amount))
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && !amount.is_negative() =>
+            {
                 let width = (amount.bits() as u32 + 1).max(8);
                 let amount = Expr::Const(Bits::from_bigint(width, &amount));
                 Value::Scalar(scalars(op, left, amount, signed))
             }
-            // A value of fixed width that was cast to `int`: arithmetic on it is modulo 2^W of its original width.
-            (Value::Scalar(left), Value::Integer(right)) => {
-                let right = Expr::Const(Bits::from_bigint(left.width(&cx.program), &right));
-                Value::Scalar(scalars(op, left, right, signed))
-            }
             (Value::Integer(left), Value::Integer(right)) => integers(cx, op, left, right, span),
-            (Value::Integer(left), Value::Scalar(Expr::Const(right))) => {
-                integers(cx, op, left, BigInt::from(right.to_biguint()), span)
-            }
-            (Value::Integer(left), Value::Scalar(right)) => {
-                let left = Expr::Const(Bits::from_bigint(right.width(&cx.program), &left));
-                Value::Scalar(scalars(op, left, right, signed))
-            }
             (left, _) => {
                 unsupported(cx, span);
                 left
