@@ -98,7 +98,7 @@ pub fn select(
 }
 
 fn columns(cx: &mut Context, keys: &[hir::Expr]) -> Columns {
-    let values = expression::in_order(cx, &keys.iter().collect::<Vec<_>>());
+    let values = key_values(cx, keys);
     let mut columns = Columns {
         keys: Vec::new(),
         spans: Vec::new(),
@@ -110,6 +110,32 @@ fn columns(cx: &mut Context, keys: &[hir::Expr]) -> Columns {
         columns.keys.extend(scalars);
     }
     columns
+}
+
+/// The values of keys from left to right. The parts of a tuple are keys of their own; a call that computes it is made once.
+fn key_values(cx: &mut Context, keys: &[hir::Expr]) -> Vec<Value> {
+    let mut values = Vec::new();
+    let mut computed: Option<(Span, Value)> = None;
+    for (index, key) in keys.iter().enumerate() {
+        let value = match &key.kind {
+            hir::ExprKind::TupleElement(base, part) if base.span == key.span && expression::has_effects(base) => {
+                let whole = match computed.take() {
+                    Some((span, whole)) if span == base.span && *part > 0 => whole,
+                    _ => {
+                        let whole = expression::expression(cx, base);
+                        graph::save(cx, whole)
+                    }
+                };
+                let value = whole.components().get(*part).cloned().unwrap_or(Value::Void);
+                computed = Some((base.span, whole));
+                value
+            }
+            _ => expression::expression(cx, key),
+        };
+        let disturbed = keys[index + 1..].iter().any(expression::has_effects);
+        values.push(if disturbed { graph::save(cx, value) } else { value });
+    }
+    values
 }
 
 /// The alternatives of a keyset for its key's columns, each with a set for each column. A condition that no keyset of
