@@ -9,6 +9,7 @@ mod parts;
 use crate::context::Context;
 use crate::expression;
 use crate::table;
+use crate::types;
 use crate::value::Value;
 use forebay_bits::Bits;
 use forebay_check::{annotations, hir};
@@ -35,7 +36,7 @@ pub fn lower(
     for (entry, priority) in table.entries.iter().zip(priorities) {
         forebay_budget::check();
         let args = table::action_data(cx, actions, entry.action, &entry.args);
-        for matches in combined_matches(cx, keys, entry) {
+        for matches in combined_matches(cx, table, keys, entry) {
             // The first one with a key and priority goes before others, which a table does not take.
             if !seen.insert((priority, matches.clone())) {
                 continue;
@@ -57,13 +58,19 @@ pub fn lower(
 
 /// The matches of each entry that an entry of the program stands for (§14.2.1.4): all combinations of what its keysets
 /// are made of.
-fn combined_matches(cx: &mut Context, keys: &[ir::TableKey], entry: &hir::TableEntry) -> Vec<Vec<EntryMatch>> {
+fn combined_matches(
+    cx: &mut Context,
+    table: &hir::Table,
+    keys: &[ir::TableKey],
+    entry: &hir::TableEntry,
+) -> Vec<Vec<EntryMatch>> {
     let mut combined: Vec<Vec<EntryMatch>> = vec![Vec::new()];
-    for (key, keyset) in keys.iter().zip(&entry.keysets) {
+    for ((key, declared), keyset) in keys.iter().zip(&table.keys).zip(&entry.keysets) {
         if key.match_kind == MatchKind::Selector {
             continue;
         }
-        let mut parts = lower_parts(cx, key, keyset, entry.span);
+        let signed = types::is_signed(cx, &declared.expr.ty);
+        let mut parts = lower_parts(cx, key, signed, keyset, entry.span);
         if combined.len().saturating_mul(parts.len()) > PARTS_MAX {
             too_many(cx, entry.span);
             parts.truncate(1);
@@ -87,29 +94,39 @@ fn too_many(cx: &mut Context, span: Span) {
 }
 
 /// What a key matches of a keyset, of which some kinds of keys need several: numbers, prefixes or ranges.
-fn lower_parts(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span: Span) -> Vec<EntryMatch> {
+fn lower_parts(
+    cx: &mut Context,
+    key: &ir::TableKey,
+    signed: bool,
+    keyset: &hir::KeySet,
+    span: Span,
+) -> Vec<EntryMatch> {
     let width = key.width;
     let parts = match (key.match_kind, keyset) {
         (MatchKind::Exact, hir::KeySet::Any) => parts::numbers(&[parts::whole(width)], PARTS_MAX),
         (MatchKind::Exact, hir::KeySet::Range(low, high)) => {
-            parts::numbers(&[parts::range(&constants(cx, low, high, width))], PARTS_MAX)
+            parts::numbers(&parts::ranges(&constants(cx, low, high, width), signed), PARTS_MAX)
         }
         (MatchKind::Exact, hir::KeySet::Mask(value, mask)) => {
             let ranges = parts::ranges_of_mask(&constants(cx, value, mask, width), PARTS_MAX);
             ranges.and_then(|ranges| parts::numbers(&ranges, PARTS_MAX))
         }
         (MatchKind::Lpm, hir::KeySet::Range(low, high)) => {
-            let prefixes = parts::prefixes(&parts::range(&constants(cx, low, high, width)));
+            let ranges = parts::ranges(&constants(cx, low, high, width), signed);
             let lpm = |(value, prefix_length)| EntryMatch::Lpm { value, prefix_length };
-            Some(prefixes.into_iter().map(lpm).collect())
+            Some(ranges.iter().flat_map(parts::prefixes).map(lpm).collect())
         }
         (MatchKind::Ternary, hir::KeySet::Range(low, high)) => {
-            let prefixes = parts::prefixes(&parts::range(&constants(cx, low, high, width)));
+            let ranges = parts::ranges(&constants(cx, low, high, width), signed);
             let ternary = |(value, length)| EntryMatch::Ternary {
                 value,
                 mask: parts::leading_ones(width, length),
             };
-            Some(prefixes.into_iter().map(ternary).collect())
+            Some(ranges.iter().flat_map(parts::prefixes).map(ternary).collect())
+        }
+        (MatchKind::Range, hir::KeySet::Range(low, high)) => {
+            let ranges = parts::ranges(&constants(cx, low, high, width), signed);
+            Some(ranges.iter().map(parts::Range::as_match).collect())
         }
         (MatchKind::Range, hir::KeySet::Mask(value, mask)) => {
             let ranges = parts::ranges_of_mask(&constants(cx, value, mask, width), PARTS_MAX);
@@ -263,10 +280,6 @@ fn lower_match(cx: &mut Context, key: &ir::TableKey, keyset: &hir::KeySet, span:
             }
         },
         MatchKind::Range => match keyset {
-            hir::KeySet::Range(low, high) => EntryMatch::Range {
-                low: table::constant(cx, low, width),
-                high: table::constant(cx, high, width),
-            },
             hir::KeySet::Value(value) => {
                 let value = table::constant(cx, value, width);
                 EntryMatch::Range {

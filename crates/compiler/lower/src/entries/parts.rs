@@ -42,6 +42,21 @@ pub fn range((low, high): &(Bits, Bits)) -> Range {
     }
 }
 
+/// The numbers between two, which are included, as ranges of unsigned numbers: two where signed ones cross zero.
+pub fn ranges(ends: &(Bits, Bits), signed: bool) -> Vec<Range> {
+    let (low, high) = ends;
+    let width = low.width();
+    let ranges = match signed && low.is_negative() != high.is_negative() {
+        false => vec![range(ends)],
+        true if high.is_negative() => Vec::new(),
+        true => vec![
+            range(&(low.clone(), Bits::ones(width))),
+            range(&(Bits::zero(width), high.clone())),
+        ],
+    };
+    ranges.into_iter().filter(|range| range.low <= range.high).collect()
+}
+
 /// A range as values with lengths of prefixes, at most two for each bit.
 ///
 /// ```text
@@ -133,6 +148,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn signed_ranges_are_those_of_signed_numbers() {
+        let unsigned = |number: i64| four((number & 0xF) as u128);
+        for low in -8..8 {
+            for high in -8..8 {
+                let ranges = ranges(&(unsigned(low), unsigned(high)), true);
+                assert!(ranges.iter().all(|range| range.low <= range.high));
+                for number in -8..8i64 {
+                    let is_in = usize::from((low..=high).contains(&number));
+                    assert_eq!(times(&ranges, (number & 0xF) as u128), is_in);
+                }
+            }
+        }
+        assert!(ranges(&(four(5), four(3)), false).is_empty());
     }
 
     #[test]
