@@ -23,7 +23,7 @@ pub fn on_action(cx: &mut Context, apply: &hir::Expr, cases: &[(Vec<Option<usize
     let labels = cases.iter().map(|(labels, block)| {
         let labels = labels
             .iter()
-            .map(|label| label.map(|index| Bits::new(NAME_WIDTH, index as u128)));
+            .map(|label| label.map(|index| KeySet::Exact(Bits::new(NAME_WIDTH, index as u128))));
         (labels.collect(), block)
     });
     let labels = labels.collect();
@@ -38,22 +38,25 @@ pub fn on_value(cx: &mut Context, expr: &hir::Expr, cases: &[(Vec<Option<hir::Ex
     for (case_labels, block) in cases {
         let mut values = Vec::new();
         for label in case_labels {
-            values.push(match label {
-                Some(label) => match expression::expression(cx, label) {
-                    Value::Scalar(Expr::Const(bits)) => Some(bits),
-                    Value::Integer(number) => Some(Bits::from_bigint(width, &number)),
-                    _ => Some(Bits::zero(width)),
-                },
-                None => None,
-            });
+            values.push(label.as_ref().map(|label| label_keyset(cx, label, width)));
         }
         labels.push((values, block));
     }
     select(cx, key, labels);
 }
 
+/// The value of a label. It is known only at run time where it is action data, or a parameter without direction of a
+/// control that is applied more than once.
+fn label_keyset(cx: &mut Context, label: &hir::Expr, width: u32) -> KeySet {
+    match expression::expression(cx, label) {
+        Value::Scalar(Expr::Const(bits)) => KeySet::Exact(bits),
+        Value::Integer(number) => KeySet::Exact(Bits::from_bigint(width, &number)),
+        value => KeySet::Equals(expression::scalar_of(cx, value, &label.ty, label.span)),
+    }
+}
+
 /// Jumps to the block whose labels contain the key's value; the label `None` stands for all other values.
-fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) {
+fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<KeySet>>, &Block)>) {
     let after = graph::new_block(cx);
     let targets: Vec<BlockId> = cases.iter().map(|_| graph::new_block(cx)).collect();
     let mut default = after;
@@ -61,9 +64,9 @@ fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) 
     for ((labels, _), target) in cases.iter().zip(&targets) {
         for label in labels {
             match label {
-                Some(value) => {
+                Some(keyset) => {
                     select_cases.push(SelectCase {
-                        keysets: vec![KeySet::Exact(value.clone())],
+                        keysets: vec![keyset.clone()],
                         target: *target,
                     });
                 }
@@ -81,7 +84,8 @@ fn select(cx: &mut Context, key: Expr, cases: Vec<(Vec<Option<Bits>>, &Block)>) 
 }
 
 fn terminate(cx: &mut Context, key: Expr, cases: Vec<SelectCase>, default: BlockId) {
-    if let Expr::Const(key) = &key {
+    let are_exact = cases.iter().all(|case| matches!(case.keysets[0], KeySet::Exact(_)));
+    if let (Expr::Const(key), true) = (&key, are_exact) {
         let hit = cases
             .iter()
             .find(|case| matches!(&case.keysets[0], KeySet::Exact(value) if value == key));
