@@ -287,6 +287,10 @@ fn ternary(
     if !has_effects(then_value) && !has_effects(else_value) {
         let then_value = expression(cx, then_value);
         let else_value = expression(cx, else_value);
+        let (then_value, else_value) = match ty {
+            Type::Int => operator::of_one_width(cx, then_value, else_value),
+            _ => (then_value, else_value),
+        };
         let leaves = then_value.components().len();
         let condition = if leaves > 1 {
             graph::simple(cx, condition)

@@ -110,6 +110,17 @@ pub fn without_width(cx: &mut Context, op: BinaryOp, left: Value, right: Value, 
     Value::Scalar(scalars(op, left, number, true))
 }
 
+/// Two values of type `int` in two's complement, with the same number of bits.
+pub fn of_one_width(cx: &Context, left: Value, right: Value) -> (Value, Value) {
+    let (Some(one), Some(other)) = (twos_complement(left.clone()), twos_complement(right.clone())) else {
+        return (left, right);
+    };
+    let (one_width, other_width) = (one.width(&cx.program), other.width(&cx.program));
+    let width = one_width.max(other_width);
+    let wide = |expr, from| Value::Scalar(build::resize(expr, from, width, true));
+    (wide(one, one_width), wide(other, other_width))
+}
+
 /// An `int` in two's complement; `None` for what is no number.
 fn twos_complement(value: Value) -> Option<Expr> {
     match value {
