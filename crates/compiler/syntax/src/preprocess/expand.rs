@@ -226,6 +226,8 @@ impl Preprocessor<'_> {
         let body = &definition.body;
         let mut out: Vec<Token> = Vec::new();
         let mut index = 0;
+        // Where the operands of `##` begin that the next one is joined to, and whether there is a space before them.
+        let (mut operand, mut operand_spaced) = (0, false);
         while let Some(token) = body.get(index) {
             let pasted = index > 0 && body[index - 1].kind == TokenKind::HashHash;
             let pastes = body.get(index + 1).is_some_and(|next| next.kind == TokenKind::HashHash);
@@ -265,8 +267,18 @@ impl Preprocessor<'_> {
                 }
                 first.spaced = token.spaced;
             }
-            if pasted {
-                let right = out.split_off(start);
+            if !pasted {
+                (operand, operand_spaced) = (start, token.spaced);
+                continue;
+            }
+            let mut right = out.split_off(start);
+            if start == operand {
+                // Nothing is given for what stands before.
+                if let Some(first) = right.first_mut() {
+                    first.spaced = operand_spaced;
+                }
+                out.extend(right);
+            } else {
                 self.paste(&mut out, right, call, origin);
             }
         }

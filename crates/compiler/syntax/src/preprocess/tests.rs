@@ -33,6 +33,19 @@ fn codes_of(text: &str) -> Vec<&'static str> {
 }
 
 #[test]
+fn an_empty_argument_joins_nothing_with_what_stands_before_it() {
+    assert_eq!(
+        expand("#define D(p, n) a p##n\nD(, x) D(b, x) D(b, ) D(, )"),
+        "a x a bx a b a"
+    );
+    assert_eq!(
+        expand("#define C(a, b, c) x a##b##c\nC(, , v) C(, u, ) C(q, , r)"),
+        "x v x u x qr"
+    );
+    assert_eq!(expand("#define S(x) #x\n#define T(p, n) S(a p##n)\nT(, x)"), r#""a x""#);
+}
+
+#[test]
 fn macros_expand() {
     assert_eq!(expand("#define A B + 1\n#define B 2\nA;"), "2 + 1 ;");
     assert_eq!(
