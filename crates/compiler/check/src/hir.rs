@@ -666,6 +666,9 @@ pub enum StatementKind {
         target: Expr,
         /// Value.
         value: Expr,
+        /// Whether it is written with an operator, `target op= e`: the value is `target op e`, whose first operand is
+        /// the target, which is evaluated once.
+        compound: bool,
     },
     /// A call whose result is not used.
     Call(Expr),

@@ -178,7 +178,7 @@ impl Verifier<'_> {
 
     fn statement(&mut self, statement: &Statement) {
         match &statement.kind {
-            StatementKind::Assign { target, value } => {
+            StatementKind::Assign { target, value, .. } => {
                 self.expr(target);
                 self.expr(value);
                 self.same(&target.ty, &value.ty, statement.span, "assignment");

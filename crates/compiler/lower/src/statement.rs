@@ -56,7 +56,11 @@ pub fn statements(cx: &mut Context, statements: &[Statement]) {
 
 fn lower(cx: &mut Context, statement: &Statement) {
     match &statement.kind {
-        StatementKind::Assign { target, value } => assignment(cx, target, value),
+        StatementKind::Assign {
+            target,
+            value,
+            compound,
+        } => assignment(cx, target, value, *compound),
         StatementKind::Call(expr) => match &expr.kind {
             ExprKind::Call(inner) => {
                 call::call(cx, inner, expr.span);
@@ -123,10 +127,10 @@ fn alternatives(cx: &mut Context, branches: &[hir::Branch], otherwise: &hir::Blo
     }
 }
 
-fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr) {
+fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr, compound: bool) {
     let place = place::place(cx, target);
     warn_in_vain(cx, target, &place);
-    let value = match compound(target, value) {
+    let value = match operator_of(target, value).filter(|_| compound) {
         Some((op, right)) => {
             let left = place::read(cx, &place, &target.ty);
             let left = if expression::has_effects(right) {
@@ -159,10 +163,10 @@ fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place) {
 
 /// Operator and right operand of an assignment `target op= right`, which the checker has converted to `target = target
 /// op right`. Needed when evaluating the target has effects, which must not happen twice.
-fn compound<'e>(target: &hir::Expr, value: &'e hir::Expr) -> Option<(BinaryOp, &'e hir::Expr)> {
+fn operator_of<'e>(target: &hir::Expr, value: &'e hir::Expr) -> Option<(BinaryOp, &'e hir::Expr)> {
     match &value.kind {
-        ExprKind::Binary(first, links) if first.span == target.span && expression::has_effects(target) => {
-            links.first().map(|link| (link.op, &link.right))
+        ExprKind::Binary(_, links) if expression::has_effects(target) => {
+            links.last().map(|link| (link.op, &link.right))
         }
         _ => None,
     }

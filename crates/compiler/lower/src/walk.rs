@@ -28,7 +28,7 @@ pub fn statements<'a>(statements: &'a [Statement], visit: &mut dyn FnMut(Node<'a
 
 fn inside<'a>(statement: &'a Statement, visit: &mut dyn FnMut(Node<'a>)) {
     match &statement.kind {
-        StatementKind::Assign { target, value } => {
+        StatementKind::Assign { target, value, .. } => {
             expr(target, visit);
             expr(value, visit);
         }

@@ -33,7 +33,11 @@ impl Checker {
         };
         let ty = target.ty.clone();
         let value = self.coerce(value, &ty);
-        StatementKind::Assign { target, value }
+        StatementKind::Assign {
+            target,
+            value,
+            compound: op.is_some(),
+        }
     }
 
     /// The name of the constant of which the expression is a part.

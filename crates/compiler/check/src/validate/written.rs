@@ -121,7 +121,7 @@ fn statements(list: &[Statement], written: &mut HashSet<VarId>) {
 
 fn statement(item: &Statement, written: &mut HashSet<VarId>) {
     match &item.kind {
-        StatementKind::Assign { target, value } => {
+        StatementKind::Assign { target, value, .. } => {
             place(target, written);
             expr(value, written);
         }

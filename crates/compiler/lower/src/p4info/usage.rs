@@ -19,7 +19,7 @@ pub fn calls<'a>(statements: &'a [Statement], known: Known, visit: &mut dyn FnMu
 fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a Call)) {
     let block = |block: &'a Block, visit: &mut dyn FnMut(&'a Call)| calls(&block.statements, known, visit);
     match &statement.kind {
-        StatementKind::Assign { target, value } => {
+        StatementKind::Assign { target, value, .. } => {
             in_expression(target, visit);
             in_expression(value, visit);
         }

@@ -46,7 +46,7 @@ impl<'a> Flow<'a> {
 
     fn statement(&mut self, statement: &'a Statement) {
         match &statement.kind {
-            StatementKind::Assign { target, value } => self.assign(target, value),
+            StatementKind::Assign { target, value, .. } => self.assign(target, value),
             StatementKind::Call(call) => self.read(call),
             StatementKind::If { branches, otherwise } => self.alternatives(branches, otherwise),
             StatementKind::Block(block) => self.block(block),
