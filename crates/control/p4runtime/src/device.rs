@@ -177,7 +177,7 @@ impl Device {
             return;
         }
         for forwarding in self.running.iter_mut().chain(&mut self.saved) {
-            // What was written was checked then; ports of the ledger exist.
+            // What was written was checked then.
             let _ = forwarding.ports_changed(&self.ports);
         }
     }

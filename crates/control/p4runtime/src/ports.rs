@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// `SDN_PORT_CPU`: however the switch numbers the controller's port, a controller may write it so.
 const SDN_PORT_CPU: u64 = 0xffff_fffd;
 
+/// How a port is read of a byte string: [`Ports::read`] or [`Ports::watched`].
+pub(crate) type PortReader = fn(&Ports, Option<&Dictionary>, &[u8], &str) -> Result<u32, Error>;
+
 /// The ports of a switch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ports {
@@ -75,11 +78,20 @@ impl Ports {
     /// `INVALID_ARGUMENT` when there is no such port.
     pub(crate) fn watched(&self, names: Option<&Dictionary>, bytes: &[u8], what: &str) -> Result<u32, Error> {
         let port = self.read(names, bytes, what)?;
-        let mut others = self.up.keys().filter(|port| Some(**port) != self.cpu);
-        match others.next().is_none() || self.up.contains_key(&port) {
+        match !self.are_known() || self.up.contains_key(&port) {
             true => Ok(port),
             false => Err(Error::invalid(format!("{what}: the switch has no port {port}"))),
         }
+    }
+
+    /// Whether the switch has ports besides that of the controllers.
+    fn are_known(&self) -> bool {
+        self.up.keys().any(|port| Some(*port) != self.cpu)
+    }
+
+    /// Whether a watched port carries packets. A switch that was started again may not have it any more.
+    pub(crate) fn is_live(&self, port: u32) -> bool {
+        self.up.get(&port).copied().unwrap_or_else(|| !self.are_known())
     }
 
     /// Whether a port carries packets; true for an unknown port.

@@ -5,9 +5,9 @@
 //! that hit it run no action.
 
 use super::{member, one_shot};
-use crate::change::Change;
+use crate::change::{Change, Writer};
 use crate::ledger::{Ledger, OneShot};
-use crate::ports::Ports;
+use crate::ports::{PortReader, Ports};
 use crate::schema::dictionary::Dictionary;
 use crate::schema::{ProfileSchema, Schema, find};
 use crate::status::Error;
@@ -62,7 +62,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfil
     }
     check(change, profile, group)?;
     let names = change.schema.port_names();
-    let live = live_members(change.writer.ports, names, profile, group)?;
+    let live = live_members(change.writer.ports, names, profile, group, port_reader(change.writer))?;
     match how {
         Type::Insert => change.batch.insert_group(&profile.name, group.group_id, &live)?,
         _ => change.batch.modify_group(&profile.name, group.group_id, &live)?,
@@ -149,17 +149,26 @@ pub(crate) fn sum_of_weights(weights: impl Iterator<Item = i32>) -> i64 {
     weights.map(|weight| i64::from(weight.max(1))).sum()
 }
 
+/// How watch ports are read that are written: they must exist, unless they did when they were written first.
+pub(crate) fn port_reader(writer: Writer<'_>) -> PortReader {
+    match writer.writes_again {
+        true => Ports::read,
+        false => Ports::watched,
+    }
+}
+
 /// Members with weights, without those whose watch port is down.
 fn live_members(
     ports: &Ports,
     names: Option<&Dictionary>,
     profile: &ProfileSchema,
     group: &ActionProfileGroup,
+    read: PortReader,
 ) -> Result<Vec<(u32, u32)>, Error> {
     let mut live = Vec::with_capacity(group.members.len());
     for member in &group.members {
-        let is_up = match watched(ports, names, profile, member)? {
-            Some(port) => ports.is_up(port),
+        let is_up = match watched(ports, names, profile, member, read)? {
+            Some(port) => ports.is_live(port),
             None => true,
         };
         if is_up {
@@ -175,10 +184,11 @@ fn watched(
     names: Option<&Dictionary>,
     profile: &ProfileSchema,
     member: &Member,
+    read: PortReader,
 ) -> Result<Option<u32>, Error> {
     let what = || format!("`{}`: watch port of member {}", profile.name, member.member_id);
     match &member.watch_kind {
-        Some(WatchKind::WatchPort(port)) if !port.is_empty() => ports.watched(names, port, &what()).map(Some),
+        Some(WatchKind::WatchPort(port)) if !port.is_empty() => read(ports, names, port, &what()).map(Some),
         Some(WatchKind::Watch(port)) if *port > 0 => ports.check(*port as u64, &what()).map(Some),
         _ => Ok(None),
     }
@@ -191,10 +201,11 @@ pub(crate) fn watched_by_one_shot(
     names: Option<&Dictionary>,
     profile: &ProfileSchema,
     watch: Option<&OneShotWatch>,
+    read: PortReader,
 ) -> Result<Option<u32>, Error> {
     let what = || format!("`{}`: watch port", profile.name);
     match watch {
-        Some(OneShotWatch::WatchPort(port)) if !port.is_empty() => ports.watched(names, port, &what()).map(Some),
+        Some(OneShotWatch::WatchPort(port)) if !port.is_empty() => read(ports, names, port, &what()).map(Some),
         Some(OneShotWatch::Watch(port)) if *port > 0 => ports.check(*port as u64, &what()).map(Some),
         _ => Ok(None),
     }
@@ -205,7 +216,7 @@ pub(crate) fn refresh(schema: &Schema, ledger: &Ledger, ports: &Ports, batch: &m
     for ((profile, number), group) in ledger.groups() {
         let profile = find(&schema.profiles, *profile, "action profile")?;
         if group.members.iter().any(|member| member.watch_kind.is_some()) {
-            let live = live_members(ports, schema.port_names(), profile, group)?;
+            let live = live_members(ports, schema.port_names(), profile, group, Ports::read)?;
             batch.modify_group(&profile.name, *number, &live)?;
         }
     }
@@ -226,7 +237,8 @@ fn refresh_one_shot(
     let profile = schema.table(table)?.profile.unwrap_or_default();
     let profile = find(&schema.profiles, profile, "action profile")?;
     if actions.iter().any(|action| action.watch_kind.is_some()) {
-        let live = one_shot::live_members(ports, schema.port_names(), profile, &one_shot.set, &one_shot.members)?;
+        let (names, set, members) = (schema.port_names(), &one_shot.set, &one_shot.members);
+        let live = one_shot::live_members(ports, names, profile, set, members, Ports::read)?;
         batch.modify_group(&profile.name, one_shot.group, &live)?;
     }
     Ok(())

@@ -6,7 +6,7 @@
 use super::{action, group};
 use crate::change::Change;
 use crate::ledger::OneShot;
-use crate::ports::Ports;
+use crate::ports::{PortReader, Ports};
 use crate::schema::dictionary::Dictionary;
 use crate::schema::{ProfileSchema, TableSchema, find};
 use crate::status::Error;
@@ -56,7 +56,8 @@ pub(crate) fn insert(
         group: change.ledger.take_hidden(),
         members: Vec::new(),
     };
-    live_members(change.writer.ports, names, profile, set, &vec![0; calls.len()])?;
+    let (ports, read) = (change.writer.ports, group::port_reader(change.writer));
+    live_members(ports, names, profile, set, &vec![0; calls.len()], read)?;
     for call in calls {
         let member = change.ledger.take_hidden();
         let inserted = change
@@ -68,7 +69,7 @@ pub(crate) fn insert(
         }
         one_shot.members.push(member);
     }
-    let live = live_members(change.writer.ports, names, profile, set, &one_shot.members)?;
+    let live = live_members(ports, names, profile, set, &one_shot.members, read)?;
     if let Err(error) = change.batch.insert_group(&profile.name, one_shot.group, &live) {
         remove_members(change, &profile.name, &one_shot)?;
         return Err(error.into());
@@ -144,11 +145,13 @@ pub(crate) fn live_members(
     profile: &ProfileSchema,
     set: &ActionProfileActionSet,
     members: &[u32],
+    read: PortReader,
 ) -> Result<Vec<(u32, u32)>, Error> {
     let mut live = Vec::with_capacity(members.len());
     for (listed, member) in set.action_profile_actions.iter().zip(members) {
-        let is_up = match group::watched_by_one_shot(ports, names, profile, listed.watch_kind.as_ref())? {
-            Some(port) => ports.is_up(port),
+        let watch = listed.watch_kind.as_ref();
+        let is_up = match group::watched_by_one_shot(ports, names, profile, watch, read)? {
+            Some(port) => ports.is_live(port),
             None => true,
         };
         if is_up {

@@ -299,6 +299,43 @@ fn members_and_groups_with_number_0() {
     assert_eq!(keeping.switch.everything(), before);
 }
 
+/// A switch that is started with fewer ports: members that watch other ports follow these.
+#[test]
+fn watch_ports_that_are_gone() {
+    let mut keeping = Keeping::new(super::support::PROGRAM);
+    for port in [1, 2, 3] {
+        keeping.switch.device.port_changed(port, true);
+    }
+    for member in [1, 2, 3] {
+        keeping.switch.insert(&format!(
+            r#"action_profile_member {{ action_profile_id: $next_hop_selector member_id: {member} action {{ action_id: $drop }} }}"#
+        ));
+    }
+    let group = |number: u32, ports: &[u32]| {
+        let members = ports
+            .iter()
+            .map(|port| format!("members {{ member_id: {port} weight: 1 watch_port: \"\\x0{port}\" }} "));
+        let members: String = members.collect();
+        format!("action_profile_group {{ action_profile_id: $next_hop_selector group_id: {number} {members} }}")
+    };
+    keeping.switch.insert(&group(1, &[1, 3]));
+    keeping.switch.insert(&group(2, &[1, 2]));
+    keeping.take();
+    let mut restarted = keeping.restarted();
+    for port in [1, 2] {
+        restarted.device.port_changed(port, true);
+    }
+    assert_eq!(
+        (restarted.live_members(1), restarted.live_members(2)),
+        (vec![1], vec![1, 2])
+    );
+    restarted.device.port_changed(2, false);
+    assert_eq!(
+        (restarted.live_members(1), restarted.live_members(2)),
+        (vec![1], vec![1])
+    );
+}
+
 /// After a full restart the highest election id is forgotten (§16.2).
 #[test]
 fn election_ids_begin_anew() {
