@@ -85,6 +85,8 @@ service Standard {
   Count bm_counter_read(1: i32 cxt_id, 2: string counter_name, 3: i32 index) throws (1: Refused ouch),
   void bm_meter_array_set_rates(1: i32 cxt_id, 2: string meter_array_name, 3: list<Rate> rates) throws (1: Refused ouch),
   list<Rate> bm_mt_get_meter_rates(1: i32 cxt_id, 2: string table_name, 3: i32 entry_handle) throws (1: Refused ouch),
+  void bm_mt_set_meter_rates(1: i32 cxt_id, 2: string table_name, 3: i32 entry_handle, 4: list<Rate> rates)
+    throws (1: Refused ouch),
   void bm_meter_set_rates(1: i32 cxt_id, 2: string meter_array_name, 3: i32 index, 4: list<Rate> rates)
     throws (1: Refused ouch),
   list<Rate> bm_meter_get_rates(1: i32 cxt_id, 2: string meter_array_name, 3: i32 index) throws (1: Refused ouch),

@@ -108,6 +108,18 @@ def arrays(client):
     handles = [entry.entry_handle for entry in client.bm_mt_get_entries(0, "EntityIngress.filter")]
     found = [client.bm_mt_get_meter_rates(0, "EntityIngress.filter", handle) for handle in handles]
     expect(found == [rates] * 2, "rates of all entries, and of those that are added later")
+    for action in ("EntityIngress.drop", "EntityIngress.allow"):
+        client.bm_mt_modify_entry(0, "EntityIngress.filter", handles[1], action, [])
+    found = client.bm_mt_get_meter_rates(0, "EntityIngress.filter", handles[1])
+    expect(found == rates, "an entry keeps its rates when it is changed")
+    none = bmv2.Param(type=bmv2.Compare.TERNARY, ternary=bmv2.Ternary(b"\0" * 4, b"\0" * 4))
+    key = [none, *filter_key(2)[1:]]
+    every = client.bm_mt_add_entry(0, "EntityIngress.filter", key, "EntityIngress.allow", [], bmv2.Options(priority=8))
+    own = [bmv2.Rate(0.003, 10), bmv2.Rate(0.004, 20)]
+    client.bm_mt_set_meter_rates(0, "EntityIngress.filter", every, own)
+    found = client.bm_mt_get_meter_rates(0, "EntityIngress.filter", every)
+    expect(found == own, "an entry for all packets has rates of its own")
+    client.bm_mt_delete_entry(0, "EntityIngress.filter", every)
     expect(client.bm_counter_read(0, "EntityIngress.port_counter", 1).packets == 3, "counters")
     client.bm_register_write(0, "EntityIngress.last_source", 3, 2**32 - 1)
     expect(client.bm_register_read(0, "EntityIngress.last_source", 3) == 2**32 - 1, "registers")

@@ -16,7 +16,7 @@ use forebay_protocol::p4::v1::field_match::{Exact, FieldMatchType};
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::{
     CounterData, CounterEntry, DirectCounterEntry, DirectMeterEntry, FieldMatch, Index, MeterConfig, MeterEntry,
-    P4Data, RegisterEntry, Update, ValueSetEntry, ValueSetMember, p4_data,
+    P4Data, RegisterEntry, TableEntry, Update, ValueSetEntry, ValueSetMember, p4_data,
 };
 use forebay_shell::catalog::Named;
 use num_bigint::BigInt;
@@ -88,6 +88,12 @@ fn rates_of(config: &MeterConfig) -> Vec<Rate> {
     ]
 }
 
+/// Whether a counter or a meter is that of the entry with this key. A key that mentions no field reads those of all
+/// entries.
+fn is_of(entry: Option<&TableEntry>, key: &TableEntry) -> bool {
+    entry.is_some_and(|entry| key_of(entry) == *key)
+}
+
 fn index(index: i32) -> Option<Index> {
     Some(Index {
         index: i64::from(index),
@@ -145,13 +151,16 @@ impl<S: Switch> Runtime<S> {
     /// When there is no such entry, or the table does not count.
     pub fn read_direct_counter(&mut self, table: &str, handle: i32) -> Result<Count, Failure> {
         let table = self.direct_counter_of(table)?;
+        let key = self.key_by_handle(table.id(), handle)?;
         let wanted = DirectCounterEntry {
-            table_entry: Some(self.key_by_handle(table.id(), handle)?),
+            table_entry: Some(key.clone()),
             data: None,
         };
         let read = self.read(Family::Table, Kind::DirectCounterEntry(wanted))?;
         let found = read.into_iter().find_map(|kind| match kind {
-            Kind::DirectCounterEntry(entry) => entry.data.as_ref().map(count_of),
+            Kind::DirectCounterEntry(entry) if is_of(entry.table_entry.as_ref(), &key) => {
+                entry.data.as_ref().map(count_of)
+            }
             _ => None,
         });
         Ok(found.unwrap_or_default())
@@ -277,16 +286,25 @@ impl<S: Switch> Runtime<S> {
     /// When there is no such entry, or the table does not meter.
     pub fn direct_meter_rates(&mut self, table: &str, handle: i32) -> Result<Vec<Rate>, Failure> {
         let table = self.direct_meter_of(table)?;
+        let key = self.key_by_handle(table.id(), handle)?;
+        let config = self.meter_config(&table, &key)?;
+        Ok(config.as_ref().map(rates_of).unwrap_or_default())
+    }
+
+    /// The configuration of an entry's meter, which a change of the entry must repeat; none when there is none.
+    pub(crate) fn meter_config(&self, table: &Table, key: &TableEntry) -> Result<Option<MeterConfig>, Failure> {
+        if self.direct_meter_of(table.name()).is_err() {
+            return Ok(None);
+        }
         let wanted = DirectMeterEntry {
-            table_entry: Some(self.key_by_handle(table.id(), handle)?),
+            table_entry: Some(key.clone()),
             ..DirectMeterEntry::default()
         };
         let read = self.read(Family::Table, Kind::DirectMeterEntry(wanted))?;
-        let found = read.into_iter().find_map(|kind| match kind {
-            Kind::DirectMeterEntry(entry) => entry.config.as_ref().map(rates_of),
+        Ok(read.into_iter().find_map(|kind| match kind {
+            Kind::DirectMeterEntry(entry) if is_of(entry.table_entry.as_ref(), key) => entry.config,
             _ => None,
-        });
-        Ok(found.unwrap_or_default())
+        }))
     }
 
     /// Sets the rates of an entry.

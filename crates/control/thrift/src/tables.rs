@@ -206,11 +206,13 @@ impl<S: Switch> Runtime<S> {
         let table = self.table(table)?;
         let action = self.does(&table, does)?;
         let entry = self.entry_by_handle(table.id(), handle)?;
+        let key = key_of(&entry);
         let entry = TableEntry {
             action: Some(action),
             idle_timeout_ns: entry.idle_timeout_ns,
-            metadata: entry.metadata.clone(),
-            ..key_of(&entry)
+            metadata: entry.metadata,
+            meter_config: self.meter_config(&table, &key)?,
+            ..key
         };
         self.write_one(Family::Table, Type::Modify, Kind::TableEntry(entry))
     }
@@ -317,6 +319,7 @@ impl<S: Switch> Runtime<S> {
         let entry = TableEntry {
             idle_timeout_ns: i64::from(milliseconds.max(0)) * 1_000_000,
             time_since_last_hit: None,
+            meter_config: self.meter_config(&table, &key_of(&entry))?,
             ..entry
         };
         self.write_one(Family::Table, Type::Modify, Kind::TableEntry(entry))
