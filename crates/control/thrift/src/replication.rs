@@ -336,6 +336,9 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When it has no such number, or there is no such port.
     pub fn set_session(&mut self, session: i32, target: Target) -> Result<(), Failure> {
+        if target.group.is_some() {
+            self.look_at_groups()?;
+        }
         let kind = session_entry(session as u32, self.replication.session_replicas(target));
         let exists = self.session_replicas(session)?.is_some();
         let how = if exists { Type::Modify } else { Type::Insert };
