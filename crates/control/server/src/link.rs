@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tokio::sync::mpsc;
 
@@ -29,6 +29,9 @@ pub struct CpuPort {
     from_server: Receiver<Vec<u8>>,
     from_server_bytes: Bytes,
     wake: UnixStream,
+    /// Bytes that were written to `wake`, and those that were read of it.
+    rung: Arc<AtomicU64>,
+    heard: u64,
     counters: PortCounters,
 }
 
@@ -93,6 +96,7 @@ pub(crate) struct PacketsOut {
     to_port: SyncSender<Vec<u8>>,
     bytes: Bytes,
     wake: UnixStream,
+    rung: Arc<AtomicU64>,
 }
 
 impl PacketsOut {
@@ -107,7 +111,9 @@ impl PacketsOut {
             self.bytes.remove(bytes);
         }
         // A full pipe will wake the worker just as well.
-        let _ = (&self.wake).write(&[0]);
+        if matches!((&self.wake).write(&[0]), Ok(1)) {
+            self.rung.fetch_add(1, Ordering::Release);
+        }
         sent
     }
 }
@@ -124,6 +130,7 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
     sender.set_nonblocking(true)?;
     wake.set_nonblocking(true)?;
     let (to_server_bytes, from_server_bytes) = (Bytes::default(), Bytes::default());
+    let rung = Arc::<AtomicU64>::default();
     let packets_in = PacketsIn {
         packets: packets_in,
         bytes: to_server_bytes.clone(),
@@ -132,6 +139,7 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
         to_port,
         bytes: from_server_bytes.clone(),
         wake: sender,
+        rung: Arc::clone(&rung),
     };
     let port = CpuPort {
         to_server,
@@ -139,6 +147,8 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
         from_server,
         from_server_bytes,
         wake,
+        rung,
+        heard: 0,
         counters: PortCounters::default(),
     };
     let link = Link {
@@ -155,6 +165,10 @@ impl Port for CpuPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        // Before packets are taken: what comes later wakes the worker again.
+        if self.rung.load(Ordering::Acquire) != self.heard {
+            self.be_quiet();
+        }
         let mut received = 0;
         while received < max.min(burst.room()) {
             let Ok(frame) = self.from_server.try_recv() else { break };
@@ -165,9 +179,6 @@ impl Port for CpuPort {
             self.counters.count_received(packet.len());
             burst.push_exchange(&mut packet);
             received += 1;
-        }
-        if received > 0 {
-            self.be_quiet();
         }
         Ok(received)
     }
@@ -208,10 +219,15 @@ impl CpuPort {
         is_sent
     }
 
-    /// Takes what has woken the worker.
+    /// Takes what has woken the worker. A packet may have been taken before its byte was written.
     fn be_quiet(&mut self) {
         let mut bytes = [0; 256];
-        while self.wake.read(&mut bytes).is_ok_and(|read| read == bytes.len()) {}
+        while let Ok(read @ 1..) = self.wake.read(&mut bytes) {
+            self.heard += read as u64;
+            if read < bytes.len() {
+                return;
+            }
+        }
     }
 }
 
@@ -228,6 +244,22 @@ mod tests {
         assert_eq!(port.receive(&mut burst, 8, 7), Ok(1));
         assert_eq!(port.send(&mut burst, 7), Ok(1));
         assert_eq!(link.packets_in.packets.try_recv().unwrap(), vec![1; 60]);
+    }
+
+    /// Otherwise the worker would never sleep again.
+    #[test]
+    fn what_wakes_late_is_taken_too() {
+        let (mut port, _, link) = link().unwrap();
+        let mut burst = Burst::new(8);
+        let out = &link.packets_out;
+        assert!(out.bytes.add(60));
+        out.to_port.send(vec![1; 60]).unwrap();
+        assert_eq!(port.receive(&mut burst, 8, 0), Ok(1));
+        (&out.wake).write_all(&[0]).unwrap();
+        out.rung.fetch_add(1, Ordering::Release);
+        assert_eq!(port.receive(&mut burst, 8, 0), Ok(0));
+        let left = port.wake.read(&mut [0]);
+        assert_eq!(left.map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
     }
 
     #[test]
