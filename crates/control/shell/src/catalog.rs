@@ -6,12 +6,17 @@
 use crate::mistake::{Mistake, listed};
 use crate::value::Field;
 use forebay_protocol::p4::config::v1::expression::Value as Literal;
+use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
+use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
 use forebay_protocol::p4::config::v1::structured_annotation::Body;
 use forebay_protocol::p4::config::v1::{
     Action, ActionProfile, ControllerPacketMetadata, Counter, Digest, DirectCounter, DirectMeter, MatchField, Meter,
     P4Info, P4NamedType, P4TypeInfo, Preamble, Register, Table, ValueSet,
 };
 use num_bigint::BigUint;
+
+/// The width of an `error` and of an enum without an underlying type, which a P4Info does not say.
+const UNSAID_WIDTH: u32 = 32;
 
 /// A program's P4Info, with its names.
 #[derive(Clone, Debug, Default)]
@@ -211,7 +216,22 @@ impl Catalog {
             let value = BigUint::from_bytes_be(&member.value);
             field.names.push((member.name.clone(), value));
         }
+        if field.width == 0 && !self.is_string(type_name) {
+            field.width = UNSAID_WIDTH;
+        }
         field
+    }
+
+    /// Whether values of a type are strings to controllers.
+    fn is_string(&self, type_name: Option<&P4NamedType>) -> bool {
+        let types = self.info.type_info.as_ref();
+        let spec = type_name.and_then(|name| types?.new_types.get(&name.name));
+        match spec.and_then(|spec| spec.representation.as_ref()) {
+            Some(Representation::TranslatedType(translation)) => {
+                matches!(translation.sdn_type, Some(SdnType::SdnString(_)))
+            }
+            _ => false,
+        }
     }
 }
 
@@ -309,6 +329,26 @@ mod tests {
         assert!(select("dst_addr").unwrap_err().to_string().contains("more than one"));
         assert!(select("addr").is_err());
         assert_eq!(short_names(&names), ["ipv4.dst_addr", "ethernet.dst_addr", "next"]);
+    }
+
+    /// A P4Info says no width of a string, and none of an `error`.
+    #[test]
+    fn values_without_a_width_are_numbers_unless_they_are_strings() {
+        let types = r#"new_types { key: "name_t" value { translated_type { uri: "x" sdn_string {} } } }"#;
+        let catalog = Catalog::new(P4Info {
+            type_info: Some(forebay_protocol::text::read("p4.config.v1.P4TypeInfo", types).unwrap()),
+            ..P4Info::default()
+        });
+        let read = |type_name: Option<&str>| {
+            let field = MatchField {
+                type_name: type_name.map(|name| P4NamedType { name: name.to_string() }),
+                ..MatchField::default()
+            };
+            catalog.match_field(&field).read("1")
+        };
+        assert_eq!(read(None), Ok(vec![1]));
+        assert_eq!(read(Some("color_t")), Ok(vec![1]));
+        assert_eq!(read(Some("name_t")), Ok(b"1".to_vec()));
     }
 
     #[test]
