@@ -58,6 +58,9 @@ impl KeyField {
             ("*", false) => return Ok(None),
             ("*", true) => return Err(self.cannot_match_all()),
             _ => match self.kind {
+                MatchType::Lpm | MatchType::Ternary | MatchType::Range if self.is_string() => {
+                    Some(self.read_string(text)?)
+                }
                 MatchType::Lpm => self.read_lpm(text)?,
                 MatchType::Ternary => self.read_ternary(text)?,
                 MatchType::Range => self.read_range(text)?,
@@ -78,6 +81,29 @@ impl KeyField {
     fn cannot_match_all(&self) -> Mistake {
         let mistake = Mistake::new(format!("{} needs a value", self.described()));
         mistake.help(format!("write {}", self.value.wanted()))
+    }
+
+    fn is_string(&self) -> bool {
+        self.value.width == 0
+    }
+
+    /// Strings are matched exactly, whatever the kind.
+    fn read_string(&self, text: &str) -> Result<FieldMatchType, Mistake> {
+        let value = self.value.read(text)?;
+        match self.kind {
+            MatchType::Ternary => Ok(FieldMatchType::Ternary(Ternary {
+                value,
+                mask: vec![0xff],
+            })),
+            MatchType::Range => Ok(FieldMatchType::Range(Range {
+                low: value.clone(),
+                high: value,
+            })),
+            _ => {
+                let mistake = Mistake::new(format!("{} has no prefixes", self.described()));
+                Err(mistake.help("leave the field out"))
+            }
+        }
     }
 
     fn read_lpm(&self, text: &str) -> Result<Option<FieldMatchType>, Mistake> {
@@ -174,6 +200,7 @@ impl KeyField {
             Some(FieldMatchType::Optional(optional)) => write(&optional.value),
             Some(FieldMatchType::Lpm(lpm)) => format!("{}/{}", write(&lpm.value), lpm.prefix_len),
             Some(FieldMatchType::Ternary(ternary)) => self.write_ternary(ternary),
+            Some(FieldMatchType::Range(range)) if self.is_string() => write(&range.low),
             Some(FieldMatchType::Range(range)) => format!("{}..{}", write(&range.low), write(&range.high)),
             Some(FieldMatchType::Other(_)) | None => "?".to_string(),
         }
@@ -181,7 +208,7 @@ impl KeyField {
 
     fn write_ternary(&self, ternary: &Ternary) -> String {
         let mask = BigUint::from_bytes_be(&ternary.mask);
-        match mask == self.value.ones() {
+        match self.is_string() || mask == self.value.ones() {
             true => self.value.write(&ternary.value),
             false => format!(
                 "{}&&&{}",
@@ -367,6 +394,21 @@ mod tests {
         assert_eq!(through(&field, "10.0.0.1&&&0xffffffff"), "10.0.0.1");
         assert_eq!(through(&field, "0&&&0"), "*");
         assert!(through(&field, "10.0.0.1&&&0xff000000").contains("did you mean `10.0.0.0&&&255.0.0.0`?"));
+    }
+
+    #[test]
+    fn strings_are_matched_exactly() {
+        for kind in [
+            MatchType::Exact,
+            MatchType::Ternary,
+            MatchType::Range,
+            MatchType::Optional,
+        ] {
+            let field = field("vrf", 0, kind);
+            assert_eq!(through(&field, "red"), "red");
+            assert_eq!(through(&field, "5"), "5");
+        }
+        assert!(through(&field("vrf", 0, MatchType::Lpm), "5").contains("no prefixes"));
     }
 
     #[test]
