@@ -9,6 +9,7 @@ use forebay_protocol::gnmi::typed_value::Value;
 use forebay_protocol::gnmi::update_result::Operation;
 use forebay_protocol::gnmi::{Path, PathElem, SetRequest, TypedValue, UpdateResult};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use tonic::Status;
 
 /// The leaf that can be set.
@@ -51,7 +52,9 @@ pub(crate) fn read(request: &SetRequest, interfaces: &[Interface]) -> Result<(Ve
             results.push(result(update.path.as_ref(), operation));
         }
     }
-    Ok((changes, results))
+    // What comes last holds: no port is enabled for a moment.
+    let last: BTreeMap<u32, Enable> = changes.into_iter().map(|change| (change.number, change)).collect();
+    Ok((last.into_values().collect(), results))
 }
 
 fn result(path: Option<&Path>, operation: Operation) -> UpdateResult {
@@ -141,6 +144,7 @@ impl Setting<'_> {
     }
 
     fn root(&self, value: &Json, changes: &mut Vec<Enable>) -> Result<(), Status> {
+        self.begin_all(changes);
         for (name, value) in members("/", value)? {
             match name {
                 "interfaces" => self.interfaces(value, changes)?,
@@ -150,7 +154,14 @@ impl Setting<'_> {
         Ok(())
     }
 
+    /// The defaults of all interfaces, before those that a replacement names.
+    fn begin_all(&self, changes: &mut Vec<Enable>) {
+        let all = self.interfaces.iter().filter(|_| self.is_replaced);
+        changes.extend(all.map(|interface| enable(interface, true)));
+    }
+
     fn interfaces(&self, value: &Json, changes: &mut Vec<Enable>) -> Result<(), Status> {
+        self.begin_all(changes);
         for (name, value) in members("/interfaces", value)? {
             let list = value.as_array().filter(|_| name == "interface");
             let list = list.ok_or_else(|| only_enabled(&format!("/interfaces/{name}")))?;
@@ -348,6 +359,10 @@ mod tests {
         assert_eq!(replace(config, r#"{"name": "eth4"}"#), Ok(vec![(4, true)]));
         assert_eq!(replace(config, r#"{"enabled": false}"#), Ok(vec![(4, false)]));
         assert_eq!(set_json(config, r#"{"name": "eth4"}"#), Ok(vec![]));
+        let one = r#"{"interface": [{"name": "eth3", "config": {"enabled": false}}]}"#;
+        assert_eq!(replace("interfaces", one), Ok(vec![(3, false), (4, true)]));
+        assert_eq!(set_json("interfaces", one), Ok(vec![(3, false)]));
+        assert_eq!(replace("interfaces", "{}"), Ok(vec![(3, true), (4, true)]));
     }
 
     #[test]
