@@ -188,7 +188,13 @@ impl Controller {
         let program = self.pipeline.program();
         let key = entry_key(program, entry)?;
         let table = &program.tables[key.table].name;
-        done(self.pipeline.delete_entry(table, &key.matches, key.priority))
+        let deleted = done(self.pipeline.delete_entry(table, &key.matches, key.priority))?;
+        for known in &mut self.entries {
+            if known.as_ref() == Some(&key) {
+                *known = None;
+            }
+        }
+        Ok(deleted)
     }
 
     fn check_entries(&self, table: &str, number: u64) -> Result<Applied, String> {
