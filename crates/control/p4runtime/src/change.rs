@@ -8,6 +8,7 @@ use crate::stream::idle::IdleTimers;
 use forebay_bits::Bits;
 use forebay_ir::TableId;
 use forebay_pipeline::{Batch, ColorCounts, CounterValue, MeterRates, Pipeline};
+use std::ops::Range;
 
 /// Who writes, and when.
 #[derive(Clone, Copy)]
@@ -32,7 +33,8 @@ pub(crate) struct Change<'a, 'p> {
     pub(crate) later: &'a mut Vec<Later>,
 }
 
-/// A write to something that packets write too, checked already: it cannot fail.
+/// A write to something that packets write too, checked already: it cannot fail. One to all elements of an array takes no
+/// more memory than one to a single element.
 #[derive(Debug)]
 pub(crate) enum Later {
     DirectCounter {
@@ -52,22 +54,22 @@ pub(crate) enum Later {
     },
     Counter {
         name: String,
-        index: u64,
+        indices: Range<u64>,
         value: CounterValue,
     },
     Meter {
         name: String,
-        index: u64,
+        indices: Range<u64>,
         rates: Option<MeterRates>,
     },
     MeterCounts {
         name: String,
-        index: u64,
+        indices: Range<u64>,
         counts: ColorCounts,
     },
     Register {
         name: String,
-        index: u64,
+        indices: Range<u64>,
         value: Bits,
     },
 }
@@ -85,10 +87,26 @@ impl Later {
                 pipeline.set_direct_meter_counts_at(table, slot, counts);
                 Ok(())
             }
-            Later::Counter { name, index, value } => pipeline.write_counter(&name, index, value),
-            Later::Meter { name, index, rates } => pipeline.configure_meter(&name, index, rates),
-            Later::MeterCounts { name, index, counts } => pipeline.write_meter_counts(&name, index, counts),
-            Later::Register { name, index, value } => pipeline.write_register(&name, index, &value),
+            Later::Counter {
+                name,
+                mut indices,
+                value,
+            } => indices.try_for_each(|index| pipeline.write_counter(&name, index, value)),
+            Later::Meter {
+                name,
+                mut indices,
+                rates,
+            } => indices.try_for_each(|index| pipeline.configure_meter(&name, index, rates)),
+            Later::MeterCounts {
+                name,
+                mut indices,
+                counts,
+            } => indices.try_for_each(|index| pipeline.write_meter_counts(&name, index, counts)),
+            Later::Register {
+                name,
+                mut indices,
+                value,
+            } => indices.try_for_each(|index| pipeline.write_register(&name, index, &value)),
         };
         debug_assert_eq!(done, Ok(()), "writes were checked before");
     }

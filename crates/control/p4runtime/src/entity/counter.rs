@@ -17,11 +17,11 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &CounterEntry
     let indices = indices(&counter.name, counter.size, entry.index.as_ref())?;
     check_counts(&counter.name, entry.data.as_ref())?;
     if let Some(data) = &entry.data {
-        change.later.extend(indices.map(|index| Later::Counter {
+        change.later.push(Later::Counter {
             name: counter.name.clone(),
-            index,
+            indices,
             value: counter_value(data),
-        }));
+        });
     }
     Ok(())
 }

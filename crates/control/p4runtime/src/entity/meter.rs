@@ -21,14 +21,17 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &MeterEntry) 
     if let Some(config) = &entry.config {
         check_config(&meter.name, meter.kind, config)?;
     }
-    for index in indices {
-        let rates = entry.config.as_ref().map(rates_of);
-        let name = meter.name.clone();
-        change.later.push(Later::Meter { name, index, rates });
-        if let Some(data) = &entry.counter_data {
-            let (name, counts) = (meter.name.clone(), counts_of(data));
-            change.later.push(Later::MeterCounts { name, index, counts });
-        }
+    change.later.push(Later::Meter {
+        name: meter.name.clone(),
+        indices: indices.clone(),
+        rates: entry.config.as_ref().map(rates_of),
+    });
+    if let Some(data) = &entry.counter_data {
+        change.later.push(Later::MeterCounts {
+            name: meter.name.clone(),
+            indices,
+            counts: counts_of(data),
+        });
     }
     Ok(())
 }

@@ -29,11 +29,11 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &RegisterEntr
     });
     let value = joined.filter(|value| value.width() <= register.width);
     let value = value.ok_or_else(|| Error::invalid(format!("{what}: the data is not of its type")))?;
-    change.later.extend(indices.map(|index| Later::Register {
+    change.later.push(Later::Register {
         name: register.name.clone(),
-        index,
+        indices,
         value: value.zext(register.width),
-    }));
+    });
     Ok(())
 }
 
