@@ -93,7 +93,10 @@ fn write(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
         return Err(Mistake::new(format!("{what} has a type that cannot be written")));
     };
     let data = shape.read(&what, arguments.from(2))?;
-    let range = range.unwrap_or(0..=i64::from(register.size) - 1);
-    let updates = range.map(|index| update(Type::Modify, entry(register, Some(index), Some(data.clone()))));
-    Ok(Command::Write(updates.collect()))
+    let write = |index| update(Type::Modify, entry(register, index, Some(data.clone())));
+    // Without an index all elements are meant, however many there are.
+    Ok(Command::Write(match range {
+        None => vec![write(None)],
+        Some(range) => range.map(|index| write(Some(index))).collect(),
+    }))
 }

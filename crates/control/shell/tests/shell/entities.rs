@@ -124,6 +124,8 @@ fn registers_and_value_sets() {
     assert_eq!(shell.text("register read last_source 2..4"), expected);
     shell.text("register write last_source all 5");
     assert!(!shell.text("register read last_source").contains(" 16"));
+    let all = shell.read("register write last_source all 5").unwrap();
+    assert!(matches!(all, Command::Write(updates) if updates.len() == 1));
     shell.text("vset set special_types 0x22f3 0x88f7");
     assert!(shell.text("vset dump").contains("8947"), "{}", shell.text("vset dump"));
     shell.text("vset clear special_types");
