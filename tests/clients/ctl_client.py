@@ -101,6 +101,8 @@ def batches():
     expect("changed" in ctl(script=script), "changes between begin and commit are one batch")
     expect("nothing is gathered" in ctl("commit", code=1), "commit needs a begin")
     ctl(script="begin\n" + entry.format(5) + "abort\n")
+    expect("come already" in ctl(script="begin\n" + entry.format(5) + "begin\n", code=1), "changes are not forgotten by a second begin")
+    expect("no `commit`" in ctl(script="begin\n" + entry.format(5) + "quit\n", code=1), "nor without a word at the end")
     expect(len(dumped("forwarding")) == 2, "what is aborted is forgotten")
     ctl("table", "clear", "forwarding")
 

@@ -1,6 +1,6 @@
 //! A session with a person: a prompt with history and completion.
 
-use super::script::perform;
+use super::script::{has_gathered, perform};
 use super::session::{Next, Session, is_harmless};
 use crate::commands::Status;
 use crate::output;
@@ -47,15 +47,19 @@ fn converse(session: &mut Session, editor: &mut Editor<Completion, FileHistory>)
         let line = match editor.readline("forebay> ") {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => continue,
-            Err(ReadlineError::Eof) => return Ok(Status::Good),
+            Err(ReadlineError::Eof) => break,
             Err(error) => return Err(error).context("cannot read from the terminal"),
         };
         match perform(session, &line) {
             Ok(Next::Go) => {}
-            Ok(Next::Quit) => return Ok(Status::Good),
+            Ok(Next::Quit) => break,
             Err(error) if is_harmless(&error) => output::error(&format!("{error:#}")),
             Err(error) => return Err(error),
         }
+    }
+    match has_gathered(session) {
+        true => Ok(Status::Bad),
+        false => Ok(Status::Good),
     }
 }
 

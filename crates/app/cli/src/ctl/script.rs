@@ -17,7 +17,7 @@ pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
         let line = line.context("cannot read the standard input")?;
         match perform(session, &line) {
             Ok(Next::Go) => {}
-            Ok(Next::Quit) => return Ok(status),
+            Ok(Next::Quit) => break,
             Err(error) if is_harmless(&error) => {
                 output::error(&format!("line {}: {line}: {error:#}", index + 1));
                 status = Status::Bad;
@@ -28,13 +28,21 @@ pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
             Err(error) => return Err(error),
         }
     }
-    if let Some(changes) = session.gathered_changes() {
-        output::error(&format!(
-            "`begin` has no `commit`: {changes} changes behind it were not made; end them with `commit`, or with `abort`"
-        ));
+    if has_gathered(session) {
         status = Status::Bad;
     }
     Ok(status)
+}
+
+/// Whether changes are gathered that nobody has ended; says so at the end of a session.
+pub(super) fn has_gathered(session: &Session) -> bool {
+    let changes = session.gathered_changes();
+    if let Some(changes) = changes {
+        output::error(&format!(
+            "`begin` has no `commit`: {changes} changes behind it were not made; end them with `commit`, or with `abort`"
+        ));
+    }
+    changes.is_some()
 }
 
 /// Does a line; one without words does nothing.

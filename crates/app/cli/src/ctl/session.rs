@@ -96,7 +96,7 @@ impl Session {
             Command::Write(updates) => self.write(words, updates)?,
             Command::Change(entities, change) => self.change(words, entities, change)?,
             Command::Batch(file, atomicity) => batch::file(self, &file, atomicity)?,
-            Command::Begin(atomicity) => self.gathered = Some(Gathered::new(atomicity)),
+            Command::Begin(atomicity) => self.begin(atomicity)?,
             Command::Commit => {
                 let gathered = self.take_gathered()?;
                 batch::commit(self, gathered)?;
@@ -121,6 +121,16 @@ impl Session {
     /// How many changes wait for a `commit`; none when no `begin` has come.
     pub(super) fn gathered_changes(&self) -> Option<usize> {
         self.gathered.as_ref().map(Gathered::changes)
+    }
+
+    /// Gathers changes from now on. Those that are gathered already are not forgotten.
+    fn begin(&mut self, atomicity: Atomicity) -> Result<()> {
+        if let Some(changes) = self.gathered_changes() {
+            let mistake = Mistake::new(format!("a `begin` has come already, with {changes} changes behind it"));
+            return Err(mistake.help("end them with `commit`, or with `abort`").into());
+        }
+        self.gathered = Some(Gathered::new(atomicity));
+        Ok(())
     }
 
     fn take_gathered(&mut self) -> Result<Gathered> {
