@@ -60,7 +60,6 @@ impl Stream {
         let highest = answer
             .election_id
             .map_or(0, |id| u128::from(id.high) << 64 | u128::from(id.low));
-        let code = |answer: &MasterArbitrationUpdate| answer.status.as_ref().map_or(PRIMARY, |status| status.code);
         match (code(&answer), options.election_id) {
             (PRIMARY, Some(_)) => Ok(()),
             (NO_PRIMARY, None) => {
@@ -124,10 +123,20 @@ impl Stream {
     }
 }
 
-/// What has come from the stream, if it is not about arbitration.
+/// What an arbitration message says: [`PRIMARY`], [`NO_PRIMARY`], or that another client is primary.
+fn code(answer: &MasterArbitrationUpdate) -> i32 {
+    answer.status.as_ref().map_or(PRIMARY, |status| status.code)
+}
+
+/// What has come from the stream, if it is not about arbitration. A client that another one has replaced gets nothing
+/// any more.
 fn taken_from_stream(next: Option<Result<Response, Status>>) -> Result<Option<Response>, CallError> {
     match next {
-        Some(Ok(Response::Arbitration(_))) => Ok(None),
+        Some(Ok(Response::Arbitration(answer))) if code(&answer) == PRIMARY => Ok(None),
+        Some(Ok(Response::Arbitration(_))) => Err(CallError::refused(
+            Code::PermissionDenied,
+            "another controller has become primary: it gets packets, digests and notifications now".to_string(),
+        )),
         Some(Ok(message)) => Ok(Some(message)),
         Some(Err(status)) => Err(status.into()),
         None => Err(CallError::stream_ended()),
@@ -204,4 +213,26 @@ fn taken(options: &ClientOptions, highest: u128) -> CallError {
             highest.saturating_add(1)
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_protocol::google::rpc;
+
+    #[test]
+    fn a_client_that_is_replaced_is_told_so() {
+        let told = |code: Code| {
+            let answer = MasterArbitrationUpdate {
+                status: Some(rpc::Status {
+                    code: code as i32,
+                    ..rpc::Status::default()
+                }),
+                ..MasterArbitrationUpdate::default()
+            };
+            taken_from_stream(Some(Ok(Response::Arbitration(answer))))
+        };
+        assert_eq!(told(Code::Ok), Ok(None));
+        assert!(told(Code::AlreadyExists).unwrap_err().is_permission_denied());
+    }
 }
