@@ -267,9 +267,11 @@ fn clone_session(session: &CloneSessionEntry) -> Record {
         0 => Cell::Text("whole".to_string()),
         length => Cell::Number(i64::from(length)),
     };
+    let class = i64::from(session.class_of_service);
     record
         .with("replicas", replicas(&session.replicas))
         .with("length", length)
+        .maybe("class", (class > 0).then_some(Cell::Number(class)))
 }
 
 /// `2:1/3:1`: to port 2 as instance 1, or to port 3 as instance 1 when port 2 is down.

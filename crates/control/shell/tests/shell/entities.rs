@@ -149,6 +149,11 @@ fn copies() {
         shell.text("session dump 7"),
         "session  replicas  length\n7        2         64\n"
     );
+    shell.text("session modify 7 2 --class 3");
+    assert_eq!(
+        shell.text("session dump 7"),
+        "session  replicas  length  class\n7        2         whole   3\n"
+    );
     shell.text("session delete 7");
     assert!(shell.records("session dump").is_empty());
 }
