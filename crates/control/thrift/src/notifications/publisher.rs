@@ -147,9 +147,10 @@ impl Publisher {
         !self.subscribers().is_empty()
     }
 
-    /// Sends on what was begun.
+    /// Sends on what was begun, and makes room where subscribers have gone.
     pub(super) fn flush(&self) {
-        self.subscribers().retain_mut(|subscriber| subscriber.flush().is_ok());
+        self.subscribers()
+            .retain_mut(|subscriber| subscriber.is_there() && subscriber.flush().is_ok());
     }
 
     fn subscribers(&self) -> MutexGuard<'_, Vec<Subscriber>> {
@@ -166,6 +167,14 @@ impl Listener {
 }
 
 impl Subscriber {
+    /// Whether it is still connected. Subscribers send nothing, so there is nothing else to learn from a read.
+    fn is_there(&mut self) -> bool {
+        match self.connection.read(&mut [0; 64]) {
+            Ok(read) => read > 0,
+            Err(error) => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        }
+    }
+
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         self.flush()?;
         if !self.rest.is_empty() {
@@ -235,6 +244,24 @@ mod tests {
         stream.read_exact(&mut message).expect("published");
         assert_eq!(message, [1, 0, 0, 0, 0, 0, 0, 0, 1, b'x']);
         let _ = std::fs::remove_file(path);
+    }
+
+    #[test]
+    fn subscribers_that_have_gone_make_room() {
+        let publisher = Arc::new(Publisher::bind("tcp://127.0.0.1:0").expect("a port"));
+        let accepting = Arc::clone(&publisher);
+        thread::spawn(move || accepting.accept());
+        let place = publisher.address().trim_start_matches("tcp://").to_string();
+        let stream = subscribe(TcpStream::connect(place).expect("listens"), &publisher, 1);
+        publisher.flush();
+        assert!(publisher.has_subscribers());
+        drop(stream);
+        let is_noticed = (0..500).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            publisher.flush();
+            !publisher.has_subscribers()
+        });
+        assert!(is_noticed);
     }
 
     #[test]
