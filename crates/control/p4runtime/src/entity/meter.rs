@@ -1,7 +1,7 @@
 //! Meter arrays and what configures a meter (P4Runtime §9.4).
 
 use super::counter::indices;
-use super::direct::{counter_data, counter_value};
+use super::direct::{check_counts, counter_data, counter_value};
 use super::modify_only;
 use crate::change::{Change, Later};
 use crate::schema::{MeterSchema, Schema, find};
@@ -21,6 +21,13 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &MeterEntry) 
     if let Some(config) = &entry.config {
         check_config(&meter.name, meter.kind, config)?;
     }
+    let colours = entry
+        .counter_data
+        .iter()
+        .flat_map(|data| [&data.green, &data.yellow, &data.red]);
+    colours
+        .filter(|_| !change.writer.writes_again)
+        .try_for_each(|counts| check_counts(&meter.name, counts.as_ref()))?;
     change.later.push(Later::Meter {
         name: meter.name.clone(),
         indices: indices.clone(),

@@ -86,6 +86,10 @@ fn meters_count_by_colour() {
     switch.modify(&meter(&format!("{rates} counter_data {{ red {{ packet_count: 9 }} }}")));
     let set = "counter_data { green {} yellow {} red { packet_count: 9 } }";
     switch.expect(&meter("counter_data {}"), &[&meter(&format!("{rates} {set}"))]);
+    switch.refuse_modify(
+        &meter("counter_data { yellow { byte_count: -1 } }"),
+        (Code::InvalidArgument, "not negative"),
+    );
     switch.modify(&meter(""));
     switch.expect(&meter("counter_data {}"), &[&meter(set)]);
 }
