@@ -255,6 +255,7 @@ fn update(how: Type, entity: Kind) -> Update {
 /// The entry itself, if the program does not bring it, and its counter and meter where they cannot be written with it.
 fn entry_updates(old: &Forwarding, mut entry: TableEntry) -> Vec<Update> {
     let counts = entry.meter_counter_data.take();
+    entry.counter_data = entry.counter_data.filter(|data| *data != CounterData::default());
     let key = TableEntry {
         table_id: entry.table_id,
         r#match: entry.r#match.clone(),
@@ -284,7 +285,7 @@ fn entry_updates(old: &Forwarding, mut entry: TableEntry) -> Vec<Update> {
             Type::Insert
         };
         updates.push(update(how, Kind::TableEntry(entry)));
-    } else if counter_data.is_some_and(|data| data != CounterData::default()) {
+    } else if counter_data.is_some() {
         updates.push(update(Type::Modify, counter));
     }
     if (!is_written && config.is_some()) || has_counted(counts.as_ref()) {

@@ -149,6 +149,23 @@ fn reconcile_passes_over_an_empty_value_set() {
     switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
 }
 
+/// Entries whose direct counters have counted nothing need no direct counter in the new program.
+#[test]
+fn reconcile_passes_over_direct_counters_at_0() {
+    let mut switch = Switch::new();
+    switch.insert(ENTRY);
+    let without = PROGRAM
+        .replace("counters = forward_counter;", "")
+        .replace("direct_counter(CounterType.packets_and_bytes) forward_counter;", "");
+    assert!(!without.contains("forward_counter"));
+    let push = |switch: &mut Switch| switch.push(Action::ReconcileAndCommit, Some(config_of(&without)));
+    switch.modify("direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data { packet_count: 3 } }");
+    assert!(push(&mut switch).unwrap_err().message.contains("no direct counter"));
+    switch.modify("direct_counter_entry { table_entry { table_id: $forwarding is_default_action: true } data {} }");
+    push(&mut switch).unwrap();
+    switch.expect("table_entry { table_id: $forwarding }", &[ENTRY]);
+}
+
 /// A default entry that was reset is that of the program, of the new one then.
 #[test]
 fn reconcile_keeps_no_default_entry_that_was_reset() {
