@@ -37,7 +37,7 @@ impl Translator<'_, '_, '_> {
         let chain = Chain::of(expr).filter(|chain| chain.elements.len() >= ELEMENTS_MIN)?;
         let index = self.read_slot(chain.index);
         let index = self.low_word(index);
-        if let Some(places) = self.places(&chain.with_last()) {
+        if let Some(places) = chain.with_last().and_then(|elements| self.places(&elements)) {
             let last = self.number(chain.elements.len() as i64);
             let index = self.builder.ins().umin(index, last);
             return Some(self.load_element(&places, index));
@@ -146,13 +146,12 @@ impl<'e> Chain<'e> {
         Some(chain)
     }
 
-    /// The elements, followed by the slot for any other index if there is one.
-    fn with_last(&self) -> Vec<SlotId> {
-        let last = match self.otherwise {
-            Expr::Slot(slot) => Some(*slot),
+    /// The elements, followed by the slot for any other index; `None` if the value for these is not in a slot.
+    fn with_last(&self) -> Option<Vec<SlotId>> {
+        match self.otherwise {
+            Expr::Slot(last) => Some(self.elements.iter().chain([last]).copied().collect()),
             _ => None,
-        };
-        self.elements.iter().copied().chain(last).collect()
+        }
     }
 }
 
