@@ -89,6 +89,18 @@ pub(crate) fn determines(program: &Program, action: ActionId, key: &BTreeSet<Slo
     set == *key
 }
 
+/// Whether the key depends on the action's data alone after the action, if it was constant before.
+pub(crate) fn writes_data_alone(program: &Program, action: ActionId, key: &BTreeSet<SlotId>) -> bool {
+    let body = action_body(program, &program.actions[action.index()]);
+    let is_straight = body.blocks.len() == 1;
+    let mut statements = body.blocks.iter().flat_map(|block| &block.statements);
+    statements.all(|statement| {
+        let written = statement.op.slots_written(program);
+        let is_of_data = matches!(&statement.op, Op::Assign { value, .. } if is_straight && is_data(value));
+        is_of_data || !written.iter().any(|slot| key.contains(slot))
+    })
+}
+
 /// Whether an expression consists only of constants and the action's data.
 fn is_data(expr: &Expr) -> bool {
     match expr {

@@ -8,7 +8,7 @@ use super::{Ending, Translator};
 use crate::analysis::CursorFact;
 use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotLayout, Wanting};
 use crate::flow_trail::ArrayId;
-use crate::inline_caches::key_slots;
+use crate::inline_caches::{key_slots, writes_data_alone};
 use crate::packet_context::Shape;
 use crate::route::facts::Facts;
 use crate::route::flow::{Joint, Stage};
@@ -113,6 +113,15 @@ impl<'a> Translator<'_, 'a, '_> {
             let sources = route.before_parser.iter().chain(&route.before_egress);
             let mut others = sources.chain(route.before_copy()).map(|(slot, _)| slot);
             if others.any(|slot| key.as_ref().is_some_and(|key| key.contains(slot))) {
+                return None;
+            }
+            // Nor may an action compute it from anything but its data.
+            let actions = &self.program.tables[leader.index()].actions;
+            let is_of_data = |key| {
+                let mut listed = actions.iter();
+                listed.all(|listed| writes_data_alone(self.program, listed.action, key))
+            };
+            if !key.as_ref().is_some_and(is_of_data) {
                 return None;
             }
             let leads = |leaf: &Leaf| {
