@@ -175,3 +175,12 @@ fn with_actions(program: &Program, roles: &[Role]) -> Vec<BodyId> {
     bodies.dedup();
     bodies
 }
+
+/// Where an action of a control exits, if one does.
+fn exit_in_action(program: &Program, role: Role) -> Option<Location> {
+    let control = program.stages[&role];
+    let actions = with_actions(program, &[role]).into_iter().filter(|id| *id != control);
+    let mut blocks = actions.flat_map(|id| &program.bodies[id.index()].blocks);
+    let exit = blocks.find(|block| block.terminator == Terminator::Exit);
+    exit.map(|block| block.location)
+}

@@ -2,7 +2,7 @@
 
 use super::deparsed::Deparsed;
 use super::{
-    Refusal, Straight, append, assign, block, branch, cloning, intrinsic, new_body, new_slot, side_exit, with_actions,
+    Refusal, Straight, append, assign, block, branch, cloning, exit_in_action, intrinsic, new_body, new_slot, side_exit,
 };
 use forebay_arch::pna;
 use forebay_bits::Bits;
@@ -261,17 +261,8 @@ fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<()
 /// Refuses programs in which an action of the first control exits: `exit` ends only that control, but here both
 /// controls are one body.
 fn refuse_exits_before_main(program: &Program) -> Result<(), Refusal> {
-    let pre = program.stages[&Role::PreControl];
-    let actions = with_actions(program, &[Role::PreControl])
-        .into_iter()
-        .filter(|id| *id != pre);
-    for block in actions.flat_map(|id| &program.bodies[id.index()].blocks) {
-        if block.terminator == Terminator::Exit {
-            return Err(Refusal::new(
-                block.location,
-                "ends the first of two controls in an action",
-            ));
-        }
+    match exit_in_action(program, Role::PreControl) {
+        Some(location) => Err(Refusal::new(location, "ends the first of two controls in an action")),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -3,7 +3,9 @@
 use super::deparsed::Deparsed;
 use super::reparse::Reparse;
 use super::sides::Sides;
-use super::{Refusal, Straight, append, assign, block, branch, cloning, intrinsic, new_body, new_slot, side_exit};
+use super::{
+    Refusal, Straight, append, assign, block, branch, cloning, exit_in_action, intrinsic, new_body, new_slot, side_exit,
+};
 use forebay_arch::psa;
 use forebay_bits::Bits;
 use forebay_ir::{
@@ -103,7 +105,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     };
     let hand_over = hand_over.blocks(first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
-    let (egress, end) = egress(program, &fields, clones[1], last.blocks);
+    let (egress, end) = egress(program, &fields, clones[1], last.blocks)?;
     let emitted: Vec<HeaderId> = last.emitted.into_iter().chain(first.emitted).collect();
     let emit = emitted
         .iter()
@@ -247,12 +249,22 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
 
 /// The body of egress, and the body for packets that leave: the deparser without its emits. If dropped packets must be
 /// deparsed, too, because the deparser has effects or because packets are cloned on the line `cloned`, the deparser is
-/// part of egress instead.
-fn egress(program: &mut Program, fields: &Fields, cloned: Option<Location>, deparser: Vec<Block>) -> (BodyId, BodyId) {
+/// part of egress instead. This is refused if an action exits: `exit` ends only the control, but it would skip the
+/// deparser, too.
+fn egress(
+    program: &mut Program,
+    fields: &Fields,
+    cloned: Option<Location>,
+    deparser: Vec<Block>,
+) -> Result<(BodyId, BodyId), Refusal> {
     let egress = program.stages[&Role::Egress];
     let has_effects = psa::has_effects(program, Role::EgressDeparser);
     if !has_effects && cloned.is_none() {
-        return (egress, new_body(program, "end", BodyKind::Control, deparser));
+        return Ok((egress, new_body(program, "end", BodyKind::Control, deparser)));
+    }
+    if let Some(location) = exit_in_action(program, Role::Egress) {
+        let text = "ends egress in an action, and the packet may be cloned or its deparser has effects";
+        return Err(Refusal::new(location, text));
     }
     let control = program.bodies[egress.index()].blocks.clone();
     let [is_cloned, is_dropped, first] = [0, 1, 2].map(|place| BlockId((control.len() + place) as u32));
@@ -276,7 +288,8 @@ fn egress(program: &mut Program, fields: &Fields, cloned: Option<Location>, depa
     blocks.push(block(statement.into_iter().collect(), Terminator::Return));
     blocks.push(nothing());
     let egress = new_body(program, "egress with its deparser", BodyKind::Control, blocks);
-    (egress, new_body(program, "end", BodyKind::Control, vec![nothing()]))
+    let end = new_body(program, "end", BodyKind::Control, vec![nothing()]);
+    Ok((egress, end))
 }
 
 /// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's
