@@ -18,7 +18,7 @@ use super::obstacles::loop_heads;
 use forebay_ir::{Block, BlockId, Body, BodyId, Op, Program, SlotId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most blocks of a body after unrolling.
+/// The most blocks of a body, before and after unrolling.
 const BLOCKS_MAX: usize = 1_000;
 
 impl Route {
@@ -50,7 +50,8 @@ impl Route {
 
 /// The body without loops; `None` when it has none, or they cannot be unrolled.
 fn unroll(program: &Program, body: &Body) -> Option<Body> {
-    if loop_heads(body).is_empty() {
+    // To find what decides takes memory for each pair of blocks.
+    if body.blocks.len() > BLOCKS_MAX || loop_heads(body).is_empty() {
         return None;
     }
     let mut unroller = Unroller {
@@ -223,6 +224,17 @@ mod tests {
         // The first assignment, five tests, four rounds, the end.
         assert_eq!(unrolled.blocks.len(), 1 + 5 + 4 + 1);
         assert!(unroll(&program, &unrolled).is_none(), "nothing is left");
+    }
+
+    #[test]
+    fn large_bodies_are_not_looked_into() {
+        let program = program();
+        let mut body = counting(number(4));
+        let last = body.blocks[3].clone();
+        body.blocks.resize(BLOCKS_MAX, last.clone());
+        assert!(unroll(&program, &body).is_some());
+        body.blocks.push(last);
+        assert!(unroll(&program, &body).is_none());
     }
 
     #[test]
