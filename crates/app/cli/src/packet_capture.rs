@@ -1,10 +1,11 @@
 //! `forebay run --capture`: the packets of all ports in one pcapng file, with what became of each.
 //!
 //! While packets are captured the reference executor executes the program, and packets enter one at a time, so that
-//! what leaves is known to come from the packet that entered last. A file that cannot be written any more ends; the
-//! switch goes on.
+//! what the executor decides is known to be about the packet that entered last. One that waits in a queue while others
+//! enter is written with what is known of it; what leaves of it later has its number. A file that cannot be written any
+//! more ends; the switch goes on.
 
-use crate::packet_log::Turns;
+use crate::packet_log::{Turns, rounds};
 use forebay_daemon::OwnPoll;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, Verdict};
 use forebay_packet::{Burst, Port, PortError, delegate_port};
@@ -24,15 +25,22 @@ struct State {
     /// None once it cannot be written any more.
     writer: Option<NgWriter<BufWriter<File>>>,
     present: Option<Present>,
+    /// Packets that have entered.
     packets: u64,
+    /// Packets that waited in queues when the present poll began.
+    waiting: usize,
 }
 
 /// The packet that entered last.
 struct Present {
+    /// Its number, from 1.
+    id: u64,
     interface: u32,
     time_ns: u64,
     data: Vec<u8>,
     fate: Fate,
+    /// Whether no other packet is in the switch.
+    is_alone: bool,
     /// What left, with its interface and time.
     left: Vec<(u32, u64, Vec<u8>)>,
 }
@@ -49,6 +57,7 @@ impl PacketFile {
             writer: Some(writer),
             present: None,
             packets: 0,
+            waiting: 0,
         }))))
     }
 
@@ -86,9 +95,48 @@ impl State {
         let (Some(present), Some(writer)) = (self.present.take(), &mut self.writer) else {
             return;
         };
-        self.packets += 1;
-        let written = write(writer, &present, self.packets, pipeline);
+        let written = write(writer, &present, pipeline);
         self.note(written);
+    }
+
+    /// A poll begins, while so many packets wait in queues.
+    fn begin_poll(&mut self, waiting: usize) {
+        self.waiting = waiting;
+        if let Some(present) = &mut self.present {
+            present.is_alone = waiting <= usize::from(present.fate.waits());
+        }
+    }
+
+    /// A packet enters.
+    fn enter(&mut self, interface: u32, time_ns: u64, data: &[u8], pipeline: &Pipeline) {
+        self.end_packet(pipeline);
+        self.packets += 1;
+        self.present = Some(Present {
+            id: self.packets,
+            interface,
+            time_ns,
+            data: data.to_vec(),
+            fate: Fate::default(),
+            is_alone: self.waiting == 0,
+            left: Vec::new(),
+        });
+    }
+
+    /// Something leaves of the packet with this number.
+    fn leave(&mut self, id: u64, interface: u32, time_ns: u64, data: &[u8]) {
+        if let Some(present) = self.present.as_mut().filter(|present| present.id == id) {
+            present.left.push((interface, time_ns, data.to_vec()));
+            return;
+        }
+        let Some(writer) = &mut self.writer else { return };
+        let written = write_left(writer, id, interface, time_ns, data);
+        self.note(written);
+    }
+
+    /// Whether the present packet enters again.
+    fn goes_round(&self) -> bool {
+        let present = self.present.as_ref();
+        present.is_some_and(|present| present.is_alone && present.fate.goes_round())
     }
 
     /// A file that cannot be written ends.
@@ -100,35 +148,45 @@ impl State {
     }
 }
 
-fn write(writer: &mut NgWriter<BufWriter<File>>, present: &Present, id: u64, pipeline: &Pipeline) -> io::Result<()> {
-    let is_dropped = present.left.is_empty();
+fn write(writer: &mut NgWriter<BufWriter<File>>, present: &Present, pipeline: &Pipeline) -> io::Result<()> {
+    let verdict = match present.left.is_empty() {
+        false => Some(Verdict::Forwarded),
+        true if present.fate.waits() => None,
+        true => Some(Verdict::Dropped),
+    };
     writer.packet(&NgPacket {
         interface: present.interface,
         time_ns: present.time_ns,
         data: &present.data,
         direction: Direction::In,
-        id,
+        id: present.id,
         queue: None,
-        verdict: Some(if is_dropped {
-            Verdict::Dropped
-        } else {
-            Verdict::Forwarded
-        }),
+        verdict,
         comment: &present.fate.words(pipeline.program()),
     })?;
     for (interface, time_ns, data) in &present.left {
-        writer.packet(&NgPacket {
-            interface: *interface,
-            time_ns: *time_ns,
-            data,
-            direction: Direction::Out,
-            id,
-            queue: None,
-            verdict: None,
-            comment: "",
-        })?;
+        write_left(writer, present.id, *interface, *time_ns, data)?;
     }
     Ok(())
+}
+
+fn write_left(
+    writer: &mut NgWriter<BufWriter<File>>,
+    id: u64,
+    interface: u32,
+    time_ns: u64,
+    data: &[u8],
+) -> io::Result<()> {
+    writer.packet(&NgPacket {
+        interface,
+        time_ns,
+        data,
+        direction: Direction::Out,
+        id,
+        queue: None,
+        verdict: None,
+        comment: "",
+    })
 }
 
 /// Polls a switch so that what becomes of every packet is known.
@@ -136,20 +194,28 @@ pub struct CapturingPoll {
     file: PacketFile,
     turns: Turns,
     pipeline: Arc<Pipeline>,
+    rounds: u32,
 }
 
 impl CapturingPoll {
     /// Polls by these turns a switch with this program.
     pub fn new(file: PacketFile, turns: Turns, pipeline: Arc<Pipeline>) -> CapturingPoll {
-        CapturingPoll { file, turns, pipeline }
+        CapturingPoll {
+            file,
+            turns,
+            pipeline,
+            rounds: 0,
+        }
     }
 }
 
 impl OwnPoll for CapturingPoll {
     fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity {
-        self.turns.next();
-        let mut listener = Listener(self);
-        let activity = switch.poll(now_ns, &mut listener);
+        self.turns.begin(self.rounds);
+        let waiting: usize = switch.queues().iter().map(|queue| queue.depth).sum();
+        self.file.state().begin_poll(waiting);
+        let activity = switch.poll(now_ns, &mut Listener(self));
+        self.rounds = rounds(self.rounds, self.file.state().goes_round() && !activity.is_idle());
         if activity.is_idle() {
             self.file.end(&self.pipeline);
         }
@@ -177,13 +243,16 @@ impl Tracer for Listener<'_> {
 
     fn event(&mut self, event: Event<'_>) {
         let Listener(poll) = self;
-        if let Some(present) = &mut poll.file.state().present {
+        let mut state = poll.file.state();
+        // Packets that have waited leave after the present one has entered; what is decided then is about them.
+        let present = state.present.as_mut();
+        if let Some(present) = present.filter(|present| present.is_alone || !present.fate.is_decided()) {
             present.fate.hear(poll.pipeline.program(), &event);
         }
     }
 }
 
-/// A port whose packets are captured; it receives a packet only when it is its turn, and when the one before has ended.
+/// A port whose packets are captured; it receives a packet only when it is its turn, and no other goes round.
 pub struct CapturedPort {
     port: Box<dyn Port>,
     file: PacketFile,
@@ -229,30 +298,24 @@ impl Port for CapturedPort {
         let received = self.port.receive(burst, max.min(1), now_ns);
         for packet in &burst.as_slice()[before..] {
             let mut state = self.file.state();
-            state.end_packet(&self.pipeline);
-            state.present = Some(Present {
-                interface: self.interface,
-                time_ns: now_ns,
-                data: packet.data().to_vec(),
-                fate: Fate::default(),
-                left: Vec::new(),
-            });
+            state.enter(self.interface, now_ns, packet.data(), &self.pipeline);
         }
         received
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
         let mut state = self.file.state();
-        if let Some(present) = &mut state.present {
-            let left = burst
-                .as_slice()
-                .iter()
-                .map(|packet| (self.interface, now_ns, packet.data().to_vec()));
-            present.left.extend(left);
+        for packet in burst.as_slice() {
+            // A switch counts what enters from 0.
+            state.leave(packet.id + 1, self.interface, now_ns, packet.data());
         }
         drop(state);
         self.port.send(burst, now_ns)
     }
 
-    delegate_port!(port: counters, state, why_down, readiness, room, reads_ids, is_timer, begin_last_round, flush);
+    fn reads_ids(&self) -> bool {
+        true
+    }
+
+    delegate_port!(port: counters, state, why_down, readiness, room, is_timer, begin_last_round, flush);
 }

@@ -165,6 +165,60 @@ fn a_switch_captures_what_became_of_every_packet() {
     assert!(of("2")[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
 }
 
+/// Packets go round until their first byte is 160 or more.
+const ROUNDS: &str = "#include <core.p4>
+#include <v1model.p4>
+header b_t { bit<8> v; }
+struct h_t { b_t b; }
+struct m_t { @field_list(0) bit<8> round; }
+parser P(packet_in p, out h_t h, inout m_t m, inout standard_metadata_t s) {
+    state start { p.extract(h.b); transition accept; }
+}
+control V(inout h_t h, inout m_t m) { apply {} }
+control I(inout h_t h, inout m_t m, inout standard_metadata_t s) { apply { s.egress_spec = 2; } }
+control E(inout h_t h, inout m_t m, inout standard_metadata_t s) {
+    apply {
+        if (h.b.v < 160) {
+            h.b.v = h.b.v + 40;
+            recirculate_preserving_field_list(0);
+        }
+    }
+}
+control D(packet_out p, in h_t h) { apply { p.emit(h.b); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+";
+
+/// The first bytes of all packets that a switch with these options captures, when it gets packets that begin with
+/// `first`.
+fn first_bytes(first: &[u8], options: &[&str]) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::write(path("rounds.p4"), ROUNDS).expect("a file");
+    let frames: Vec<Vec<u8>> = first.iter().map(|byte| vec![*byte; 60]).collect();
+    std::fs::write(path("in.pcap"), pcap(&frames)).expect("a file");
+    let (program, capture) = (path("rounds.p4"), path("all.pcapng"));
+    let (input, output) = (
+        format!("0@pcap:{},", path("in.pcap")),
+        format!("2@pcap:,{}", path("out.pcap")),
+    );
+    let command = ["run", &program, "-i", &input, "-i", &output, "--capture", &capture];
+    forebay(&[&command[..], options].concat());
+    let captured = read_all(&std::fs::read(capture).expect("a file")).expect("a capture");
+    captured.iter().map(|packet| packet.data()[0]).collect()
+}
+
+#[test]
+fn what_leaves_stands_behind_the_packet_that_has_gone_round() {
+    assert_eq!(first_bytes(&[0, 1, 2], &[]), [0, 160, 1, 161, 2, 162]);
+}
+
+#[test]
+fn what_has_waited_in_a_queue_is_captured_too() {
+    let mut found = first_bytes(&[200, 201, 202, 203], &["--queue-rate", "200"]);
+    found.sort_unstable();
+    assert_eq!(found, [200, 200, 201, 201, 202, 202, 203, 203]);
+}
+
 /// Slices that Perfetto drops, and ends of arrows that it joins with none. Its rules: times are whole nanoseconds, cut
 /// in some versions and rounded in others; a slice that begins within another of its thread must end with it or before;
 /// the end of an arrow belongs to a slice of its thread at its time.

@@ -69,6 +69,27 @@ impl Fate {
         }
     }
 
+    /// Whether it is decided what becomes of the packet next; clones are made beside that.
+    pub fn is_decided(&self) -> bool {
+        let is_of_clone = |verdict: &String| verdict.starts_with("clone") || verdict.starts_with("no clone");
+        self.verdicts.last().is_some_and(|verdict| !is_of_clone(verdict))
+    }
+
+    /// Whether it has gone to a queue, or to several, and nothing is known of it since.
+    pub fn waits(&self) -> bool {
+        self.ends_with(["enqueue", "multicast"])
+    }
+
+    /// Whether it enters again.
+    pub fn goes_round(&self) -> bool {
+        self.ends_with(["resubmit", "recirculate"])
+    }
+
+    fn ends_with(&self, verdicts: [&str; 2]) -> bool {
+        let last = self.verdicts.last().and_then(|verdict| verdict.split(' ').next());
+        last.is_some_and(|last| verdicts.contains(&last))
+    }
+
     /// In words, with the place in the source of a drop: `drop: ingress_drop l3fwd.p4:47`.
     pub fn words(&self, program: &Program) -> String {
         let words = self.verdicts.iter().map(|verdict| {

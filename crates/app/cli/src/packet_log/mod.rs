@@ -15,7 +15,7 @@ mod port;
 mod sink;
 
 pub use narrator::Narrator;
-pub use port::{LoggedPort, NarratedPoll, Turns};
+pub use port::{LoggedPort, NarratedPoll, Turns, rounds};
 pub use sink::{Destination, FileOptions};
 
 use sink::Sink;

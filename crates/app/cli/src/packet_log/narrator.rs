@@ -14,6 +14,8 @@ pub struct Narrator {
     source: SourceLines,
     /// The parser state that the packet is in.
     state: String,
+    /// Whether the packet enters again.
+    goes_round: bool,
 }
 
 impl Narrator {
@@ -24,6 +26,7 @@ impl Narrator {
             pipeline,
             source: SourceLines::default(),
             state: String::new(),
+            goes_round: false,
         }
     }
 
@@ -31,6 +34,11 @@ impl Narrator {
     pub fn replace(&mut self, pipeline: Arc<Pipeline>) {
         self.pipeline = pipeline;
         self.source = SourceLines::default();
+    }
+
+    /// Whether what was decided last is that the packet enters again.
+    pub fn goes_round(&self) -> bool {
+        self.goes_round
     }
 
     /// The log.
@@ -185,7 +193,10 @@ impl Tracer for Narrator {
                     .packet_line(Level::Error, format_args!("Exception while parsing: {error}"));
             }
             Event::Leave { body, .. } => self.leave(body),
-            Event::Verdict { text } => self.verdict(text),
+            Event::Verdict { text } => {
+                self.goes_round = text.starts_with("resubmit") || text.starts_with("recirculate");
+                self.verdict(text);
+            }
             _ => {}
         }
     }
