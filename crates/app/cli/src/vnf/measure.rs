@@ -116,7 +116,7 @@ impl<'a> Template<'a> {
             true => session.search_and_confirm(CONFIRMATIONS, progress),
             false => session.run(progress),
         };
-        results.map_err(in_file)
+        results.and_then(whole).map_err(in_file)
     }
 
     fn test(&self, bytes: u32, pps: f64) -> Result<Test> {
@@ -139,6 +139,14 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
         .replace("${PPS}", &format!("{pps:.1}"))
 }
 
+/// Results of trials that have all run to their end: frames of one that was stopped say too little.
+fn whole(results: Results) -> Result<Results, String> {
+    match results.trials.iter().any(|trial| trial.was_stopped) {
+        true => Err("the test was stopped".to_string()),
+        false => Ok(results),
+    }
+}
+
 /// The one-way latency of the stream's first path: median and 99th percentile, in nanoseconds. `None` when no frame has
 /// a latency: none came, or the machine paused during each of them.
 fn latency(results: &Results) -> Option<(f64, f64)> {
@@ -149,6 +157,27 @@ fn latency(results: &Results) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Stopped;
+
+    impl Progress for Stopped {
+        fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_trial_that_was_stopped_measures_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("wire.toml");
+        let text = "description = \"a wire\"\nduration_s = 0.2\n[device]\nwire = true\n[[traffic]]\nname = \"up\"\nfrom = 1\n\
+                    to = 2\npps = ${PPS}\nframe = { udp = { bytes = ${BYTES} } }\n";
+        std::fs::write(&path, text).expect("a file");
+        let template = Template::read(&path, Vec::new()).expect("a test");
+        let stopped = template.results(64, 1e3, false, &mut Stopped);
+        let error = stopped.expect_err("it was stopped").to_string();
+        assert!(error.ends_with("wire.toml: the test was stopped"), "{error}");
+    }
 
     #[test]
     fn places_are_filled() {
