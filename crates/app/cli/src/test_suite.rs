@@ -210,6 +210,23 @@ mod tests {
     }
 
     #[test]
+    fn warnings_are_errors_when_the_command_line_or_the_test_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let test = folder.path().join("a.stf");
+        let is_strict = |text: &str, strict: bool| {
+            std::fs::write(&test, text).expect("a file");
+            let common = CompileOptions {
+                strict,
+                ..CompileOptions::default()
+            };
+            options(&test, &common).expect("options").strict
+        };
+        assert!(is_strict("packet 0 00\n", true));
+        assert!(is_strict("# forebay: --strict\n", false));
+        assert!(!is_strict("# forebay: -D N=2\n", false));
+    }
+
+    #[test]
     fn all_tests_belong_to_the_only_program() {
         let files = named(&["router.p4", "n1.stf", "n2.stf", "entries.stf"]);
         assert_eq!(tests_of(Path::new("router.p4"), &files), named(&["n1.stf", "n2.stf"]));
