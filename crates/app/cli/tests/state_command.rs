@@ -169,6 +169,22 @@ fn files_that_are_missing() {
     assert_eq!(state_command(&["check"], &state).0, 0);
 }
 
+#[test]
+fn a_folder_without_a_snapshot_that_can_be_read_is_shown_as_json_too() {
+    let above = tempfile::tempdir().expect("a folder");
+    let state = kept(above.path());
+    fs::write(state.join("snapshot-00000001"), "damaged").expect("it can be written");
+    let shown = Command::new(FOREBAY)
+        .args(["state", "show", "--json"])
+        .arg(&state)
+        .output();
+    let shown = shown.expect("it runs");
+    assert_eq!(shown.status.code(), Some(1));
+    let json: Value = serde_json::from_slice(&shown.stdout).expect("it is JSON");
+    assert_eq!(json["running"], Value::Null);
+    assert_eq!(json["generations"][0]["snapshot"]["state"], "damaged", "{json}");
+}
+
 /// The folder goes while the switch runs: the next change makes it again, with everything.
 #[test]
 fn a_folder_that_is_removed() {

@@ -73,25 +73,30 @@ fn read(folder: &Path) -> Result<Inspection> {
 
 fn show(look: &Look) -> Result<Status> {
     let inspection = read(&look.folder)?;
-    let Some(generation) = inspection.best() else {
-        output::print(&files_text(&inspection))?;
-        output::message("error: there is no snapshot that can be read\n");
-        return Ok(Status::Bad);
-    };
-    let state = generation.state.as_deref().unwrap_or_default();
-    let summary = forebay_p4runtime::summary(state, &generation.batches).map_err(|error| anyhow!("{error}"))?;
-    match look.json {
-        true => output::print_json(&json!({
+    let summary = inspection.best().map(summary).transpose()?;
+    let program = |pick: fn(&Summary) -> Option<&ProgramSummary>| summary.as_ref().and_then(pick).map(program_json);
+    match (look.json, &summary) {
+        (true, _) => output::print_json(&json!({
             "folder": look.folder,
             "generations": inspection.generations.iter().map(generation_json).collect::<Vec<_>>(),
             "unfinished_files": inspection.unfinished,
             "other_files": inspection.foreign,
-            "running": summary.running.as_ref().map(program_json),
-            "saved": summary.saved.as_ref().map(program_json),
+            "running": program(|summary| summary.running.as_ref()),
+            "saved": program(|summary| summary.saved.as_ref()),
         }))?,
-        false => output::print(&(summary_text(&summary) + &files_text(&inspection)))?,
+        (false, Some(summary)) => output::print(&(summary_text(summary) + &files_text(&inspection)))?,
+        (false, None) => output::print(&files_text(&inspection))?,
+    }
+    if summary.is_none() {
+        output::message("error: there is no snapshot that can be read\n");
+        return Ok(Status::Bad);
     }
     Ok(Status::Good)
+}
+
+fn summary(generation: &Generation) -> Result<Summary> {
+    let state = generation.state.as_deref().unwrap_or_default();
+    forebay_p4runtime::summary(state, &generation.batches).map_err(|error| anyhow!("{error}"))
 }
 
 fn summary_text(summary: &Summary) -> String {
