@@ -68,6 +68,17 @@ pub fn set_log(level: LogLevel, format: LogFormat) {
     IS_JSON.store(format == LogFormat::Json, Ordering::Relaxed);
 }
 
+/// The options by which another command line says as much, in the same way.
+pub fn log_options() -> [(&'static str, &'static str); 2] {
+    let level = match LEVEL.load(Ordering::Relaxed) {
+        level if level == LogLevel::Error as u8 => "error",
+        level if level == LogLevel::Warning as u8 => "warning",
+        _ => "info",
+    };
+    let format = if is_json() { "json" } else { "text" };
+    [("--log", level), ("--log-format", format)]
+}
+
 /// Whether messages of this gravity are said.
 pub fn says(level: LogLevel) -> bool {
     level as u8 <= LEVEL.load(Ordering::Relaxed)

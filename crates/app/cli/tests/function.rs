@@ -61,6 +61,31 @@ fn a_function_runs_with_the_entries_of_its_demonstration() {
 }
 
 #[test]
+fn options_before_the_command_say_how_much_is_said() {
+    let words = ["function", "run", "--functions", FUNCTIONS, "nat44"];
+    let ports = [
+        "-i",
+        "1@mem:",
+        "-i",
+        "2@mem:",
+        "--duration",
+        "0.1",
+        "--stats-interval",
+        "0",
+    ];
+    let said = |before: &[&str], behind: &[&str]| {
+        let done = forebay(&[before, &words[..], &ports[..], behind].concat());
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        done.stderr
+    };
+    assert_eq!(said(&["--log", "error"], &[]), "");
+    let text = said(&["--log-format", "json"], &[]);
+    assert!(text.starts_with('{'), "{text}");
+    let text = said(&["--log", "error"], &["--log=info"]);
+    assert!(text.contains("the entries of its demonstration"), "{text}");
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let run = |words: &[&str]| {
         let all = [&["function", "run", "--functions", FUNCTIONS], words].concat();

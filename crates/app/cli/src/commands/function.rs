@@ -103,7 +103,14 @@ fn run_one(one: &Run) -> Result<Status> {
         let name = &function.name;
         bail!("`{name}` needs ports: forebay function run {name} -i 1@veth1 -i 2@veth2");
     }
-    let mut words: Vec<OsString> = vec!["forebay".into(), "run".into(), function.program.clone().into()];
+    let mut words: Vec<OsString> = vec!["forebay".into()];
+    for (name, value) in output::log_options() {
+        if !is_said(name, &options) {
+            words.push(format!("{name}={value}").into());
+        }
+    }
+    words.push("run".into());
+    words.push(function.program.clone().into());
     words.extend(options);
     let line = match crate::parse(words)? {
         Ok(line) => line,
@@ -119,6 +126,12 @@ fn run_one(one: &Run) -> Result<Status> {
         arguments.set_entries(entries);
     }
     run::run(&arguments)
+}
+
+/// Whether an option stands among those of `forebay run`.
+fn is_said(name: &str, options: &[OsString]) -> bool {
+    let mut words = options.iter().filter_map(|word| word.to_str());
+    words.any(|word| word.split('=').next() == Some(name))
 }
 
 /// The folder of the functions where it stands among the options of `forebay run`, and these without it.
