@@ -88,7 +88,7 @@ fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsStri
     for (key, value) in &table {
         let at = format!(":{}: ", line_of(text, key));
         let argument = argument(run, key).map_err(|message| format!("{at}{message}"))?;
-        if is_written(argument, written) {
+        if is_written(run, argument, written) {
             continue;
         }
         let said = words_of(argument, key, value).map_err(|message| format!("{at}{message}"))?;
@@ -124,8 +124,8 @@ fn argument<'a>(run: &'a Command, key: &str) -> Result<&'a Arg, String> {
 }
 
 /// Whether an option stands on the command line.
-fn is_written(argument: &Arg, words: &[OsString]) -> bool {
-    let words = words.iter().filter_map(|word| word.to_str());
+fn is_written(run: &Command, argument: &Arg, all: &[OsString]) -> bool {
+    let words = all.iter().filter_map(|word| word.to_str());
     let mut words = words.take_while(|word| *word != "--");
     if let Some(long) = argument.get_long() {
         let long = format!("--{long}");
@@ -133,9 +133,17 @@ fn is_written(argument: &Arg, words: &[OsString]) -> bool {
     }
     match argument.get_short() {
         Some(short) => words.any(|word| word.starts_with(&format!("-{short}"))),
-        // The program: whether a word is one, and not an option's value, only the command line itself knows.
-        None => words.any(|word| word.ends_with(".p4") || word.ends_with(".ir")),
+        // The program, which may stand behind `--grpc` too.
+        None => words.any(|word| word.ends_with(".p4") || word.ends_with(".ir")) || has_value(run, argument, all),
     }
+}
+
+/// Whether words of the command line are values of this argument, which has no option's name. What is wrong with the
+/// command line is said when all of it is read.
+fn has_value(run: &Command, argument: &Arg, words: &[OsString]) -> bool {
+    let run = run.clone().no_binary_name(true).ignore_errors(true);
+    let read = run.try_get_matches_from(words);
+    read.is_ok_and(|matches| matches.contains_id(argument.get_id().as_str()))
 }
 
 /// The option and what the file says of it.
@@ -241,6 +249,17 @@ mod tests {
             &["--workers", "4"],
         );
         assert_eq!(others.expect("a configuration"), ["--grpc=0.0.0.0:9559"]);
+    }
+
+    #[test]
+    fn a_program_on_the_command_line_takes_the_place_of_that_of_the_file() {
+        let read = |written: &[&str]| read("program = \"x.p4\"\n", written).expect("a configuration");
+        for program in ["y.p4", "out/ir.txt", "y.json", "y"] {
+            assert!(read(&["--workers", "2", program]).is_empty(), "{program}");
+            assert!(read(&[program, "--workers=2"]).is_empty(), "{program}");
+        }
+        assert_eq!(read(&["--workers", "2"]), ["x.p4"]);
+        assert_eq!(read(&["-i", "1@pcap:y.json,"]), ["x.p4"]);
     }
 
     #[test]
