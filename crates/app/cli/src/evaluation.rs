@@ -86,11 +86,21 @@ pub fn recorded(folder: &Path) -> Result<Found> {
 /// # Errors
 /// When a file cannot be written.
 pub fn report(found: &Found, evaluation: &Evaluation, command: &str, json: bool, into: Option<&Path>) -> Result<()> {
-    match json {
-        true => output::print_json(&serde_json::to_value(found)?)?,
-        false => output::print(&found.markdown(evaluation, command))?,
+    let printed = match json {
+        true => output::print_json(&serde_json::to_value(found)?),
+        false => output::print(&found.markdown(evaluation, command)),
+    };
+    if let Some(folder) = into {
+        write(found, evaluation, command, folder)?;
     }
-    let Some(folder) = into else { return Ok(()) };
+    printed
+}
+
+/// Writes the report into a folder, with charts and JSON.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(found: &Found, evaluation: &Evaluation, command: &str, folder: &Path) -> Result<()> {
     write_report(found, evaluation, command, folder)?;
     let json = format!("{}\n", serde_json::to_string(found)?);
     Ok(files::write(&folder.join(RECORD), json)?)

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use support::{folder, forebay, program, write};
 
 /// A file of the repository.
@@ -37,6 +37,27 @@ fn a_scenario_is_simulated() {
         (Some(sent), Some(sent))
     );
     assert!(sent > 200);
+}
+
+#[test]
+fn a_reader_that_goes_takes_no_file_away() {
+    let out = folder();
+    let (scenario, results) = (
+        repository("experiments/table-3/scenario.toml"),
+        out.path().to_string_lossy(),
+    );
+    let mut process = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args([
+            "sim", &scenario, "--set", "N=2,4", "--set", "TRIAL=20", "--out", &results,
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    drop(process.stdout.take());
+    process.wait().expect("it ends");
+    let json = std::fs::read_to_string(out.path().join("results.json")).expect("results.json");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(2));
 }
 
 /// The results of a sweep, byte for byte, by a command that runs this one.

@@ -228,14 +228,17 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
     })?;
     let report = experiment.report(&outcomes);
     let command = command(name);
-    if !json {
-        output::print(&report.markdown(&command))?;
-        let seconds = started.elapsed().as_secs_f64();
-        output::print(&format!("({} simulations, {seconds:.1} s)\n\n", runs.len()))?;
-    }
+    let seconds = started.elapsed().as_secs_f64();
+    let text = format!(
+        "{}({} simulations, {seconds:.1} s)\n\n",
+        report.markdown(&command),
+        runs.len()
+    );
+    let printed = if json { Ok(()) } else { output::print(&text) };
     if !quick {
         write(&folder, &report, &command)?;
     }
+    printed?;
     Ok(report)
 }
 

@@ -74,6 +74,11 @@ impl Arguments {
     fn is_recorded(&self) -> bool {
         self.pcapng.is_some() || self.timeline.is_some()
     }
+
+    /// Whether files are written when all cases have been simulated.
+    fn writes_files(&self) -> bool {
+        self.parquet.is_some() || self.departures.is_some() || self.out.is_some()
+    }
 }
 
 /// Simulates.
@@ -96,11 +101,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     check_outputs(arguments)?;
     let (mut found, mut departures) = (Vec::new(), Vec::new());
     let progress = Simulations::new(setups.len());
+    let mut printed = Ok(());
     let work = |(_, setup): &(&Case, Setup)| simulate(setup, arguments, &progress);
     parallel::in_order(&setups, work, |(case, _), result| {
         let (result, left) = result?;
-        if !arguments.json {
-            progress.suspend(|| print(case, &result))?;
+        if !arguments.json && printed.is_ok() {
+            printed = progress.suspend(|| print(case, &result));
+        }
+        if !arguments.writes_files() {
+            std::mem::replace(&mut printed, Ok(()))?;
         }
         found.push((case.name(), result));
         departures.push((case.name(), left));
@@ -108,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     })?;
     let json = as_json(&found);
     if arguments.json {
-        output::print_json(&json)?;
+        printed = output::print_json(&json);
     }
     if let Some(path) = &arguments.parquet {
         files::write(path, parquet_table::file(&json)?)?;
@@ -120,6 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         let sample_us = setups.iter().map(|(_, setup)| setup.scenario().sample_us());
         write(folder, &json, &found, sample_us)?;
     }
+    printed?;
     let nothing = |(_, found): &(String, Found)| matches!(found, Found::Search(search) if !search.found);
     Ok(match found.iter().any(nothing) {
         true => Status::Bad,

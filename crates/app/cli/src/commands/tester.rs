@@ -268,13 +268,13 @@ fn check_outputs(arguments: &TestArguments) -> Result<()> {
     Ok(())
 }
 
-/// Prints first: a disk that is full meanwhile takes no result away.
+/// Prints first: a disk that is full meanwhile takes no result away, and neither does a reader that has gone.
 fn print_and_write(results: &Results, arguments: &TestArguments) -> Result<()> {
     let json = serde_json::to_value(results)?;
-    match arguments.json {
-        true => output::print_json(&json)?,
-        false => output::print(&report::text(results))?,
-    }
+    let printed = match arguments.json {
+        true => output::print_json(&json),
+        false => output::print(&report::text(results)),
+    };
     if let Some(path) = &arguments.out {
         files::write(path, format!("{json:#}\n"))?;
     }
@@ -295,7 +295,7 @@ fn print_and_write(results: &Results, arguments: &TestArguments) -> Result<()> {
             files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
         }
     }
-    Ok(())
+    printed
 }
 
 fn read(arguments: &TestArguments) -> Result<Test> {
