@@ -237,8 +237,7 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
         let Found::Run(results) = found else { continue };
         let differing = differing(name, &all);
         for (kind, chart) in forebay_sim::plot::of_results(results, sample_us) {
-            let name = format!("{differing}{kind}");
-            let name = name.replace([' ', '='], "_");
+            let name = chart_name(&differing, kind);
             files::write(&folder.join(format!("{name}.svg")), chart.svg())?;
             files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
         }
@@ -246,9 +245,26 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
     Ok(())
 }
 
+/// A name of a file: the values of a case may be paths.
+fn chart_name(differing: &str, kind: &str) -> String {
+    format!("{differing}{kind}").replace([' ', '=', '/'], "_")
+}
+
 /// Of the values that make a case's name, those that are not the same in all cases, with a space after each.
 fn differing(name: &str, all: &[&str]) -> String {
     let is_in_all = |value: &str| all.iter().all(|other| other.split(' ').any(|own| own == value));
     let values = name.split(' ').filter(|value| !is_in_all(value));
     values.map(|value| format!("{value} ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_of_programs_in_folders_are_files_of_one_folder() {
+        let cases = ["LOAD=10 PROGRAM=a/b.p4", "LOAD=10 PROGRAM=c.p4"];
+        let differing = differing(cases[0], &cases);
+        assert_eq!(chart_name(&differing, "rates"), "PROGRAM_a_b.p4_rates");
+    }
 }
