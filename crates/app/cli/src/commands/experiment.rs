@@ -78,14 +78,21 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
                 }
             }
             for name in names {
-                if is_evaluation(&arguments.folder.join(name)) {
-                    evaluate(&arguments.folder.join(name), name, *quick, *json)?;
+                let folder = arguments.folder.join(name);
+                if !is_evaluation(&folder) {
+                    let report = run_one(&arguments.folder, name, *quick, *ignore_fit, *json)?;
+                    reports.push(json!({ "name": name, "report": report.json() }));
                     continue;
                 }
-                let report = run_one(&arguments.folder, name, *quick, *ignore_fit, *json)?;
-                reports.push(json!({ "name": name, "report": report.json() }));
+                let found = evaluate(&folder, name, *quick, *json)?;
+                // One evaluation alone stands in no list.
+                if *json && names.len() == 1 {
+                    output::print_json(&found)?;
+                    return Ok(Status::Good);
+                }
+                reports.push(json!({ "name": name, "report": found }));
             }
-            if *json && !reports.is_empty() {
+            if *json {
                 output::print_json(&Value::Array(reports))?;
             }
             Ok(Status::Good)
@@ -131,14 +138,23 @@ fn is_evaluation(folder: &Path) -> bool {
     folder.join(evaluation::FILE).is_file()
 }
 
-/// Measures, and writes the report into the folder unless it is a quick one.
-fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<()> {
+/// Measures, prints the report unless JSON is wanted, and writes it into the folder unless it is a quick one. Returns
+/// what was found as JSON.
+fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<Value> {
     let read = evaluation::read(folder)?;
     let found = evaluation::measure(folder, &read, quick, None)?;
     if !quick {
         remove_charts(folder)?;
     }
-    evaluation::report(&found, &read, &command(name), json, (!quick).then_some(folder))
+    let printed = match json {
+        true => Ok(()),
+        false => output::print(&found.markdown(&read, &command(name))),
+    };
+    if !quick {
+        evaluation::write(&found, &read, &command(name), folder)?;
+    }
+    printed?;
+    Ok(serde_json::to_value(&found)?)
 }
 
 /// Writes the report of what was measured before.
