@@ -407,7 +407,12 @@ impl Flow<'_> {
                 Carried::Tcp {
                     sequence: segment.sequence as u32,
                     acknowledges: 0,
-                    flags: ACK | if segment.is_reduced { CWR } else { 0 },
+                    flags: ACK
+                        | if segment.is_reduced && self.setup.is_ecn_capable {
+                            CWR
+                        } else {
+                            0
+                        },
                     bytes: segment.bytes as u32,
                 }
             }

@@ -56,9 +56,10 @@ pub(super) struct Sender {
     /// What was sent before is not to begin another recovery.
     recovered: u64,
     retransmit: bool,
-    /// When the window was last begun for marks: it ends when this byte is acknowledged.
+    /// The window of data whose marks are counted: it ends when this byte is acknowledged.
     window_end: u64,
-    has_reacted: bool,
+    /// What was sent when the window was last reduced for a mark: until all of it is acknowledged, marks are older.
+    reduced: Option<u64>,
     tells_reduced: bool,
     round_trip: Option<(f64, f64)>,
     timed: Option<(u64, Picos)>,
@@ -84,7 +85,7 @@ impl Sender {
             recovered: 0,
             retransmit: false,
             window_end: 0,
-            has_reacted: false,
+            reduced: None,
             tells_reduced: false,
             round_trip: None,
             timed: None,
@@ -127,7 +128,8 @@ impl Sender {
             self.next += bytes;
         }
         self.counts.sent += 1;
-        if sequence < self.fresh {
+        let is_new = sequence >= self.fresh;
+        if !is_new {
             self.counts.retransmitted += 1;
             // Karn: an acknowledgement of what was sent twice says nothing about time.
             self.timed = None;
@@ -139,7 +141,8 @@ impl Sender {
         Some(Segment {
             sequence,
             bytes,
-            is_reduced: std::mem::take(&mut self.tells_reduced),
+            // RFC 3168, section 6.1.2: the first new data after a reduction says so.
+            is_reduced: is_new && std::mem::take(&mut self.tells_reduced),
         })
     }
 
@@ -162,16 +165,21 @@ impl Sender {
     /// What the window makes of marks.
     fn mark(&mut self, number: u64, more: u64, echoes_mark: bool) {
         self.window.count(more, echoes_mark);
-        if echoes_mark && !self.has_reacted && self.recovery.is_none() {
+        let is_newer = !self.is_reduced(number) && number > self.recovered;
+        if echoes_mark && is_newer && self.recovery.is_none() {
             self.window.react_to_mark();
-            self.has_reacted = true;
+            self.reduced = Some(self.fresh);
             self.tells_reduced = true;
         }
         if number >= self.window_end {
             self.window.end_window_of_data();
             self.window_end = self.next;
-            self.has_reacted = false;
         }
+    }
+
+    /// Whether what this acknowledges was sent before the window was last reduced for a mark.
+    fn is_reduced(&self, number: u64) -> bool {
+        self.reduced.is_some_and(|sent| number <= sent)
     }
 
     fn advance(&mut self, number: u64, more: u64, now: Picos) {
@@ -190,7 +198,7 @@ impl Sender {
                 self.recovery = Some((end, (left - segments).max(0.0) + 1.0));
                 self.retransmit = true;
             }
-            None if !self.has_reacted => {
+            None if !self.is_reduced(number) => {
                 let round_trip = self.round_trip.map_or(0.0, |(mean, _)| mean);
                 self.window.grow(segments, now as f64 / SECOND, round_trip / SECOND);
             }
@@ -208,6 +216,7 @@ impl Sender {
             Some((_, left)) => *left += 1.0,
             None if self.duplicates == DUPLICATES && self.una >= self.recovered => {
                 self.window.reduce();
+                self.tells_reduced = true;
                 self.recovery = Some((self.next, f64::from(DUPLICATES)));
                 self.recovered = self.next;
                 self.retransmit = true;
@@ -223,6 +232,8 @@ impl Sender {
         self.window.collapse(under_way);
         self.recovery = None;
         self.recovered = self.fresh;
+        self.reduced = None;
+        self.tells_reduced = true;
         self.duplicates = 0;
         self.retransmit = false;
         self.next = self.una;
@@ -342,6 +353,42 @@ mod tests {
         assert_eq!(echoes, [true, true, false]);
         assert!(!receiver.receive(segment(3, false), false, true).1);
         assert!(receiver.receive(segment(4, false), true, true).1);
+    }
+
+    #[test]
+    fn marks_that_come_back_until_the_reduction_is_known_do_not_reduce_again() {
+        let (mut sender, mut receiver) = (sender(Transport::NewReno), Receiver::default());
+        let mut sent = burst(&mut sender, 0);
+        for round in 1..=2 {
+            for segment in std::mem::take(&mut sent) {
+                let is_marked = segment.sequence == 5 * SEGMENT;
+                let (number, echoes) = receiver.receive(segment, is_marked, false);
+                sender.acknowledge(number, echoes, round * 1_000_000);
+                sent.extend(burst(&mut sender, round * 1_000_000));
+            }
+        }
+        let tell: Vec<u64> = sent
+            .iter()
+            .filter(|segment| segment.is_reduced)
+            .map(|segment| segment.sequence)
+            .collect();
+        assert_eq!((tell, sender.window()), (vec![20 * SEGMENT], 7.5), "half of 15, once");
+    }
+
+    #[test]
+    fn a_loss_is_a_reduction_for_marks_too() {
+        let mut sender = sender(Transport::NewReno);
+        burst(&mut sender, 0);
+        sender.acknowledge(SEGMENT, false, 1_000_000);
+        (0..3).for_each(|_| sender.acknowledge(SEGMENT, false, 1_000_000));
+        let again = sender.segment(1_000_000).expect("the one that was lost");
+        assert_eq!((again.sequence, again.is_reduced), (SEGMENT, false), "it is not new");
+        let window = sender.window();
+        sender.acknowledge(10 * SEGMENT, true, 2_000_000);
+        assert!(sender.window() <= window);
+        let next = sender.segment(2_000_000).expect("new data");
+        assert_eq!((next.sequence, next.is_reduced), (10 * SEGMENT, true));
+        assert!(sender.reduced.is_none());
     }
 
     #[test]
