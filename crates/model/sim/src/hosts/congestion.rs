@@ -69,7 +69,8 @@ impl Window {
     /// `segments` segments were acknowledged, outside of recovery. Times are in seconds.
     pub(super) fn grow(&mut self, segments: f64, now: f64, round_trip: f64) {
         if self.size < self.threshold {
-            self.size += segments;
+            // RFC 5681, section 3.1: by a segment at most, also when a hole is filled and much is acknowledged at once.
+            self.size += segments.min(1.0);
             return;
         }
         match &mut self.control {
@@ -93,6 +94,16 @@ impl Window {
         self.size = self.size.min(under_way.max(2.0));
         self.reduce();
         self.size = 1.0;
+        if let Control::Cubic(cubic) = &mut self.control {
+            // RFC 9438, section 4.8: growth begins at the window with which congestion avoidance begins.
+            cubic.largest = 0.0;
+        }
+    }
+
+    /// Before a reduction: so many segments are under way. A window that is not used says nothing of the network.
+    pub(super) fn limit(&mut self, under_way: f64) {
+        // The window may have a part of a segment more, for which there is no room.
+        self.size = self.size.min(under_way + 1.0);
     }
 
     /// The threshold of slow start.
@@ -184,6 +195,28 @@ mod tests {
         assert!((10.9..11.0).contains(&window.size), "{}", window.size);
         window.collapse(10.0);
         assert_eq!((window.size, window.threshold()), (1.0, 5.0));
+    }
+
+    #[test]
+    fn slow_start_after_a_time_out_does_not_jump_over_its_threshold() {
+        let mut window = Window::new(Transport::NewReno);
+        window.size = 100.0;
+        window.collapse(100.0);
+        window.grow(100.0, 0.0, 0.0);
+        assert_eq!((window.size, window.threshold()), (2.0, 50.0));
+    }
+
+    #[test]
+    fn cubic_grows_from_where_slow_start_ends_after_a_time_out() {
+        let mut window = Window::new(Transport::Cubic);
+        window.size = 1_000.0;
+        window.collapse(1_000.0);
+        window.size = window.threshold();
+        window.grow(1.0, 5.0, 0.0);
+        let Control::Cubic(cubic) = &window.control else {
+            unreachable!()
+        };
+        assert_eq!((cubic.k, cubic.largest), (0.0, 700.0));
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub(super) struct Sender {
     timed: Option<(u64, Picos)>,
     rto: Picos,
     rto_min: Picos,
+    /// Whether nothing has been acknowledged since the last time-out.
+    has_timed_out: bool,
     pub(super) deadline: Option<Picos>,
     pub(super) counts: Counts,
     pub(super) completed: Option<Picos>,
@@ -92,6 +94,7 @@ impl Sender {
             // RFC 6298 begins with a second, which is an age here.
             rto: 10 * rto_min,
             rto_min,
+            has_timed_out: false,
             deadline: None,
             counts: Counts::default(),
             completed: None,
@@ -167,6 +170,7 @@ impl Sender {
         self.window.count(more, echoes_mark);
         let is_newer = !self.is_reduced(number) && number > self.recovered;
         if echoes_mark && is_newer && self.recovery.is_none() {
+            self.window.limit(self.under_way());
             self.window.react_to_mark();
             self.reduced = Some(self.fresh);
             self.tells_reduced = true;
@@ -187,6 +191,7 @@ impl Sender {
         self.una = number;
         self.next = self.next.max(number);
         self.duplicates = 0;
+        self.has_timed_out = false;
         let segments = more as f64 / self.segment as f64;
         match self.recovery {
             Some((end, _)) if number >= end => {
@@ -215,6 +220,7 @@ impl Sender {
         match &mut self.recovery {
             Some((_, left)) => *left += 1.0,
             None if self.duplicates == DUPLICATES && self.una >= self.recovered => {
+                self.window.limit(self.under_way());
                 self.window.reduce();
                 self.tells_reduced = true;
                 self.recovery = Some((self.next, f64::from(DUPLICATES)));
@@ -229,7 +235,11 @@ impl Sender {
     pub(super) fn time_out(&mut self, now: Picos) {
         self.counts.timeouts += 1;
         let under_way = self.under_way();
-        self.window.collapse(under_way);
+        // RFC 5681, section 3.1: the threshold stays when what was sent again is lost.
+        match std::mem::replace(&mut self.has_timed_out, true) {
+            true => self.window.size = 1.0,
+            false => self.window.collapse(under_way),
+        }
         self.recovery = None;
         self.recovered = self.fresh;
         self.reduced = None;
@@ -319,7 +329,11 @@ mod tests {
         }
         let again = sender.segment(1_000_000).expect("the one that was lost");
         assert_eq!(again.sequence, 2 * SEGMENT);
-        assert_eq!((sender.counts.retransmitted, sender.window()), (1, 6.0));
+        assert_eq!(
+            (sender.counts.retransmitted, sender.window()),
+            (1, 4.5),
+            "half of 8 under way, and of one for which there was room"
+        );
         let (number, _) = receiver.receive(again, false, false);
         assert_eq!(number, 10 * SEGMENT);
         sender.acknowledge(number, false, 2_000_000);
@@ -335,6 +349,8 @@ mod tests {
         let again = burst(&mut sender, deadline);
         assert_eq!((again.len(), again[0].sequence), (1, 0));
         assert!(sender.deadline.is_some_and(|next| next > deadline));
+        sender.time_out(2 * deadline);
+        assert_eq!((sender.window(), sender.window.threshold()), (1.0, 7.0), "0.7 of 10");
     }
 
     #[test]
