@@ -163,7 +163,7 @@ impl Network {
         }
         port.wire_end = end;
         port.link_delay = link.delay_ps;
-        if link.bits_per_second > 0 && link.bits_per_second < chip.spec.ports.bits_per_second {
+        if link.bits_per_second > 0 && link.bits_per_second < port.bits_per_second {
             port.wire = Pacer::new(link.bits_per_second);
         }
         Ok(())

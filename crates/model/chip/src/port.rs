@@ -208,6 +208,8 @@ pub(crate) struct Port {
     pub(crate) scheduler: Scheduler,
     pub(crate) egress_parser: Pacer,
     pub(crate) wire: Pacer,
+    /// Bits a second of the port, whatever its wire leads to.
+    pub(crate) bits_per_second: u64,
     pub(crate) wire_end: WireEnd,
     pub(crate) link_delay: Picos,
     /// Where its frames come from, when that is known.
@@ -239,6 +241,7 @@ impl Port {
             scheduler: Scheduler::new(std::iter::empty()),
             egress_parser: Pacer::new(timing.parts_per_second),
             wire: Pacer::new(spec.ports.bits_per_second),
+            bits_per_second: spec.ports.bits_per_second,
             wire_end: WireEnd::Outside,
             link_delay: 0,
             upstream: None,
@@ -260,6 +263,7 @@ impl Port {
         }
         if config.bits_per_second > 0 {
             self.wire = Pacer::new(config.bits_per_second);
+            self.bits_per_second = config.bits_per_second;
         }
         if !config.queues.is_empty() {
             self.set_queues(&config.queues);

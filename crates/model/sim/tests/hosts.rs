@@ -101,6 +101,23 @@ fn one_connection_fills_the_line() {
 }
 
 #[test]
+fn a_line_is_no_faster_than_its_port_and_without_a_rate_as_fast() {
+    let text = |transport| {
+        let text = bottleneck(2_000, 2_000, 100_000, "", &flow("a", transport, ""));
+        text.replace("MARKS", "")
+    };
+    let results = run(&text("newreno").replace("gbps = 10\ndelay_ns", "gbps = 40\ndelay_ns"));
+    assert!(goodput(&results) <= 1.001 * LIMIT_GBPS, "{:?}", results.flows);
+    let results = run(&text("roce").replace("gbps = 10\ndelay_ns", "delay_ns"));
+    let frames = 2e-3 * 10e9 / (8.0 * 1_106.0);
+    assert!(
+        (0.95 * frames..=frames + 1.0).contains(&(results.flows[0].sent as f64)),
+        "{:?}",
+        results.flows
+    );
+}
+
+#[test]
 fn a_flow_with_an_end_comes_as_a_whole_and_once() {
     for transport in ["newreno", "cubic", "dctcp", "roce"] {
         let text = bottleneck(100_000, 2_000, 15_000, "", &flow("a", transport, "bytes = 2_000_000"))

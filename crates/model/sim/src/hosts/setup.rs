@@ -75,7 +75,14 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
         reader.wire_rate(entry.at.span(), entry.gbps);
         let spec = &chips[usize::from(place.chip)].spec;
         reader.port_rate(entry.at.span(), entry.gbps, spec);
-        let port_rate = spec.ports.bits_per_second;
+        let of_port = chips[usize::from(place.chip)]
+            .ports
+            .iter()
+            .find(|port| port.number == place.port);
+        let port_rate = match of_port.map_or(0, |port| port.bits_per_second) {
+            0 => spec.ports.bits_per_second,
+            own => own,
+        };
         let own_rate = (entry.gbps * 1e9) as u64;
         hosts.push(HostSetup {
             place,
