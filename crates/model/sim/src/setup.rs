@@ -258,11 +258,22 @@ impl Setup {
             };
             network.add_chip(config).map_err(|error| of_chip(error.to_string()))?;
         }
+        // The seeds of lines are made of the scenario's, and those of faults of both.
+        let of_run = |line: &LinkSpec| LinkSpec {
+            seed: line.seed.wrapping_sub(self.scenario.seed).wrapping_add(seed),
+            ..line.clone()
+        };
         for connection in &self.connections {
-            network.connect(connection).map_err(|error| (None, error.to_string()))?;
+            let connection = Connection {
+                link: of_run(&connection.link),
+                ..connection.clone()
+            };
+            network
+                .connect(&connection)
+                .map_err(|error| (None, error.to_string()))?;
         }
         for host in &self.hosts {
-            let attached = network.attach(host.place, &host.link);
+            let attached = network.attach(host.place, &of_run(&host.link));
             attached.map_err(|error| (None, error.to_string()))?;
         }
         for (place, fault) in &self.faults {

@@ -3,6 +3,7 @@
 use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_sim::{Library, Results, Run, Setup, Silent, results_text};
+use std::collections::BTreeSet;
 
 /// Programs of the repository by their names.
 struct Programs;
@@ -115,6 +116,39 @@ fn a_line_is_no_faster_than_its_port_and_without_a_rate_as_fast() {
         "{:?}",
         results.flows
     );
+}
+
+#[test]
+fn a_link_loses_other_frames_with_another_seed() {
+    let chip = |name: &str| {
+        format!(
+            "[[chip]]\nname = \"{name}\"\nspec = \"tofino\"\nprogram = \"portfwd\"\ncommands = \"add ports ingress_port:1 forward(port:2)\"\n"
+        )
+    };
+    let text = format!(
+        r#"
+description = "a link"
+duration_us = 60
+{}{}
+[[link]]
+from = "a:2"
+to = "b:1"
+loss = 0.3
+[[traffic]]
+name = "in"
+to = ["a:1"]
+gbps = 40
+arrivals = "constant"
+frame = {{ udp = {{ bytes = 256 }} }}
+"#,
+        chip("a"),
+        chip("b")
+    );
+    let setup = Setup::new(&text, &Programs).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let lost: BTreeSet<u64> = (1..=4)
+        .map(|seed| setup.run(Run { seed, gbps: None }, &mut Silent).lost())
+        .collect();
+    assert!(lost.len() > 1, "{lost:?}");
 }
 
 #[test]
