@@ -1,7 +1,7 @@
 //! Timers of a scenario: the packet generator of a switch chip (see [`forebay_packet::TimerPort`]).
 
 use crate::run::Simulation;
-use forebay_chip::{Pacer, Picos, Place};
+use forebay_chip::{Pacer, Picos, Place, Stop};
 use forebay_packet::{TIMER_FRAME_BYTES, TimerKind, TimerNumbers};
 
 /// A timer as the scenario asks for it.
@@ -78,7 +78,10 @@ impl Simulation<'_> {
             self.timers[index].numbers = TimerNumbers::new(packets);
             for _ in 0..packets {
                 let next = self.network.now() + pacer.take(bits);
-                self.network.advance(next, &mut self.meter);
+                // What comes to hosts, which are silent by now, does not shorten the time.
+                while self.network.advance(next, &mut self.meter) != Stop::Until {
+                    while self.network.take_host_event().is_some() {}
+                }
                 self.timer_packet(index, TimerKind::LastRound);
             }
             self.network.settle(self.network.now() + until, &mut self.meter);
