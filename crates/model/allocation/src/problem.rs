@@ -198,7 +198,8 @@ impl Problem {
 
     /// The pipeline that serves a port.
     pub fn pipeline_of(&self, port: u16) -> u16 {
-        port / (self.chip.ports / self.chip.pipelines)
+        // As in the timed chip: the last pipeline has fewer ports when they cannot be shared equally.
+        port / self.chip.ports.div_ceil(self.chip.pipelines)
     }
 
     /// What the loopback ports of a pipeline carry.

@@ -38,6 +38,18 @@ fn flow(name: &str, from: u16, to: u16, gbps: f64, functions: &[&str]) -> String
 }
 
 #[test]
+fn every_port_has_a_pipeline_when_they_cannot_be_shared_equally() {
+    let chip = Chip {
+        pipelines: 4,
+        ports: 15,
+        ..CHIP
+    };
+    let text = HEADER.replace("6, 7, 14, 15", "3, 13, 14") + &function("a", 12) + &flow("f", 0, 12, 10.0, &["a"]);
+    let problem = Problem::read(&text, |_| Ok(chip)).expect("a problem");
+    assert_eq!(problem.loopback_ports, [vec![3], vec![], vec![], vec![13, 14]]);
+}
+
+#[test]
 fn functions_that_fit_on_the_way_need_no_recirculation() {
     let text = [
         HEADER.to_string(),
