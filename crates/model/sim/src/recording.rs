@@ -29,6 +29,8 @@ const NANOSECOND: u64 = 1_000;
 #[derive(Default)]
 pub struct Recording {
     chips: Vec<String>,
+    /// By chip: the names of its program's errors.
+    errors: Vec<Vec<String>>,
     stays: Vec<Stay>,
     frames: Vec<Frame>,
     bytes: Vec<u8>,
@@ -63,10 +65,12 @@ struct Frame {
 }
 
 impl Recording {
-    /// One of a network with these chips.
-    pub(crate) fn new(chips: Vec<String>) -> Recording {
+    /// One of a network with these chips: names, and those of their programs' errors.
+    pub(crate) fn new(chips: impl Iterator<Item = (String, Vec<String>)>) -> Recording {
+        let (chips, errors) = chips.unzip();
         Recording {
             chips,
+            errors,
             ..Recording::default()
         }
     }
@@ -242,7 +246,8 @@ impl Observer for Recording {
     }
 
     fn dropped(&mut self, place: Place, reason: DropReason, tag: u64, _time: Picos) {
-        self.ends.insert(tag, (place, reason.label(&[])));
+        let reason = reason.label(&self.errors[usize::from(place.chip)]);
+        self.ends.insert(tag, (place, reason));
     }
 
     fn inside(&mut self, place: Place, part: Part, tag: u64, from: Picos, until: Picos) {

@@ -98,8 +98,9 @@ impl Setup {
         progress: &mut dyn Progress,
     ) -> (Results, Recording, Vec<Departure>) {
         let mut simulation = Simulation::new(self, run);
-        let chips = self.chips.iter().map(|chip| chip.name.clone());
-        simulation.meter.recording = Some(Box::new(Recording::new(chips.collect())));
+        let chips = self.chips.iter();
+        let chips = chips.map(|chip| (chip.name.clone(), chip.program.errors.clone()));
+        simulation.meter.recording = Some(Box::new(Recording::new(chips)));
         simulation.meter.departures = with_departures.then(Vec::new);
         simulation.pass_time(progress);
         let recording = simulation.meter.recording.take().unwrap_or_default();
