@@ -337,6 +337,11 @@ def errors():
     test.packet(OUTSIDE, FROM_OUT / icmp_error(SERVER, POOL[0], udp((POOL[0], 9999), web)))
     test.packet(INSIDE, FROM_IN / icmp_error(A, SERVER, udp(web, (A, 9))))
     drops(test, "unrelated", 2)
+    test.say("About a query to a destination without translation, which came and goes as it is.")
+    error = icmp_error("198.51.100.1", A, aged(ping(A, "198.51.100.7", 4000), 60), kind=11, code=0)
+    plain = error.copy()
+    plain.ttl -= 1
+    test.through(OUTSIDE, FROM_OUT / error, INSIDE, TO_IN / plain)
     test.say("About a later fragment: it has no ports.")
     later = udp((POOL[0], 9999), web)
     later.frag = 100

@@ -72,7 +72,11 @@ control Rewrite(inout headers_t hdr, in metadata_t meta) {
                 bit<16> checksum = checksum_update(hdr.inner_transport.second, inner_ports);
                 inner = inner + checksum_replace(hdr.inner_transport.second, checksum);
                 hdr.inner_transport.second = checksum;
-                hdr.inner_transport.third = meta.source_changes == 1 ? meta.new_source.port : meta.new_destination.port;
+                if (meta.source_changes == 1) {
+                    hdr.inner_transport.third = meta.new_source.port;
+                } else if (meta.destination_changes == 1) {
+                    hdr.inner_transport.third = meta.new_destination.port;
+                }
             } else {
                 if (meta.protocol == IP_PROTOCOL_UDP) {
                     bit<16> checksum = udp_checksum_update(hdr.inner_transport.fourth, inner_addresses + inner_ports);
