@@ -661,6 +661,12 @@ def fragments():
         pieces(whole), pieces(translated(whole, source=external, destination=(B, 5000))), strict=True
     ):
         test.through(INSIDE, FROM_IN / piece, INSIDE, TO_IN / expected)
+    test.say("The first one twice, and one of another datagram with the same identification.")
+    for port in (4000, 4002):
+        whole = udp((A, port), web, data=data)
+        external_now = test.nat.of(whole)
+        first, result = pieces(whole)[0], pieces(translated(whole, source=external_now))[0]
+        test.through(INSIDE, FROM_IN / first, OUTSIDE, TO_OUT / result)
     test.say("A later one before the first: dropped. So is one of a datagram that nobody knows.")
     whole = udp((A, 4000), (OTHER, 443), data=data)
     first, second, third = pieces(whole)

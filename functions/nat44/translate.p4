@@ -204,10 +204,13 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
     }
 
     action fragment_of(bit<1> source_changes, ipv4_address_t source, bit<1> destination_changes, ipv4_address_t destination) {
-        meta.source_changes = source_changes;
-        meta.new_source = { source, 0 };
-        meta.destination_changes = destination_changes;
-        meta.new_destination = { destination, 0 };
+        // A first fragment whose datagram is known has its own endpoints.
+        if (!is_first_fragment) {
+            meta.source_changes = source_changes;
+            meta.new_source = { source, 0 };
+            meta.destination_changes = destination_changes;
+            meta.new_destination = { destination, 0 };
+        }
     }
 
     action note_fragment() {
