@@ -609,6 +609,12 @@ def own_errors():
     test.expect(INSIDE, TO_IN / own_error(GATEWAY, packet, 3, 4, 1500))
     test.packet(INSIDE, FROM_IN / udp((A, 4000), web, data=long))
     drops(test, "long", 2)
+    test.say("None about a packet that a mapping delivers to no host inside.")
+    test.run(
+        f"add inbound protocol:17 external:{number(POOL[0])} port:80 deliver_static(addr:{number(GATEWAY)}, port:80)"
+    )
+    test.packet(OUTSIDE, FROM_OUT / udp(web, (POOL[0], 80), flags="DF"))
+    drops(test, "route", 1)
     test.say("Never about errors, later fragments, or to multicast addresses.")
     test.packet(
         INSIDE,

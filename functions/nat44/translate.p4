@@ -449,7 +449,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
                 is_first_fragment = true;
                 fragments.apply();
             }
-            if (hdr.ipv4.total_len > way.mtu) {
+            if (meta.dropped == DROP_NONE && hdr.ipv4.total_len > way.mtu) {
                 meta.dropped = DROP_TOO_LONG;
                 if (hdr.ipv4.dont_fragment == 1) {
                     meta.error_type = ICMP_UNREACHABLE;
