@@ -96,10 +96,8 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
         bit<32> second_place = (wide_hash[15:0] ++ wide_hash[31:16] ^ (bit<32>) narrow_hash << 5) % CONNECTIONS;
         bit<48> signature = wide_hash ++ narrow_hash;
 
+        // Without a back end for new connections, those that have one go on.
         found = maglev.apply().hit;
-        if (!found) {
-            return;
-        }
         bit<16> candidate = meta.backend;
         bit<32> now = (bit<32>) (standard_metadata.ingress_global_timestamp >> 20) + 1;
         bit<32> seconds = (bit<32>) meta.idle_seconds;
@@ -115,6 +113,7 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
             alive.read(is_alive, (bit<32>) meta.backend);
             if (is_alive == 1) {
                 connections.count(CONNECTION_PINNED);
+                found = true;
                 return;
             }
             meta.backend = candidate;
@@ -154,15 +153,19 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
                 place = 2;
             }
             has_moved = is_known & ~is_alive;
+            found = found || is_known == 1 && is_alive == 1;
             // An ICMP error neither opens nor prolongs a connection.
-            if (meta.is_error == 0 && place == 1) {
+            if (found && meta.is_error == 0 && place == 1) {
                 first_places.write(first_place, signature ++ meta.backend);
                 first_times.write(first_place, now + seconds);
-            } else if (meta.is_error == 0 && place == 2) {
+            } else if (found && meta.is_error == 0 && place == 2) {
                 second_places.write(second_place, signature ++ meta.backend);
                 second_times.write(second_place, now + seconds);
             }
             is_kept = place == 0 ? 1w0 : 1w1;
+        }
+        if (!found) {
+            return;
         }
         if (has_moved == 1) {
             connections.count(CONNECTION_MOVED);
