@@ -198,16 +198,16 @@ def way_entries(settings):
             "to_next_hop",
             next_hop=route["next_hop"],
         )
-    pingable = set()
     for own in settings.get("own", []):
         match = {"port": own["port"], "address": own["address"]}
         if version(own["address"]) == 6:
             yield entry("nd_ipv6", match, "nd_advertise", mac=control.mac(own["mac"]))
         else:
             yield entry("arp_ipv4", match, "arp_reply", mac=control.mac(own["mac"]))
-            pingable.add(own["address"])
-    for address in sorted(pingable):
-        yield entry("own_ipv4", {"hdr.ipv4.dst_addr": address}, "NoAction")
+    own = [one["address"] for name in ("own", "service") for one in settings.get(name, [])]
+    for address in sorted(set(map(ipaddress.ip_address, own)), key=lambda one: (one.version, one)):
+        kind = address.version
+        yield entry(f"own_ipv{kind}", {f"hdr.ipv{kind}.dst_addr": f"{address}"}, "NoAction")
 
 
 def pinned_key(one):

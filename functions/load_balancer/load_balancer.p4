@@ -95,7 +95,7 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     FromBackend() from_backend;
 
     @element_names("malformed", "no route", "no back end", "TTL", "too long", "fragment", "not IP",
-                   "not forwardable address")
+                   "not forwardable address", "no service")
     counter(DROPS, CounterType.packets) drops;
 
     action drop(bit<32> reason) {
@@ -103,10 +103,20 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         mark_to_drop(standard_metadata);
     }
 
-    // Addresses that answer pings: those of the services and of the load balancer.
+    // Addresses of the services and of the load balancer: they are not routed, and those of IPv4 answer pings.
     table own_ipv4 {
         key = {
             hdr.ipv4.dst_addr: exact;
+        }
+        actions = {
+            NoAction;
+        }
+        size = 4096;
+    }
+
+    table own_ipv6 {
+        key = {
+            hdr.ipv6.dst_addr: exact;
         }
         actions = {
             NoAction;
@@ -203,8 +213,11 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
                 return;
             }
         } else {
-            if (meta.is_fragment == 1 && is_own) {
-                drop(DROP_FRAGMENT);
+            if (hdr.ipv6.isValid()) {
+                is_own = own_ipv6.apply().hit;
+            }
+            if (is_own) {
+                drop(meta.is_fragment == 1 ? DROP_FRAGMENT : DROP_NO_SERVICE);
                 return;
             }
             if (hdr.ipv4.isValid()

@@ -38,7 +38,7 @@ VIP, VIP_V6, CLIENT, CLIENT_V6 = "198.51.100.10", "2001:db8:100::10", "192.0.2.7
 LB, LB_V6 = "10.1.0.1", "2001:db8:1::1"
 LB_MAC, ROUTER_MAC, BACKEND_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
 DATA = Raw(bytes(range(32)))
-DROPS = "malformed route backend ttl long fragment not_ip address".split()
+DROPS = "malformed route backend ttl long fragment not_ip address service".split()
 NEW, KNOWN, MOVED, NO_PLACE, PINNED = range(5)
 
 IN = Ether(src=ROUTER_MAC, dst=LB_MAC)
@@ -68,6 +68,7 @@ HOPS = [
     "add routes_ipv4 hdr.ipv4.dst_addr:0/0 to_next_hop(next_hop:1)",
     "add routes_ipv6 hdr.ipv6.dst_addr:0/0 to_next_hop(next_hop:1)",
     f"add own_ipv4 hdr.ipv4.dst_addr:{number(VIP)} NoAction()",
+    f"add own_ipv6 hdr.ipv6.dst_addr:{number(VIP_V6)} NoAction()",
 ]
 
 
@@ -492,6 +493,15 @@ def others():
     test.counter("drops", DROPS.index("ttl"), 1)
     test.packet(CLIENTS, IN / IP(src=CLIENT, dst=VIP, flags="MF", proto=6) / DATA)
     test.counter("drops", DROPS.index("fragment"), 1)
+    test.say("To addresses of services, but for none of them: routed, they would come back again and again.")
+    for packet in (
+        IP(src=CLIENT, dst=VIP) / TCP(sport=1, dport=9999),
+        IP(src=CLIENT, dst=VIP) / ICMP(type="echo-reply"),
+        IPv6(src=CLIENT_V6, dst=VIP_V6) / UDP(sport=1, dport=9999),
+        IPv6(src=CLIENT_V6, dst=VIP_V6) / ICMPv6EchoRequest(),
+    ):
+        test.packet(CLIENTS, IN / packet)
+    test.counter("drops", DROPS.index("service"), 4)
     for address in (*ADDRESSES_IPV4, *ADDRESSES_IPV6):
         kind, source = (IPv6, CLIENT_V6) if ":" in address else (IP, CLIENT)
         test.packet(SERVERS, BACK_IN / kind(src=source, dst=address) / UDP(sport=1, dport=80))

@@ -35,7 +35,9 @@ const bit<32> DROP_FRAGMENT = 5;
 const bit<32> DROP_NOT_IP = 6;
 // From or to an address that no router forwards.
 const bit<32> DROP_ADDRESS = 7;
-const bit<32> DROPS = 8;
+// To an own address, for no service.
+const bit<32> DROP_NO_SERVICE = 8;
+const bit<32> DROPS = 9;
 
 // Indices of the counter connections.
 const bit<32> CONNECTION_NEW = 0;
