@@ -10,24 +10,31 @@ use forebay_shell::rates::Rates;
 use forebay_shell::{Limit, Record, Watching, listing, show};
 use signal_hook::consts::SIGINT;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long ctrl-C may go unnoticed.
 const NAP: Duration = Duration::from_millis(100);
 
-/// A flag that ctrl-C sets, until it is dropped.
+/// A flag that ctrl-C sets, until it is dropped. Then ctrl-C ends the program again.
 struct Interrupt {
     flag: Arc<AtomicBool>,
+    ends_program: Arc<AtomicBool>,
     registration: signal_hook::SigId,
 }
 
 impl Interrupt {
     fn watch() -> Result<Interrupt> {
+        let ends_program = ends_program()?;
+        ends_program.store(false, Ordering::Relaxed);
         let flag = Arc::new(AtomicBool::new(false));
         let registration = signal_hook::flag::register(SIGINT, Arc::clone(&flag)).context("cannot watch for ctrl-C")?;
-        Ok(Interrupt { flag, registration })
+        Ok(Interrupt {
+            flag,
+            ends_program,
+            registration,
+        })
     }
 
     fn has_come(&self) -> bool {
@@ -48,8 +55,20 @@ impl Interrupt {
 
 impl Drop for Interrupt {
     fn drop(&mut self) {
+        self.ends_program.store(true, Ordering::Relaxed);
         signal_hook::low_level::unregister(self.registration);
     }
+}
+
+/// While it is set, ctrl-C ends the program: a signal that was watched for once has no other default any more.
+fn ends_program() -> Result<Arc<AtomicBool>> {
+    static ENDS_PROGRAM: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(known) = ENDS_PROGRAM.get() {
+        return Ok(Arc::clone(known));
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register_conditional_default(SIGINT, Arc::clone(&flag)).context("cannot watch for ctrl-C")?;
+    Ok(Arc::clone(ENDS_PROGRAM.get_or_init(|| flag)))
 }
 
 /// Shows counters and their rates; on a terminal in place.
