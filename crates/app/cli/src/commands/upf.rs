@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Wait so long for a switch that does not listen yet
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = numbers::seconds)]
     wait: f64,
-    /// Print events and, at the end, counters as JSON
+    /// Print events and, at the end, counters as JSON, an object on a line
     #[arg(long)]
     json: bool,
 }
@@ -68,7 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             .statistics()
             .into_iter()
             .map(|(name, value)| (name.to_string(), Value::from(value)));
-        output::print_json(&json!({ "statistics": named.collect::<Map<String, Value>>() }))?;
+        let statistics = json!({ "statistics": named.collect::<Map<String, Value>>() });
+        output::print(&format!("{statistics}\n"))?;
     }
     Ok(Status::Good)
 }
