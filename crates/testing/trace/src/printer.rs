@@ -80,10 +80,13 @@ impl TracePrinter {
         let gutter = places.map(|place| place.len() + 2).max().unwrap_or(0);
         let mut text = String::new();
         self.steps.iter().for_each(|step| step.write(gutter, &mut text));
-        if self.left_out > 0 {
-            let _ = writeln!(text, "({} more steps)", self.left_out);
+        let mut all: Vec<Value> = self.steps.drain(..).map(|step| step.json).collect();
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            let _ = writeln!(text, "({left_out} more steps)");
+            all.push(json!({ "event": "left_out", "steps": left_out }));
         }
-        (text, self.steps.drain(..).map(|step| step.json).collect())
+        (text, all)
     }
 
     fn push(&mut self, words: Words) {
