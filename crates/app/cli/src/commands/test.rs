@@ -16,7 +16,9 @@ use forebay_pipeline::{FastPath, NoTrace};
 use forebay_stf::Outcome;
 use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
 
 /// Arguments of `forebay test`.
 #[derive(clap::Args)]
@@ -55,7 +57,8 @@ pub struct Arguments {
     /// Print what happens to each packet
     #[arg(long)]
     trace: bool,
-    /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng
+    /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng; where several tests have one name,
+    /// those of their folders stand before it
     #[arg(long, value_name = "DIR", conflicts_with = "switch")]
     pcapng: Option<PathBuf>,
     /// Print what commands say and what was dropped, also for tests that pass
@@ -92,10 +95,11 @@ enum Device {
 /// Runs the tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let suites = suites(arguments)?;
+    let repeated = repeated(&suites);
     let mut results = Results::new(arguments);
     parallel::in_order(
         &suites,
-        |suite| run_suite(suite, arguments),
+        |suite| run_suite(suite, arguments, &repeated),
         |suite, run| results.add(suite, run),
     )?;
     results.finish()
@@ -131,6 +135,28 @@ fn suites(arguments: &Arguments) -> Result<Vec<Suite>> {
     Ok(grouped.flatten().collect())
 }
 
+/// Names that several tests have.
+fn repeated(suites: &[Suite]) -> HashSet<OsString> {
+    let mut seen = HashSet::new();
+    let tests = suites.iter().flat_map(|suite| &suite.tests);
+    let names = tests.filter_map(|test| test.file_stem());
+    names.filter(|name| !seen.insert(*name)).map(OsStr::to_owned).collect()
+}
+
+/// The name of a test's file of packets.
+fn packets_name(test: &Path, repeated: &HashSet<OsString>) -> String {
+    let name = test.file_stem().unwrap_or_default();
+    if !repeated.contains(name) {
+        return name.to_string_lossy().into_owned();
+    }
+    let path = test.with_extension("");
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+        _ => None,
+    });
+    parts.collect::<Vec<_>>().join("_")
+}
+
 /// What running a suite gave.
 struct SuiteRun {
     /// What the compiler says of the program.
@@ -138,15 +164,16 @@ struct SuiteRun {
     ran: Vec<Ran>,
 }
 
-fn run_suite(suite: &Suite, arguments: &Arguments) -> SuiteRun {
+fn run_suite(suite: &Suite, arguments: &Arguments, repeated: &HashSet<OsString>) -> SuiteRun {
     let mut messages = String::new();
     let program = compile(suite, arguments, &mut messages).map_err(|error| format!("{error:#}"));
     let ran = suite.tests.iter().map(|path| match &program {
         Err(error) => Ran::unable(path.clone(), error.clone()),
         Ok(program) => {
             let mut trace = String::new();
-            let outcome = read(path, arguments)
-                .and_then(|test| run_test(program, (path.as_path(), &test), arguments, &mut trace));
+            let name = packets_name(path, repeated);
+            let outcome =
+                read(path, arguments).and_then(|test| run_test(program, (name.as_str(), &test), arguments, &mut trace));
             let outcome = outcome.map_err(|error| format!("{error:#}"));
             Ran {
                 path: path.clone(),
@@ -182,7 +209,7 @@ fn compile(suite: &Suite, arguments: &Arguments, messages: &mut String) -> Resul
 
 fn run_test(
     program: &Program,
-    (path, test): (&Path, &Test),
+    (name, test): (&str, &Test),
     arguments: &Arguments,
     trace: &mut String,
 ) -> Result<Outcome> {
@@ -219,7 +246,6 @@ fn run_test(
     }
     if let Some(folder) = &arguments.pcapng {
         files::make_folder(folder)?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         files::write(&folder.join(format!("{name}.pcapng")), capture.finish()?)?;
     }
     Ok(outcome)
@@ -287,5 +313,25 @@ impl Results {
             None => output::print(&format!("{passed} passed, {failed} failed\n"))?,
         }
         Ok(self.worst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_of_one_name_have_files_of_their_own() {
+        let suite = |tests: &[&str]| Suite {
+            program: PathBuf::new(),
+            options: Ok(CompileOptions::default()),
+            tests: tests.iter().map(PathBuf::from).collect(),
+        };
+        let repeated = repeated(&[suite(&["a/n2.stf", "a/n4.stf"]), suite(&["../b/n2.stf"])]);
+        let name = |test: &str| packets_name(Path::new(test), &repeated);
+        assert_eq!(
+            [name("a/n2.stf"), name("a/n4.stf"), name("../b/n2.stf")],
+            ["a_n2", "n4", "b_n2"]
+        );
     }
 }
