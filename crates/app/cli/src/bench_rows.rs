@@ -102,6 +102,7 @@ pub fn groups(what: &WhatArguments) -> Result<Vec<Group>> {
     }
     let named: Vec<&str> = what.programs.iter().map(String::as_str).collect();
     let programs = if named.is_empty() { PROGRAMS } else { &named };
+    check_options(what, programs)?;
     let groups = programs.iter().map(|program| {
         let workloads = workloads(what, program).with_context(|| program.to_string())?;
         let mut group = rows(what, &workloads);
@@ -111,6 +112,29 @@ pub fn groups(what: &WhatArguments) -> Result<Vec<Group>> {
         Ok(group)
     });
     groups.collect()
+}
+
+/// Refuses what would say nothing: options of programs of the user's own where there is none, and the other way round.
+fn check_options(what: &WhatArguments, programs: &[&str]) -> Result<()> {
+    let is_own = |program: &&str| !PROGRAMS.contains(program);
+    let of_own = [
+        ("--pcap", what.pcap.is_some()),
+        ("--updates", what.updates.is_some()),
+        ("-D", !what.compile.define.is_empty()),
+        ("-I", !what.compile.include.is_empty()),
+    ];
+    if let Some((name, _)) = of_own.iter().find(|(_, is_given)| *is_given)
+        && !programs.iter().any(is_own)
+    {
+        bail!(
+            "{name} is for a program of your own, FILE.p4; {} have their own tables and traffic",
+            PROGRAMS.join(", ")
+        );
+    }
+    if !what.flows.is_empty() && programs.iter().all(is_own) {
+        bail!("--flows: the flows of a program of your own are those of its --pcap");
+    }
+    Ok(())
 }
 
 /// Whether nothing was said about what is to be measured.

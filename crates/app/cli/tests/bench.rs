@@ -107,6 +107,8 @@ fn what_cannot_be_measured_is_said_plainly() {
         (&["l3fwd", "--entries", "0"], "entries: 1 to"),
         (&["l3fwd", "--workers", "0"], "--workers"),
         (&["iot_aggregate", "--batch", "3"], "1, 2, 4 or 8"),
+        (&["l3fwd", "--pcap", "x.pcap"], "--pcap is for a program of your own"),
+        (&["x.p4", "--pcap", "x.pcap", "--flows", "3"], "--flows"),
     ] {
         let ran = bench(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.stdout);
