@@ -154,7 +154,14 @@ impl RunFolder {
             process: child.id(),
             started: start_of_process(child.id()).unwrap_or(0),
         };
-        files::write(&self.record(start.name), format!("{:#}\n", instance.json()))?;
+        let recorded = files::write(&self.record(start.name), format!("{:#}\n", instance.json()));
+        if let Err(error) = recorded {
+            // Without a record nobody could take it down.
+            let _ = child.kill();
+            let _ = child.wait();
+            let _ = std::fs::remove_file(self.record(start.name));
+            return Err(error.into());
+        }
         self.wait_until_ready(&instance, &mut child)?;
         Ok(instance)
     }
