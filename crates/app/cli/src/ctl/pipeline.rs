@@ -11,7 +11,7 @@ use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseTy
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_shell::{Push, Record};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Tells which program runs.
 pub(super) fn show(session: &mut Session) -> Result<()> {
@@ -52,7 +52,7 @@ pub(super) fn push(session: &mut Session, push: &Push) -> Result<()> {
     let (p4info, blob) = match &push.p4info {
         Some(info) => (read_info(Path::new(info))?, blob(path, &push.defines)?),
         None if path.extension().is_some_and(|extension| extension == "p4") => compiled(path, &push.defines)?,
-        None => (read_info(&info_beside(path)?)?, read_blob(path)?),
+        None => (info_beside(path)?, read_blob(path)?),
     };
     let action = match push.keeps_state {
         true => Action::ReconcileAndCommit,
@@ -107,18 +107,49 @@ fn read_info(path: &Path) -> Result<P4Info> {
     forebay_protocol::p4info::read(&text).with_context(|| path.display().to_string())
 }
 
-/// Where compilers leave the P4Info: as `forebay build` does, or as this command does.
-fn info_beside(path: &Path) -> Result<std::path::PathBuf> {
-    let ours = path.with_file_name("p4info.txtpb");
-    let written = format!("{}.p4info.txtpb", path.display()).into();
-    match [ours, written]
-        .into_iter()
-        .find(|path: &std::path::PathBuf| path.exists())
-    {
-        Some(path) => Ok(path),
-        None => bail!(
+/// The P4Info beside a compiled program: as `pipeline get` leaves it, or as compilers do. One with the program's own
+/// name goes before one that may be of any program of the folder.
+fn info_beside(path: &Path) -> Result<P4Info> {
+    let written = PathBuf::from(format!("{}.p4info.txtpb", path.display()));
+    if written.exists() {
+        return read_info(&written);
+    }
+    let beside = forebay_files::p4info_beside(path)?;
+    beside.with_context(|| {
+        format!(
             "the P4Info of {} is missing: name it with --p4info FILE",
             path.display()
-        ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_protocol::p4::config::v1::PkgInfo;
+
+    #[test]
+    fn the_p4info_of_the_programs_own_name_goes_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("now");
+        let of = |name: &str| P4Info {
+            pkg_info: Some(PkgInfo {
+                name: name.to_string(),
+                ..PkgInfo::default()
+            }),
+            ..P4Info::default()
+        };
+        let found = || {
+            info_beside(&program)
+                .expect("a P4Info")
+                .pkg_info
+                .unwrap_or_default()
+                .name
+        };
+        assert!(info_beside(&program).is_err());
+        for name in ["p4info.txtpb", "now.p4.p4info.txtpb", "now.p4info.txtpb"] {
+            files::write(&folder.path().join(name), forebay_protocol::p4info::write(&of(name))).expect("a file");
+            assert_eq!(found(), name);
+        }
     }
 }
