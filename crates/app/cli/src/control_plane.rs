@@ -57,7 +57,7 @@ pub struct ControlOptions {
     #[arg(long, value_name = "PORT", value_parser = cpu_port)]
     pub cpu_port: Option<u32>,
     /// The server's certificate (PEM); connections are encrypted then
-    #[arg(long, value_name = "FILE", requires = "grpc_key")]
+    #[arg(long, value_name = "FILE", requires_all = ["grpc", "grpc_key"])]
     pub grpc_cert: Option<PathBuf>,
     /// The private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "grpc_cert")]
@@ -390,6 +390,15 @@ mod tests {
     fn the_port_of_p4runtime_is_9559() {
         assert_eq!(options(&["run", "--grpc"]).address(), Some(Address::loopback(9559)));
         assert_eq!(options(&["run"]).address(), None);
+    }
+
+    #[test]
+    fn a_certificate_is_for_a_server() {
+        let certificate = ["--grpc-cert", "c.pem", "--grpc-key", "k.pem"];
+        let is_taken = |server: &[&str]| Line::try_parse_from([&["run"], &certificate[..], server].concat()).is_ok();
+        assert!(is_taken(&["--grpc"]));
+        assert!(!is_taken(&[]));
+        assert!(!is_taken(&["--thrift", "9090"]));
     }
 
     #[test]
