@@ -80,7 +80,9 @@ def put_text(source, target, prefix):
     text, prefix = source.read_text(), prefix.rstrip("/")
     make_folder(target.parent)
     target.write_text(
-        text.replace("/usr/bin/", f"{prefix}/bin/").replace("/usr/share/forebay", f"{prefix}/share/forebay")
+        text.replace("/usr/bin/", f"{prefix}/bin/")
+        .replace("/usr/share/forebay", f"{prefix}/share/forebay")
+        .replace("/usr/share/doc/forebay", f"{prefix}/share/doc/forebay")
     )
     target.chmod(0o644)
 
