@@ -1,10 +1,11 @@
 //! Files that a user names: what is wrong with them, in words that say what to do.
 
 use crate::Error;
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, fchown};
+use std::path::{Path, PathBuf};
 
 /// A file with a zero byte among its first bytes, as many as this, is taken for a binary file.
 const BEGINNING_BYTES: u64 = 1024;
@@ -115,10 +116,48 @@ pub fn check_writable(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Writes a file.
+/// Writes a file: a regular one as a whole or not at all, so that what was there stays when there is no room.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error> {
-    fs::write(path, contents).map_err(|error| Error::Write(path.to_path_buf(), error))
+    let contents = contents.as_ref();
+    let written = match beside(path) {
+        Some((file, beside)) => replace(path, (file, &beside), contents),
+        None => fs::write(path, contents),
+    };
+    written.map_err(|error| Error::Write(path.to_path_buf(), error))
+}
+
+/// A new file beside the one that is to be written; none where only the file itself can be.
+fn beside(path: &Path) -> Option<(File, PathBuf)> {
+    let is_replaceable = match fs::symlink_metadata(path) {
+        Ok(metadata) => {
+            let is_plain = metadata.is_file() && metadata.nlink() == 1;
+            is_plain && fs::OpenOptions::new().append(true).open(path).is_ok()
+        }
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    };
+    let mut name = OsString::from(".");
+    name.push(path.file_name().filter(|_| is_replaceable)?);
+    name.push(format!(".{}", std::process::id()));
+    let beside = path.with_file_name(name);
+    Some((File::create_new(&beside).ok()?, beside))
+}
+
+/// Writes the file beside another one, and puts it in the place of that, with its owner and mode.
+fn replace(path: &Path, (mut file, beside): (File, &Path), contents: &[u8]) -> io::Result<()> {
+    let written = file.write_all(contents);
+    if written.is_ok() {
+        if let Ok(before) = fs::metadata(path) {
+            // What cannot be kept is as for any new file.
+            let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+            let _ = file.set_permissions(before.permissions());
+        }
+        if fs::rename(beside, path).is_ok() {
+            return Ok(());
+        }
+    }
+    let _ = fs::remove_file(beside);
+    written.and_then(|()| fs::write(path, contents))
 }

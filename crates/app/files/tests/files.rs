@@ -4,6 +4,8 @@ use forebay_files::{
     CompileOptions, Error, Folder, bytes, check_writable, compile_file, compile_text, make_folder, text, write,
 };
 use forebay_sim::Library;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 fn programs() -> PathBuf {
@@ -71,6 +73,32 @@ fn a_byte_order_mark_is_no_part_of_a_text() {
     assert_eq!(bytes(&path).expect("a file").len(), 6, "it is as it was");
     let nowhere = check_writable(Path::new("/no/such/folder/file"));
     assert!(matches!(nowhere, Err(Error::Write(..))));
+}
+
+#[test]
+fn a_file_is_replaced_and_keeps_its_mode() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replaced");
+    // Of an earlier run.
+    let _ = std::fs::remove_dir_all(&folder);
+    make_folder(&folder).expect("a folder");
+    let (path, link) = (folder.join("results.json"), folder.join("link"));
+    write(&path, "first").expect("a file");
+    std::fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("its mode");
+    let before = std::fs::metadata(&path).expect("it is there");
+    write(&path, "second").expect("a file");
+    let after = std::fs::metadata(&path).expect("it is there");
+    assert_ne!(
+        before.ino(),
+        after.ino(),
+        "the first one was whole until the second was"
+    );
+    assert_eq!((after.mode() & 0o777, after.uid()), (0o640, before.uid()));
+    symlink(&path, &link).expect("a link");
+    write(&link, "third").expect("what it leads to");
+    assert!(link.is_symlink());
+    assert_eq!(bytes(&path).expect("a file"), b"third");
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 2);
+    assert!(matches!(write(Path::new("/dev/full"), "x"), Err(Error::Write(..))));
 }
 
 /// What has no end does not fill the memory; what is empty is no mistake.

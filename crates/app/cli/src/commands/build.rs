@@ -5,7 +5,7 @@ use crate::files;
 use crate::output;
 use crate::program::{self, Compilation, Engine, ProgramArguments};
 use crate::slow_path;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use forebay_ir::{Body, Program, Role, Terminator};
 use forebay_p4info::Version;
 use forebay_p4info::model::P4Info;
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
     for (name, text) in all {
         let path = folder.join(name);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        files::write(&path, text)?;
         written.push(path.display().to_string());
     }
     if arguments.json {

@@ -7,7 +7,7 @@
 use super::Status;
 use crate::output;
 use crate::program::{self, CompileOptions};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Command, FromArgMatches};
 use forebay_p4runtime::Bundle;
 use prost::Message;
@@ -121,13 +121,13 @@ fn run(arguments: &Arguments, output_is_folder: bool) -> Result<Status> {
             P4InfoFormat::Text => forebay_p4info::write(&info).into_bytes(),
             P4InfoFormat::Binary => forebay_protocol::p4info::from_compiler(&info).encode_to_vec(),
         };
-        std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
+        forebay_files::write(file, bytes)?;
     }
     Ok(Status::Good)
 }
 
 fn write_bundle(path: &Path, bundle: &Bundle) -> Result<()> {
-    std::fs::write(path, bundle.write()).with_context(|| format!("cannot write {}", path.display()))
+    Ok(forebay_files::write(path, bundle.write())?)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
