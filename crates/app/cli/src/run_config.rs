@@ -77,6 +77,15 @@ fn config_path(words: &[OsString]) -> Option<OsString> {
     None
 }
 
+/// Whether the file that these options name has one of the keys. What is wrong with it is said when it is read for its
+/// options.
+pub fn has_key(options: &[OsString], keys: &[&str]) -> bool {
+    let text = config_path(options).and_then(|path| crate::files::text(Path::new(&path), "configuration file").ok());
+    let table = text.and_then(|text| text.parse::<toml::Table>().ok());
+    let is_said = |value: &Value| *value != Value::Boolean(false);
+    table.is_some_and(|table| keys.iter().any(|key| table.get(*key).is_some_and(is_said)))
+}
+
 /// The words that a file stands for, but for options that are written on the command line. The error begins with
 /// `:LINE:` or `: `.
 fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsString>, String> {

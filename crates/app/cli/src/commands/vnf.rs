@@ -84,7 +84,8 @@ struct Up {
     functions: Functions,
     #[command(flatten)]
     place: Place,
-    /// More options of `forebay run`. With --entries or --grpc among them the entries of the demonstration are left out
+    /// More options of `forebay run`. With --entries or --grpc among them, or in the file of --config, the entries of the
+    /// demonstration are left out
     #[arg(value_name = "OPTIONS", last = true)]
     options: Vec<OsString>,
 }

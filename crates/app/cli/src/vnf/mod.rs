@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::files;
 use crate::functions::Function;
+use crate::{files, run_config};
 use forebay_ports::PortSpec;
 
 /// The signal that lets `forebay run` print its statistics.
@@ -272,8 +272,9 @@ impl RunFolder {
 
 /// Whether entries come from elsewhere than the function's demonstration.
 fn is_configured(options: &[OsString]) -> bool {
-    let mut options = options.iter().filter_map(|option| option.to_str());
-    options.any(|option| option.starts_with("--entries") || option.starts_with("--grpc"))
+    let mut words = options.iter().filter_map(|option| option.to_str());
+    words.any(|option| option.starts_with("--entries") || option.starts_with("--grpc"))
+        || run_config::has_key(options, &["entries", "grpc"])
 }
 
 /// A name is that of files.
@@ -369,6 +370,20 @@ mod tests {
         assert_eq!(folder.instances().expect("instances"), [instance]);
         let error = folder.instance("net").expect_err("no such one").to_string();
         assert!(error.ends_with("there are: nat"), "{error}");
+    }
+
+    #[test]
+    fn entries_of_a_configuration_file_take_the_place_of_the_demonstrations() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("own.toml");
+        let is_configured = |text: &str| {
+            files::write(&path, text).expect("a file");
+            is_configured(&["--config".into(), path.clone().into()])
+        };
+        assert!(is_configured("entries = \"own.stf\"\n"));
+        assert!(is_configured("grpc = true\n"));
+        assert!(!is_configured("workers = 2\ngrpc = false\n"));
+        assert!(!super::is_configured(&["--config".into(), "/no/such/file".into()]));
     }
 
     #[test]
