@@ -26,7 +26,8 @@ Examples:
   forebay tester run test.toml --wire                              the tester itself
   forebay tester search test.toml                                  the highest load without loss, and with little
   forebay tester evaluate experiments/update-responsiveness --quick    how soon a new rule acts
-Exit codes: 1 when a frame is lost, duplicated or wrong, or a search finds nothing. Every key of a test file: docs/tester.md")]
+Exit codes: 1 when a frame is lost, duplicated or wrong, or a search finds nothing; 2 also when a test was stopped before
+its end. Every key of a test file: docs/tester.md")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -252,7 +253,12 @@ fn test(
     progress.finish();
     let results = results.map_err(in_file)?;
     print_and_write(&results, arguments)?;
-    Ok(if is_good(&results) { Status::Good } else { Status::Bad })
+    let was_stopped = results.trials.iter().any(|trial| trial.was_stopped);
+    Ok(match is_good(&results) {
+        true if was_stopped => Status::Unable,
+        true => Status::Good,
+        false => Status::Bad,
+    })
 }
 
 /// Results that cannot be written are noticed before anything is sent, which may take hours.
