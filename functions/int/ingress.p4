@@ -129,7 +129,10 @@ control Watch(in headers_t hdr, inout metadata_t meta, in standard_metadata_t st
             if (hdr.ipv4.more_fragments == 0 && hdr.ipv4.frag_offset == 0) {
                 watch_ipv4.apply();
             }
-        } else if (hdr.ipv6.isValid()) {
+        } else if (hdr.ipv6.isValid() && hdr.ipv6.next_header != IP_PROTOCOL_HOP_BY_HOP
+            && hdr.ipv6.next_header != IP_PROTOCOL_ROUTING && hdr.ipv6.next_header != IP_PROTOCOL_FRAGMENT
+            && hdr.ipv6.next_header != IP_PROTOCOL_DESTINATION) {
+            // Behind headers of INT no router would find extension headers.
             watch_ipv6.apply();
         }
     }

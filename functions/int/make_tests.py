@@ -18,7 +18,13 @@ import int_scapy
 from checksum import dynamic_port
 from int_scapy import NPT_IP, NPT_UDP, TYPE_MD, TYPE_MX, IntMD, IntMX, IntShim, Report, TelemetryReport
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import (
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+)
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 from stf import Test, write
@@ -277,6 +283,18 @@ def watch_lists():
         ETHER / IP(src="10.0.1.1", dst="10.0.0.2") / UDP(sport=1, dport=2) / DATA,
         ETHER / IPV6 / UDP(sport=1112, dport=2) / DATA,
         FLOWS["TCP"],
+    ]
+    ipv6 = IPv6(src="2001:db8::9", dst="2001:db8::9")
+    data = UDP(sport=1111, dport=2) / DATA
+    test.run(f"add watch_ipv6 1 ipv6.dst_addr:0x20010db8000000000000000000000009 {action}")
+    no += [
+        ETHER / ipv6 / extension / data
+        for extension in (
+            IPv6ExtHdrHopByHop(),
+            IPv6ExtHdrRouting(addresses=["2001:db8::7"], segleft=0),
+            IPv6ExtHdrFragment(m=1, id=1),
+            IPv6ExtHdrDestOpt(),
+        )
     ]
     for frame in yes:
         test.through(1, frame, 2, with_int(frame, header, TYPE_MD))
