@@ -236,6 +236,14 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         bool is_whole = is_ip
             && (bit<32>) meta.layer2_bytes + (bit<32>) meta.ip_bytes <= standard_metadata.packet_length;
         if (hdr.md.isValid() && is_whole) {
+            // INT is within its datagram: a sink that removes more than there is would leave lengths below zero.
+            bit<32> int_bytes = (bit<32>) UDP_BYTES + 4 + ((bit<32>) hdr.shim.length_ << 2);
+            bit<32> ip_header_bytes = hdr.ipv4.isValid() ? (bit<32>) hdr.ipv4.ihl << 2 : (bit<32>) IPV6_BYTES;
+            if (int_bytes > (bit<32>) hdr.udp.length_ || ip_header_bytes + int_bytes > (bit<32>) meta.ip_bytes) {
+                meta.report.drop_reason = DROP_MALFORMED;
+                drop();
+                return;
+            }
             meta.has_int = 1;
             // Drops of packets that other nodes watch are reported to this node's collector.
             meta.watch_collector = meta.node_collector;

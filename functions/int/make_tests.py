@@ -562,9 +562,16 @@ def drops():
     bad[14] = 0x65
     test.packet(1, bytes(bad))
     test.packet(3, bytes(with_int(FLOWS["UDP"], md(bits, b"", 3), TYPE_MD))[:50])
+    test.say("INT that is longer than its datagram, or than its IP packet.")
+    test.run("add sink_ports standard_metadata.egress_port:1 int_sink(collector:5)")
+    for layer, field in ((UDP, "len"), (IP, "len")):
+        frame = built(with_int(FLOWS["UDP"], md(bits, other_hops(bits, 2), 3), TYPE_MD))
+        setattr(frame[layer], field, getattr(frame[layer], field) - 41)
+        del frame[IP].chksum
+        test.packet(3, frame)
     test.say("Not dropped.")
     test.through(1, FLOWS["UDP"], 2)
-    for reason, packets in ((1, 3), (2, 1), (3, 6), (4, 1)):
+    for reason, packets in ((1, 5), (2, 1), (3, 6), (4, 1)):
         test.counter("drops", reason, packets)
     return test
 
