@@ -19,6 +19,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import time
 
 import finsy as fy
 
@@ -32,6 +33,8 @@ import forms
 USABLE = {"PERMANENT", "NOARP", "REACHABLE", "STALE", "DELAY", "PROBE"}
 # Seconds within which changes are collected and written together.
 SETTLE_SECONDS = 0.05
+# Seconds before the kernel is asked again for a gateway that does not answer.
+ASK_SECONDS = 30
 
 
 # The keys of the file, required and optional ones, with their kinds.
@@ -143,6 +146,8 @@ class Tables:
         self.hops = {}
         self.entries = []
         self.seen = set()
+        # Gateways without a known neighbour, of routes that others serve.
+        self.unknown = set()
         self.add_interfaces()
         self.add_neighbours()
         # Of two routes to one prefix the one with the smaller metric counts.
@@ -216,7 +221,13 @@ class Tables:
             # A connected network, whose hosts have routes of their own once they are known; an unknown gateway, which
             # the kernel looks for; an interface that is not one of the router's.
             self.add_prefix(network, "to_host")
-        elif len(usable) == 1:
+            return
+        self.unknown.update(
+            (name, gateway)
+            for name, gateway, _ in ways
+            if gateway and name in self.kernel.macs and (name, gateway) not in self.kernel.neighbours
+        )
+        if len(usable) == 1:
             self.add_prefix(network, "to_next_hop", next_hop=self.next_hop_number(usable[0][:2]))
         else:
             self.add_prefix(network, "to_group", group=self.group_number(tuple(sorted(usable))))
@@ -269,6 +280,8 @@ class Router:
         # Nothing has been written yet: the first time is reported, whether or not there is anything to write.
         self.is_first = True
         self.numbers = {"next_hop": Numbers(), "group": Numbers(), "host": {}}
+        # Gateway -> when the kernel was asked to look for it.
+        self.asked = {}
 
     def configure(self):
         """Sets the addresses of the file, and the kernel's options of a router."""
@@ -286,13 +299,24 @@ class Router:
     async def copy(self):
         """Writes the entries that differ: new next hops before the entries that name them; old ones are removed after
         those."""
-        entries = Tables(Kernel(self.interfaces), self.slots, self.numbers).entries
+        tables = Tables(Kernel(self.interfaces), self.slots, self.numbers)
+        self.look_for(tables.unknown)
+        entries = tables.entries
         entries.sort(key=lambda one: "routes" in one.table_id)
         written = await self.entries.apply(entries)
         if any(written) or self.is_first:
             self.is_first = False
             routes = sum("routes" in one.table_id for one in entries)
             print(f"{routes} routes: {written}", flush=True)
+
+    def look_for(self, gateways):
+        """Has the kernel look for gateways whose packets the switch sends to others: it gets none that would make it."""
+        now = time.monotonic()
+        self.asked = {key: self.asked[key] for key in gateways if key in self.asked}
+        for name, gateway in gateways:
+            if now - self.asked.get((name, gateway), -math.inf) >= ASK_SECONDS:
+                self.asked[name, gateway] = now
+                subprocess.run(["ip", "neigh", "replace", gateway, "dev", name, "use"], capture_output=True)
 
     async def take_over(self):
         """Makes what an earlier run has written the entries of this one. Next hops and groups keep their numbers."""

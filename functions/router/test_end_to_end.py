@@ -123,6 +123,8 @@ def errors(client, router):
 
 def ecmp(client, router, server, sides, controller):
     both = ["nexthop", "via", "10.12.0.2", "nexthop", "via", "10.13.0.2"]
+    # Of the two ways one is known, by IPv4 and by IPv6.
+    router.run("ip", "neigh", "flush", "dev", "lan3")
     router.run("ip", "route", "add", "10.9.0.0/16", *both)
     router.run(
         "ip",
@@ -140,6 +142,8 @@ def ecmp(client, router, server, sides, controller):
     client.run("ping", "-c", "4", "-i", "0.3", "-W", "2", "10.9.0.1")
     client.run("ping", "-c", "4", "-i", "0.3", "-W", "2", "2001:db8:9::1")
     check(True, "the server is reached over ECMP, IPv4 and IPv6")
+    for gateway in ("10.13.0.2", "2001:db8:13::2"):
+        wait_until(lambda: "lladdr" in router.run("ip", "neigh", "show", gateway), f"the way by {gateway} is found, too", 5)  # noqa: B023
     controller = start_again(router, controller, client, "10.9.0.1")
     server.start("iperf3", "-s")
     wait_until(lambda: server.succeeds("sh", "-c", "ss -ltn | grep -q :5201"), "iperf3 listens")
