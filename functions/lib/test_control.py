@@ -55,6 +55,7 @@ WRONG = [
     ("nat44", "nat44.toml", '["203.0.113.1", "203.0.113.4/31"]', "[]", "`addresses` is empty"),
     ("nat44", "nat44.toml", "port = 1\npeer_mac", "port = 7\npeer_mac", "port 7 is no interface"),
     ("nat44", "nat44.toml", "203.0.113.1:80", "203.0.113.1:+80", "an address and a port"),
+    ("nat44", "nat44.toml", "203.0.113.1:80", "192.0.2.1:80", "the external address of 192.0.2.1:80 is in no pool"),
     ("firewall", "firewall.toml", 'do = "reject"', 'do = "reject"\nrate = 800', "`rate` has an effect with `allow` alone"),
     ("firewall", "firewall.toml", "connections = 1000\n", "", "`burst` needs the key `connections`"),
     ("firewall", "firewall.toml", 'do = "allow"', 'do = "allow"\nlog = true', "`log` has an effect with `deny` and `reject` alone"),

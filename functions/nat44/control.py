@@ -102,6 +102,11 @@ def checked(settings):
             raise forms.Wrong(f"route {route['prefix']}: port {route['port']} is no interface")
     for side in ("inside", "external"):
         forms.distinct("static mappings of", (f"{one['protocol']} {one[side]}" for one in settings.get("static", [])))
+    # Packets from outside are translated only if they go to an address of a pool.
+    external = {address for _, addresses in pools(settings) for address in addresses}
+    for one in settings.get("static", []):
+        if endpoint(one["external"])[0] not in external:
+            raise forms.Wrong(f"static: the external address of {one['external']} is in no pool: one of a pool is right")
     return settings
 
 
