@@ -33,6 +33,9 @@ REFUSALS = {11: "no pool", 12: "no free block", 13: "no free port"}
 DIGESTS = ("block_t", "mapping_t", "refusal_t")
 # Tables whose entries come from packets alone; static mappings are among those of inbound and outbound.
 LEARNT = ("subscribers", "blocks", "filters", "fragments")
+MAPPING_SECONDS = ("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds")
+# As in packet.p4. A block stays longer than any mapping of its subscriber, or another subscriber would get it meanwhile.
+BLOCK_SECONDS, BLOCK_EXCESS_SECONDS = 7500, 60
 
 
 # The keys of the file, required and optional ones, with their kinds.
@@ -68,13 +71,7 @@ FORM = forms.Form(
         ),
         "seconds": forms.Form(
             {},
-            dict.fromkeys(
-                (
-                    *("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds"),
-                    *("fragment_seconds", "block_seconds"),
-                ),
-                forms.integer(1, 1_000_000),
-            ),
+            dict.fromkeys((*MAPPING_SECONDS, "fragment_seconds", "block_seconds"), forms.integer(1, 1_000_000)),
         ),
     },
 )
@@ -114,7 +111,11 @@ def defines(settings):
     """The macros of the program that a file sets."""
     addresses = sum(len(addresses) for _, addresses in pools(settings))
     words = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={block_bits(settings)}"]
-    return words + [f"{name.upper()}={seconds}" for name, seconds in settings.get("seconds", {}).items()]
+    times = settings.get("seconds", {})
+    longest = max((seconds for name, seconds in times.items() if name in MAPPING_SECONDS), default=0)
+    if "block_seconds" not in times and longest + BLOCK_EXCESS_SECONDS > BLOCK_SECONDS:
+        times = {**times, "block_seconds": longest + BLOCK_EXCESS_SECONDS}
+    return words + [f"{name.upper()}={seconds}" for name, seconds in times.items()]
 
 
 def entry(table, match, action, **parameters):
