@@ -524,7 +524,9 @@ def malformed():
     for what, (at, value) in lengths.items():
         test.say(f"In the tunnel: {what}.")
         test.packet(N3, right[:at] + value.to_bytes(2, "big") + right[at + 2 :])
-    test.counter("drops", DROPS.index("malformed"), len(wrong) + len(lengths))
+    test.say("In the tunnel: UDP that ends before GTP-U, whose length is as much too great.")
+    test.packet(N3, right[:38] + b"\0\x08" + right[40:44] + b"\xff\xf8" + right[46:])
+    test.counter("drops", DROPS.index("malformed"), len(wrong) + len(lengths) + 1)
     test.say("With right lengths it passes.")
     test.through(N3, right, N6, FROM_N6 / hop_further(inner))
     return test

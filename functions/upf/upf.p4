@@ -45,7 +45,7 @@ bool has_wrong_tunnel_lengths(in headers_t hdr, in metadata_t meta) {
     bool has_inner = hdr.inner_ipv4.isValid() || hdr.inner_ipv6.isValid();
     bit<16> ip_bytes = has_inner ? meta.ip_bytes : 0;
     bit<16> ports_bytes = meta.has_ports == 1 ? 16w8 : 16w0;
-    return hdr.gtpu.message_length + (UDP_BYTES + GTPU_BYTES) != hdr.udp.length_
+    return (bit<32>) hdr.gtpu.message_length + (bit<32>) (UDP_BYTES + GTPU_BYTES) != (bit<32>) hdr.udp.length_
         || (bit<32>) ip_bytes + (bit<32>) meta.extension_bytes > (bit<32>) hdr.gtpu.message_length
         || hdr.inner_ipv4.isValid() && ip_bytes < ((bit<16>) hdr.inner_ipv4.ihl << 2) + ports_bytes
         || hdr.inner_ipv6.isValid() && ip_bytes < IPV6_BYTES + ports_bytes;
