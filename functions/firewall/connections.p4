@@ -175,7 +175,9 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
         if (meta.dropped != DROP_NONE) {
             is_known = false;
         } else if (meta.kind == KIND_LATER_FRAGMENT) {
-            if (!is_ipv4 || !fragments.apply().hit) {
+            // A fragment at the second eight bytes would overwrite the flags of TCP (RFC 1858 §4.2).
+            bool overwrites_flags = is_ipv4 && hdr.ipv4.protocol == IP_PROTOCOL_TCP && hdr.ipv4.frag_offset == 1;
+            if (!is_ipv4 || overwrites_flags || !fragments.apply().hit) {
                 meta.dropped = DROP_FRAGMENT;
             }
         } else {

@@ -369,6 +369,16 @@ def fragments():
     test.say("Of IPv6: none.")
     refused(test, INSIDE, IPv6(src=HOST_V6, dst=FAR_V6) / IPv6ExtHdrFragment(nh=17, m=1) / DATA)
     drops(test, "fragment", 5)
+    test.say("Of TCP none that would overwrite the flags of the header that was looked at (RFC 1858).")
+    whole = tcp((HOST, 4000), (FAR, 443), "S", data=bytes(60))
+    whole.id, whole.flags = 0x1235, 0
+    first, later = fragment(IP(bytes(whole)), 40)
+    passes(test, INSIDE, first, OUTSIDE)
+    overlapping = later.copy()
+    overlapping.frag = 1
+    refused(test, INSIDE, overlapping)
+    passes(test, INSIDE, later, OUTSIDE)
+    drops(test, "fragment", 6)
     return test
 
 
