@@ -40,7 +40,7 @@ pub enum CompileError {
         /// Its name.
         body: String,
     },
-    /// The operating system provided no memory for code, for this reason.
+    /// There was no memory for code, or for compiling it, for this reason.
     Memory(String),
 }
 

@@ -167,6 +167,12 @@ impl Generations {
         compiled.form(order).code.get_or_init(compile);
     }
 
+    /// Records that there was not enough memory to compile the first generation: this reason.
+    pub(crate) fn give_up(&self, reason: String) {
+        let code = &self.generation(0).form(Order::Cached).code;
+        code.get_or_init(|| Err(CompileError::Memory(reason)));
+    }
+
     /// Takes note of a worker's report. Returns whether the caller must now [compile](Generations::compile_next) the
     /// next generation.
     pub(crate) fn report(&self, left_out: &LeftOutPackets) -> bool {

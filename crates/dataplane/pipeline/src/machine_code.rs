@@ -21,6 +21,7 @@ use crate::load::{Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
 use crate::straight::side_exit::SideExit;
 use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
+use forebay_budget::Stop;
 use forebay_ir::{Architecture, Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
@@ -123,8 +124,13 @@ impl MachineCode {
             let budget = forebay_budget::of_thread();
             thread::spawn(move || match budget {
                 None => generations.compile(0, Order::Cached),
-                // If the budget is exceeded, the program is no longer needed.
-                Some(budget) => drop(budget.run(|| generations.compile(0, Order::Cached))),
+                Some(budget) => {
+                    let compiled = budget.run(|| generations.compile(0, Order::Cached));
+                    // When it is ended for another reason, the program is no longer needed.
+                    if let Err(stop @ Stop::Memory(_)) = compiled {
+                        generations.give_up(stop.to_string());
+                    }
+                }
             })
         });
         let machine_code = MachineCode {
