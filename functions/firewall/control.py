@@ -12,6 +12,7 @@ $FOREBAY).
 import asyncio
 import datetime
 import ipaddress
+import itertools
 import json
 import pathlib
 import signal
@@ -25,6 +26,7 @@ import control
 import forms
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
+WITH_PORTS = (6, 17)
 REASONS = {12: "denied", 13: "rejected"}
 SELF = "to_self"
 # Zones are numbered from 1 in bit<8>; SELF_ZONE of route.p4 is 255.
@@ -95,6 +97,18 @@ def check_terms(what, one):
             raise forms.Wrong(f"{what}: `{key}` has an effect with {' and '.join(f'`{do}`' for do in does)} alone")
     if "burst" in one and "connections" not in one:
         raise forms.Wrong(f"{what}: `burst` needs the key `connections`")
+
+
+def protocols(rule, index):
+    """The protocols of a rule as parts of a match; those that have ports if it names ports and no protocol."""
+    has_ports = "port" in rule or "source_port" in rule
+    if "protocol" not in rule:
+        return [{"protocol": one} for one in WITH_PORTS] if has_ports else [{}]
+    protocol = PROTOCOLS.get(rule["protocol"], rule["protocol"])
+    # The data plane has the identifier of ICMP queries where the ports are.
+    if has_ports and protocol not in WITH_PORTS:
+        raise forms.Wrong(f"rule: number {index}: `port` and `source_port` have an effect with `tcp` and `udp` alone")
+    return [{"protocol": protocol}]
 
 
 def address(value, version):
@@ -201,9 +215,6 @@ class Settings:
         self.rules[TOP - index] = rule.get("name", f"{index}")
         action = self.action(rule, index)
         match = {name: self.zone(rule[name]) for name in ("from", "to") if name in rule}
-        if "protocol" in rule:
-            protocol = rule["protocol"]
-            match["protocol"] = protocol if isinstance(protocol, int) else PROTOCOLS[protocol]
         for name in ("port", "source_port"):
             if name in rule:
                 first, _, last = str(rule[name]).partition("-")
@@ -211,14 +222,14 @@ class Settings:
         if not any(self.sides(rule, "source", one) and self.sides(rule, "destination", one) for one in (4, 6)):
             raise forms.Wrong(f"rule: number {index}: `source` and `destination` have no version of IP in common")
         for version in (4, 6):
-            for source in self.sides(rule, "source", version):
-                for destination in self.sides(rule, "destination", version):
-                    yield fy.P4TableEntry(
-                        f"rules_ipv{version}",
-                        match=fy.Match({**match, **source, **destination}),
-                        priority=TOP - index,
-                        action=action,
-                    )
+            sides = (self.sides(rule, "source", version), self.sides(rule, "destination", version), protocols(rule, index))
+            for source, destination, protocol in itertools.product(*sides):
+                yield fy.P4TableEntry(
+                    f"rules_ipv{version}",
+                    match=fy.Match({**match, **source, **destination, **protocol}),
+                    priority=TOP - index,
+                    action=action,
+                )
 
     @staticmethod
     def sides(rule, name, version):

@@ -60,6 +60,7 @@ WRONG = [
     ("firewall", "firewall.toml", "connections = 1000\n", "", "`burst` needs the key `connections`"),
     ("firewall", "firewall.toml", 'do = "allow"', 'do = "allow"\nlog = true', "`log` has an effect with `deny` and `reject` alone"),
     ("firewall", "firewall.toml", 'name = "web"', 'source = []', "no version of IP in common"),
+    ("firewall", "firewall.toml", 'protocol = "tcp"', 'protocol = "icmp"', "`port` and `source_port` have an effect with `tcp` and `udp` alone"),
     ("firewall", "firewall.toml", '"80-81"', '" 80 - 81"', "a port or a range"),
     ("firewall", "firewall.toml", 'name = "outside"', 'name = "inside"', "two zones inside"),
     ("firewall", "firewall.toml", 'to = ["servers"]', 'to = ["servers", "servers"]', "two policies from outside to servers"),
