@@ -36,8 +36,14 @@ parser RedParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
 }
 
+// The checksum is computed anew for every packet, which would hide that a header is damaged.
 control RedVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
-    apply {}
+    apply {
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl == 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_len, hdr.ipv4.identification, hdr.ipv4.flags,
+              hdr.ipv4.frag_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+    }
 }
 
 control RedIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -63,7 +69,7 @@ control RedIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     }
 
     apply {
-        if (hdr.ipv4.isValid()) {
+        if (hdr.ipv4.isValid() && standard_metadata.checksum_error == 0) {
             routes.apply();
         } else {
             drop();
