@@ -177,14 +177,19 @@ class Bridge:
     async def learn_one(self, vid, address, port):
         async with self.lock:
             before = self.known.get((vid, address))
-            if (vid, address) in self.static or before == port or (before is None and self.is_full(port)):
+            if (vid, address) in self.static or before == port:
                 return
-            kind = control.INSERT if before is None else control.MODIFY
-            entries = self.address_entries(vid, address, port, self.settings.get("age", 300))
-            with control.refusals_reported(f"{address:012x} in VLAN {vid} is not learnt"):
-                await control.write(self.switch, [(kind, one) for one in entries])
-                self.known[vid, address] = port
-                print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
+            is_full = self.is_full(port)
+            if not is_full:
+                kind = control.INSERT if before is None else control.MODIFY
+                entries = self.address_entries(vid, address, port, self.settings.get("age", 300))
+                with control.refusals_reported(f"{address:012x} in VLAN {vid} is not learnt"):
+                    await control.write(self.switch, [(kind, one) for one in entries])
+                    self.known[vid, address] = port
+                    print(f"{address:012x} is on port {port} in VLAN {vid}", flush=True)
+        if is_full:
+            # A station that has moved there is flooded to, like others that the port has no room for.
+            await self.forget(vid, address)
 
     def is_full(self, port):
         """Whether a port has its greatest number of addresses."""

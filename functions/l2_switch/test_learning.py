@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Which addresses the control program of the bridge learns, without a switch. Needs finsy."""
+
+import asyncio
+import contextlib
+import importlib.util
+import io
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from bed import has_finsy
+
+
+def program():
+    """The control program as a module; its own name is that of the module in lib."""
+    spec = importlib.util.spec_from_file_location("bridge_control", HERE / "control.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+async def written(*_):
+    """In place of a switch."""
+
+
+class Learning(unittest.TestCase):
+    def known(self, *frames):
+        """Address -> port after frames from these addresses at these ports. Port 2 may have one address."""
+        control = program()
+        control.control.write = written
+        bridge = control.Bridge(None, None)
+        bridge.settings = {"port": [{"number": 1}, {"number": 2, "addresses_max": 1}]}
+
+        async def learn():
+            for address, port in frames:
+                await bridge.learn_one(10, address, port)
+
+        with contextlib.redirect_stdout(io.StringIO()):
+            asyncio.run(learn())
+        return {address: port for (_, address), port in bridge.known.items()}
+
+    def test_a_station_moves(self):
+        self.assertEqual(self.known((5, 1), (5, 2)), {5: 2})
+        self.assertEqual(self.known((5, 2), (5, 1), (6, 2)), {5: 1, 6: 2})
+
+    def test_a_full_port_learns_nothing_new(self):
+        self.assertEqual(self.known((5, 2), (6, 2)), {5: 2})
+
+    def test_a_station_that_moves_to_a_full_port_is_forgotten(self):
+        self.assertEqual(self.known((5, 2), (6, 1), (6, 2)), {5: 2})
+        self.assertEqual(self.known((5, 2), (6, 1), (6, 2), (6, 1)), {5: 2, 6: 1})
+
+
+if __name__ == "__main__":
+    if has_finsy():
+        unittest.main()
