@@ -148,11 +148,15 @@ class Tables:
         self.seen = set()
         # Gateways without a known neighbour, of routes that others serve.
         self.unknown = set()
+        # Network -> its route. Of two routes to one prefix the one with the smaller metric counts.
+        self.routes = {}
+        for route in sorted(kernel.routes, key=lambda route: route.get("metric", 0)):
+            if route.get("table", "main") in ("main", "local", "default"):
+                self.routes.setdefault(ipaddress.ip_network(route["dst"]), route)
         self.add_interfaces()
         self.add_neighbours()
-        # Of two routes to one prefix the one with the smaller metric counts.
-        for route in sorted(kernel.routes, key=lambda route: route.get("metric", 0)):
-            self.add_route(route)
+        for network, route in self.routes.items():
+            self.add_route(network, route)
 
     def add_interfaces(self):
         for name, one in self.kernel.interfaces.items():
@@ -169,9 +173,20 @@ class Tables:
         for key in sorted(self.kernel.neighbours):
             name, address = key
             number = self.next_hop_number(key)
-            if ipaddress.ip_address(address).is_link_local:
-                continue
-            self.add_prefix(ipaddress.ip_network(address), "to_next_hop", next_hop=number)
+            if not ipaddress.ip_address(address).is_link_local and self.is_on_link(name, address):
+                self.add_prefix(ipaddress.ip_network(address), "to_next_hop", next_hop=number)
+
+    def is_on_link(self, name, address):
+        """Whether packets to a neighbour go to it: the route with the longest prefix is that of a network at this interface.
+        The kernel knows neighbours for which it has another route meanwhile."""
+        host = ipaddress.ip_network(address)
+        networks = (host.supernet(new_prefix=bits) for bits in range(host.prefixlen, -1, -1))
+        route = next((self.routes[network] for network in networks if network in self.routes), None)
+        return (
+            route is not None
+            and route.get("type", "unicast") == "unicast"
+            and any(way[:2] == (name, None) for way in self.kernel.ways(route))
+        )
 
     def next_hop_number(self, key):
         name, address = key
@@ -197,11 +212,8 @@ class Tables:
         match = {key: str(network)} if network.prefixlen else {}
         self.entries.append(entry(table, match, action, **parameters))
 
-    def add_route(self, route):
-        if route.get("table", "main") not in ("main", "local", "default"):
-            return
+    def add_route(self, network, route):
         kind = route.get("type", "unicast")
-        network = ipaddress.ip_network(route["dst"])
         if network.is_multicast or network.is_link_local or network.is_loopback:
             return
         if kind in ("local", "broadcast", "anycast", "unreachable", "prohibit"):

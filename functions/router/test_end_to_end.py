@@ -117,6 +117,11 @@ def errors(client, router):
     check(True, "without DF the kernel fragments")
     out = client.run("ping", "-c", "1", "-W", "2", "-s", "1450", "-M", "do", "2001:db8:12::2", check=False)
     check("1400" in out, "packet too big over IPv6")
+    router.run("ip", "route", "add", "blackhole", "10.12.0.2")
+    wait_until(lambda: not client.succeeds("ping", "-c", "1", "-W", "1", "10.12.0.2"), "a route to a neighbour goes before it")
+    router.run("ip", "route", "del", "blackhole", "10.12.0.2")
+    wait_until(lambda: client.succeeds("ping", "-c", "1", "-W", "1", "10.12.0.2"), "the neighbour is reached again")
+    check(True, "the route with the longest prefix counts, also for a neighbour")
     hops = client.run(sys.executable, HERE.parent / "lib/trace.py", "10.12.0.2").split()
     check(hops == ["10.1.0.1", "10.12.0.2"], f"probes with a growing TTL show the router and the destination: {hops}")
 
