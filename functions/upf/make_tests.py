@@ -417,6 +417,10 @@ def filters():
     test.counter("downlink_usage", 4, 1)
     test.through(N3, uplink(packet, qfi=7), N6, FROM_N6 / hop_further(packet))
     test.counter("uplink_usage", 5, 1)
+    test.say("A tunnel of the user itself is in no QoS flow of this UPF.")
+    own = Raw(bytes(GTP_U_Header(teid=1, E=1, next_ex=0x85) / container(1, 7) / packet))
+    packet = IP(src=SERVER, dst=UE) / UDP(sport=99, dport=2152) / own
+    test.through(N6, ON_N6 / packet, N3, downlink(hop_further(packet)))
     test.say("A rule that drops, and an application without a rule.")
     test.packet(N3, uplink(IP(src=UE, dst="203.0.113.66") / UDP(sport=1, dport=55) / DATA))
     test.packet(N3, uplink(IP(src=UE, dst="198.51.100.1") / UDP(sport=1, dport=55) / DATA))
