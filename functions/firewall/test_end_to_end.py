@@ -14,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, has_finsy, main, start_again, wait_until
+from bed import Failed, check, has_finsy, main, start_again, wait_until
 
 NETS = {
     1: ("10.1.0.2/16", "2001:db8:1::2/48"),
@@ -127,8 +127,10 @@ def test(bed):
         (("-6",), "IPv6"),
     ):
         target = "2001:db8:2::2" if "-6" in options else "192.0.2.2"
-        end = json.loads(inside.run("iperf3", "-c", target, "-t", "1", "-J", *options))["end"]
-        total = end.get("sum_received") or end["sum"]
+        result = json.loads(inside.run("iperf3", "-c", target, "-t", "1", "-J", *options))
+        total = result["end"].get("sum_received") or result["end"].get("sum")
+        if total is None:
+            raise Failed(f"iperf3, {what}: {result.get('error', result)}")
         check(total["bytes"] > 100_000, f"iperf3, {what}: {total['bits_per_second'] / 1e6:.0f} Mbit/s")
 
     wait_until(lambda: events(log, "refused"), "refusals are logged")
