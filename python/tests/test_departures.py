@@ -35,7 +35,7 @@ def test_distances_of_figure_7(n: int, rate: float, service: str, distance: floa
 
 
 def test_departures_of_large_packets() -> None:
-    # Far below load 1 nobody waits: an interval is an inter-arrival time, and the difference of two service times.
+    # Far below load 1 no packet waits: an interval is an inter-arrival time, and the difference of two service times.
     times = np.linspace(900, 1100, 9)
     np.testing.assert_allclose(departure_cdf(1000, 1.0, 1000.0, times), erlang_cdf(1000, 1.0, times), atol=1e-6)
     gaps = np.sort(simulate_departures(1000, 1.0, 0.01, packets=PACKETS))

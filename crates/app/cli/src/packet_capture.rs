@@ -99,7 +99,7 @@ impl State {
         self.note(written);
     }
 
-    /// A poll begins, while so many packets wait in queues.
+    /// A poll begins; `waiting` is the number of packets in queues.
     fn begin_poll(&mut self, waiting: usize) {
         self.waiting = waiting;
         if let Some(present) = &mut self.present {

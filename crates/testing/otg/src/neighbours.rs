@@ -38,13 +38,13 @@ pub struct Neighbours<'a> {
 
 /// What a frame says.
 enum Said {
-    /// Somebody asks for an address. The one who asks may have named itself.
+    /// A request for an address, with the sender's own addresses if it has them.
     Asks {
         target: IpAddr,
         from: Option<(IpAddr, Mac)>,
         reply_to: (Mac, IpAddr),
     },
-    /// Somebody has this address.
+    /// An announcement of an address.
     Is(IpAddr, Mac),
 }
 
@@ -188,7 +188,7 @@ fn said_by_discovery(packet: &[u8], source_mac: Mac) -> Option<Said> {
     match message[0] {
         SOLICITATION => {
             let mac = option(options, SOURCE_LINK_LAYER);
-            // Who asks whether an address is in use has none, and is answered by an announcement to all (7.2.4).
+            // A probe for a duplicate has no source address; its answer goes to all nodes (RFC 4861, 7.2.4).
             let reply_to = match source.is_unspecified() {
                 true => (multicast_mac(ALL_NODES), ALL_NODES),
                 false => (mac.unwrap_or(source_mac), source),
@@ -227,7 +227,7 @@ fn multicast_mac(address: Ipv6Addr) -> Mac {
     [0x33, 0x33, a, b, c, d]
 }
 
-/// The answer of an interface to who asks for its address.
+/// The answer of an interface to a request for its address.
 fn answer(interface: &Interface, own: IpAddr, (mac, who): (Mac, IpAddr)) -> Vec<u8> {
     match (own, who) {
         (IpAddr::V4(own), IpAddr::V4(who)) => arp(interface, mac, 2, own, (mac, who)),
@@ -371,7 +371,7 @@ mod tests {
         assert!(!neighbours.take(1, &short));
     }
 
-    /// An address is announced to all when somebody without an address asks for it; a wrong checksum is no question.
+    /// The answer to a probe without a source address goes to all nodes. A request with a wrong checksum has no answer.
     #[test]
     fn duplicate_addresses_are_detected() {
         let interfaces = [interface(0, 1, "2001:db8::1", "2001:db8::fe", None)];

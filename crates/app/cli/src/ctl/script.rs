@@ -34,7 +34,7 @@ pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
     Ok(status)
 }
 
-/// Whether changes are gathered that nobody has ended; says so at the end of a session.
+/// Whether changes still wait for `commit` at the end of a session. If so, an error is printed.
 pub(super) fn has_gathered(session: &Session) -> bool {
     let changes = session.gathered_changes();
     if let Some(changes) = changes {

@@ -156,7 +156,7 @@ impl RunFolder {
         };
         let recorded = files::write(&self.record(start.name), format!("{:#}\n", instance.json()));
         if let Err(error) = recorded {
-            // Without a record nobody could take it down.
+            // `vnf down` finds it by its record.
             let _ = child.kill();
             let _ = child.wait();
             let _ = std::fs::remove_file(self.record(start.name));

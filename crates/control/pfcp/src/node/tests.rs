@@ -549,16 +549,7 @@ fn usage_is_reported_at_thresholds_and_a_used_up_quota_stops() {
     });
     bench.node.report_usage(bench.now, &mut bench.plane);
     assert!(bench.sent().is_none());
-    let answer = bench.modify(seid, |request| {
-        request.element(kind::UPDATE_URR, |urr| {
-            urr.u32_element(kind::URR_ID, 1);
-            urr.element(kind::VOLUME_QUOTA, |value| {
-                value.u8(1);
-                value.u64(5000);
-            });
-        });
-    });
-    assert_eq!(answer.cause(), 1);
+    bench.renew_volume_quota(seid);
     assert!(!bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);
 }
 
@@ -739,6 +730,20 @@ fn a_late_heartbeat_of_a_former_life_changes_nothing() {
 }
 
 impl Bench {
+    /// URR 1 of the session gets a new volume quota of 5,000 bytes.
+    fn renew_volume_quota(&mut self, seid: u64) {
+        let answer = self.modify(seid, |request| {
+            request.element(kind::UPDATE_URR, |urr| {
+                urr.u32_element(kind::URR_ID, 1);
+                urr.element(kind::VOLUME_QUOTA, |value| {
+                    value.u8(1);
+                    value.u64(5000);
+                });
+            });
+        });
+        assert_eq!(answer.cause(), 1);
+    }
+
     /// URR 1 of the session gets a time quota and these triggers.
     fn give_time_quota(&mut self, seid: u64, triggers: [u8; 3], seconds: u32) {
         let answer = self.modify(seid, |request| {
@@ -779,16 +784,7 @@ fn a_new_volume_quota_leaves_the_time_quota_as_it_is() {
     bench.give_time_quota(seid, [0, 3, 0], 2);
     bench.use_bytes(seid, 100);
     bench.pass(1);
-    let answer = bench.modify(seid, |request| {
-        request.element(kind::UPDATE_URR, |urr| {
-            urr.u32_element(kind::URR_ID, 1);
-            urr.element(kind::VOLUME_QUOTA, |value| {
-                value.u8(1);
-                value.u64(5000);
-            });
-        });
-    });
-    assert_eq!(answer.cause(), 1);
+    bench.renew_volume_quota(seid);
     bench.pass(1);
     bench.use_bytes(seid, 100);
     assert!(bench.plane.sessions[&seid].urrs[&1].measured.is_exhausted);

@@ -100,7 +100,7 @@ impl Window {
         }
     }
 
-    /// Before a reduction: so many segments are under way. A window that is not used says nothing of the network.
+    /// Limits the window to the segments under way, before a reduction (RFC 5681, section 3.1).
     pub(super) fn limit(&mut self, under_way: f64) {
         // The window may have a part of a segment more, for which there is no room.
         self.size = self.size.min(under_way + 1.0);
