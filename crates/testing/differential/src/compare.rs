@@ -1,11 +1,12 @@
 //! A random program in all executors.
 
-use crate::given::Configuration;
+use crate::given::{Configuration, add_entries};
 use crate::workers::{Frames, run};
 use crate::{entries, generate, packets};
 use forebay_chip::ChipSpec;
 use forebay_driver::{Options as FrontEnd, compile};
 use forebay_entries::{Command, Located, Test, UnnamedPorts};
+use forebay_exec::Random;
 use forebay_ir::{Op, Program, Recipient, SlotId};
 use forebay_pipeline::{Engine, Options, Pipeline, Stops};
 use forebay_stf::{FailureKind, Outcome, run_both, run_switch_and_chip};
@@ -17,6 +18,8 @@ use std::sync::Arc;
 /// Packets that go one by one, and all at once.
 const SINGLE_PACKETS: usize = 12;
 const BURST_PACKETS: usize = 200;
+/// Rounds in which entries are made that packets of random programs meet, beside random ones.
+const ROUNDS: u64 = 2;
 
 /// What a program was seen to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,17 +38,24 @@ pub struct Compared {
 /// What differs, for people, with the program.
 pub fn compare(seed: u64, workers: usize) -> Result<Compared, String> {
     let text = generate::program(seed);
-    compare_program(seed, &text, workers).map_err(|difference| format!("seed {seed}: {difference}\n{text}"))
+    compare_text(seed, &text, ROUNDS, workers).map_err(|difference| format!("seed {seed}: {difference}\n{text}"))
 }
 
-fn compare_program(seed: u64, text: &str, workers: usize) -> Result<Compared, String> {
-    let case = Case {
-        program: compiled(text)?,
+/// Compares all executors on a program, with the entries and packets of a seed. In `rounds` rounds entries are added
+/// that these packets meet.
+///
+/// # Errors
+/// What differs, for people.
+pub fn compare_text(seed: u64, text: &str, rounds: u64, workers: usize) -> Result<Compared, String> {
+    let program = compiled(text)?;
+    let mut case = Case {
+        configuration: Configuration::of_program(&program, &mut Random::new(seed)),
+        program,
         seed,
-        configuration: Configuration::default(),
         single: packets::packets(seed, SINGLE_PACKETS),
         burst: packets::packets(seed ^ 1, BURST_PACKETS),
     };
+    add_entries(&mut case, rounds);
     let compared = case.compare(workers)?;
     // Which of a packet's copies, or of packets that come round again, goes first is not laid down.
     let is_ordered = is_without_memory(&case.program) || !makes_copies(&case.program);

@@ -65,7 +65,7 @@ fn value(width: u32, random: &mut Random) -> Bits {
     }
 }
 
-fn matching(kind: MatchKind, width: u32, random: &mut Random) -> EntryMatch {
+pub(crate) fn matching(kind: MatchKind, width: u32, random: &mut Random) -> EntryMatch {
     match kind {
         MatchKind::Exact | MatchKind::Selector => EntryMatch::Exact(value(width, random)),
         MatchKind::Lpm => {

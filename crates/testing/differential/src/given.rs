@@ -5,7 +5,7 @@
 //! packets to further tables, for which entries are made in the next round.
 
 use crate::compare::{Case, Compared, Packets};
-use crate::entries::call;
+use crate::entries::{self, call};
 use forebay_bits::Bits;
 use forebay_driver::{FileSources, Options as FrontEnd, compile};
 use forebay_exec::Random;
@@ -28,6 +28,8 @@ const BURST_PACKETS: usize = 240;
 /// Rounds in which entries are made, and entries for a table in each.
 const ROUNDS: u64 = 4;
 const ENTRIES: usize = 6;
+/// Elements of a value set.
+const ELEMENTS: u64 = 3;
 /// Members of each action profile, and groups of each selector.
 const MEMBERS: u32 = 4;
 const GROUPS: u32 = 2;
@@ -40,6 +42,7 @@ const POLLS: u32 = 64;
 pub(crate) struct Configuration {
     members: Vec<(String, u32, String, Vec<Bits>)>,
     groups: Vec<Group>,
+    value_sets: Vec<(String, Vec<Vec<EntryMatch>>)>,
     entries: Vec<(String, Entry)>,
 }
 
@@ -54,13 +57,16 @@ impl Configuration {
         for (profile, group, members) in &self.groups {
             _ = pipeline.insert_group(profile, *group, members);
         }
+        for (set, elements) in &self.value_sets {
+            _ = pipeline.set_value_set(set, elements);
+        }
         for (table, entry) in &self.entries {
             _ = pipeline.insert_entry(table, entry);
         }
     }
 
-    /// Members and groups of the program's action profiles.
-    fn of_profiles(program: &Program, random: &mut Random) -> Configuration {
+    /// Members and groups of the program's action profiles, elements of its value sets.
+    pub(crate) fn of_program(program: &Program, random: &mut Random) -> Configuration {
         let mut configuration = Configuration::default();
         for (index, profile) in program.action_profiles.iter().enumerate() {
             let uses = |table: &&Table| table.implementation.is_some_and(|profile| profile.index() == index);
@@ -72,6 +78,16 @@ impl Configuration {
                 configuration.members.push((profile.name.clone(), member, action, args));
             }
             configuration.groups.extend(groups(profile, random));
+        }
+        for set in &program.value_sets {
+            let mut element = || {
+                let components = set.components.iter();
+                components
+                    .map(|component| entries::matching(component.match_kind, component.width, random))
+                    .collect()
+            };
+            let elements = (0..set.size.min(ELEMENTS)).map(|_| element()).collect();
+            configuration.value_sets.push((set.name.clone(), elements));
         }
         configuration
     }
@@ -109,18 +125,23 @@ pub fn compare(program: &Program, seed: u64, workers: usize) -> Result<Compared,
     let mut case = Case {
         program: program.clone(),
         seed,
-        configuration: Configuration::of_profiles(program, &mut random),
+        configuration: Configuration::of_program(program, &mut random),
         single: Packets::new(),
         burst: Packets::new(),
     };
     case.single = frames(&case.load(Engine::Interpreter), &mut random);
-    for round in 1..=ROUNDS {
-        let met = keys_met(&case);
-        let entries = entries(program, met, &mut Random::new(seed ^ round));
-        case.configuration.entries.extend(entries);
-    }
+    add_entries(&mut case, ROUNDS);
     case.burst = (0..BURST_PACKETS).map(|_| changed(&case.single, &mut random)).collect();
     case.compare(workers)
+}
+
+/// Adds entries that the case's packets meet, in so many rounds.
+pub(crate) fn add_entries(case: &mut Case, rounds: u64) {
+    for round in 1..=rounds {
+        let met = keys_met(case);
+        let entries = entries_for(&case.program, met, &mut Random::new(case.seed ^ round));
+        case.configuration.entries.extend(entries);
+    }
 }
 
 /// Frames for the ways through the parser of the program; random ones where there are none.
@@ -196,7 +217,7 @@ fn keys_met(case: &Case) -> Vec<(TableId, Vec<Bits>)> {
 }
 
 /// Entries for some of these keys.
-fn entries(program: &Program, met: Vec<(TableId, Vec<Bits>)>, random: &mut Random) -> Vec<(String, Entry)> {
+fn entries_for(program: &Program, met: Vec<(TableId, Vec<Bits>)>, random: &mut Random) -> Vec<(String, Entry)> {
     let mut made = vec![0; program.tables.len()];
     let mut entries = Vec::new();
     for (id, key) in met {

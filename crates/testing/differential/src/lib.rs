@@ -30,4 +30,4 @@ pub mod packets;
 pub mod rewrite;
 pub mod workers;
 
-pub use compare::{Compared, compare};
+pub use compare::{Compared, compare, compare_text};

@@ -23,15 +23,35 @@ impl Writer<'_> {
             let kind = self.below(self.types.len());
             self.headers.push((format!("hdr.h{number}"), kind));
         }
-        self.has_stack = self.chance(60);
+        if self.chance(60) {
+            self.stack = self.pick(&[2, 2, 4]);
+        }
+        self.has_union = self.chance(25);
+        self.has_options = self.chance(25);
+        if self.has_union {
+            self.line("header_union either_t { kind0_t a; kind1_t b; }");
+        }
+        if self.has_options {
+            self.line("header options_t { bit<8> f0; varbit<128> data; }");
+        }
         self.open("struct headers_t");
         for (name, kind) in self.headers.clone() {
             self.line(&format!("kind{kind}_t {};", name.trim_start_matches("hdr.")));
         }
-        if self.has_stack {
-            self.line(&format!("kind{}_t[2] stack;", self.types.len() - 1));
+        if self.has_union {
+            self.line("either_t either;");
+        }
+        if self.has_options {
+            self.line("options_t options;");
+            self.line("options_t saved;");
+        }
+        if self.stack > 0 {
+            self.line(&format!("kind{}_t[{}] stack;", self.types.len() - 1, self.stack));
         }
         self.close("");
+        self.line("enum bit<8> name_t { A = 0, B = 1, C = 3, D = 255 }");
+        self.line("struct pair_t { bit<16> a; bit<33> b; }");
+        self.line("struct message_t { bit<8> m0; bit<32> number; }");
         self.open("struct metadata_t");
         self.line("@field_list(1) bit<8> rounds;");
         self.line("@field_list(1) bit<8> m0;");
@@ -42,7 +62,15 @@ impl Writer<'_> {
             self.line(&format!("{preserved}bit<{width}> m{number};"));
             metadata.push((format!("m{number}"), width));
         }
+        self.line("bool flag;");
+        self.line("int<16> number;");
+        self.line("name_t name;");
+        self.line("pair_t pair;");
+        self.line("pair_t other;");
         self.close("");
+        for (name, width) in [("pair.a", 16), ("pair.b", 33), ("other.a", 16), ("other.b", 33)] {
+            metadata.push((name.to_string(), width));
+        }
         let value = |(name, width)| Value {
             path: format!("meta.{name}"),
             width,
@@ -67,90 +95,13 @@ impl Writer<'_> {
     }
 
     /// The fields of a header.
-    fn fields_of(&self, path: &str, kind: usize) -> Vec<Value> {
+    pub(super) fn fields_of(&self, path: &str, kind: usize) -> Vec<Value> {
         let fields = self.types[kind].iter().enumerate();
         let value = |(field, width): (usize, &u32)| Value {
             path: format!("{path}.f{field}"),
             width: *width,
         };
         fields.map(value).collect()
-    }
-
-    /// A chain of states that each extract a header, and may leave out the next ones; `first` stands before all.
-    pub(super) fn parser(&mut self, head: &str, first: &[&str]) {
-        self.line(head);
-        self.indent += 4;
-        let metadata = self.readable.len();
-        let headers = self.headers.clone();
-        for (index, (path, kind)) in headers.iter().enumerate() {
-            let state = if index == 0 {
-                "start".to_string()
-            } else {
-                format!("s{index}")
-            };
-            self.open(&format!("state {state}"));
-            if index == 0 {
-                first.iter().for_each(|line| self.line(line));
-            }
-            self.line(&format!("packet.extract({path});"));
-            self.readable.extend(self.fields_of(path, *kind));
-            if self.chance(40) {
-                let Value { path, width } = self.pick(&self.assignable.clone());
-                let value = self.bits(width, 2);
-                self.line(&format!("{path} = {value};"));
-            }
-            if self.chance(15) {
-                let condition = self.boolean(1);
-                self.line(&format!(
-                    "verify({condition} || meta.m0 < 200, error.ParserInvalidArgument);"
-                ));
-            }
-            let next = match index + 1 < headers.len() {
-                true => format!("s{}", index + 1),
-                false if self.has_stack => "elements".to_string(),
-                false => "accept".to_string(),
-            };
-            self.transition(path, *kind, &next);
-            self.close("");
-        }
-        if self.has_stack {
-            self.stack_states();
-        }
-        self.close("");
-        self.readable.truncate(metadata);
-    }
-
-    fn transition(&mut self, path: &str, kind: usize, next: &str) {
-        let field = self.below(self.types[kind].len());
-        let width = self.types[kind][field];
-        if self.chance(30) {
-            return self.line(&format!("transition {next};"));
-        }
-        self.open(&format!("transition select({path}.f{field})"));
-        for _ in 0..self.below(3) {
-            let (value, mask) = (self.constant(width), self.constant(width));
-            let keyset = match self.below(3) {
-                0 => format!("{value} &&& {mask}"),
-                1 => format!("{width}w0 .. {value}"),
-                _ => value,
-            };
-            let target = self.pick(&[next, "accept", next]).to_string();
-            self.line(&format!("{keyset}: {target};"));
-        }
-        let target = self.pick(&[next, next, "accept", "reject"]).to_string();
-        self.line(&format!("default: {target};"));
-        self.close("");
-    }
-
-    /// Elements of the stack as long as bits that lie ahead say so.
-    fn stack_states(&mut self) {
-        self.open("state elements");
-        self.line("packet.extract(hdr.stack.next);");
-        self.open("transition select(packet.lookahead<bit<2>>(), hdr.stack.lastIndex)");
-        self.line("(1, 0): elements;");
-        self.line("default: accept;");
-        self.close("");
-        self.close("");
     }
 
     /// Verification and computation for the first header.
@@ -173,22 +124,34 @@ impl Writer<'_> {
 
     pub(super) fn control(&mut self, name: &str, place: Place) {
         self.line(&self.dialect.control_head(name, place));
+        self.inside_control(place);
+    }
+
+    /// What stands in the braces of a control.
+    fn inside_control(&mut self, place: Place) {
         self.indent += 4;
         let (readable, assignable) = (self.readable.len(), self.assignable.len());
-        for (path, kind) in self.headers.clone() {
+        let mut headers = self.headers.clone();
+        if self.has_union {
+            headers.push(("hdr.either.a".to_string(), 0));
+            headers.push(("hdr.either.b".to_string(), 1));
+        }
+        let of_stack = (0..self.stack).map(|index| format!("hdr.stack[{index}]"));
+        let at_index = (self.stack > 0).then(|| self.element());
+        let kind = self.types.len() - 1;
+        headers.extend(of_stack.chain(at_index).map(|path| (path, kind)));
+        for (path, kind) in headers {
             let fields = self.fields_of(&path, kind);
             self.readable.extend(fields.clone());
             self.assignable.extend(fields);
         }
-        if self.has_stack {
-            let kind = self.types.len() - 1;
-            for path in ["hdr.stack[0]", "hdr.stack[1]"] {
-                let fields = self.fields_of(path, kind);
-                self.readable.extend(fields.clone());
-                self.assignable.extend(fields);
-            }
-            self.readable
-                .extend(self.fields_of("hdr.stack[(bit<8>)(meta.m0 & 1)]", kind));
+        if self.has_options {
+            let length = Value {
+                path: "hdr.options.f0".to_string(),
+                width: 8,
+            };
+            self.readable.push(length.clone());
+            self.assignable.push(length);
         }
         let of_switch = |(path, width): (&str, u32)| Value {
             path: path.to_string(),
@@ -196,6 +159,10 @@ impl Writer<'_> {
         };
         self.readable
             .extend(self.dialect.readable(place).into_iter().map(of_switch));
+        for (name, made) in std::mem::take(&mut self.instances) {
+            self.line(&format!("{made} {name};"));
+            self.subs.push(name);
+        }
         self.objects();
         self.place = Place::Action;
         let plain = self.declared_actions(place);
@@ -213,101 +180,30 @@ impl Writer<'_> {
         self.readable.truncate(readable);
         self.assignable.truncate(assignable);
         (self.actions, self.tables, self.registers, self.counters) = Default::default();
-        self.hashes.clear();
+        (self.hashes, self.calls, self.subs) = Default::default();
     }
 
-    fn objects(&mut self) {
-        for number in 0..self.below(3) {
-            let width = self.width();
-            self.line(&self.dialect.register(width, &format!("r{number}")));
-            self.registers.push((format!("r{number}"), width));
+    /// A control that the next one has instances of, with parameters of the same types.
+    pub(super) fn sub_control(&mut self, place: Place) {
+        if self.chance(60) {
+            return;
         }
-        if self.chance(40) {
-            let counts_bytes = self.chance(50);
-            self.line(&self.dialect.counter("c0", counts_bytes));
-            self.counters.push("c0".to_string());
+        let name = format!("Sub{}", self.variables);
+        self.variables += 1;
+        let head = self.dialect.control_head(&name, place);
+        self.line(&head.replace(") {", ")(bit<8> given) {"));
+        let given = Value {
+            path: "given".to_string(),
+            width: 8,
+        };
+        self.readable.push(given);
+        self.inside_control(place);
+        self.readable.pop();
+        for number in 0..1 + self.below(2) {
+            let value = self.below(4);
+            self.instances
+                .push((format!("sub{number}"), format!("{name}({value})")));
         }
-        if let Some(algorithms) = self.dialect.hashes() {
-            for number in 0..self.below(3) {
-                let width = self.pick(&[16, 32]);
-                let algorithm = if width == 16 { "CRC16" } else { "CRC32" };
-                self.line(&format!("Hash<bit<{width}>>({algorithms}.{algorithm}) h{number};"));
-                self.hashes.push((format!("h{number}"), width));
-            }
-        }
-    }
-
-    /// Actions with and without data, and tables that use them; gives the names of those without.
-    fn declared_actions(&mut self, place: Place) -> Vec<String> {
-        let (mut names, mut plain) = (Vec::new(), Vec::new());
-        for number in 0..2 + self.below(3) {
-            let params: Vec<Value> = (0..self.below(3))
-                .map(|index| Value {
-                    path: format!("p{index}"),
-                    width: self.width(),
-                })
-                .collect();
-            let (readable, assignable) = (self.readable.len(), self.assignable.len());
-            let list = params
-                .iter()
-                .map(|param| format!("bit<{}> {}", param.width, param.path));
-            let list = list.collect::<Vec<_>>().join(", ");
-            self.open(&format!("action a{number}({list})"));
-            self.readable.extend(params.iter().cloned());
-            // Egress chooses no port.
-            if place == Place::Egress {
-                self.place = Place::Egress;
-            }
-            let (tables, actions) = (std::mem::take(&mut self.tables), std::mem::take(&mut self.actions));
-            self.action_statements();
-            (self.tables, self.actions) = (tables, actions);
-            self.place = Place::Action;
-            self.readable.truncate(readable);
-            self.assignable.truncate(assignable);
-            self.close("");
-            names.push(format!("a{number}"));
-            if params.is_empty() {
-                plain.push(format!("a{number}"));
-            }
-        }
-        for number in 0..self.below(4) {
-            self.table(number, &names);
-        }
-        plain
-    }
-
-    fn action_statements(&mut self) {
-        let count = self.below(4);
-        // Conditions in actions are allowed by the language, and by targets that can.
-        self.statements(count, 1);
-    }
-
-    fn table(&mut self, number: usize, actions: &[String]) {
-        let name = format!("t{number}");
-        self.open(&format!("table {name}"));
-        self.open("key =");
-        let (mut kinds, mut keys) = (vec!["exact", "exact", "ternary", "range", "optional"], self.below(4));
-        if self.chance(35) {
-            let width = self.pick(&[8, 16, 32, 32, 48, 128]);
-            let key = self.bits(width, 1);
-            self.line(&format!("{key}: lpm @name(\"l\");"));
-            kinds.truncate(2);
-            keys = keys.min(1);
-        }
-        for index in 0..keys {
-            let (width, kind) = (self.width(), self.pick(&kinds));
-            let key = self.bits(width, 1);
-            self.line(&format!("{key}: {kind} @name(\"k{index}\");"));
-        }
-        self.close("");
-        let mut listed: Vec<String> = actions.iter().take(1 + self.below(actions.len())).cloned().collect();
-        listed.push("NoAction".to_string());
-        self.line(&format!("actions = {{ {}; }}", listed.join("; ")));
-        self.line("default_action = NoAction();");
-        let size = self.pick(&[8, 64, 1024]);
-        self.line(&format!("size = {size};"));
-        self.close("");
-        self.tables.push((name, listed));
     }
 
     pub(super) fn deparser(&mut self, head: &str, first: &[String]) {
@@ -317,7 +213,13 @@ impl Writer<'_> {
         for (path, _) in self.headers.clone() {
             self.line(&format!("packet.emit({path});"));
         }
-        if self.has_stack {
+        if self.has_union {
+            self.line("packet.emit(hdr.either);");
+        }
+        if self.has_options {
+            self.line("packet.emit(hdr.options);");
+        }
+        if self.stack > 0 {
             self.line("packet.emit(hdr.stack);");
         }
         self.close("");

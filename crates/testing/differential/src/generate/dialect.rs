@@ -99,6 +99,49 @@ impl Dialect {
         }
     }
 
+    /// An action profile, or selector, of 16 members: its declaration, and the property of a table that has it.
+    pub(super) fn implementation(self, selects: bool, name: &str) -> (String, String) {
+        let (declaration, property) = match (self, selects) {
+            (Dialect::V1Model, false) => ("action_profile(16)", "implementation"),
+            (Dialect::V1Model, true) => ("action_selector(HashAlgorithm.crc16, 16, 16)", "implementation"),
+            (Dialect::Psa, false) => ("ActionProfile(16)", "psa_implementation"),
+            (Dialect::Psa, true) => (
+                "ActionSelector(PSA_HashAlgorithm_t.CRC16, 16, 16)",
+                "psa_implementation",
+            ),
+            (Dialect::Pna, false) => ("ActionProfile(16)", "pna_implementation"),
+            (Dialect::Pna, true) => (
+                "ActionSelector(PNA_HashAlgorithm_t.CRC16, 16, 16)",
+                "pna_implementation",
+            ),
+        };
+        (format!("{declaration} {name};"), format!("{property} = {name};"))
+    }
+
+    /// A counter of a table's entries: its declaration, and the property of the table.
+    pub(super) fn direct_counter(self, name: &str) -> (String, String) {
+        let (declaration, property) = match self {
+            Dialect::V1Model => ("direct_counter(CounterType.packets_and_bytes)", "counters"),
+            Dialect::Psa => (
+                "DirectCounter<bit<64>>(PSA_CounterType_t.PACKETS_AND_BYTES)",
+                "psa_direct_counter",
+            ),
+            Dialect::Pna => (
+                "DirectCounter<bit<64>>(PNA_CounterType_t.PACKETS_AND_BYTES)",
+                "pna_direct_counter",
+            ),
+        };
+        (format!("{declaration} {name};"), format!("{property} = {name};"))
+    }
+
+    /// The metadata of the architecture with which a control calls another.
+    pub(super) fn passed_on(self) -> &'static str {
+        match self {
+            Dialect::V1Model => "sm",
+            Dialect::Psa | Dialect::Pna => "sm, om",
+        }
+    }
+
     /// The name of the enumeration of hashes, where they are objects.
     pub(super) fn hashes(self) -> Option<&'static str> {
         match self {
@@ -108,7 +151,7 @@ impl Dialect {
         }
     }
 
-    /// What ends a packet's way, or makes several of it, by a number below 8; nothing when there is no such thing here.
+    /// What ends a packet's way, or makes several of it, by a number below 9; nothing when there is no such thing here.
     /// The caller must count further rounds.
     pub(super) fn rare(self, place: Place, number: usize) -> Option<&'static str> {
         let said = match (self, place, number) {
@@ -119,6 +162,9 @@ impl Dialect {
             (Dialect::V1Model, Place::Ingress, 6) => "resubmit_preserving_field_list(1);",
             (Dialect::V1Model, Place::Egress, 4) => "recirculate_preserving_field_list(1);",
             (Dialect::V1Model, _, 7) => "truncate(40);",
+            (Dialect::V1Model, Place::Ingress | Place::Egress, 8) => {
+                "digest<message_t>(1, { meta.m0, (bit<32>) sm.ingress_port });"
+            }
             (Dialect::Psa, Place::Ingress | Place::Action, 0) => "ingress_drop(om);",
             (Dialect::Psa, Place::Egress, 0) => "egress_drop(om);",
             (Dialect::Psa, Place::Ingress, 3 | 4) => {
@@ -158,6 +204,7 @@ impl Writer<'_> {
         self.line("#include <core.p4>");
         self.line(&format!("#include <{include}.p4>"));
         self.declarations();
+        self.functions();
         match self.dialect {
             Dialect::V1Model => self.v1model(),
             Dialect::Psa => self.psa(),
@@ -171,7 +218,9 @@ impl Writer<'_> {
             &[],
         );
         self.checksums();
+        self.sub_control(Place::Ingress);
         self.control("I", Place::Ingress);
+        self.sub_control(Place::Egress);
         self.control("E", Place::Egress);
         self.deparser("D(packet_out packet, in headers_t hdr)", &[]);
         self.line("V1Switch(P(), Verify(), I(), E(), Compute(), D()) main;");
@@ -192,6 +241,7 @@ impl Writer<'_> {
                 "meta.m0 = resubmitted.m0;",
             ],
         );
+        self.sub_control(Place::Ingress);
         self.control("I", Place::Ingress);
         let kept = |name: &str| {
             [
@@ -218,6 +268,7 @@ impl Writer<'_> {
                 "meta.m0 = normal.m0;",
             ],
         );
+        self.sub_control(Place::Egress);
         self.control("E", Place::Egress);
         let lines: Vec<String> = ["cloned", "again"].iter().flat_map(|name| kept(name)).collect();
         self.deparser(
@@ -240,6 +291,7 @@ impl Writer<'_> {
         self.line("            inout pna_pre_output_metadata_t om) {");
         self.line("    apply { meta.m0 = meta.m0 + 1; }");
         self.line("}");
+        self.sub_control(Place::Ingress);
         self.control("I", Place::Ingress);
         self.deparser(
             "D(packet_out packet, in headers_t hdr, in metadata_t meta, in pna_main_output_metadata_t ostd)",

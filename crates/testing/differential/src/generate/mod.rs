@@ -1,13 +1,17 @@
 //! Text of random programs that are well typed, for each of the architectures ([`dialect`]).
 //!
-//! What is written down is what a program is made of: headers (one of them in a stack), metadata, parsers, controls
-//! with actions and tables, checksums, deparsers. Expressions are made for a width that is wanted ([`expression`]),
+//! What is written down is what a program is made of: headers (some of them in a stack, a union, of variable length)
+//! and metadata ([`declarations`]), [`functions`], parsers ([`parser`]), controls with actions and tables ([`tables`])
+//! that call other controls, checksums, deparsers. Expressions are made for a width that is wanted ([`expression`]),
 //! statements for a place ([`statement`]).
 
 mod declarations;
 mod dialect;
 mod expression;
+mod functions;
+mod parser;
 mod statement;
+mod tables;
 
 use dialect::Dialect;
 use forebay_exec::Random;
@@ -33,6 +37,25 @@ struct Value {
     width: u32,
 }
 
+/// A parameter's direction and width.
+type Param = (&'static str, u32);
+
+/// A function of the program.
+#[derive(Clone, Debug)]
+struct Function {
+    name: String,
+    params: Vec<Param>,
+    /// The width of its result.
+    width: u32,
+}
+
+impl Function {
+    /// Whether it only reads its operands.
+    fn is_pure(&self) -> bool {
+        self.params.iter().all(|(direction, _)| *direction == "in")
+    }
+}
+
 /// What is declared, and the text so far.
 struct Writer<'a> {
     random: &'a mut Random,
@@ -44,8 +67,13 @@ struct Writer<'a> {
     types: Vec<Vec<u32>>,
     /// Header instances: name and type.
     headers: Vec<(String, usize)>,
-    /// Whether there is a stack of two elements of the last type: `hdr.stack`.
-    has_stack: bool,
+    /// Elements of the stack of the last type, `hdr.stack`: none, two or four.
+    stack: usize,
+    /// Whether there is a union of headers of the first two types: `hdr.either`.
+    has_union: bool,
+    /// Whether there are headers of variable length: `hdr.options`, `hdr.saved`.
+    has_options: bool,
+    functions: Vec<Function>,
     /// What can be read here, and what can be assigned.
     readable: Vec<Value>,
     assignable: Vec<Value>,
@@ -59,6 +87,14 @@ struct Writer<'a> {
     counters: Vec<String>,
     /// Hashes of the present control, where they are objects: name, width.
     hashes: Vec<(String, u32)>,
+    /// Actions with directions of the present control: name, parameters.
+    calls: Vec<(String, Vec<Param>)>,
+    /// Actions without parameters that the present action may call.
+    callable: Vec<String>,
+    /// Instances of other controls that the next control declares: name, what it is made of.
+    instances: Vec<(String, String)>,
+    /// Instances of other controls in the present one.
+    subs: Vec<String>,
     /// Which control: what asks for clones, resubmission and the like differs.
     place: Place,
     variables: usize,
@@ -73,6 +109,8 @@ enum Place {
     Egress,
     /// An action, in which there are no tables.
     Action,
+    /// A function, which sees its parameters alone.
+    Function,
 }
 
 /// Widths of fields, where representations change among them.
@@ -92,7 +130,10 @@ impl<'a> Writer<'a> {
             indent: 0,
             types: Vec::new(),
             headers: Vec::new(),
-            has_stack: false,
+            stack: 0,
+            has_union: false,
+            has_options: false,
+            functions: Vec::new(),
             readable: Vec::new(),
             assignable: Vec::new(),
             actions: Vec::new(),
@@ -100,6 +141,10 @@ impl<'a> Writer<'a> {
             registers: Vec::new(),
             counters: Vec::new(),
             hashes: Vec::new(),
+            calls: Vec::new(),
+            callable: Vec::new(),
+            instances: Vec::new(),
+            subs: Vec::new(),
             place: Place::Parser,
             variables: 0,
         }

@@ -12,31 +12,53 @@ impl Writer<'_> {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.below(24) {
+        match self.below(34) {
             0..=7 => self.assignment(),
             8 => self.slice_assignment(),
             9 | 10 if depth > 0 => self.conditional(depth),
-            11..=14 if self.place != Place::Action => self.apply(depth),
-            15 => self.validity(),
-            16 => self.register(),
+            11..=14 if self.is_apply_block() => self.apply(depth),
+            15 if self.place != Place::Function => self.validity(),
+            16 if self.place != Place::Function => self.register(),
             17 if !self.counters.is_empty() => {
                 let counter = self.pick(&self.counters.clone());
                 let index = self.bits(32, 1);
                 self.line(&format!("{counter}.count({index} & {});", ELEMENTS * 2 - 1));
             }
-            18 => self.hash(),
-            19 if !self.actions.is_empty() && self.place != Place::Action => {
+            18 if self.place != Place::Function => self.hash(),
+            19 if self.is_apply_block() && !self.actions.is_empty() => {
                 let action = self.pick(&self.actions.clone());
                 self.line(&format!("{action}();"));
             }
+            19 if !self.callable.is_empty() => {
+                let action = self.pick(&self.callable.clone());
+                self.line(&format!("{action}();"));
+            }
             20 => self.egress_port(),
-            21 => self.rare(depth),
+            21 | 32 | 33 if self.place != Place::Function => self.rare(depth),
             22 => self.variable(),
+            23 | 24 if depth > 0 => self.repetition(depth),
+            25 if depth > 0 => self.choice(depth),
+            26 | 27 => self.call_with_operands(),
+            28 | 29 if self.place != Place::Function => self.of_metadata_assignment(),
+            30 if self.is_apply_block() && !self.subs.is_empty() => {
+                let sub = self.subs.swap_remove(0);
+                let metadata = self.dialect.passed_on();
+                self.line(&format!("{sub}.apply(hdr, meta, {metadata});"));
+            }
+            31 if self.has_options && self.place != Place::Function => {
+                let statement = self.pick(&["hdr.saved = hdr.options;", "hdr.options = hdr.saved;"]);
+                self.line(statement);
+            }
             _ => self.assignment(),
         }
     }
 
-    fn assignment(&mut self) {
+    /// Whether tables can be applied here, and actions called.
+    fn is_apply_block(&self) -> bool {
+        matches!(self.place, Place::Ingress | Place::Egress)
+    }
+
+    pub(super) fn assignment(&mut self) {
         let Value { path, width } = self.pick(&self.assignable.clone());
         let value = self.bits(width, 3);
         self.line(&format!("{path} = {value};"));
@@ -56,7 +78,7 @@ impl Writer<'_> {
     }
 
     /// A variable that the statements after it in the block can use.
-    fn variable(&mut self) {
+    pub(super) fn variable(&mut self) {
         let (width, name) = (self.width(), format!("v{}", self.variables));
         self.variables += 1;
         let value = self.bits(width, 2);
@@ -86,11 +108,88 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// Applies a table that was not applied yet.
+    /// A loop of at most three rounds. Tables are applied outside.
+    fn repetition(&mut self, depth: usize) {
+        let name = format!("i{}", self.variables);
+        self.variables += 1;
+        let bound = match self.chance(50) {
+            true => self.below(4).to_string(),
+            false => format!("({} & 3)", self.bits(8, 1)),
+        };
+        let head = match self.chance(30) {
+            true => format!("for (bit<8> {name} in 1 .. 3)"),
+            false => format!("for (bit<8> {name} = 0; {name} < {bound}; {name} = {name} + 1)"),
+        };
+        let tables = std::mem::take(&mut self.tables);
+        let subs = std::mem::take(&mut self.subs);
+        let readable = self.readable.len();
+        self.readable.push(Value { path: name, width: 8 });
+        self.block(&head, depth);
+        self.readable.truncate(readable);
+        self.indent += 4;
+        if self.chance(30) {
+            let (condition, end) = (self.boolean(1), self.pick(&["break", "continue"]));
+            self.line(&format!("if ({condition}) {{ {end}; }}"));
+            self.assignment();
+        }
+        self.close("");
+        (self.tables, self.subs) = (tables, subs);
+    }
+
+    /// A switch over a value.
+    fn choice(&mut self, depth: usize) {
+        let width = self.width();
+        let value = self.bits(width, 1);
+        self.open(&format!("switch ({value})"));
+        for label in 0..2u32.min(1 << width.min(2)) {
+            if label == 1 && width > 1 && self.chance(30) {
+                self.line(&format!("{width}w2:"));
+            }
+            self.block(&format!("{width}w{label}:"), depth);
+            self.line("}");
+        }
+        if self.chance(60) {
+            self.block("default:", depth);
+            self.line("}");
+        }
+        self.close("");
+    }
+
+    /// An assignment to what is in the metadata and no `bit<W>`.
+    fn of_metadata_assignment(&mut self) {
+        match self.below(6) {
+            0 => {
+                let value = self.boolean(2);
+                self.line(&format!("meta.flag = {value};"));
+            }
+            1 => {
+                let (value, operator) = (self.bits(16, 1), self.pick(&["|+|", "-", "*"]));
+                self.line(&format!("meta.number = meta.number {operator} (int<16>)({value});"));
+            }
+            2 => {
+                let value = self.bits(8, 1);
+                self.line(&format!("meta.name = (name_t)({value});"));
+            }
+            3 => {
+                let name = self.pick(&["A", "B", "C", "D"]);
+                self.line(&format!("meta.name = name_t.{name};"));
+            }
+            4 => {
+                let (one, other) = (self.bits(16, 1), self.bits(33, 1));
+                self.line(&format!("meta.pair = {{ {one}, {other} }};"));
+            }
+            _ => self.line("meta.other = meta.pair;"),
+        }
+    }
+
+    /// Applies a table that was not applied yet, or once more.
     fn apply(&mut self, depth: usize) {
         let Some((table, actions)) = self.tables.pop() else {
             return self.assignment();
         };
+        if self.chance(15) {
+            self.tables.insert(0, (table.clone(), actions.clone()));
+        }
         match self.below(4) {
             0 if depth > 0 => {
                 let test = self.pick(&["hit", "miss"]);
@@ -119,7 +218,7 @@ impl Writer<'_> {
         match self.below(6) {
             0 | 1 => self.line(&format!("{header}.setValid();")),
             2 | 3 => self.line(&format!("{header}.setInvalid();")),
-            4 if self.has_stack => {
+            4 if self.stack > 0 => {
                 let operation = self.pick(&["push_front", "pop_front"]);
                 self.line(&format!("hdr.stack.{operation}(1);"));
             }
@@ -185,15 +284,15 @@ impl Writer<'_> {
                 let port = self.bits(self.dialect.port_width(), 1);
                 self.line(&self.dialect.send(&format!("{port} & 7")));
             }
-            Place::Egress | Place::Parser => self.assignment(),
+            Place::Egress | Place::Parser | Place::Function => self.assignment(),
         }
     }
 
     /// What ends a packet's way, or makes several of it.
     fn rare(&mut self, depth: usize) {
         let condition = self.boolean(1);
-        let statement = match (self.place, self.below(8)) {
-            (Place::Ingress | Place::Egress, 1) if depth < 2 => "exit;",
+        let statement = match (self.place, self.below(9)) {
+            (Place::Ingress | Place::Egress | Place::Action, 1) if depth < 2 => "exit;",
             (_, 2) if depth < 2 => "return;",
             (place, number) => match self.dialect.rare(place, number) {
                 Some(said) => said,
