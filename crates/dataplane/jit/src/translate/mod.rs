@@ -101,6 +101,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 use value_locations::{Homes, Registers};
 
+pub(crate) use value_locations::SLOTS_MAX;
+
 /// What all functions of a program share.
 pub(crate) struct Environment<'a> {
     pub(crate) program: &'a Program,
@@ -126,6 +128,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) varbits: BTreeMap<SlotId, SlotId>,
     /// The places of tables in a slot of the flow cache, if there is one.
     pub(crate) slots: Option<SlotLayout>,
+    /// The most slots that have a register.
+    pub(crate) slots_in_registers: usize,
     /// The tables that the current function searches itself.
     pub(crate) searched: Vec<TableId>,
     /// Steps that a body may take.
@@ -350,6 +354,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         builder.switch_to_block(entry);
         let context = builder.block_params(entry)[0];
         let cursor_variable = builder.declare_var(types::I64);
+        let slots_in_registers = environment.slots_in_registers;
         let mut translator = Translator {
             program: environment.program,
             environment,
@@ -368,7 +373,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             endings: BTreeMap::new(),
             signatures: HashMap::new(),
             homes: Homes::default(),
-            registers: Registers::default(),
+            registers: Registers::new(slots_in_registers),
             on_reject: None,
             on_exit: None,
             checksum_failed: None,

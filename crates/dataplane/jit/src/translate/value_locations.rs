@@ -6,21 +6,29 @@ use forebay_bits::Bits;
 use forebay_ir::SlotId;
 use std::collections::HashMap;
 
-/// The most slots that have a register. Register allocation takes time in proportion to their number and to the blocks
-/// of a program. The machine has only sixteen registers, but with fewer slots here, real programs wait for memory.
-const SLOTS_MAX: usize = 256;
+/// The most slots that have a register. The machine has only sixteen registers, but with fewer slots here, real programs
+/// wait for memory.
+pub(crate) const SLOTS_MAX: usize = 256;
 
 /// The registers of slots that have one, or had one on another path through the parser. The other slots are in the
 /// state.
-#[derive(Default)]
 pub(super) struct Registers {
     of_slots: HashMap<SlotId, Variable>,
+    slots_max: usize,
 }
 
 impl Registers {
+    /// For so many slots at most.
+    pub(super) fn new(slots_max: usize) -> Self {
+        Registers {
+            of_slots: HashMap::new(),
+            slots_max,
+        }
+    }
+
     /// The register of a slot. A slot that gets none now gets none later.
     pub(super) fn of(&mut self, slot: SlotId, declare: impl FnOnce() -> Variable) -> Option<Variable> {
-        if self.of_slots.len() >= SLOTS_MAX {
+        if self.of_slots.len() >= self.slots_max {
             return self.of_slots.get(&slot).copied();
         }
         Some(*self.of_slots.entry(slot).or_insert_with(declare))
@@ -115,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_first_slots_have_registers_and_keep_them() {
-        let mut registers = Registers::default();
+        let mut registers = Registers::new(SLOTS_MAX);
         for _ in 0..2 {
             let all = (0..10_000).map(|slot| registers.of(SlotId(slot), || Variable::from_u32(slot)));
             let found: Vec<u32> = all.flatten().map(Variable::as_u32).collect();
