@@ -501,7 +501,7 @@ impl<'a> Traffic<'a> {
             number: tag.number,
             flow: 0,
             intended_ns: tag.intended_ns,
-            sent_ns: tag.intended_ns + u64::from(tag.lateness_ns),
+            sent_ns: tag.intended_ns + tag.lateness_ns,
             now_ns: now_ns - self.start_ns,
             bytes: frame.len(),
             is_disturbed: self.polling.is_disturbed(tag.intended_ns),

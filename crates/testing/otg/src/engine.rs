@@ -535,7 +535,7 @@ impl<'a> Loop<'a> {
             number: tag.number,
             flow: self.config.flows[index].stream.frames.flow_of(tag.number),
             intended_ns: tag.intended_ns,
-            sent_ns: tag.intended_ns + u64::from(tag.lateness_ns),
+            sent_ns: tag.intended_ns + tag.lateness_ns,
             now_ns: came_ns,
             bytes: bytes as usize,
             is_disturbed: false,

@@ -224,13 +224,12 @@ impl<'a> Sender<'a> {
             messages.write(number, (intended_ns, now_ns), frame);
             return;
         }
-        let lateness = now_ns - intended_ns;
         let tag = Tag {
             trial: self.trial,
             stream: self.index,
             number,
             intended_ns,
-            lateness_ns: u32::try_from(lateness).unwrap_or(u32::MAX),
+            lateness_ns: now_ns - intended_ns,
         };
         tag.write(frame);
     }

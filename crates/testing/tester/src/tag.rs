@@ -7,7 +7,8 @@
 //!
 //! * *number* counts the frames of the stream from 0.
 //! * *intended* is when the frame should be sent, in nanoseconds from the trial's start; *lateness* is how much later
-//!   it was sent.
+//!   it was sent, as an exponent of 5 bits and a mantissa of 27: exact below 134 ms, then rounded down by less than two
+//!   hundred-millionths.
 //! * *trial* tells frames of one trial from those that an earlier one left in the device.
 //! * *complement* makes the ones' complement sum of each tag the same. So other frames are told apart; and the UDP or
 //!   TCP checksum of a frame does not depend on its tag: it is computed once.
@@ -32,6 +33,9 @@ pub const TRIAL_NS_MAX: u64 = (1 << 48) - 1;
 const STREAM_BITS: u32 = 8;
 const NUMBER_BITS: u32 = 34;
 
+/// Bits of the mantissa of a lateness.
+const LATENESS_BITS: u32 = 27;
+
 /// The ones' complement sum of every tag.
 const SUM: u16 = 0x5aa5;
 
@@ -46,8 +50,8 @@ pub struct Tag {
     pub number: u64,
     /// When it should be sent, in nanoseconds from the trial's start.
     pub intended_ns: u64,
-    /// Nanoseconds from then to when it was sent; the largest value stands for all larger ones.
-    pub lateness_ns: u32,
+    /// Nanoseconds from then to when it was sent; large ones are read a little smaller than they were written.
+    pub lateness_ns: u64,
 }
 
 impl Tag {
@@ -63,11 +67,12 @@ impl Tag {
         let identity = u64::from(self.trial) << (STREAM_BITS + NUMBER_BITS)
             | u64::from(self.stream) << NUMBER_BITS
             | self.number & NUMBER_MAX;
-        let sum = sum48(identity) + sum48(self.intended_ns) + sum48(u64::from(self.lateness_ns));
+        let lateness = packed(self.lateness_ns);
+        let sum = sum48(identity) + sum48(self.intended_ns) + sum48(u64::from(lateness));
         let complement = fold(u64::from(SUM) + u64::from(!fold(sum)));
         place[..6].copy_from_slice(&identity.to_be_bytes()[2..]);
         place[6..12].copy_from_slice(&self.intended_ns.to_be_bytes()[2..]);
-        place[12..16].copy_from_slice(&self.lateness_ns.to_be_bytes());
+        place[12..16].copy_from_slice(&lateness.to_be_bytes());
         place[16..].copy_from_slice(&complement.to_be_bytes());
     }
 
@@ -80,15 +85,15 @@ impl Tag {
             u64::from_be_bytes(wide)
         };
         let (identity, intended_ns) = (number(0), number(6));
-        let lateness_ns = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
+        let lateness = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
         let complement = u64::from(u16::from_be_bytes([bytes[16], bytes[17]]));
-        let sum = sum48(identity) + sum48(intended_ns) + sum48(u64::from(lateness_ns)) + complement;
+        let sum = sum48(identity) + sum48(intended_ns) + sum48(u64::from(lateness)) + complement;
         (fold(sum) == SUM).then_some(Tag {
             trial: (identity >> (STREAM_BITS + NUMBER_BITS)) as u8,
             stream: (identity >> NUMBER_BITS) as u8,
             number: identity & NUMBER_MAX,
             intended_ns,
-            lateness_ns,
+            lateness_ns: unpacked(lateness),
         })
     }
 
@@ -111,6 +116,21 @@ fn search(frame: &[u8], plausible: &dyn Fn(&Tag) -> bool) -> Option<(usize, Tag)
         let bytes = frame[at..].first_chunk::<TAG_BYTES>()?;
         Tag::read(bytes).filter(plausible).map(|tag| (at, tag))
     })
+}
+
+/// A lateness as tags have it.
+#[inline]
+fn packed(lateness_ns: u64) -> u32 {
+    let exponent = (64 - LATENESS_BITS).saturating_sub(lateness_ns.leading_zeros());
+    match exponent < 32 {
+        true => exponent << LATENESS_BITS | (lateness_ns >> exponent) as u32,
+        false => u32::MAX,
+    }
+}
+
+#[inline]
+fn unpacked(lateness: u32) -> u64 {
+    u64::from(lateness & ((1 << LATENESS_BITS) - 1)) << (lateness >> LATENESS_BITS)
 }
 
 /// The sum of the three 16-bit words of a 48-bit number.
@@ -140,8 +160,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_tag_is_read_as_it_was_written(
-            trial in 0..TRIALS as u8, stream: u8, number in 0..=NUMBER_MAX, intended_ns in 0..=TRIAL_NS_MAX, lateness_ns: u32,
-            padding in 0..20usize,
+            trial in 0..TRIALS as u8, stream: u8, number in 0..=NUMBER_MAX, intended_ns in 0..=TRIAL_NS_MAX,
+            lateness_ns in 0..1u64 << LATENESS_BITS, padding in 0..20usize,
         ) {
             let tag = Tag { trial, stream, number, intended_ns, lateness_ns };
             let mut frame = tagged(60, tag);
@@ -149,6 +169,26 @@ mod tests {
             prop_assert_eq!(Tag::find(&frame, |found| found == &tag), Some((42, tag)));
             let sum = forebay_packet::checksum::Sum::new().add_bytes(&frame[42..60]).fold();
             prop_assert_eq!(sum, SUM);
+        }
+    }
+
+    /// A sender that is asked for more than it can send is ever later, for as long as it sends.
+    #[test]
+    fn a_large_lateness_is_known_as_exactly_as_a_clock() {
+        for lateness_ns in [1 << 27, (1 << 32) - 1, 1 << 32, 60_000_000_001, TRIAL_NS_MAX] {
+            let tag = Tag {
+                trial: 1,
+                stream: 2,
+                number: 3,
+                intended_ns: 4,
+                lateness_ns,
+            };
+            let (_, found) = Tag::find(&tagged(60, tag), |_| true).expect("a tag");
+            let error_ns = lateness_ns - found.lateness_ns;
+            assert!(
+                error_ns as f64 <= 2e-8 * lateness_ns as f64,
+                "{lateness_ns}: {error_ns}"
+            );
         }
     }
 

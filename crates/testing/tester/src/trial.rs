@@ -474,7 +474,7 @@ impl<'a> Run<'a> {
             let sender = senders.get(usize::from(tag.stream));
             tag.trial == trial
                 && sender.is_some_and(|sender| tag.number < sender.next_number())
-                && tag.intended_ns + u64::from(tag.lateness_ns) <= now_ns
+                && tag.intended_ns + tag.lateness_ns <= now_ns
         };
         let Some((at, tag)) = Tag::find(frame, plausible) else {
             return self.take_other(port, frame, now_ns);
@@ -487,7 +487,7 @@ impl<'a> Run<'a> {
             let checked = reference.check(stream, template, port, (frame, at));
             self.results[stream].checked.count(checked, tag.number, port, frame);
         }
-        let sent_ns = tag.intended_ns + u64::from(tag.lateness_ns);
+        let sent_ns = tag.intended_ns + tag.lateness_ns;
         self.record(
             stream,
             port,
