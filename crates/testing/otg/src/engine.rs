@@ -72,8 +72,8 @@ pub enum Command {
     Configure(Box<Config>, SyncSender<Result<(), Wrong>>),
     /// Flows send at other rates from now on.
     Rates(Vec<NewRate>, SyncSender<()>),
-    /// Flows change. The answer has those that stay stopped, since only paused ones are resumed.
-    Transmit(Vec<usize>, Transmit, SyncSender<Vec<usize>>),
+    /// Flows change.
+    Transmit(Vec<usize>, Transmit, SyncSender<()>),
     /// Captures of ports begin or end.
     Capture(Vec<usize>, bool, SyncSender<()>),
     /// All counters.
@@ -173,18 +173,26 @@ type Changes = BTreeMap<usize, (Rate, Shape)>;
 type Next = Option<(Box<Config>, SyncSender<Result<(), Wrong>>)>;
 
 /// Whether a flow was told not to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Halt {
+    #[default]
     None,
     Paused,
     Stopped,
 }
 
 /// A flow while it is configured.
+#[derive(Default)]
 struct Flow<'a> {
     sender: Option<Sender<'a>>,
     /// The time that is 0 for the sender.
     base_ns: u64,
+    /// Frames before this number were sent while another time was 0 for the sender.
+    earlier: Option<(u64, u64)>,
+    /// The number of the first frame since the flow began, or began again.
+    first: u64,
+    /// Numbers that no frame has.
+    skipped: u64,
     halt: Halt,
     paused_ns: u64,
     trial: u64,
@@ -225,24 +233,10 @@ impl<'a> Loop<'a> {
         let (device, ports) = opened.map_or((None, Vec::new()), |opened| (Some(opened.device), opened.ports));
         let of_device = device.as_ref().map_or(0, |device| device.ports.len());
         let port_of = (0..of_device).map(|at| ports.iter().position(|port| *port == at));
-        let flow = |_| Flow {
-            sender: None,
-            base_ns: 0,
-            halt: Halt::None,
-            paused_ns: 0,
-            trial: 0,
-            refused: 0,
-            sent_bytes: 0,
-            path: Path::default(),
-            misdirected: 0,
-            first_ns: 0,
-            last_ns: 0,
-            rates: Rates::default(),
-        };
         Loop {
             config,
             port_of: port_of.collect(),
-            flows: config.flows.iter().map(flow).collect(),
+            flows: config.flows.iter().map(|_| Flow::default()).collect(),
             counters: vec![PortSnapshot::default(); config.ports.len()],
             port_rates: vec![Rates::default(); config.ports.len()],
             captures: config.ports.iter().map(|_| Capture::default()).collect(),
@@ -313,13 +307,11 @@ impl<'a> Loop<'a> {
                 let _ = answer.send(());
             }
             Command::Transmit(flows, transmit, answer) => {
-                let stays = |flow: &usize| transmit == Transmit::Resume && self.flows[*flow].halt == Halt::Stopped;
-                let stopped = flows.iter().copied().filter(stays).collect();
                 for flow in flows {
                     self.transmit(flow, transmit, now_ns);
                 }
                 self.heard_ns = now_ns;
-                let _ = answer.send(stopped);
+                let _ = answer.send(());
             }
             Command::Capture(ports, is_on, answer) => {
                 for port in ports {
@@ -351,45 +343,65 @@ impl<'a> Loop<'a> {
     }
 
     fn transmit(&mut self, index: usize, transmit: Transmit, now_ns: u64) {
-        let config = &self.config.flows[index];
+        let limit = self.config.flows[index].limit;
         let flow = &mut self.flows[index];
         match transmit {
-            Transmit::Start => {
-                let trial = flow.trial + 1;
-                let end_ns = match config.limit {
-                    Limit::Seconds(seconds) => (seconds * 1e9) as u64,
-                    Limit::None | Limit::Frames(_) => NEVER_NS,
-                };
-                let window = Window { from_ns: 0, end_ns };
-                let mut sender = Sender::new(&config.stream, index, trial, 1.0, window, index as u64);
-                if let Some((rate, shape)) = self.rates.get(&index) {
-                    sender.change_rate(*rate, shape, 0);
-                }
-                *flow = Flow {
-                    sender: Some(sender),
-                    base_ns: now_ns + config.delay_ns,
-                    halt: Halt::None,
-                    paused_ns: 0,
-                    trial,
-                    refused: 0,
-                    sent_bytes: 0,
-                    path: Path::new(config.stream.frames.flows()),
-                    misdirected: 0,
-                    first_ns: 0,
-                    last_ns: 0,
-                    rates: Rates::default(),
-                };
-            }
+            Transmit::Start => self.start(index, now_ns),
             Transmit::Stop => flow.halt = Halt::Stopped,
-            Transmit::Pause if flow.halt == Halt::None => {
+            Transmit::Pause if flow.is_sending(limit) => {
                 (flow.halt, flow.paused_ns) = (Halt::Paused, now_ns);
             }
             Transmit::Resume if flow.halt == Halt::Paused => {
                 flow.halt = Halt::None;
-                flow.base_ns += now_ns - flow.paused_ns;
+                flow.begin_at(flow.base_ns + (now_ns - flow.paused_ns));
             }
+            Transmit::Resume if !flow.is_sending(limit) => self.begin_again(index, now_ns),
             Transmit::Pause | Transmit::Resume => {}
         }
+    }
+
+    /// A flow begins, with counters of 0.
+    fn start(&mut self, index: usize, now_ns: u64) {
+        let config = &self.config.flows[index];
+        let trial = self.flows[index].trial + 1;
+        let sender = self.sender(index, trial);
+        self.flows[index] = Flow {
+            sender: Some(sender),
+            base_ns: now_ns + config.delay_ns,
+            trial,
+            path: Path::new(config.stream.frames.flows()),
+            ..Flow::default()
+        };
+    }
+
+    /// A flow that has stopped begins again and goes on counting: with new numbers, the first of which has its first
+    /// frame.
+    fn begin_again(&mut self, index: usize, now_ns: u64) {
+        let config = &self.config.flows[index];
+        let Some(next) = self.flows[index].sender.as_ref().map(Sender::next_number) else {
+            return self.start(index, now_ns);
+        };
+        let first = next.next_multiple_of(config.stream.frames.templates().len() as u64);
+        let sender = self.sender(index, self.flows[index].trial).numbered_from(first);
+        let flow = &mut self.flows[index];
+        flow.begin_at(now_ns + config.delay_ns);
+        flow.skipped += first - next;
+        (flow.sender, flow.first, flow.halt) = (Some(sender), first, Halt::None);
+    }
+
+    /// What sends a flow from its beginning, at the rate that it has been given.
+    fn sender(&self, index: usize, trial: u64) -> Sender<'a> {
+        let config = &self.config.flows[index];
+        let end_ns = match config.limit {
+            Limit::Seconds(seconds) => (seconds * 1e9) as u64,
+            Limit::None | Limit::Frames(_) => NEVER_NS,
+        };
+        let window = Window { from_ns: 0, end_ns };
+        let mut sender = Sender::new(&config.stream, index, trial, 1.0, window, index as u64);
+        if let Some((rate, shape)) = self.rates.get(&index) {
+            sender.change_rate(*rate, shape, 0);
+        }
+        sender
     }
 
     fn round(&mut self) -> Result<(), PortError> {
@@ -439,7 +451,7 @@ impl<'a> Loop<'a> {
         let port = &mut device.ports[self.ports[config.tx]].port;
         let mut limit = BURST.min(port.room());
         if let Limit::Frames(frames) = config.limit {
-            limit = limit.min((frames - sender.next_number().min(frames)) as usize);
+            limit = limit.min(frames.saturating_sub(sender.next_number() - flow.first) as usize);
         }
         let first = sender.next_number();
         sender.fill(&mut self.out, limit, now_ns - flow.base_ns, |_| ());
@@ -526,7 +538,7 @@ impl<'a> Loop<'a> {
             flow.misdirected += 1;
             return;
         }
-        let came_ns = now_ns.saturating_sub(flow.base_ns);
+        let intended_ns = flow.base_of(tag.number) + tag.intended_ns;
         if flow.first_ns == 0 {
             flow.first_ns = now_ns;
         }
@@ -534,9 +546,9 @@ impl<'a> Loop<'a> {
         flow.path.receive(&Received {
             number: tag.number,
             flow: self.config.flows[index].stream.frames.flow_of(tag.number),
-            intended_ns: tag.intended_ns,
-            sent_ns: tag.intended_ns + tag.lateness_ns,
-            now_ns: came_ns,
+            intended_ns,
+            sent_ns: intended_ns + tag.lateness_ns,
+            now_ns,
             bytes: bytes as usize,
             is_disturbed: false,
         });
@@ -579,7 +591,7 @@ impl<'a> Loop<'a> {
 impl Flow<'_> {
     fn is_sending(&self, limit: Limit) -> bool {
         let goes_on = |sender: &Sender<'_>| match limit {
-            Limit::Frames(frames) => sender.next_number() < frames,
+            Limit::Frames(frames) => sender.next_number() - self.first < frames,
             Limit::None | Limit::Seconds(_) => !sender.is_done(),
         };
         self.halt == Halt::None && self.sender.as_ref().is_some_and(goes_on)
@@ -589,7 +601,21 @@ impl Flow<'_> {
     fn counted(&self) -> [u64; 4] {
         let numbered = self.sender.as_ref().map_or(0, Sender::next_number);
         let received = self.path.sequence.unique();
-        [numbered - self.refused, received, self.sent_bytes, self.path.bytes]
+        let sent = numbered - self.skipped - self.refused;
+        [sent, received, self.sent_bytes, self.path.bytes]
+    }
+
+    /// From the next frame on, another time is 0 for the sender.
+    fn begin_at(&mut self, base_ns: u64) {
+        let next = self.sender.as_ref().map_or(0, Sender::next_number);
+        self.earlier = Some((next, self.base_ns));
+        self.base_ns = base_ns;
+    }
+
+    /// The time that was 0 for the sender when it sent a frame, if the flow has begun again only once since then.
+    fn base_of(&self, number: u64) -> u64 {
+        let earlier = self.earlier.filter(|(next, _)| number < *next);
+        earlier.map_or(self.base_ns, |(_, base_ns)| base_ns)
     }
 
     fn snapshot(&self, limit: Limit, now_ns: u64) -> FlowSnapshot {

@@ -138,21 +138,15 @@ impl Generator {
         let names = chosen.at("flow_names");
         let flows = self.indices(&names, self.config.flows.len(), "flow", |name| self.config.flow(name))?;
         let mut warnings = Vec::new();
-        if transmit == Transmit::Start {
+        // Those that have stopped begin again when they are resumed.
+        if matches!(transmit, Transmit::Start | Transmit::Resume) {
             if !self.has_protocols_set && !self.config.interfaces.is_empty() {
                 self.turn_protocols(true)?;
                 warnings.push("devices are started, too".to_string());
             }
             self.routers_of(&flows)?;
         }
-        let stopped = self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
-        let warning = |flow: &usize| {
-            let name = &self.config.flows[*flow].name;
-            format!(
-                "flow {name:?} stays stopped: `resume` goes on where `pause` was, `start` begins anew with counters of 0"
-            )
-        };
-        warnings.extend(stopped.iter().map(warning));
+        self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
         Ok(Answer::Json(json!({ "warnings": warnings })))
     }
 

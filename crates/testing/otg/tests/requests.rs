@@ -3,6 +3,7 @@
 use forebay_otg::{Answer, Generator, Memory};
 use forebay_packet::{Burst, MemoryPort, Port, PortError, delegate_port};
 use forebay_tester::device;
+use forebay_tester::impairment::{Delay, Impairment};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -180,6 +181,51 @@ fn a_flow_pauses_goes_on_and_begins_anew() {
     wait(&mut generator, "counters from 0", |found| {
         found["transmit"] == "started"
     });
+}
+
+/// A flow that is resumed after it has stopped begins again, and its counters go on.
+#[test]
+fn a_stopped_flow_that_is_resumed_begins_again() {
+    let mut generator = generator();
+    done(generator.request("POST", "/config", &config(101)));
+    // At first it was never started.
+    for run in 1..=3 {
+        transmit(&mut generator, "resume");
+        let all = (101 * run).to_string();
+        let found = wait(&mut generator, "all packets of a run", |found| {
+            found["frames_rx"] == all && found["transmit"] == "stopped"
+        });
+        assert_eq!((&found["frames_tx"], &found["loss"]), (&json!(all), &json!(0.0)));
+    }
+    let distributions = done(generator.request("GET", "/forebay/v1/flows", &Value::Null));
+    let flow = &distributions["flows"][0];
+    assert_eq!((&flow["duplicated"], &flow["reordered"]), (&json!(0), &json!(0)));
+}
+
+/// What was under way during a pause took as long as everything else.
+#[test]
+fn a_pause_makes_no_latency_shorter() {
+    const DELAY_NS: f64 = 200e6;
+    let slow = |numbers: &[u32]| {
+        let mut device = device::wire(numbers, &[(1, 2), (2, 1)], 4096);
+        let impairment = Impairment {
+            delay: Delay::Constant(DELAY_NS),
+            ..Impairment::default()
+        };
+        device.impair(2, impairment, 1);
+        Ok(device)
+    };
+    let mut generator = Generator::new(Memory(slow)).expect("a thread");
+    let mut wanted = config(100);
+    wanted["flows"][0]["rate"]["pps"] = json!(1000);
+    done(generator.request("POST", "/config", &wanted));
+    transmit(&mut generator, "start");
+    std::thread::sleep(Duration::from_millis(50));
+    transmit(&mut generator, "pause");
+    std::thread::sleep(Duration::from_millis(50));
+    transmit(&mut generator, "resume");
+    let found = wait(&mut generator, "all packets", |found| found["frames_rx"] == "100");
+    assert!(found["latency"]["minimum_ns"].as_f64() >= Some(DELAY_NS), "{found}");
 }
 
 #[test]

@@ -157,6 +157,13 @@ impl<'a> Sender<'a> {
         self
     }
 
+    /// The same with other numbers: its first frame has this one, so it is the template of that number.
+    #[must_use]
+    pub fn numbered_from(mut self, number: u64) -> Sender<'a> {
+        self.number = number;
+        self
+    }
+
     /// Sends at another rate from now on, and at the beginning of this shape.
     pub fn change_rate(&mut self, rate: Rate, shape: &Shape, now_ns: u64) {
         self.works = self.stream.works_at(rate);
