@@ -45,6 +45,8 @@ pub struct Config {
     pub ports: Vec<PortConfig>,
     /// The interfaces of its devices.
     pub interfaces: Vec<Interface>,
+    /// Whether they are started with the configuration.
+    pub starts_devices: bool,
     /// Its flows.
     pub flows: Vec<FlowConfig>,
     /// Which ports may be captured, and how.
@@ -126,11 +128,7 @@ impl Config {
             ports,
             ..Config::default()
         };
-        if root.at("options").is_there() {
-            config
-                .warnings
-                .push("options: concerns hardware, and is passed over".to_string());
-        }
+        config.starts_devices = starts_devices(&root.at("options"), &mut config.warnings)?;
         let speeds = speeds(&root.at("layer1"), &config.ports, &mut config.warnings)?;
         let flows = root.at("flows");
         if flows.list()?.len() > STREAMS_MAX {
@@ -201,6 +199,21 @@ impl Config {
     pub fn port(&self, name: &str) -> Option<usize> {
         self.ports.iter().position(|port| port.name == name)
     }
+}
+
+/// Whether devices are started with the configuration; other options are passed over.
+fn starts_devices(node: &Node<'_>, warnings: &mut Vec<String>) -> Result<bool, Wrong> {
+    const PASSED_OVER: [&str; 3] = ["port_options", "per_port_options", "flow_options"];
+    let [ports, per_port, flows] = PASSED_OVER;
+    node.object(&[ports, per_port, flows, "protocol_options"])?;
+    for option in PASSED_OVER.map(|key| node.at(key)) {
+        if option.is_there() {
+            warnings.push(option.wrong("is not supported, and is passed over").to_string());
+        }
+    }
+    let protocols = node.at("protocol_options");
+    protocols.object(&["auto_start_all"])?;
+    protocols.at("auto_start_all").flag(true)
 }
 
 fn ports(node: &Node<'_>) -> Result<Vec<PortConfig>, Wrong> {
@@ -862,6 +875,27 @@ mod tests {
         let (_, rates) = config.with_rates(&update).expect("an update");
         let expected = Shape::on_off(0.02, 0.1).expect("a shape");
         assert_eq!(rates, [(0, Rate::Frames(500.0), expected)]);
+    }
+
+    #[test]
+    fn options_say_whether_devices_are_started() {
+        let read = |options: Value| Config::read(&json!({ "options": options }));
+        assert!(Config::read(&json!({})).expect("a configuration").starts_devices);
+        let config = read(json!({ "port_options": { "location_preemption": true } })).expect("a configuration");
+        assert!(config.starts_devices);
+        assert_eq!(
+            config.warnings,
+            ["options.port_options: is not supported, and is passed over"]
+        );
+        let config = read(json!({ "protocol_options": { "auto_start_all": false } })).expect("a configuration");
+        assert!(!config.starts_devices && config.warnings.is_empty());
+        let said = read(json!({ "protocol_options": { "auto": false } }))
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            said.starts_with("options.protocol_options.auto: is not supported"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -231,6 +231,8 @@ impl<'a> Loop<'a> {
         let fault = opened.as_ref().err().map(|wrong| wrong.message.clone());
         let opened = opened.ok().flatten();
         let (device, ports) = opened.map_or((None, Vec::new()), |opened| (Some(opened.device), opened.ports));
+        let mut neighbours = Neighbours::new(&config.interfaces);
+        neighbours.turn(config.starts_devices && !config.interfaces.is_empty());
         let of_device = device.as_ref().map_or(0, |device| device.ports.len());
         let port_of = (0..of_device).map(|at| ports.iter().position(|port| *port == at));
         Loop {
@@ -240,7 +242,7 @@ impl<'a> Loop<'a> {
             counters: vec![PortSnapshot::default(); config.ports.len()],
             port_rates: vec![Rates::default(); config.ports.len()],
             captures: config.ports.iter().map(|_| Capture::default()).collect(),
-            neighbours: Neighbours::new(&config.interfaces),
+            neighbours,
             rates: Changes::new(),
             ports,
             device,

@@ -60,8 +60,11 @@ impl<'a> Neighbours<'a> {
         }
     }
 
-    /// Starts or stops all devices. What was learnt is forgotten.
+    /// Starts or stops all devices. What was learnt is forgotten, unless they were started or stopped before.
     pub fn turn(&mut self, is_on: bool) {
+        if self.is_on == is_on {
+            return;
+        }
         self.is_on = is_on;
         self.learnt.fill(None);
         self.ask_ns = 0;
@@ -346,6 +349,9 @@ mod tests {
             assert_eq!(answers.len(), 1, "an answer, and no question any more");
             assert!(left.take(0, &answers[0].1));
             assert_eq!(left.router(0), Some([2, 0, 0, 0, 0, 2]));
+            left.turn(true);
+            assert_eq!(left.router(0), Some([2, 0, 0, 0, 0, 2]), "they are started already");
+            left.turn(false);
             left.turn(true);
             assert_eq!(left.router(0), None, "a start begins anew");
         }

@@ -43,8 +43,6 @@ impl From<String> for Answer {
 pub struct Generator {
     engine: Engine,
     config: Config,
-    /// Whether the script has said whether devices are to run.
-    has_protocols_set: bool,
 }
 
 impl Generator {
@@ -56,7 +54,6 @@ impl Generator {
         Ok(Generator {
             engine: Engine::start(devices)?,
             config: Config::default(),
-            has_protocols_set: false,
         })
     }
 
@@ -97,7 +94,7 @@ impl Generator {
         self.engine
             .ask(|answer| Command::Configure(Box::new(config.clone()), answer))??;
         let warnings = config.warnings.clone();
-        (self.config, self.has_protocols_set) = (config, false);
+        self.config = config;
         Ok(Answer::Json(json!({ "warnings": warnings })))
     }
 
@@ -109,7 +106,7 @@ impl Generator {
         Ok(Answer::Json(json!({ "warnings": [] })))
     }
 
-    fn control(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn control(&self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "traffic", "port", "protocol"])?;
         let (choice, chosen) = node.choice("traffic")?;
         match choice {
@@ -120,7 +117,7 @@ impl Generator {
         }
     }
 
-    fn traffic(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn traffic(&self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "flow_transmit"])?;
         let (choice, chosen) = node.choice("flow_transmit")?;
         if choice != "flow_transmit" {
@@ -137,17 +134,12 @@ impl Generator {
         };
         let names = chosen.at("flow_names");
         let flows = self.indices(&names, self.config.flows.len(), "flow", |name| self.config.flow(name))?;
-        let mut warnings = Vec::new();
         // Those that have stopped begin again when they are resumed.
         if matches!(transmit, Transmit::Start | Transmit::Resume) {
-            if !self.has_protocols_set && !self.config.interfaces.is_empty() {
-                self.turn_protocols(true)?;
-                warnings.push("devices are started, too".to_string());
-            }
             self.routers_of(&flows)?;
         }
         self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
-        Ok(Answer::Json(json!({ "warnings": warnings })))
+        Ok(Answer::Json(json!({ "warnings": [] })))
     }
 
     fn ports(&self, node: &Node<'_>) -> Result<Answer, Answer> {
@@ -273,7 +265,7 @@ impl Generator {
     }
 
     /// Starts or stops all devices.
-    fn protocols(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn protocols(&self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "all"])?;
         let (choice, all) = node.choice("all")?;
         if choice != "all" {
@@ -286,13 +278,8 @@ impl Generator {
             "stop" => false,
             _ => return Err(state.wrong("start or stop is expected").into()),
         };
-        self.turn_protocols(is_on)?;
+        self.engine.ask(|answer| Command::Protocols(is_on, answer))?;
         Ok(Answer::Json(json!({ "warnings": [] })))
-    }
-
-    fn turn_protocols(&mut self, is_on: bool) -> Result<(), String> {
-        self.has_protocols_set = true;
-        self.engine.ask(|answer| Command::Protocols(is_on, answer))
     }
 
     /// Which routers devices have found.

@@ -358,11 +358,7 @@ fn devices_answer_and_send() {
         let capture = json!({ "choice": "port", "port": { "choice": "capture", "capture": { "state": "start" } } });
         done(generator.request("POST", "/control/state", &capture));
         let answer = done(generator.request("POST", "/control/state", &start));
-        let warnings = match is_ipv6 {
-            true => json!([]),
-            false => json!(["devices are started, too"]),
-        };
-        assert_eq!(answer["warnings"], warnings);
+        assert_eq!(answer["warnings"], json!([]));
         wait(&mut generator, "all packets", |found| found["frames_rx"] == "50");
         let Answer::Bytes(file) = generator.request("POST", "/monitor/capture", &json!({ "port_name": "b" })) else {
             panic!("no file");
@@ -387,6 +383,23 @@ fn devices_answer_and_send() {
             if is_ipv6 { "2001:db8::2" } else { "192.0.2.2" }
         );
         protocols(&mut generator, "stop");
+    }
+}
+
+/// Devices are started with the configuration, unless its options say otherwise.
+#[test]
+fn devices_find_their_gateways_before_any_flow_starts() {
+    for starts_devices in [true, false] {
+        let mut generator = generator();
+        let mut wanted = config(50);
+        wanted["devices"] = devices();
+        wanted["options"] = json!({ "protocol_options": { "auto_start_all": starts_devices } });
+        done(generator.request("POST", "/config", &wanted));
+        std::thread::sleep(Duration::from_millis(500));
+        let body = json!({ "choice": "ipv4_neighbors", "ipv4_neighbors": {} });
+        let states = done(generator.request("POST", "/monitor/states", &body));
+        let found = &states["ipv4_neighbors"][0];
+        assert_eq!(found["link_layer_address"].is_string(), starts_devices, "{states}");
     }
 }
 
