@@ -636,7 +636,7 @@ fn wanted(node: &Node<'_>) -> Result<Wanted, Wrong> {
         }
     }
     Ok(Wanted {
-        is_enabled: node.at("enable").flag(true)?,
+        is_enabled: node.at("enable").flag(false)?,
         loss: node.at("loss").flag(false)?,
         latency: latency.is_there() && latency.at("enable").flag(false)?,
         timestamps: node.at("timestamps").flag(false)?,

@@ -153,9 +153,10 @@ fn long(number: u64) -> Value {
 }
 
 impl Snapshot {
-    /// The metrics of flows, all or those that are named.
+    /// The metrics of flows that have them, all or those that are named.
     pub fn flow_metrics(&self, config: &Config, names: &[String]) -> Value {
         let all = config.flows.iter().zip(&self.flows);
+        let all = all.filter(|(flow, _)| flow.metrics.is_enabled);
         let wanted = all.filter(|(flow, _)| names.is_empty() || names.contains(&flow.name));
         let metrics = wanted.map(|(flow, found)| {
             let rx: Vec<&str> = flow.rx.iter().map(|port| config.ports[*port].name.as_str()).collect();

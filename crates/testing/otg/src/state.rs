@@ -201,10 +201,17 @@ impl Generator {
         }
         let names = chosen.at(key);
         let (flows, ports) = (self.config.flows.len(), self.config.ports.len());
-        match of_flows {
+        let asked = match of_flows {
             true => self.indices(&names, flows, "flow", |name| self.config.flow(name))?,
             false => self.indices(&names, ports, "port", |name| self.config.port(name))?,
         };
+        if of_flows && !names.list()?.is_empty() {
+            let mut all = asked.iter().map(|index| &self.config.flows[*index]);
+            if let Some(flow) = all.find(|flow| !flow.metrics.is_enabled) {
+                let message = format!("flow {:?} has no metrics; its metrics.enable makes them", flow.name);
+                return Err(names.wrong(message).into());
+            }
+        }
         let (names, snapshot) = (names.texts()?, self.engine.ask(Command::Metrics)?);
         let mut metrics = match of_flows {
             true => snapshot.flow_metrics(&self.config, &names),

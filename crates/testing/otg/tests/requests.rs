@@ -183,6 +183,31 @@ fn a_flow_pauses_goes_on_and_begins_anew() {
     });
 }
 
+/// Flows have metrics when their configuration says so.
+#[test]
+fn flows_without_metrics_are_left_out() {
+    let mut generator = generator();
+    let mut wanted = config(1);
+    let mut other = wanted["flows"][0].clone();
+    other["name"] = json!("g");
+    for metrics in [Value::Null, json!({ "loss": true }), json!({ "enable": false })] {
+        other["metrics"] = metrics;
+        wanted["flows"] = json!([wanted["flows"][0], other]);
+        done(generator.request("POST", "/config", &wanted));
+        let all = done(generator.request("POST", "/monitor/metrics", &json!({ "choice": "flow", "flow": {} })));
+        let names: Vec<&Value> = all["flow_metrics"].as_array().into_iter().flatten().collect();
+        assert!(names.len() == 1 && names[0]["name"] == "f", "{all}");
+    }
+    let named = json!({ "choice": "flow", "flow": { "flow_names": ["f", "g"] } });
+    let Answer::Wrong(wrong) = generator.request("POST", "/monitor/metrics", &named) else {
+        panic!("it has no metrics");
+    };
+    assert_eq!(
+        wrong.to_string(),
+        "flow.flow_names: flow \"g\" has no metrics; its metrics.enable makes them"
+    );
+}
+
 /// A flow that is resumed after it has stopped begins again, and its counters go on.
 #[test]
 fn a_stopped_flow_that_is_resumed_begins_again() {
