@@ -39,6 +39,9 @@ const QUIET_NS: u64 = 200_000_000;
 /// A time that no flow reaches.
 const NEVER_NS: u64 = 1 << 47;
 
+/// How long after its end a flow may still send what was due before.
+const LATE_NS: u64 = 100_000_000;
+
 /// Opens what is measured.
 pub trait Devices: Send + 'static {
     /// Opens ports at these locations.
@@ -448,6 +451,12 @@ impl<'a> Loop<'a> {
         };
         let now_ns = self.clock.now_ns();
         if now_ns < flow.base_ns {
+            return Ok(());
+        }
+        if let Limit::Seconds(seconds) = config.limit
+            && now_ns - flow.base_ns > (seconds * 1e9) as u64 + LATE_NS
+        {
+            flow.halt = Halt::Stopped;
             return Ok(());
         }
         let port = &mut device.ports[self.ports[config.tx]].port;

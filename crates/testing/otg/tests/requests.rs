@@ -227,6 +227,20 @@ fn a_stopped_flow_that_is_resumed_begins_again() {
     assert_eq!((&flow["duplicated"], &flow["reordered"]), (&json!(0), &json!(0)));
 }
 
+/// A flow ends in time even if it is asked for more than can be sent.
+#[test]
+fn seconds_of_a_flow_are_those_of_the_clock() {
+    let mut generator = generator();
+    let mut wanted = config(1);
+    wanted["flows"][0]["rate"]["pps"] = json!(1_000_000_000);
+    wanted["flows"][0]["duration"] = json!({ "choice": "fixed_seconds", "fixed_seconds": { "seconds": 0.2 } });
+    done(generator.request("POST", "/config", &wanted));
+    transmit(&mut generator, "start");
+    wait(&mut generator, "the flow ends", |found| {
+        found["transmit"] == "stopped" && found["frames_tx"] == found["frames_rx"]
+    });
+}
+
 /// What was under way during a pause took as long as everything else.
 #[test]
 fn a_pause_makes_no_latency_shorter() {
