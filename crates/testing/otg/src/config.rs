@@ -2,7 +2,7 @@
 
 use crate::hosts::{self, Interface, Mac};
 use crate::node::{Node, Wrong};
-use crate::packet::{CHECK_SEQUENCE_BYTES, Defaults, FRAMES_MAX as FRAMES_OF_FLOW_MAX, Headers, least_common_multiple};
+use crate::packet::{CHECK_SEQUENCE_BYTES, Defaults, Headers, least_common_multiple};
 use forebay_packet::SplitMix64;
 use forebay_tester::frames::Frames;
 use forebay_tester::schedule::{Arrivals, Shape};
@@ -413,7 +413,7 @@ fn port_ends(port: &Node<'_>, ports: &[PortConfig]) -> Result<(usize, Vec<usize>
     Ok((tx, if rx.is_empty() { (0..ports.len()).collect() } else { rx }))
 }
 
-/// The frames of a flow: those of each pair of ends in turn.
+/// The frames of a flow. Pairs of ends, fields and sizes all go on with each frame.
 fn frames(headers: &[Headers], size: &Node<'_>, warnings: &mut Vec<String>) -> Result<Frames, Wrong> {
     let least = headers.iter().map(Headers::bytes_min).max().unwrap_or_default() + CHECK_SEQUENCE_BYTES;
     let mut sizes = sizes(size)?;
@@ -430,12 +430,12 @@ fn frames(headers: &[Headers], size: &Node<'_>, warnings: &mut Vec<String>) -> R
     let count = headers[0]
         .period()
         .and_then(|period| least_common_multiple(period, sizes.len()))
-        .map(|count| count * headers.len())
-        .filter(|count| *count <= FRAMES_OF_FLOW_MAX);
-    let count = count.ok_or_else(|| size.wrong("fields and sizes do not begin again within 65536 frames"))?;
+        .and_then(|period| least_common_multiple(period, headers.len()));
+    let count =
+        count.ok_or_else(|| size.wrong("fields, sizes and pairs of devices do not begin again within 65536 frames"))?;
     let frame = |index: usize| {
-        let (pair, turn) = (index % headers.len(), index / headers.len());
-        headers[pair].frame(turn, sizes[turn % sizes.len()] - CHECK_SEQUENCE_BYTES)
+        let bytes = sizes[index % sizes.len()] - CHECK_SEQUENCE_BYTES;
+        headers[index % headers.len()].frame(index, bytes)
     };
     Ok(Frames::in_turn((0..count).map(frame).collect()))
 }
@@ -695,6 +695,37 @@ mod tests {
         let last_byte: Vec<u8> = templates.iter().map(|frame| frame[33]).collect();
         assert_eq!(last_byte, [1, 2, 3, 1, 2, 3]);
         assert!(templates.iter().all(|frame| frame.len() == 60));
+    }
+
+    /// A list of source addresses beside pairs of devices: each pair has its own.
+    #[test]
+    fn fields_and_pairs_of_devices_take_turns_together() {
+        let device = |name: &str, port: &str, number: u8| {
+            json!({ "name": name, "ethernets": [{
+                "name": format!("{name}.eth"),
+                "connection": { "choice": "port_name", "port_name": port },
+                "mac": format!("02:00:00:00:00:{number:02x}"),
+                "ipv4_addresses": [{ "name": format!("{name}.ip"), "address": format!("192.0.2.{number}"),
+                    "gateway": "192.0.2.254" }],
+            }] })
+        };
+        let sources = json!({ "choice": "values", "values": ["02:00:00:00:00:0a", "02:00:00:00:00:0b"] });
+        let config = Config::read(&json!({
+            "ports": [{ "name": "a", "location": "1" }, { "name": "b", "location": "2" }],
+            "devices": [device("d1", "a", 1), device("d2", "a", 2), device("d3", "b", 3)],
+            "flows": [{
+                "name": "f",
+                "tx_rx": { "choice": "device", "device": { "tx_names": ["d1", "d2"], "rx_names": ["d3"] } },
+                "packet": [
+                    { "choice": "ethernet", "ethernet": { "src": sources } },
+                    { "choice": "ipv4", "ipv4": {} },
+                ],
+            }],
+        }));
+        let config = config.expect("a configuration");
+        let templates = config.flows[0].stream.frames.templates();
+        let found: Vec<(u8, u8)> = templates.iter().map(|frame| (frame[11], frame[29])).collect();
+        assert_eq!(found, [(0x0a, 1), (0x0b, 2)], "the source MAC and IPv4 addresses");
     }
 
     #[test]
