@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 const WINDOW_NS: u64 = 1_000_000_000;
 const SAMPLE_NS: u64 = 100_000_000;
 
+/// Preamble and gap of a frame on the wire.
+const GAP_BYTES: f64 = 20.0;
+
 /// A rate over a shorter time says nothing.
 const SHORTEST_NS: u64 = 1_000_000;
 
@@ -114,6 +117,16 @@ pub const FLOW_METRICS: &[&str] = &[
     "bytes_rx",
     "frames_tx_rate",
     "frames_rx_rate",
+    "tx_l1_rate_bps",
+    "rx_l1_rate_bps",
+    "tx_rate_bytes",
+    "rx_rate_bytes",
+    "tx_rate_bps",
+    "rx_rate_bps",
+    "tx_rate_kbps",
+    "rx_rate_kbps",
+    "tx_rate_mbps",
+    "rx_rate_mbps",
     "loss",
     "latency",
     "timestamps",
@@ -173,6 +186,7 @@ impl Snapshot {
                 "frames_rx_rate": found.rates[1],
             });
             if let Some(metric) = metric.as_object_mut() {
+                found.add_rates(metric);
                 found.add_wanted(metric, flow.metrics);
             }
             metric
@@ -232,6 +246,21 @@ impl FlowSnapshot {
         }
     }
 
+    /// Bits and bytes a second, with check sequence; on layer 1 with preamble and gap, too.
+    fn add_rates(&self, metric: &mut Map<String, Value>) {
+        for (way, at) in [("tx", 0), ("rx", 1)] {
+            let (frames, bytes) = (self.rates[at], self.rates[at + 2]);
+            let rates = [
+                ("l1_rate_bps", 8.0 * (bytes + frames * GAP_BYTES)),
+                ("rate_bytes", bytes),
+                ("rate_bps", 8.0 * bytes),
+                ("rate_kbps", 8.0 * bytes / 1e3),
+                ("rate_mbps", 8.0 * bytes / 1e6),
+            ];
+            metric.extend(rates.map(|(name, rate)| (format!("{way}_{name}"), json!(rate))));
+        }
+    }
+
     fn add_wanted(&self, metric: &mut Map<String, Value>, wanted: crate::config::Wanted) {
         if wanted.loss && self.sent > 0 {
             let lost = self.sent.saturating_sub(self.received);
@@ -268,6 +297,34 @@ mod tests {
         let mut rates = Rates::default();
         (0..=20).for_each(|tenth| rates.note(tenth * SAMPLE_NS, || [10 * tenth, 0, 0, 0]));
         assert_eq!(rates.at(20 * SAMPLE_NS, [200, 0, 0, 0]), [100.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn rates_of_layers_1_and_2() {
+        let flow = FlowSnapshot {
+            is_sending: true,
+            is_paused: false,
+            sent: 0,
+            received: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            duplicated: 0,
+            reordered: 0,
+            misdirected: 0,
+            // Frames of 64 bytes at 1 Gbps.
+            rates: [1_488_095.0, 0.0, 95_238_080.0, 0.0],
+            latency: Histogram::default(),
+            open_loop_latency: Histogram::default(),
+            inter_arrival: Histogram::default(),
+            first_ns: 0,
+            last_ns: 0,
+        };
+        let mut metric = Map::new();
+        flow.add_rates(&mut metric);
+        assert_eq!(metric["tx_l1_rate_bps"], 999_999_840.0);
+        assert_eq!(metric["tx_rate_bytes"], 95_238_080.0);
+        assert_eq!(metric["tx_rate_mbps"], 761.90464);
+        assert_eq!((metric.len(), &metric["rx_l1_rate_bps"]), (10, &json!(0.0)));
     }
 
     #[test]
