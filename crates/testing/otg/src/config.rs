@@ -665,6 +665,9 @@ fn captures(node: &Node<'_>, ports: &[PortConfig]) -> Result<Vec<CaptureConfig>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_packet::checksum::Sum;
+    use forebay_tester::tag::Tag;
+    use forebay_traffic::inspect;
     use serde_json::json;
 
     fn with(flow: Value) -> Result<Config, Wrong> {
@@ -740,7 +743,7 @@ mod tests {
             said,
             "flows[0].rate.pps: a whole number from 1 to 1000000000 is expected"
         );
-        let said = wrong(&|flow| flow["packet"][2] = json!({ "choice": "icmp", "icmp": {} }));
+        let said = wrong(&|flow| flow["packet"][2] = json!({ "choice": "gre", "gre": {} }));
         assert!(said.starts_with("flows[0].packet[2]: packets are"), "{said}");
         let said = wrong(&|flow| flow["packet"][1]["ipv4"]["options"] = json!([1]));
         assert!(
@@ -802,6 +805,85 @@ mod tests {
                 said.contains("packet[1].custom.bytes: 1 to 1024 bytes in hexadecimal"),
                 "{said}"
             );
+        }
+    }
+
+    #[test]
+    fn echo_requests_have_right_checksums_whatever_their_tag() {
+        let words = [("ipv4", "icmp", 8), ("ipv6", "icmpv6", 128)];
+        for ((ip, icmp, kind), size) in words.into_iter().zip([100, 101]) {
+            let mut flow = flow();
+            let echo = json!({
+                "checksum": { "choice": "generated", "generated": "good" },
+                "identifier": { "choice": "value", "value": 7 },
+                "sequence_number": { "choice": "increment", "increment": { "start": 1, "step": 1, "count": 2 } },
+            });
+            flow["packet"] = json!([
+                { "choice": "ethernet" },
+                { "choice": ip },
+                { "choice": icmp, icmp: { "choice": "echo", "echo": echo } },
+            ]);
+            flow["size"] = json!({ "choice": "fixed", "fixed": size });
+            let config = with(flow).expect("a configuration");
+            let templates = config.flows[0].stream.frames.templates();
+            assert_eq!(templates.len(), 2);
+            for (template, sequence) in templates.iter().zip([1, 2]) {
+                let mut frame = template.clone();
+                let tag = Tag {
+                    trial: 1,
+                    stream: 2,
+                    number: 3,
+                    intended_ns: 4,
+                    lateness_ns: 5,
+                };
+                tag.write(&mut frame);
+                let (at, sum) = match ip {
+                    "ipv4" => (34, Sum::new()),
+                    _ => (54, Sum::new().add_bytes(&frame[22..54]).add_word(58)),
+                };
+                let length = frame.len() - at;
+                let sum = if at == 54 { sum.add_word(length as u16) } else { sum };
+                assert_eq!(sum.add_bytes(&frame[at..]).fold(), 0xffff, "{ip}");
+                assert_eq!(frame[at..at + 2], [kind, 0]);
+                assert_eq!(frame[at + 4..at + 8], [0, 7, 0, sequence]);
+            }
+        }
+    }
+
+    #[test]
+    fn labels_and_tunnels_stand_before_what_they_carry() {
+        let frame = |packet: Value| {
+            let mut flow = flow();
+            flow["packet"] = packet;
+            let config = with(flow).expect("a configuration");
+            config.flows[0].stream.frames.templates()[0].clone()
+        };
+        let label =
+            |number: u32| json!({ "choice": "mpls", "mpls": { "label": { "choice": "value", "value": number } } });
+        let ethernet = json!({ "choice": "ethernet" });
+        let built = frame(json!([ethernet, { "choice": "vlan" }, label(100), label(200), { "choice": "ipv4" }]));
+        assert_eq!(
+            built[16..26],
+            [0x88, 0x47, 0, 6, 0x40, 0x40, 0, 0xc, 0x81, 0x40],
+            "the second one is the last"
+        );
+        assert_eq!(built[26], 0x45);
+
+        let vni = json!({ "choice": "value", "value": 0x12_3456 });
+        let built = frame(json!([
+            ethernet,
+            { "choice": "ipv4" },
+            { "choice": "udp" },
+            { "choice": "vxlan", "vxlan": { "vni": vni } },
+            ethernet,
+            { "choice": "ipv6" },
+            { "choice": "tcp", "tcp": { "ctl_syn": { "choice": "value", "value": 1 } } },
+        ]));
+        assert_eq!(built[36..38], [0x12, 0xb5], "the port of VXLAN");
+        assert_eq!(built[42..50], [8, 0, 0, 0, 0x12, 0x34, 0x56, 0]);
+        assert_eq!(built[117], 2, "SYN alone");
+        for (what, frame) in [("outer", &built[..]), ("inner", &built[50..])] {
+            inspect(frame).unwrap_or_else(|fault| panic!("{what}: {fault}"));
         }
     }
 

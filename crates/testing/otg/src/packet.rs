@@ -1,6 +1,7 @@
 //! Headers of a flow: fields with one value, a list of values, or values that are counted up or down.
 
 use crate::node::{Node, Wrong};
+use forebay_packet::checksum::Sum;
 use forebay_tester::tag::{TAG_BYTES, Tag};
 use forebay_traffic::{FrameSpec, Network, Transport, VlanTag};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -116,8 +117,12 @@ pub fn ipv6(node: &Node<'_>) -> Result<u128, Wrong> {
 pub struct Headers {
     macs: (Field, Field),
     vlan: Option<(Field, Field)>,
-    /// What follows the EtherType, which is that of the network header where there is one.
+    /// Labels of MPLS, from the outermost.
+    labels: Vec<Label>,
+    /// What follows the EtherType and the labels. The EtherType is that of the network header where there is one.
     inner: Inner,
+    /// Another frame within one of UDP.
+    tunnel: Option<Box<Tunnel>>,
     /// Bytes before the rest of the payload.
     custom: Vec<u8>,
 }
@@ -138,6 +143,8 @@ struct NetworkFields {
     destination: Field,
     hops: Field,
     traffic_class: Field,
+    /// The identification of IPv4 or the flow label of IPv6.
+    identification: Field,
     /// The protocol that the header names when no transport header follows.
     protocol: Field,
 }
@@ -145,13 +152,68 @@ struct NetworkFields {
 #[derive(Clone, Debug, PartialEq)]
 enum TransportFields {
     Udp(Field, Field),
-    Tcp(Field, Field),
+    Tcp(Box<TcpFields>),
+    Echo(Box<EchoFields>),
     None,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct TcpFields {
+    source: Field,
+    destination: Field,
+    sequence: Field,
+    acknowledgment: Field,
+    window: Field,
+    /// From FIN to CWR.
+    flags: Vec<Field>,
+}
+
+/// A request or an answer of ICMP or ICMPv6.
+#[derive(Clone, Debug, PartialEq)]
+struct EchoFields {
+    kind: Field,
+    code: Field,
+    identifier: Field,
+    sequence: Field,
+}
+
+/// A label of MPLS (RFC 3032).
+#[derive(Clone, Debug, PartialEq)]
+struct Label {
+    label: Field,
+    traffic_class: Field,
+    is_bottom: Field,
+    time_to_live: Field,
+}
+
+/// A header of VXLAN (RFC 7348) and the frame that follows it.
+#[derive(Clone, Debug, PartialEq)]
+struct Tunnel {
+    /// The flags, two reserved fields with 24 and 8 bits, and the identifier of the network.
+    flags: Field,
+    reserved: (Field, Field),
+    network: Field,
+    headers: Headers,
 }
 
 const LARGEST_MAC: u128 = (1 << 48) - 1;
 const LARGEST_WORD: u128 = (1 << 16) - 1;
 const LARGEST_BYTE: u128 = (1 << 8) - 1;
+const LARGEST_24: u128 = (1 << 24) - 1;
+const LARGEST_20: u128 = (1 << 20) - 1;
+
+/// The EtherType of MPLS, its labels at most, and the port of VXLAN.
+const MPLS: u16 = 0x8847;
+const LABELS_MAX: usize = 20;
+const VXLAN_PORT: u128 = 4789;
+
+const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
+
+/// The flags of TCP, from the lowest bit.
+const TCP_FLAGS: [&str; 8] = [
+    "ctl_fin", "ctl_syn", "ctl_rst", "ctl_psh", "ctl_ack", "ctl_urg", "ecn_echo", "ecn_cwr",
+];
 
 /// The EtherType of a VLAN tag, and those for experiments: of frames (IEEE 802) and of IP packets (RFC 3692).
 const VLAN_ETHER_TYPE: u16 = 0x8100;
@@ -162,7 +224,7 @@ const PROTOCOL: u128 = 253;
 const CUSTOM_BYTES_MAX: usize = 1024;
 
 /// The order of headers that is supported.
-const ORDER: &str = "packets are ethernet, at most one vlan, ipv4 or ipv6, udp or tcp, and custom bytes, in this order; all but ethernet may be left out, but udp and tcp need ipv4 or ipv6";
+const ORDER: &str = "packets are ethernet, at most one vlan, mpls, ipv4 or ipv6, udp, tcp, icmp (of ipv4) or icmpv6 (of ipv6), and custom bytes, in this order; all but ethernet may be left out, but udp, tcp and icmp need ipv4 or ipv6; after udp may come vxlan and such headers again";
 
 /// The headers of a flow that are not read yet.
 struct Layers<'a>(std::iter::Peekable<std::vec::IntoIter<Node<'a>>>);
@@ -178,6 +240,14 @@ impl<'a> Layers<'a> {
         let name = name.to_string();
         let node = self.0.next().map(|layer| layer.at(&name));
         Ok(node.map(|node| (name, node)))
+    }
+
+    /// Whether the next header is this one.
+    fn is_next(&mut self, name: &str) -> Result<bool, Wrong> {
+        match self.0.peek() {
+            Some(layer) => Ok(layer.choice("custom")?.0 == name),
+            None => Ok(false),
+        }
     }
 }
 
@@ -214,10 +284,23 @@ impl Default for Defaults {
 impl Headers {
     /// Reads `packet` of a flow.
     pub fn read(packet: &Node<'_>, defaults: &Defaults) -> Result<Headers, Wrong> {
-        let layers = packet.list()?;
+        let mut layers = Layers(packet.list()?.into_iter().peekable());
+        let headers = Headers::read_layers(packet, &mut layers, defaults, false)?;
+        match layers.0.next() {
+            Some(rest) => Err(rest.wrong(ORDER)),
+            None => Ok(headers),
+        }
+    }
+
+    /// Reads the headers of a frame, which may be one within another.
+    fn read_layers(
+        packet: &Node<'_>,
+        layers: &mut Layers<'_>,
+        defaults: &Defaults,
+        is_inner: bool,
+    ) -> Result<Headers, Wrong> {
         // A flow that says nothing of headers has an Ethernet header, and that of IP between addresses of devices.
-        let is_empty = layers.is_empty();
-        let mut layers = Layers(layers.into_iter().peekable());
+        let is_empty = !is_inner && layers.0.peek().is_none();
         let ethernet = match layers.next(&["ethernet"])? {
             Some((_, ethernet)) => ethernet,
             None if is_empty => packet.at("ethernet"),
@@ -228,32 +311,50 @@ impl Headers {
             Some((_, node)) => Some(vlan(&node, defaults.vlan)?),
             None => defaults.vlan.map(tag_fields),
         };
+        let labels = labels(layers)?;
+        if !labels.is_empty() {
+            check_number(&ethernet.at("ether_type"), MPLS.into(), "mpls")?;
+        }
         let of_devices = defaults.is_ipv6.filter(|_| is_empty).map(|is_ipv6| {
             let name = if is_ipv6 { "ipv6" } else { "ipv4" };
             (name.to_string(), packet.at(name))
         });
+        let mut tunnel = None;
         let inner = match layers.next(&["ipv4", "ipv6"])?.or(of_devices) {
-            None => Inner::Payload(ether_type(&ethernet)?),
+            None if labels.is_empty() => Inner::Payload(ether_type(&ethernet)?),
+            None => Inner::Payload(Field::one(MPLS.into())),
             Some((name, node)) => {
-                let number = if name == "ipv4" { 0x0800 } else { 0x86dd };
-                check_number(&ethernet.at("ether_type"), number, &name)?;
+                let (number, echo) = if name == "ipv4" {
+                    (0x0800, "icmp")
+                } else {
+                    (0x86dd, "icmpv6")
+                };
+                if labels.is_empty() {
+                    check_number(&ethernet.at("ether_type"), number, &name)?;
+                }
                 let network = match name.as_str() {
                     "ipv4" => ipv4_fields(&node, defaults.ipv4)?,
                     _ => ipv6_fields(&node, defaults.ipv6)?,
                 };
-                Inner::Network(network, transport(layers.next(&["udp", "tcp"])?, &node)?)
+                let layer = layers.next(&["udp", "tcp", echo])?;
+                let is_udp = layer.as_ref().is_some_and(|(name, _)| name == "udp");
+                let is_tunnel = !is_inner && is_udp && layers.is_next("vxlan")?;
+                let transport = transport(layer, &node, is_tunnel)?;
+                if is_tunnel && let Some((_, node)) = layers.next(&["vxlan"])? {
+                    tunnel = Some(Box::new(vxlan(packet, &node, layers)?));
+                }
+                Inner::Network(network, transport)
             }
         };
         let custom = layers.next(&["custom"])?.map(|(_, node)| custom(&node)).transpose()?;
-        match layers.0.next() {
-            Some(rest) => Err(rest.wrong(ORDER)),
-            None => Ok(Headers {
-                macs,
-                vlan,
-                inner,
-                custom: custom.unwrap_or_default(),
-            }),
-        }
+        Ok(Headers {
+            macs,
+            vlan,
+            labels,
+            inner,
+            tunnel,
+            custom: custom.unwrap_or_default(),
+        })
     }
 
     /// Whether frames go to the MAC address that a device has found, since the flow names none.
@@ -280,28 +381,43 @@ impl Headers {
 
     /// After how many frames all fields begin again; none when that is more than [`FRAMES_MAX`].
     pub fn period(&self) -> Option<usize> {
+        self.fields()
+            .iter()
+            .try_fold(1, |period, field| least_common_multiple(period, field.0.len()))
+    }
+
+    fn fields(&self) -> Vec<&Field> {
         let mut fields = vec![&self.macs.0, &self.macs.1];
         if let Some((identifier, priority)) = &self.vlan {
             fields.extend([identifier, priority]);
+        }
+        for label in &self.labels {
+            fields.extend([
+                &label.label,
+                &label.traffic_class,
+                &label.is_bottom,
+                &label.time_to_live,
+            ]);
         }
         match &self.inner {
             Inner::Payload(ether_type) => fields.push(ether_type),
             Inner::Network(network, transport) => {
                 fields.extend([&network.source, &network.destination, &network.hops]);
-                fields.extend([&network.traffic_class, &network.protocol]);
-                if let TransportFields::Udp(source, destination) | TransportFields::Tcp(source, destination) = transport
-                {
-                    fields.extend([source, destination]);
-                }
+                fields.extend([&network.traffic_class, &network.identification, &network.protocol]);
+                fields.extend(transport.fields());
             }
         }
+        if let Some(tunnel) = &self.tunnel {
+            fields.extend([&tunnel.flags, &tunnel.reserved.0, &tunnel.reserved.1, &tunnel.network]);
+            fields.extend(tunnel.headers.fields());
+        }
         fields
-            .iter()
-            .try_fold(1, |period, field| least_common_multiple(period, field.0.len()))
     }
 
     /// A frame with this payload after its headers.
     fn build(&self, frame: usize, payload: &[u8]) -> Vec<u8> {
+        let tunnelled = self.tunnel.as_ref().map(|tunnel| tunnel.build(frame, payload));
+        let payload = tunnelled.as_deref().unwrap_or(payload);
         let mac = |field: &Field| {
             let [_, _, bytes @ ..] = (field.at(frame) as u64).to_be_bytes();
             bytes
@@ -311,15 +427,20 @@ impl Headers {
             identifier: identifier.at(frame) as u16,
             priority: priority.at(frame) as u8,
         });
-        match &self.inner {
-            Inner::Network(network, transport) => FrameSpec {
-                source_mac,
-                destination_mac,
-                vlan,
-                network: network.at(frame),
-                transport: transport.at(frame, network.protocol.at(frame) as u8),
+        let mut built = match &self.inner {
+            Inner::Network(network, transport) => {
+                let spec = FrameSpec {
+                    source_mac,
+                    destination_mac,
+                    vlan,
+                    network: network.at(frame),
+                    transport: transport.at(frame, network),
+                };
+                match transport {
+                    TransportFields::Echo(echo) => spec.build(&echo.message(frame, spec.network, payload)),
+                    _ => spec.build(payload),
+                }
             }
-            .build(payload),
             Inner::Payload(ether_type) => {
                 let mut built = [destination_mac, source_mac].concat();
                 if let Some(tag) = vlan {
@@ -330,18 +451,35 @@ impl Headers {
                 built.extend(payload);
                 built
             }
+        };
+        if !self.labels.is_empty() {
+            let at = if self.vlan.is_some() { 18 } else { 14 };
+            built[at - 2..at].copy_from_slice(&MPLS.to_be_bytes());
+            let labels: Vec<u8> = self.labels.iter().flat_map(|label| label.at(frame)).collect();
+            let rest = built.split_off(at);
+            built.extend(labels);
+            built.extend(rest);
+        }
+        built
+    }
+
+    /// The bytes before the rest of the payload, which may be that of a frame within.
+    fn custom(&self) -> &[u8] {
+        match &self.tunnel {
+            Some(tunnel) => tunnel.headers.custom(),
+            None => &self.custom,
         }
     }
 
     /// The shortest frame with these headers and a tag, without check sequence.
     pub fn bytes_min(&self) -> usize {
-        self.build(0, &self.custom).len() + TAG_BYTES
+        self.build(0, self.custom()).len() + TAG_BYTES
     }
 
     /// A frame, without check sequence.
     pub fn frame(&self, frame: usize, bytes: usize) -> Vec<u8> {
         let headers = self.build(frame, &[]).len();
-        let mut payload = self.custom.clone();
+        let mut payload = self.custom().to_vec();
         payload.resize(bytes - headers, 0);
         let tag = Tag {
             trial: 0,
@@ -356,23 +494,85 @@ impl Headers {
 }
 
 impl TransportFields {
-    fn at(&self, frame: usize, protocol: u8) -> Transport {
-        let port = |field: &Field| field.at(frame) as u16;
+    fn fields(&self) -> Vec<&Field> {
+        match self {
+            TransportFields::Udp(source, destination) => vec![source, destination],
+            TransportFields::Tcp(tcp) => {
+                let mut fields = vec![&tcp.source, &tcp.destination];
+                fields.extend([&tcp.sequence, &tcp.acknowledgment, &tcp.window]);
+                fields.extend(&tcp.flags);
+                fields
+            }
+            TransportFields::Echo(echo) => vec![&echo.kind, &echo.code, &echo.identifier, &echo.sequence],
+            TransportFields::None => Vec::new(),
+        }
+    }
+
+    fn at(&self, frame: usize, network: &NetworkFields) -> Transport {
         match self {
             TransportFields::Udp(source, destination) => Transport::Udp {
-                source: port(source),
-                destination: port(destination),
+                source: source.at(frame) as u16,
+                destination: destination.at(frame) as u16,
             },
-            TransportFields::Tcp(source, destination) => Transport::Tcp {
-                source: port(source),
-                destination: port(destination),
-                sequence: 0,
-                acknowledgment: 0,
-                flags: 0x10,
-                window: 0xffff,
+            TransportFields::Tcp(tcp) => Transport::Tcp {
+                source: tcp.source.at(frame) as u16,
+                destination: tcp.destination.at(frame) as u16,
+                sequence: tcp.sequence.at(frame) as u32,
+                acknowledgment: tcp.acknowledgment.at(frame) as u32,
+                flags: tcp.flags(frame),
+                window: tcp.window.at(frame) as u16,
             },
-            TransportFields::None => Transport::None { protocol },
+            TransportFields::Echo(_) => Transport::None {
+                protocol: if network.is_ipv6 { ICMPV6 } else { ICMP },
+            },
+            TransportFields::None => Transport::None {
+                protocol: network.protocol.at(frame) as u8,
+            },
         }
+    }
+}
+
+impl TcpFields {
+    fn flags(&self, frame: usize) -> u8 {
+        let flags = self.flags.iter().rev();
+        flags.fold(0, |all, flag| all << 1 | flag.at(frame) as u8)
+    }
+}
+
+impl EchoFields {
+    /// The message with its checksum, which that of ICMPv6 has over the addresses, too.
+    fn message(&self, frame: usize, network: Network, payload: &[u8]) -> Vec<u8> {
+        let mut message = vec![self.kind.at(frame) as u8, self.code.at(frame) as u8, 0, 0];
+        message.extend((self.identifier.at(frame) as u16).to_be_bytes());
+        message.extend((self.sequence.at(frame) as u16).to_be_bytes());
+        message.extend(payload);
+        let sum = match network {
+            Network::Ipv4 { .. } => Sum::new(),
+            Network::Ipv6 {
+                source, destination, ..
+            } => Sum::new().add_ipv6_pseudo_header(source, destination, ICMPV6, message.len() as u32),
+        };
+        let checksum = sum.add_bytes(&message).checksum();
+        message[2..4].copy_from_slice(&checksum.to_be_bytes());
+        message
+    }
+}
+
+impl Label {
+    fn at(&self, frame: usize) -> [u8; 4] {
+        let (label, class) = (self.label.at(frame) as u32, self.traffic_class.at(frame) as u32);
+        let (is_bottom, time_to_live) = (self.is_bottom.at(frame) as u32, self.time_to_live.at(frame) as u32);
+        (label << 12 | class << 9 | is_bottom << 8 | time_to_live).to_be_bytes()
+    }
+}
+
+impl Tunnel {
+    fn build(&self, frame: usize, payload: &[u8]) -> Vec<u8> {
+        let word = |high: &Field, bits: u32, low: &Field| (high.at(frame) as u32) << bits | low.at(frame) as u32;
+        let mut built = word(&self.flags, 24, &self.reserved.0).to_be_bytes().to_vec();
+        built.extend(word(&self.network, 8, &self.reserved.1).to_be_bytes());
+        built.extend(self.headers.build(frame, payload));
+        built
     }
 }
 
@@ -380,19 +580,20 @@ impl NetworkFields {
     fn at(&self, frame: usize) -> Network {
         let (source, destination) = (self.source.at(frame), self.destination.at(frame));
         let (hops, traffic_class) = (self.hops.at(frame) as u8, self.traffic_class.at(frame) as u8);
+        let identification = self.identification.at(frame) as u32;
         match self.is_ipv6 {
             true => Network::Ipv6 {
                 source: source.into(),
                 destination: destination.into(),
                 hop_limit: hops,
                 traffic_class,
-                flow_label: 0,
+                flow_label: identification,
             },
             false => Network::Ipv4 {
                 source: (source as u32).into(),
                 destination: (destination as u32).into(),
                 time_to_live: hops,
-                identification: 0,
+                identification: identification as u16,
                 traffic_class,
             },
         }
@@ -438,19 +639,114 @@ fn check_number(node: &Node<'_>, sent: u128, what: &str) -> Result<(), Wrong> {
     }
 }
 
+/// Refuses a checksum other than the right one, which is what is sent.
+fn check_checksum(node: &Node<'_>) -> Result<(), Wrong> {
+    node.object(&["choice", "generated", "custom"])?;
+    let (choice, chosen) = node.choice("generated")?;
+    match choice == "generated" && (!chosen.is_there() || chosen.text()? == "good") {
+        true => Ok(()),
+        false => Err(node.wrong("right checksums are sent; others are not supported")),
+    }
+}
+
 /// The header after the network header; without one, a protocol stays what the network header says.
-fn transport(layer: Option<(String, Node<'_>)>, network: &Node<'_>) -> Result<TransportFields, Wrong> {
+fn transport(layer: Option<(String, Node<'_>)>, network: &Node<'_>, is_tunnel: bool) -> Result<TransportFields, Wrong> {
     let Some((name, node)) = layer else {
         return Ok(TransportFields::None);
     };
-    let number = if name == "tcp" { 6 } else { 17 };
+    let protocol: u128 = match name.as_str() {
+        "tcp" => 6,
+        "udp" => 17,
+        "icmp" => ICMP.into(),
+        _ => ICMPV6.into(),
+    };
     for key in ["protocol", "next_header"] {
-        check_number(&network.at(key), number, &name)?;
+        check_number(&network.at(key), protocol, &name)?;
     }
-    let (source, destination) = ports(&node)?;
-    Ok(match name.as_str() {
-        "tcp" => TransportFields::Tcp(source, destination),
-        _ => TransportFields::Udp(source, destination),
+    match name.as_str() {
+        "tcp" => tcp_fields(&node).map(|fields| TransportFields::Tcp(Box::new(fields))),
+        "udp" => {
+            node.object(&["src_port", "dst_port", "checksum"])?;
+            check_checksum(&node.at("checksum"))?;
+            let destination = if is_tunnel { VXLAN_PORT } else { 1024 };
+            Ok(TransportFields::Udp(
+                Field::read(&node.at("src_port"), 1024, LARGEST_WORD, number)?,
+                Field::read(&node.at("dst_port"), destination, LARGEST_WORD, number)?,
+            ))
+        }
+        _ => {
+            let request = if name == "icmp" { 8 } else { 128 };
+            echo_fields(&node, request).map(|fields| TransportFields::Echo(Box::new(fields)))
+        }
+    }
+}
+
+fn tcp_fields(node: &Node<'_>) -> Result<TcpFields, Wrong> {
+    let known = ["src_port", "dst_port", "seq_num", "ack_num", "window", "checksum"];
+    let known: Vec<&str> = known.into_iter().chain(TCP_FLAGS).collect();
+    node.object(&known)?;
+    check_checksum(&node.at("checksum"))?;
+    let field = |key: &'static str, default: u128, largest: u128| Field::read(&node.at(key), default, largest, number);
+    // Where no flag is named it is an acknowledgment.
+    let is_named = TCP_FLAGS.iter().any(|name| node.at(name).is_there());
+    let flag = |name: &'static str| field(name, u128::from(name == "ctl_ack" && !is_named), 1);
+    Ok(TcpFields {
+        source: field("src_port", 1024, LARGEST_WORD)?,
+        destination: field("dst_port", 1024, LARGEST_WORD)?,
+        sequence: field("seq_num", 0, u32::MAX.into())?,
+        acknowledgment: field("ack_num", 0, u32::MAX.into())?,
+        window: field("window", LARGEST_WORD, LARGEST_WORD)?,
+        flags: TCP_FLAGS.into_iter().map(flag).collect::<Result<_, _>>()?,
+    })
+}
+
+fn echo_fields(node: &Node<'_>, request: u128) -> Result<EchoFields, Wrong> {
+    node.object(&["choice", "echo"])?;
+    let (choice, echo) = node.choice("echo")?;
+    if choice != "echo" {
+        return Err(node.not_supported(choice, &["echo"]));
+    }
+    echo.object(&["type", "code", "checksum", "identifier", "sequence_number"])?;
+    check_checksum(&echo.at("checksum"))?;
+    let field = |key: &'static str, default: u128, largest: u128| Field::read(&echo.at(key), default, largest, number);
+    Ok(EchoFields {
+        kind: field("type", request, LARGEST_BYTE)?,
+        code: field("code", 0, LARGEST_BYTE)?,
+        identifier: field("identifier", 0, LARGEST_WORD)?,
+        sequence: field("sequence_number", 0, LARGEST_WORD)?,
+    })
+}
+
+/// The labels of MPLS that come next. The last one is the bottom of the stack, unless they say something else.
+fn labels(layers: &mut Layers<'_>) -> Result<Vec<Label>, Wrong> {
+    let mut labels = Vec::new();
+    while let Some((_, node)) = layers.next(&["mpls"])? {
+        if labels.len() == LABELS_MAX {
+            return Err(node.wrong(format!("at most {LABELS_MAX} labels are possible")));
+        }
+        node.object(&["label", "traffic_class", "bottom_of_stack", "time_to_live"])?;
+        let is_last = !layers.is_next("mpls")?;
+        let bottom = node.at("bottom_of_stack");
+        labels.push(Label {
+            label: Field::read(&node.at("label"), 16, LARGEST_20, number)?,
+            traffic_class: Field::read(&node.at("traffic_class"), 0, 7, number)?,
+            is_bottom: Field::read(&bottom, is_last.into(), 1, number)?,
+            time_to_live: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
+        });
+    }
+    Ok(labels)
+}
+
+fn vxlan(packet: &Node<'_>, node: &Node<'_>, layers: &mut Layers<'_>) -> Result<Tunnel, Wrong> {
+    node.object(&["flags", "reserved0", "vni", "reserved1"])?;
+    Ok(Tunnel {
+        flags: Field::read(&node.at("flags"), 8, LARGEST_BYTE, number)?,
+        reserved: (
+            Field::read(&node.at("reserved0"), 0, LARGEST_24, number)?,
+            Field::read(&node.at("reserved1"), 0, LARGEST_BYTE, number)?,
+        ),
+        network: Field::read(&node.at("vni"), 0, LARGEST_24, number)?,
+        headers: Headers::read_layers(packet, layers, &Defaults::default(), true)?,
     })
 }
 
@@ -487,13 +783,23 @@ fn tag_fields(tag: VlanTag) -> (Field, Field) {
 }
 
 fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<NetworkFields, Wrong> {
-    node.object(&["src", "dst", "time_to_live", "priority", "protocol"])?;
+    node.object(&[
+        "src",
+        "dst",
+        "time_to_live",
+        "priority",
+        "protocol",
+        "identification",
+        "header_checksum",
+    ])?;
+    check_checksum(&node.at("header_checksum"))?;
     Ok(NetworkFields {
         is_ipv6: false,
         source: Field::read(&node.at("src"), source, u32::MAX.into(), ipv4)?,
         destination: Field::read(&node.at("dst"), destination, u32::MAX.into(), ipv4)?,
         hops: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
         traffic_class: priority(&node.at("priority"))?,
+        identification: Field::read(&node.at("identification"), 0, LARGEST_WORD, number)?,
         protocol: Field::read(&node.at("protocol"), PROTOCOL, LARGEST_BYTE, number)?,
     })
 }
@@ -521,7 +827,7 @@ fn priority(node: &Node<'_>) -> Result<Field, Wrong> {
 }
 
 fn ipv6_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<NetworkFields, Wrong> {
-    node.object(&["src", "dst", "hop_limit", "traffic_class", "next_header"])?;
+    node.object(&["src", "dst", "hop_limit", "traffic_class", "flow_label", "next_header"])?;
     let address = |key, default: u128| Field::read(&node.at(key), default, u128::MAX, ipv6);
     Ok(NetworkFields {
         is_ipv6: true,
@@ -529,12 +835,7 @@ fn ipv6_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<N
         destination: address("dst", destination)?,
         hops: Field::read(&node.at("hop_limit"), 64, LARGEST_BYTE, number)?,
         traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
+        identification: Field::read(&node.at("flow_label"), 0, LARGEST_20, number)?,
         protocol: Field::read(&node.at("next_header"), PROTOCOL, LARGEST_BYTE, number)?,
     })
-}
-
-fn ports(node: &Node<'_>) -> Result<(Field, Field), Wrong> {
-    node.object(&["src_port", "dst_port"])?;
-    let port = |key| Field::read(&node.at(key), 1024, LARGEST_WORD, number);
-    Ok((port("src_port")?, port("dst_port")?))
 }
