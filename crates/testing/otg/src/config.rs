@@ -190,6 +190,46 @@ impl Config {
         Ok((config, rates))
     }
 
+    /// The same with the flows of a `Config.Append`, too.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn with_flows(&self, append: &Value) -> Result<Config, Wrong> {
+        let mut flows = self.flows_as_sent();
+        for node in of_flows(append, "config_append_list")? {
+            flows.extend(node.at("flows").list()?.iter().map(Node::json));
+        }
+        self.with_only(flows)
+    }
+
+    /// The same without the flows that a `Config.Delete` names.
+    ///
+    /// # Errors
+    /// When there is no such flow, or the names are none.
+    pub fn without_flows(&self, delete: &Value) -> Result<Config, Wrong> {
+        let mut flows = self.flows_as_sent();
+        for node in of_flows(delete, "config_delete_list")? {
+            for name in node.at("flows").list()? {
+                let (text, before) = (name.text()?, flows.len());
+                flows.retain(|flow| flow["name"] != text);
+                if flows.len() == before {
+                    return Err(name.wrong(format!("there is no flow {text:?}")));
+                }
+            }
+        }
+        self.with_only(flows)
+    }
+
+    fn flows_as_sent(&self) -> Vec<Value> {
+        self.json["flows"].as_array().cloned().unwrap_or_default()
+    }
+
+    fn with_only(&self, flows: Vec<Value>) -> Result<Config, Wrong> {
+        let mut json = self.json.clone();
+        json["flows"] = Value::Array(flows);
+        Config::read(&json)
+    }
+
     /// The index of a flow.
     pub fn flow(&self, name: &str) -> Option<usize> {
         self.flows.iter().position(|flow| flow.name == name)
@@ -214,6 +254,27 @@ fn starts_devices(node: &Node<'_>, warnings: &mut Vec<String>) -> Result<bool, W
     let protocols = node.at("protocol_options");
     protocols.object(&["auto_start_all"])?;
     protocols.at("auto_start_all").flag(true)
+}
+
+/// What is appended or deleted, which is flows. Clients have the list as a member of this name.
+fn of_flows<'a>(json: &'a Value, list: &str) -> Result<Vec<Node<'a>>, Wrong> {
+    let root = Node::root(json);
+    let all = match json.is_array() {
+        true => root,
+        false => {
+            root.object(&[list])?;
+            root.at(list)
+        }
+    };
+    let all = all.list()?;
+    for node in &all {
+        node.object(&["choice", "flows"])?;
+        let (choice, _) = node.choice("flows")?;
+        if choice != "flows" {
+            return Err(node.not_supported(choice, &["flows"]));
+        }
+    }
+    Ok(all)
 }
 
 fn ports(node: &Node<'_>) -> Result<Vec<PortConfig>, Wrong> {

@@ -9,6 +9,7 @@
 //! | path | method | what |
 //! |---|---|---|
 //! | `/config` | POST, GET | ports, devices, flows, captures |
+//! | `/config/append`, `/config/delete` | PATCH | more flows, or fewer |
 //! | `/control/state` | POST | flows start, stop, pause, resume; captures and devices start, stop |
 //! | `/monitor/metrics` | POST | counters, loss and latency of flows; counters of ports |
 //! | `/monitor/states` | POST | MAC addresses that devices have found |

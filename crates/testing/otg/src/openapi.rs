@@ -23,6 +23,12 @@ pub fn document() -> Value {
                 "patch": operation("updateConfig", "Flows send at other rates from now on", Some("Config.Update"), &warnings),
                 "get": operation("getConfig", "The present configuration", None, &json!({ "type": "object" })),
             },
+            "/config/append": {
+                "patch": operation("appendConfig", "Flows are added; all flows are stopped", Some("Config.Append"), &warnings),
+            },
+            "/config/delete": {
+                "patch": operation("deleteConfig", "Flows are removed; all flows are stopped", Some("Config.Delete"), &warnings),
+            },
             "/control/state": {
                 "post": operation("setControlState", "Start, stop, pause or resume flows; start or stop captures, and devices", Some("Control.State"), &warnings),
             },

@@ -62,6 +62,8 @@ impl Generator {
         let answer = match (method, path) {
             ("POST", "/config") => self.configure(body),
             ("PATCH", "/config") => self.update(body),
+            ("PATCH", "/config/append") => self.append(body),
+            ("PATCH", "/config/delete") => self.delete(body),
             ("GET", "/config") => Ok(Answer::Json(self.configuration())),
             ("POST", "/control/state") => self.control(&Node::root(body)),
             ("POST", "/monitor/metrics") => self.metrics(&Node::root(body)),
@@ -90,7 +92,30 @@ impl Generator {
     }
 
     fn configure(&mut self, body: &Value) -> Result<Answer, Answer> {
-        let config = Config::read(body)?;
+        self.replace(Config::read(body)?)
+    }
+
+    /// Adds flows.
+    fn append(&mut self, body: &Value) -> Result<Answer, Answer> {
+        let config = self.config.with_flows(body)?;
+        self.replace_flows(config)
+    }
+
+    /// Removes flows.
+    fn delete(&mut self, body: &Value) -> Result<Answer, Answer> {
+        let config = self.config.without_flows(body)?;
+        self.replace_flows(config)
+    }
+
+    fn replace_flows(&mut self, mut config: Config) -> Result<Answer, Answer> {
+        config
+            .warnings
+            .push("all flows are stopped, and their counters begin anew".to_string());
+        self.replace(config)
+    }
+
+    /// A configuration takes the place of the present one.
+    fn replace(&mut self, config: Config) -> Result<Answer, Answer> {
         self.engine
             .ask(|answer| Command::Configure(Box::new(config.clone()), answer))??;
         let warnings = config.warnings.clone();

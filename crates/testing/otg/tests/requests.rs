@@ -183,6 +183,36 @@ fn a_flow_pauses_goes_on_and_begins_anew() {
     });
 }
 
+/// Flows come and go, and the others stay in the configuration.
+#[test]
+fn flows_are_appended_and_deleted() {
+    let mut generator = generator();
+    done(generator.request("POST", "/config", &config(5)));
+    let mut other = config(7)["flows"][0].clone();
+    other["name"] = json!("g");
+    let append = json!({ "config_append_list": [{ "choice": "flows", "flows": [other] }] });
+    let answer = done(generator.request("PATCH", "/config/append", &append));
+    assert_eq!(
+        answer["warnings"],
+        json!(["all flows are stopped, and their counters begin anew"])
+    );
+    let Answer::Wrong(wrong) = generator.request("PATCH", "/config/append", &append) else {
+        panic!("there is one already");
+    };
+    assert_eq!(wrong.to_string(), "flows[2].name: there are two flows \"g\"");
+    transmit(&mut generator, "start");
+    wait(&mut generator, "the first flow", |found| found["frames_rx"] == "5");
+    let delete = json!([{ "choice": "flows", "flows": ["f"] }]);
+    done(generator.request("PATCH", "/config/delete", &delete));
+    let Answer::Wrong(wrong) = generator.request("PATCH", "/config/delete", &delete) else {
+        panic!("there is none any more");
+    };
+    assert_eq!(wrong.to_string(), "[0].flows[0]: there is no flow \"f\"");
+    let kept = done(generator.request("GET", "/config", &Value::Null));
+    let names: Vec<&Value> = kept["flows"].as_array().into_iter().flatten().collect();
+    assert!(names.len() == 1 && names[0]["name"] == "g", "{kept}");
+}
+
 /// Flows have metrics when their configuration says so.
 #[test]
 fn flows_without_metrics_are_left_out() {
