@@ -7,7 +7,7 @@ use crate::capture::Capture;
 use crate::config::{Config, Limit, NewRate};
 use crate::hosts::Mac;
 use crate::metrics::{FlowSnapshot, PortSnapshot, Rates, Snapshot};
-use crate::neighbours::Neighbours;
+use crate::neighbours::{Neighbours, Ping};
 use crate::node::Wrong;
 use crate::packet::CHECK_SEQUENCE_BYTES;
 use forebay_packet::{Burst, PortError, PortState};
@@ -85,6 +85,10 @@ pub enum Command {
     Protocols(bool, SyncSender<()>),
     /// Whether devices were started, and the MAC addresses of the routers of their interfaces, where they are known.
     Routers(SyncSender<(bool, Vec<Option<Mac>>)>),
+    /// Pings are sent.
+    Ping(Vec<Ping>, SyncSender<()>),
+    /// The last pings.
+    Pings(SyncSender<Vec<Ping>>),
     /// The capture of a port, named so, as pcapng or pcap.
     File(usize, bool, SyncSender<Vec<u8>>),
 }
@@ -338,6 +342,14 @@ impl<'a> Loop<'a> {
                 let routers = (0..self.config.interfaces.len()).map(|index| self.neighbours.router(index));
                 let _ = answer.send((self.neighbours.is_on(), routers.collect()));
             }
+            Command::Ping(pings, answer) => {
+                self.neighbours.ping(pings);
+                self.heard_ns = now_ns;
+                let _ = answer.send(());
+            }
+            Command::Pings(answer) => {
+                let _ = answer.send(self.neighbours.pings().to_vec());
+            }
             Command::File(port, is_pcapng, answer) => {
                 // What is read is complete: nothing comes to it any more.
                 self.captures[port].stop();
@@ -526,9 +538,6 @@ impl<'a> Loop<'a> {
         if self.neighbours.take(port, frame) {
             return;
         }
-        let bytes = (frame.len() + CHECK_SEQUENCE_BYTES) as u64;
-        self.counters[port].frames_rx += 1;
-        self.counters[port].bytes_rx += bytes;
         let flows = &self.flows;
         let plausible = |tag: &Tag| {
             let flow = flows.get(usize::from(tag.stream));
@@ -540,9 +549,15 @@ impl<'a> Loop<'a> {
                         .is_some_and(|sender| tag.number < sender.next_number())
             })
         };
-        let Some((_, tag)) = Tag::find(frame, plausible) else {
+        let found = Tag::find(frame, plausible);
+        // An echo message with a tag is of a flow.
+        if found.is_none() && self.neighbours.take_echo(port, frame) {
             return;
-        };
+        }
+        let bytes = (frame.len() + CHECK_SEQUENCE_BYTES) as u64;
+        self.counters[port].frames_rx += 1;
+        self.counters[port].bytes_rx += bytes;
+        let Some((_, tag)) = found else { return };
         let index = usize::from(tag.stream);
         let flow = &mut self.flows[index];
         if !self.config.flows[index].rx.contains(&port) {

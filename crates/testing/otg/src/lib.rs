@@ -11,6 +11,7 @@
 //! | `/config` | POST, GET | ports, devices, flows, captures |
 //! | `/config/append`, `/config/delete` | PATCH | more flows, or fewer |
 //! | `/control/state` | POST | flows start, stop, pause, resume; captures and devices start, stop |
+//! | `/control/action` | POST | pings from devices |
 //! | `/monitor/metrics` | POST | counters, loss and latency of flows; counters of ports |
 //! | `/monitor/states` | POST | MAC addresses that devices have found |
 //! | `/monitor/capture` | POST | what a port has received, as pcapng or pcap |
@@ -29,6 +30,7 @@
 mod capture;
 mod config;
 mod devices;
+mod echo;
 mod engine;
 mod hosts;
 mod metrics;

@@ -1,6 +1,7 @@
 //! What emulated devices say to their neighbours: they answer for their addresses and ask for the MAC addresses of their
-//! routers, by ARP (RFC 826) and Neighbor Discovery (RFC 4861).
+//! routers, by ARP (RFC 826) and Neighbor Discovery (RFC 4861). They answer pings, and ping others.
 
+use crate::echo::{self, Echo};
 use crate::hosts::{Address, Interface, Mac};
 use forebay_packet::checksum::Sum;
 use forebay_traffic::VlanTag;
@@ -34,7 +35,21 @@ pub struct Neighbours<'a> {
     ask_ns: u64,
     /// Frames to be sent, with their ports.
     answers: Vec<(usize, Vec<u8>)>,
+    /// The last pings.
+    pings: Vec<Ping>,
 }
+
+/// A question to a host whether it is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ping {
+    /// The interface that asks.
+    pub interface: usize,
+    pub target: IpAddr,
+    pub is_answered: bool,
+}
+
+/// The identifier of pings.
+const IDENTIFIER: u16 = 0x4642;
 
 /// What a frame says.
 enum Said {
@@ -57,6 +72,7 @@ impl<'a> Neighbours<'a> {
             learnt: vec![None; interfaces.len()],
             ask_ns: 0,
             answers: Vec::new(),
+            pings: Vec::new(),
         }
     }
 
@@ -115,6 +131,54 @@ impl<'a> Neighbours<'a> {
         is_ours
     }
 
+    /// Takes an echo message that has come by a port; false when it is not for these devices.
+    pub fn take_echo(&mut self, port: usize, frame: &[u8]) -> bool {
+        if !self.is_on {
+            return false;
+        }
+        let Some(echo) = Echo::read(frame) else { return false };
+        let is_for = |interface: &Interface| {
+            let is_there = interface.port == port && interface.vlan.map(|tag| tag.identifier) == echo.vlan;
+            let own = interface.address.as_ref().map(|address| address.own);
+            is_there && interface.mac == echo.macs.0 && own == Some(echo.destination)
+        };
+        let interfaces = self.interfaces;
+        let Some(index) = interfaces.iter().position(is_for) else {
+            return false;
+        };
+        if echo.is_request {
+            let addresses = (echo.destination, echo.source);
+            let answer = echo::frame(&interfaces[index], echo.macs.1, addresses, false, &echo.rest);
+            let answer = answer.filter(|_| self.answers.len() < ANSWERS_MAX);
+            self.answers.extend(answer.map(|answer| (port, answer)));
+            return true;
+        }
+        for (ping, sequence) in self.pings.iter_mut().zip(0..) {
+            let is_its = ping.interface == index && ping.target == echo.source;
+            ping.is_answered |= is_its && echo.rest.starts_with(&numbers(sequence));
+        }
+        true
+    }
+
+    /// Sends pings in place of the last ones; those of interfaces whose router is not known have no answer.
+    pub fn ping(&mut self, pings: Vec<Ping>) {
+        for (ping, sequence) in pings.iter().zip(0..) {
+            let interface = &self.interfaces[ping.interface];
+            let router = self.router(ping.interface).filter(|_| self.is_on);
+            let request = router.zip(interface.address.as_ref()).and_then(|(router, address)| {
+                let addresses = (address.own, ping.target);
+                echo::frame(interface, router, addresses, true, &numbers(sequence))
+            });
+            self.answers.extend(request.map(|request| (interface.port, request)));
+        }
+        self.pings = pings;
+    }
+
+    /// The last pings.
+    pub fn pings(&self) -> &[Ping] {
+        &self.pings
+    }
+
     /// What is to be sent now, each with its port.
     pub fn due(&mut self, now_ns: u64) -> Vec<(usize, Vec<u8>)> {
         let mut due = std::mem::take(&mut self.answers);
@@ -129,6 +193,11 @@ impl<'a> Neighbours<'a> {
         }
         due
     }
+}
+
+/// Identifier and sequence number of a ping.
+fn numbers(sequence: u16) -> [u8; 4] {
+    (u32::from(IDENTIFIER) << 16 | u32::from(sequence)).to_be_bytes()
 }
 
 /// What a frame of ARP or Neighbor Discovery says, and the VLAN in which.
@@ -354,6 +423,46 @@ mod tests {
             left.turn(false);
             left.turn(true);
             assert_eq!(left.router(0), None, "a start begins anew");
+        }
+    }
+
+    /// A device pings another, which answers; it does not answer what is for others.
+    #[test]
+    fn pings_are_sent_and_answered() {
+        for (one, other, vlan) in [
+            ("192.0.2.1", "192.0.2.2", Some(7)),
+            ("2001:db8::1", "2001:db8::ff:2", None),
+        ] {
+            let left = [interface(0, 1, one, other, vlan)];
+            let right = [interface(0, 2, other, one, vlan)];
+            let (mut left, mut right) = (Neighbours::new(&left), Neighbours::new(&right));
+            left.turn(true);
+            right.turn(true);
+            left.due(0)
+                .iter()
+                .for_each(|(port, frame)| assert!(right.take(*port, frame)));
+            right
+                .due(0)
+                .iter()
+                .for_each(|(port, frame)| assert!(left.take(*port, frame)));
+            let ping = |target: &str| Ping {
+                interface: 0,
+                target: target.parse().expect("an address"),
+                is_answered: false,
+            };
+            left.ping(vec![ping("198.51.100.1"), ping(other)]);
+            let asked = left.due(1);
+            let own = asked.last().expect("a request");
+            assert!(!right.take_echo(1, &own.1), "another port");
+            let mut broken = own.1.clone();
+            broken[if vlan.is_some() { 45 } else { 61 }] ^= 1;
+            assert!(!right.take_echo(0, &broken), "a wrong checksum");
+            assert!(right.take_echo(0, &own.1) && !left.take_echo(0, &own.1));
+            for (port, frame) in right.due(1) {
+                assert!(left.take_echo(port, &frame));
+            }
+            let answered: Vec<bool> = left.pings().iter().map(|ping| ping.is_answered).collect();
+            assert_eq!(answered, [false, true]);
         }
     }
 

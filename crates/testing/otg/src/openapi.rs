@@ -32,6 +32,9 @@ pub fn document() -> Value {
             "/control/state": {
                 "post": operation("setControlState", "Start, stop, pause or resume flows; start or stop captures, and devices", Some("Control.State"), &warnings),
             },
+            "/control/action": {
+                "post": operation("setControlAction", "Devices ping hosts", Some("Control.Action"), &json!({ "type": "object" })),
+            },
             "/monitor/metrics": {
                 "post": operation("getMetrics", "Counters of flows or of ports", Some("Metrics.Request"), &json!({ "type": "object" })),
             },

@@ -207,8 +207,9 @@ const MPLS: u16 = 0x8847;
 const LABELS_MAX: usize = 20;
 const VXLAN_PORT: u128 = 4789;
 
-const ICMP: u8 = 1;
-const ICMPV6: u8 = 58;
+/// The numbers of protocols.
+pub const ICMP: u8 = 1;
+pub const ICMPV6: u8 = 58;
 
 /// The flags of TCP, from the lowest bit.
 const TCP_FLAGS: [&str; 8] = [

@@ -2,15 +2,22 @@
 
 use crate::config::Config;
 use crate::engine::{Command, Devices, Engine, Transmit};
+use crate::hosts::Interface;
 use crate::metrics::{FLOW_METRICS, PORT_METRICS, keep_fields};
+use crate::neighbours::Ping;
 use crate::node::{Node, Wrong};
 use crate::{API_VERSION, API_VERSIONS};
 use serde_json::{Value, json};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 /// How long a start of flows waits for routers that have not answered yet.
 const ROUTERS_ANSWER: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How long pings have for their answers, and how many there are at once at most.
+const PING_ANSWER: Duration = Duration::from_millis(300);
+const PINGS_MAX: usize = 256;
 
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +73,7 @@ impl Generator {
             ("PATCH", "/config/delete") => self.delete(body),
             ("GET", "/config") => Ok(Answer::Json(self.configuration())),
             ("POST", "/control/state") => self.control(&Node::root(body)),
+            ("POST", "/control/action") => self.action(&Node::root(body)),
             ("POST", "/monitor/metrics") => self.metrics(&Node::root(body)),
             ("POST", "/monitor/states") => self.states(&Node::root(body)),
             ("POST", "/monitor/capture") => self.capture(&Node::root(body)),
@@ -293,6 +301,83 @@ impl Generator {
                 path: String::new(),
                 message,
             }));
+        }
+    }
+
+    /// Pings.
+    fn action(&self, node: &Node<'_>) -> Result<Answer, Answer> {
+        const VERSIONS: [&str; 2] = ["ipv4", "ipv6"];
+        node.object(&["choice", "protocol"])?;
+        let (choice, protocol) = node.choice("protocol")?;
+        if choice != "protocol" {
+            return Err(node.not_supported(choice, &["protocol"]).into());
+        }
+        protocol.object(&["choice", VERSIONS[0], VERSIONS[1]])?;
+        let (version, chosen) = protocol.choice(VERSIONS[0])?;
+        if !VERSIONS.contains(&version) {
+            return Err(protocol.not_supported(version, &VERSIONS).into());
+        }
+        chosen.object(&["choice", "ping"])?;
+        let (choice, ping) = chosen.choice("ping")?;
+        if choice != "ping" {
+            return Err(chosen.not_supported(choice, &["ping"]).into());
+        }
+        ping.object(&["requests"])?;
+        let requests = ping.at("requests");
+        let (mut pings, mut responses) = (Vec::new(), Vec::new());
+        for request in requests.list()? {
+            request.object(&["src_name", "dst_ip"])?;
+            let (name, target) = (request.at("src_name"), request.at("dst_ip"));
+            let ping = self.ping(&name, &target, version == VERSIONS[1])?;
+            responses.push(json!({ "src_name": name.json(), "dst_ip": target.json() }));
+            pings.push(ping);
+        }
+        if pings.len() > PINGS_MAX {
+            return Err(requests.wrong(format!("at most {PINGS_MAX} are possible")).into());
+        }
+        for (response, is_answered) in responses.iter_mut().zip(self.answered(pings)?) {
+            response["result"] = json!(if is_answered { "succeeded" } else { "failed" });
+        }
+        let ping = json!({ "choice": "ping", "ping": { "responses": responses } });
+        let protocol = json!({ "choice": version, version: ping });
+        Ok(Answer::Json(json!({
+            "warnings": [],
+            "response": { "choice": "protocol", "protocol": protocol },
+        })))
+    }
+
+    fn ping(&self, name: &Node<'_>, target: &Node<'_>, is_ipv6: bool) -> Result<Ping, Wrong> {
+        let text = name.text()?;
+        let is_named = |interface: &Interface| {
+            let is_named = interface.names.iter().any(|own| own == text);
+            is_named && interface.is_ipv6() == Some(is_ipv6)
+        };
+        let interface = self.config.interfaces.iter().position(is_named);
+        let version = if is_ipv6 { "IPv6" } else { "IPv4" };
+        let address: Option<IpAddr> = target.text()?.parse().ok();
+        let address = address.filter(|address| address.is_ipv6() == is_ipv6);
+        Ok(Ping {
+            interface: interface.ok_or_else(|| name.wrong(format!("there is no {version} address {text:?}")))?,
+            target: address.ok_or_else(|| target.wrong(format!("an {version} address is expected")))?,
+            is_answered: false,
+        })
+    }
+
+    /// Sends pings, and says which of them have been answered in time.
+    fn answered(&self, pings: Vec<Ping>) -> Result<Vec<bool>, String> {
+        let until = Instant::now() + PING_ANSWER;
+        self.engine.ask(|answer| Command::Ping(pings, answer))?;
+        loop {
+            let answered: Vec<bool> = self
+                .engine
+                .ask(Command::Pings)?
+                .iter()
+                .map(|ping| ping.is_answered)
+                .collect();
+            if Instant::now() >= until || answered.iter().all(|is_answered| *is_answered) {
+                return Ok(answered);
+            }
+            std::thread::sleep(LOOK);
         }
     }
 

@@ -455,6 +455,32 @@ fn devices_answer_and_send() {
     }
 }
 
+/// Devices ping each other, and wait in vain for others.
+#[test]
+fn devices_ping() {
+    let mut generator = generator();
+    let mut wanted = config(50);
+    wanted["devices"] = devices();
+    done(generator.request("POST", "/config", &wanted));
+    std::thread::sleep(Duration::from_millis(500));
+    let [there, away] = ["192.0.2.2", "192.0.2.9"];
+    let requests = json!([{ "src_name": "d1.ipv4", "dst_ip": there }, { "src_name": "d1.ipv4", "dst_ip": away }]);
+    let ping = json!({ "choice": "ping", "ping": { "requests": requests } });
+    let protocol = json!({ "choice": "ipv4", "ipv4": ping });
+    let body = json!({ "choice": "protocol", "protocol": protocol });
+    let answer = done(generator.request("POST", "/control/action", &body));
+    let responses = &answer["response"]["protocol"]["ipv4"]["ping"]["responses"];
+    assert_eq!(
+        responses,
+        &json!([
+            { "src_name": "d1.ipv4", "dst_ip": there, "result": "succeeded" },
+            { "src_name": "d1.ipv4", "dst_ip": away, "result": "failed" },
+        ])
+    );
+    let ports = done(generator.request("POST", "/monitor/metrics", &json!({ "choice": "port", "port": {} })));
+    assert_eq!(ports["port_metrics"][0]["frames_rx"], "0", "an answer is of no flow");
+}
+
 /// Devices are started with the configuration, unless its options say otherwise.
 #[test]
 fn devices_find_their_gateways_before_any_flow_starts() {
