@@ -113,6 +113,17 @@ fn a_search_that_finds_nothing_is_exit_code_one() {
     assert_eq!(output.status.code(), Some(1), "{said}");
 }
 
+/// A command for another switch, without that switch, is not passed over.
+#[test]
+fn a_control_command_wants_interfaces() {
+    let evaluation = root().join("experiments/update-responsiveness");
+    let folder = evaluation.to_string_lossy();
+    let output = forebay(&["tester", "evaluate", &folder, "--quick", "--control", "./set-rule"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("--interface"), "{said}");
+}
+
 /// A result that cannot be written is noticed before anything is sent.
 #[test]
 fn outputs_are_checked_before_traffic() {

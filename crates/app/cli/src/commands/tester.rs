@@ -73,7 +73,7 @@ struct EvaluateArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     rules: u32,
     /// A command that gives its rule the version that it reads, a line each, and answers with `done`
-    #[arg(long, value_name = "COMMAND", default_value = "")]
+    #[arg(long, value_name = "COMMAND", default_value = "", requires = "interface")]
     control: String,
     /// Print the first N rules of a kind of table as JSON, a line each, and measure nothing
     #[arg(long, value_name = "KIND")]
