@@ -325,7 +325,9 @@ fn compare(arguments: &CompareArguments) -> Result<Status> {
     let (before, after) = (results(&arguments.before)?, results(&arguments.after)?);
     let differences = report::compare::differences(&before, &after);
     if differences.is_empty() {
-        bail!("the results have no stream in common that was measured in a trial");
+        bail!(
+            "the results have nothing in common: no stream that was measured in a trial, no goal of a search, no frame size"
+        );
     }
     match arguments.json {
         true => output::print_json(&json!({ "differences": differences }))?,

@@ -7,8 +7,13 @@
 //!
 //! A trial counts for a quantity only where it has a value: a latency needs frames that the machine did not disturb, a
 //! loss ratio frames that were due. Without such trials on one side, the difference is not known.
+//!
+//! A search has one result for each goal or frame size, of whose error nothing is known. Bursts and recoveries, which
+//! are repeated, are compared as trials are.
 
 use crate::results::{PathResults, Results, TrialResults};
+use crate::search::SearchResults;
+use crate::search::rfc2544::{LatencyResults, SizeResults};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -51,6 +56,8 @@ impl Difference {
         };
         match self.quantity {
             LOSS => format!("no frame was due {side}"),
+            LOAD | THROUGHPUT => format!("no load was good {side}"),
+            RECOVERY => format!("no loss came to an end {side}"),
             _ => format!("no frame came undisturbed {side}"),
         }
     }
@@ -64,6 +71,26 @@ type Estimate = (f64, Option<(f64, f64)>);
 
 /// The quantity that needs frames that were due, where the others need frames that came.
 const LOSS: &str = "loss ratio";
+
+/// The results of searches.
+const LOAD: &str = "highest load (pps)";
+const THROUGHPUT: &str = "throughput (pps)";
+const RECOVERY: &str = "recovery (ns)";
+
+/// A quantity of a frame size, with a value for each time that it was measured.
+type OfSize = (&'static str, fn(&SizeResults) -> Vec<f64>);
+
+const OF_SIZES: [OfSize; 5] = [
+    (THROUGHPUT, |size| size.throughput_pps.into_iter().collect()),
+    ("latency 50 % (ns)", |size| latency(size, |found| found.typical_ns)),
+    ("latency 99.9 % (ns)", |size| latency(size, |found| found.worst_case_ns)),
+    ("burst (frames)", |size| numbers(&size.back_to_back.frames)),
+    (RECOVERY, |size| {
+        size.recovery
+            .as_ref()
+            .map_or(Vec::new(), |found| numbers(&found.each_ns))
+    }),
+];
 
 const QUANTITIES: [Quantity; 5] = [
     ("received (pps)", |path| Some((path.received_pps, None))),
@@ -93,8 +120,59 @@ fn quantile(path: &PathResults, share: f64) -> Option<Estimate> {
     Some((at(middle), Some(range)))
 }
 
-/// The differences of two results, path by path.
+/// A latency at the throughput; none when the sender was late, or no frame came.
+fn latency(size: &SizeResults, value: fn(&LatencyResults) -> Option<u64>) -> Vec<f64> {
+    let at_throughput = size.latency.iter().filter(|found| found.share >= 1.0 && !found.is_late);
+    at_throughput.filter_map(value).map(|ns| ns as f64).collect()
+}
+
+fn numbers(whole: &[u64]) -> Vec<f64> {
+    whole.iter().map(|number| *number as f64).collect()
+}
+
+/// The differences of two results: path by path, goal by goal, size by size.
 pub fn differences(before: &Results, after: &Results) -> Vec<Difference> {
+    let mut differences = of_trials(before, after);
+    differences.extend(of_searches(before, after));
+    differences
+}
+
+/// What searches have found for goals and frame sizes that both results have.
+fn of_searches(before: &Results, after: &Results) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    for old in &before.searches {
+        let Some(new) = after.searches.iter().find(|new| new.goal == old.goal) else {
+            continue;
+        };
+        let load = |found: &SearchResults| found.lower_bound_pps.into_iter().collect::<Vec<f64>>();
+        differences.push(repeated(&format!("goal {}", old.goal), LOAD, &load(old), &load(new)));
+    }
+    for old in &before.rfc2544 {
+        let Some(new) = after.rfc2544.iter().find(|new| new.frame_bytes == old.frame_bytes) else {
+            continue;
+        };
+        let path = format!("frames of {} bytes", old.frame_bytes);
+        let compared = |(quantity, values): &OfSize| repeated(&path, quantity, &values(old), &values(new));
+        differences.extend(OF_SIZES.iter().map(compared));
+    }
+    differences.retain(|found| found.before.is_some() || found.after.is_some());
+    differences
+}
+
+/// The difference of what was measured once or several times on each side.
+fn repeated(path: &str, quantity: &'static str, old: &[f64], new: &[f64]) -> Difference {
+    let between_trials = old.len() >= TRIALS_MIN && new.len() >= TRIALS_MIN;
+    Difference {
+        path: path.to_string(),
+        quantity,
+        before: mean(old),
+        after: mean(new),
+        interval: if between_trials { between(old, new) } else { None },
+        between_trials,
+    }
+}
+
+fn of_trials(before: &Results, after: &Results) -> Vec<Difference> {
     let mut differences = Vec::new();
     let Some(first) = before.trials.first() else {
         return differences;
@@ -232,6 +310,7 @@ pub fn table(differences: &[Difference]) -> String {
             (None, _) if found.before.is_none() || found.after.is_none() => {
                 format!("not known: {}", found.missing())
             }
+            (None, _) if [LOAD, THROUGHPUT].contains(&found.quantity) => "not known: it was searched once".to_string(),
             (None, _) => format!("not known: fewer than {TRIALS_MIN} trials"),
         };
         let value = |value: Option<f64>| value.map_or("-".to_string(), number);
@@ -262,6 +341,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn points_of_students_distribution() {
@@ -282,6 +362,52 @@ mod tests {
     fn nothing_lost_is_not_known_to_be_none() {
         let (low, high) = within((0.0, Some((0.0, 0.003))), (0.001, Some((0.0001, 0.004)))).expect("both have one");
         assert!(low < 0.0 && 0.001 < high);
+    }
+
+    /// Results of searches and of RFC 2544 have no trials of their own.
+    #[test]
+    fn searches_are_compared() {
+        let search = |pps: Option<f64>| {
+            json!({
+                "goal": "ndr", "loss_ratio": 0.0, "exceed_ratio": 0.5, "width": 0.005, "lower_bound_pps": pps,
+                "upper_bound_pps": null, "conditional_throughput_pps": null, "limited_by": "device",
+                "is_complete": true, "trials": [],
+            })
+        };
+        let results = |pps: Option<f64>, frames: [u64; 3]| -> Results {
+            let back_to_back = json!({
+                "frames": frames, "mean_frames": 0.0, "standard_deviation": 0.0, "at_least": false,
+                "implied_buffer_s": 0.0, "corrected_buffer_s": 0.0,
+            });
+            let size = json!({
+                "frame_bytes": 60, "throughput_pps": pps, "limited_by": "device", "latency": [], "loss": [],
+                "back_to_back": back_to_back, "search": search(pps),
+            });
+            let all = json!({
+                "format": crate::results::FORMAT, "description": "", "device": "", "seed": 0, "self_test": null,
+                "trials": [], "searches": [search(pps)], "rfc2544": [size], "injected": null,
+            });
+            serde_json::from_value(all).expect("results")
+        };
+        let found = differences(&results(Some(1000.0), [9, 10, 11]), &results(None, [19, 20, 21]));
+        let shown: Vec<_> = found
+            .iter()
+            .map(|found| (found.path.as_str(), found.quantity, found.before, found.after))
+            .collect();
+        let size = "frames of 60 bytes";
+        assert_eq!(
+            shown,
+            [
+                ("goal ndr", LOAD, Some(1000.0), None),
+                (size, THROUGHPUT, Some(1000.0), None),
+                (size, "burst (frames)", Some(10.0), Some(20.0)),
+            ]
+        );
+        assert!(found[2].is_significant() && found[2].between_trials);
+        let text = table(&found);
+        assert!(text.contains("not known: no load was good after"), "{text}");
+        let same = differences(&results(Some(1.0), [1; 3]), &results(Some(2.0), [1; 3]));
+        assert!(table(&same).contains("not known: it was searched once"));
     }
 
     /// The rates of two single trials differ by what nothing is known of.
