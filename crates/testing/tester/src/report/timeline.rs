@@ -29,9 +29,11 @@ fn track(process: &str, name: impl Into<String>) -> Track {
 }
 
 fn add_trial(trial: &TrialResults, from_s: f64, timeline: &mut Timeline) -> f64 {
-    let until_s = from_s + trial.measured_s;
+    // Samples begin with the warm-up, and the trial when that is over.
+    let begins_s = from_s + trial.warm_up_s.unwrap_or(0.0);
+    let until_s = begins_s + trial.measured_s;
     let name = format!("trial {}", trial.number);
-    let slice = timeline.slice(&track("tester", "trials"), &name, ps(from_s), ps(until_s));
+    let slice = timeline.slice(&track("tester", "trials"), &name, ps(begins_s), ps(until_s));
     if let Some(doubt) = trial.doubts.first() {
         timeline.note(slice, "doubt", doubt);
     }
@@ -39,19 +41,16 @@ fn add_trial(trial: &TrialResults, from_s: f64, timeline: &mut Timeline) -> f64 
         timeline.note(slice, &format!("dropped: {reason}"), &count.to_string());
     }
     for stream in &trial.streams {
-        let rates = |pick: fn(&(u32, u32)) -> u32| -> Vec<u64> {
-            let rate = |sample| (f64::from(pick(sample)) / trial.sample_s) as u64;
-            stream.samples[..trial.whole_samples(stream)].iter().map(rate).collect()
+        let samples = &stream.samples[..trial.whole_samples(stream)];
+        let rates = |pick: fn(&(u32, u32)) -> u32| -> Vec<(u64, u64)> {
+            let rate = |(index, sample): (usize, &(u32, u32))| {
+                let begins_s = from_s + index as f64 * trial.sample_s;
+                (ps(begins_s), (f64::from(pick(sample)) / trial.sample_s) as u64)
+            };
+            samples.iter().enumerate().map(rate).collect()
         };
-        if trial.sample_s > 0.0 && from_s == 0.0 {
-            let step = ps(trial.sample_s);
-            timeline.counter(&track(&stream.name, "sent (frames/s)"), step, &rates(|sample| sample.0));
-            timeline.counter(
-                &track(&stream.name, "received (frames/s)"),
-                step,
-                &rates(|sample| sample.1),
-            );
-        }
+        timeline.counter_at(&track(&stream.name, "sent (frames/s)"), &rates(|sample| sample.0));
+        timeline.counter_at(&track(&stream.name, "received (frames/s)"), &rates(|sample| sample.1));
     }
     until_s
 }
@@ -72,4 +71,45 @@ fn add_search(search: &SearchResults, timeline: &mut Timeline) {
 
 fn ps(seconds: f64) -> u64 {
     (seconds * SECOND) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::Distribution;
+    use serde_json::{Value, json};
+
+    /// Two trials of 0.2 s, each after a warm-up of 0.1 s: the rates of both, from the beginning of their samples on.
+    #[test]
+    fn rates_stand_where_they_were_measured() {
+        let nothing = json!(Distribution::default());
+        let trial = |number: u64| {
+            json!({
+                "number": number, "measured_s": 0.2, "warm_up_s": 0.1, "sample_s": 0.1, "drops": [], "foreign": 0,
+                "polling": { "gaps": nothing, "pauses": 0, "disturbed_share": 0.0 }, "was_stopped": false, "doubts": [],
+                "streams": [{
+                    "name": "a", "intended_pps": null, "sent": 0, "sent_pps": 0.0, "sent_gbps": 0.0, "unsent": 0,
+                    "refused": 0, "lateness": nothing, "misdirected": 0, "paths": [], "check": null,
+                    "samples": [[1, 1], [2, 2], [3, 2], [0, 1]],
+                }],
+            })
+        };
+        let results = json!({
+            "format": crate::results::FORMAT, "description": "", "device": "", "seed": 0, "self_test": null,
+            "trials": [trial(1), trial(2)], "searches": [], "rfc2544": [], "injected": null,
+        });
+        let results: Results = serde_json::from_value(results).expect("results");
+        let document: Value = serde_json::from_str(&timeline(&results)).expect("JSON");
+        let of = |kind: &str, name: &str| -> Vec<u64> {
+            let events = document["traceEvents"].as_array().into_iter().flatten();
+            let wanted = events
+                .filter(|event| event["ph"] == kind && event["name"].as_str().is_some_and(|own| own.starts_with(name)));
+            wanted
+                .filter_map(|event| event["ts"].as_f64())
+                .map(|us| us.round() as u64)
+                .collect()
+        };
+        assert_eq!(of("X", "trial"), [100_000, 400_000]);
+        assert_eq!(of("C", "sent"), [0, 100_000, 200_000, 300_000, 400_000, 500_000]);
+    }
 }
