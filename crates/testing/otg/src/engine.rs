@@ -142,9 +142,11 @@ impl Drop for Engine {
 fn run(devices: &mut dyn Devices, commands: &Receiver<Command>) {
     let mut config = Box::<Config>::default();
     let mut opened = Ok(None);
+    let mut trial = 0;
     loop {
-        let (next, rates) = Loop::new(&config, opened).serve(commands);
+        let (next, rates, last_trial) = Loop::new(&config, opened, trial).serve(commands);
         let Some((wanted, answer)) = next else { return };
+        trial = last_trial;
         for (flow, (rate, shape)) in rates {
             let stream = &mut config.flows[flow].stream;
             (stream.rate, stream.shape) = (rate, shape);
@@ -226,6 +228,8 @@ struct Loop<'a> {
     neighbours: Neighbours<'a>,
     /// Rates and shapes that flows have been given since they were configured.
     rates: Changes,
+    /// The last trial of flows that were configured before: what is under way of them is of no flow.
+    trial_before: u64,
     clock: Clock,
     heard_ns: u64,
     out: Burst,
@@ -234,10 +238,14 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(config: &'a Config, opened: Result<Option<Opened>, Wrong>) -> Loop<'a> {
+    fn new(config: &'a Config, opened: Result<Option<Opened>, Wrong>, trial_before: u64) -> Loop<'a> {
         let fault = opened.as_ref().err().map(|wrong| wrong.message.clone());
         let opened = opened.ok().flatten();
         let (device, ports) = opened.map_or((None, Vec::new()), |opened| (Some(opened.device), opened.ports));
+        let flow = || Flow {
+            trial: trial_before,
+            ..Flow::default()
+        };
         let mut neighbours = Neighbours::new(&config.interfaces);
         neighbours.turn(config.starts_devices && !config.interfaces.is_empty());
         let of_device = device.as_ref().map_or(0, |device| device.ports.len());
@@ -245,12 +253,13 @@ impl<'a> Loop<'a> {
         Loop {
             config,
             port_of: port_of.collect(),
-            flows: config.flows.iter().map(|_| Flow::default()).collect(),
+            flows: config.flows.iter().map(|_| flow()).collect(),
             counters: vec![PortSnapshot::default(); config.ports.len()],
             port_rates: vec![Rates::default(); config.ports.len()],
             captures: config.ports.iter().map(|_| Capture::default()).collect(),
             neighbours,
             rates: Changes::new(),
+            trial_before,
             ports,
             device,
             clock: Clock::start(),
@@ -262,8 +271,8 @@ impl<'a> Loop<'a> {
     }
 
     /// Works until there is another configuration, or no command any more. Also gives the rates that flows have been
-    /// given.
-    fn serve(mut self, commands: &Receiver<Command>) -> (Next, Changes) {
+    /// given, and their last trial.
+    fn serve(mut self, commands: &Receiver<Command>) -> (Next, Changes, u64) {
         let mut rounds = 0;
         loop {
             rounds += 1;
@@ -272,10 +281,10 @@ impl<'a> Loop<'a> {
                 rounds = 0;
                 let wait = if is_resting { IDLE } else { Duration::ZERO };
                 match commands.recv_timeout(wait) {
-                    Ok(Command::Configure(config, answer)) => return (Some((config, answer)), self.rates),
+                    Ok(Command::Configure(config, answer)) => return self.end(Some((config, answer))),
                     Ok(command) => self.obey(command),
                     Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return (None, self.rates),
+                    Err(RecvTimeoutError::Disconnected) => return self.end(None),
                 }
             }
             if rounds == 0 {
@@ -286,6 +295,12 @@ impl<'a> Loop<'a> {
                 self.flows.iter_mut().for_each(|flow| flow.halt = Halt::Stopped);
             }
         }
+    }
+
+    fn end(self, next: Next) -> (Next, Changes, u64) {
+        let trials = self.flows.iter().map(|flow| flow.trial);
+        let last_trial = trials.max().unwrap_or(self.trial_before);
+        (next, self.rates, last_trial)
     }
 
     fn is_resting(&self) -> bool {

@@ -6,6 +6,7 @@ use forebay_tester::device;
 use forebay_tester::impairment::{Delay, Impairment};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A generator whose ports are joined two by two.
@@ -109,6 +110,69 @@ fn a_port_that_fails_stops_flows_and_keeps_their_counters() {
         .and_then(|sent| sent.parse().ok())
         .expect("a number");
     assert!((20..=20 * 8).contains(&sent), "{found}");
+}
+
+/// A port that keeps what it receives, or gives what another one has kept.
+struct Late {
+    port: Box<dyn Port>,
+    kept: Arc<Mutex<Vec<Vec<u8>>>>,
+    keeps: bool,
+}
+
+impl Port for Late {
+    fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let mut count = self.port.receive(burst, max, now_ns)?;
+        let mut kept = self.kept.lock().expect("no panic");
+        if self.keeps {
+            kept.extend(burst.iter().map(|packet| packet.data().to_vec()));
+            burst.clear();
+            return Ok(0);
+        }
+        // They come among those of the flow that is sent then.
+        while count > 0 && count < max && !kept.is_empty() {
+            let Some(packet) = burst.allocate() else { break };
+            packet.set_data(&kept.remove(0));
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    delegate_port!(
+        port: name, send, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush
+    );
+}
+
+/// What is under way when a configuration is set again is of no flow of it.
+#[test]
+fn frames_of_the_configuration_before_are_not_counted() {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let (all, mut keeps) = (kept.clone(), true);
+    let late = move |numbers: &[u32]| {
+        let mut device = device::wire(numbers, &[(1, 2), (2, 1)], 4096);
+        let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+        let port = std::mem::replace(&mut device.ports[1].port, spare);
+        let kept = kept.clone();
+        device.ports[1].port = Box::new(Late { port, kept, keeps });
+        keeps = false;
+        Ok(device)
+    };
+    let mut generator = Generator::new(Memory(late)).expect("a thread");
+    done(generator.request("POST", "/config", &config(100)));
+    transmit(&mut generator, "start");
+    wait(&mut generator, "all are sent", |found| found["transmit"] == "stopped");
+    let end = Instant::now() + Duration::from_secs(20);
+    while all.lock().expect("no panic").len() < 100 {
+        assert!(Instant::now() < end, "all are kept");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    done(generator.request("POST", "/config", &config(100)));
+    transmit(&mut generator, "start");
+    let is_over = |found: &Value| found["transmit"] == "stopped" && found["frames_rx"] == "100";
+    wait(&mut generator, "all packets", is_over);
+    let distributions = done(generator.request("GET", "/forebay/v1/flows", &Value::Null));
+    assert_eq!(distributions["flows"][0]["duplicated"], 0);
+    let ports = done(generator.request("POST", "/monitor/metrics", &json!({ "choice": "port", "port": {} })));
+    assert_eq!(ports["port_metrics"][1]["frames_rx"], "200", "the port counts them");
 }
 
 /// After an error a script may go on with its previous configuration.
