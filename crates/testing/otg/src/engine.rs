@@ -207,6 +207,9 @@ struct Flow<'a> {
     trial: u64,
     refused: u64,
     sent_bytes: u64,
+    /// Frames that came, and their bytes, with duplicates.
+    came: u64,
+    came_bytes: u64,
     path: Path,
     misdirected: u64,
     first_ns: u64,
@@ -584,6 +587,8 @@ impl<'a> Loop<'a> {
             flow.first_ns = now_ns;
         }
         flow.last_ns = now_ns;
+        flow.came += 1;
+        flow.came_bytes += bytes;
         flow.path.receive(&Received {
             number: tag.number,
             flow: self.config.flows[index].stream.frames.flow_of(tag.number),
@@ -641,9 +646,8 @@ impl Flow<'_> {
     /// Frames sent and received, bytes sent and received.
     fn counted(&self) -> [u64; 4] {
         let numbered = self.sender.as_ref().map_or(0, Sender::next_number);
-        let received = self.path.sequence.unique();
         let sent = numbered - self.skipped - self.refused;
-        [sent, received, self.sent_bytes, self.path.bytes]
+        [sent, self.came, self.sent_bytes, self.came_bytes]
     }
 
     /// From the next frame on, another time is 0 for the sender.
@@ -661,7 +665,7 @@ impl Flow<'_> {
 
     fn snapshot(&self, limit: Limit, now_ns: u64) -> FlowSnapshot {
         let counted = self.counted();
-        let (mut rates, [sent, received, ..]) = (self.rates.at(now_ns, counted), counted);
+        let (mut rates, [sent, came, ..]) = (self.rates.at(now_ns, counted), counted);
         let is_sending = self.is_sending(limit);
         if !is_sending {
             (rates[0], rates[2]) = (0.0, 0.0);
@@ -670,9 +674,10 @@ impl Flow<'_> {
             is_sending,
             is_paused: self.halt == Halt::Paused,
             sent,
-            received,
+            came,
+            received: self.path.sequence.unique(),
             sent_bytes: self.sent_bytes,
-            received_bytes: self.path.bytes,
+            received_bytes: self.came_bytes,
             duplicated: self.path.sequence.duplicates(),
             reordered: self.path.sequence.reordered(),
             misdirected: self.misdirected,

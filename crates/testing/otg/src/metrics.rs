@@ -69,6 +69,9 @@ pub struct FlowSnapshot {
     pub is_sending: bool,
     pub is_paused: bool,
     pub sent: u64,
+    /// Frames that came, with duplicates, and the bytes of all of them.
+    pub came: u64,
+    /// Frames that came, without duplicates.
     pub received: u64,
     pub sent_bytes: u64,
     pub received_bytes: u64,
@@ -179,7 +182,7 @@ impl Snapshot {
                 "port_rx": rx.join(","),
                 "transmit": found.state(),
                 "frames_tx": long(found.sent),
-                "frames_rx": long(found.received),
+                "frames_rx": long(found.came),
                 "bytes_tx": long(found.sent_bytes),
                 "bytes_rx": long(found.received_bytes),
                 "frames_tx_rate": found.rates[0],
@@ -305,6 +308,7 @@ mod tests {
             is_sending: true,
             is_paused: false,
             sent: 0,
+            came: 0,
             received: 0,
             sent_bytes: 0,
             received_bytes: 0,

@@ -335,6 +335,36 @@ fn seconds_of_a_flow_are_those_of_the_clock() {
     });
 }
 
+/// A frame that comes twice is received twice, and makes up for none that is lost.
+#[test]
+fn duplicates_are_received_and_hide_no_loss() {
+    let doubling = |numbers: &[u32]| {
+        let mut device = device::wire(numbers, &[(1, 2), (2, 1)], 4096);
+        let impairment = Impairment {
+            loss: 0.5,
+            duplication: 1.0,
+            ..Impairment::default()
+        };
+        device.impair(2, impairment, 1);
+        Ok(device)
+    };
+    let mut generator = Generator::new(Memory(doubling)).expect("a thread");
+    done(generator.request("POST", "/config", &config(1000)));
+    transmit(&mut generator, "start");
+    wait(&mut generator, "all are sent", |found| found["transmit"] == "stopped");
+    std::thread::sleep(Duration::from_millis(100));
+    let found = flow(&mut generator);
+    let number = |name: &str| -> f64 {
+        let text = found[name].as_str().and_then(|text| text.parse().ok());
+        text.expect("a number")
+    };
+    let lost = found["loss"].as_f64().expect("a share") / 100.0 * number("frames_tx");
+    assert!((400.0..600.0).contains(&lost), "{found}");
+    let came = 2.0 * (number("frames_tx") - lost);
+    assert!((number("frames_rx") - came).abs() < 0.5, "{found}");
+    assert_eq!(number("bytes_rx"), 128.0 * number("frames_rx"));
+}
+
 /// What was under way during a pause took as long as everything else.
 #[test]
 fn a_pause_makes_no_latency_shorter() {
