@@ -60,6 +60,7 @@ ALONE = {"ptf_packets": ["ptf==0.12.0"]}
 # Commands that a script calls, and Debian's packages that have them.
 COMMANDS = {
     "p4net": {"ping": "iputils-ping"},
+    "snappi": {"ping": "iputils-ping"},
     "baselines": {"cc": "gcc libc6-dev", "ethtool": "ethtool", "ovs-vswitchd": "openvswitch-switch"},
     "devices": {"ethtool": "ethtool", "ip": "iproute2"},
 }

@@ -240,8 +240,50 @@ def through_a_router():
     for version in (4, 6):
         found = gateways(api, version)
         expect(len(found) == 2 and all(found), f"devices have found their IPv{version} gateways: {found}")
+    pings(api)
+    command("ping", "-c", "1", "-W", "5", "10.0.1.2")
+    flows_come_and_go(api)
     process.terminate()
     process.wait(timeout=10)
+
+
+def pings(api):
+    """A device pings the router's other address and a device behind it; nobody has the third address."""
+    action = api.control_action()
+    for target in ("10.0.2.1", "10.0.2.2", "10.0.2.77"):
+        action.protocol.ipv4.ping.requests.add(src_name="one.ipv4", dst_ip=target)
+    answer = api.set_control_action(action).response.protocol.ipv4.ping
+    results = [response.result for response in answer.responses]
+    expect(results == ["succeeded", "succeeded", "failed"], f"devices ping and answer: {results}")
+
+
+def flows_come_and_go(api):
+    """Flows are appended, with headers of ICMP and VXLAN, and deleted."""
+    append = api.config_append()
+    resources = append.config_append_list.add()
+    for name in ("echo", "tunnel"):
+        flow = resources.flows.flow(name=name)[-1]
+        flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = "p1", ["p2"]
+        flow.duration.fixed_packets.packets = 10
+        flow.metrics.enable = True
+    resources.flows[0].packet.ethernet().ipv4().icmp()
+    resources.flows[0].packet[2].echo.sequence_number.increment.count = 10
+    resources.flows[1].packet.ethernet().ipv4().udp().vxlan().ethernet().ipv6().tcp()
+    resources.flows[1].packet[3].vni.values = [7, 8]
+    api.append_config(append)
+    expect([flow.name for flow in api.get_config().flows] == ["ipv4", "ipv6", "echo", "tunnel"], "flows are appended")
+    delete = api.config_delete()
+    delete.config_delete_list.add().flows = ["ipv4", "ipv6"]
+    api.delete_config(delete)
+    transmit(api, "start")
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        flows = api.get_metrics(flows_request(api)).flow_metrics
+        if all(flow.transmit == flow.STOPPED for flow in flows):
+            break
+        time.sleep(0.1)
+    sent = [(flow.name, flow.frames_tx) for flow in flows]
+    expect(sent == [("echo", 10), ("tunnel", 10)], f"the others are deleted, and these are sent: {sent}")
 
 
 def flows_request(api):
