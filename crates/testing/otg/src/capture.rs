@@ -3,23 +3,43 @@
 use crate::packet::CHECK_SEQUENCE_BYTES;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, TimestampUnit, Writer};
 
-/// Bytes that a capture keeps; what comes later is left out.
+/// Bytes that a capture keeps.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Frames of a port, with their times.
 #[derive(Default)]
 pub struct Capture {
     is_on: bool,
+    /// Whether the last frames are kept, not the first ones.
+    overwrites: bool,
+    /// Where frames are overwritten, half of what is kept: the part that goes as soon as the other one is full.
+    older: Kept,
+    newer: Kept,
+}
+
+#[derive(Default)]
+struct Kept {
     bytes: Vec<u8>,
     /// The time of each frame, and where it ends.
     frames: Vec<(u64, usize)>,
 }
 
+impl Kept {
+    fn frames(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let starts = std::iter::once(0).chain(self.frames.iter().map(|(_, end)| *end));
+        self.frames
+            .iter()
+            .zip(starts)
+            .map(|((time_ns, end), start)| (*time_ns, &self.bytes[start..*end]))
+    }
+}
+
 impl Capture {
-    /// Begins anew.
-    pub fn start(&mut self) {
+    /// Begins anew. When it is full, the oldest frames go, or no more frames are taken.
+    pub fn start(&mut self, overwrites: bool) {
         *self = Capture {
             is_on: true,
+            overwrites,
             ..Capture::default()
         };
     }
@@ -36,11 +56,18 @@ impl Capture {
 
     /// Keeps a frame, with its check sequence, as the API's captures have it (IEEE 802.3, 3.2.9).
     pub fn take(&mut self, frame: &[u8], time_ns: u64) {
-        if self.is_on && self.bytes.len() + frame.len() + CHECK_SEQUENCE_BYTES <= BYTES_MAX {
-            self.bytes.extend_from_slice(frame);
-            self.bytes.extend_from_slice(&crc32fast::hash(frame).to_le_bytes());
-            self.frames.push((time_ns, self.bytes.len()));
+        let most = if self.overwrites { BYTES_MAX / 2 } else { BYTES_MAX };
+        let is_full = self.newer.bytes.len() + frame.len() + CHECK_SEQUENCE_BYTES > most;
+        if !self.is_on || is_full && !self.overwrites {
+            return;
         }
+        if is_full {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        let kept = &mut self.newer;
+        kept.bytes.extend_from_slice(frame);
+        kept.bytes.extend_from_slice(&crc32fast::hash(frame).to_le_bytes());
+        kept.frames.push((time_ns, kept.bytes.len()));
     }
 
     /// The file.
@@ -51,11 +78,7 @@ impl Capture {
     }
 
     fn frames(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let starts = std::iter::once(0).chain(self.frames.iter().map(|(_, end)| *end));
-        self.frames
-            .iter()
-            .zip(starts)
-            .map(|((time_ns, end), start)| (*time_ns, &self.bytes[start..*end]))
+        self.older.frames().chain(self.newer.frames())
     }
 
     fn pcapng(&self, port: &str) -> std::io::Result<Vec<u8>> {
@@ -95,7 +118,7 @@ mod tests {
     fn both_formats_hold_the_frames() {
         let mut capture = Capture::default();
         capture.take(&[1; 60], 1);
-        capture.start();
+        capture.start(true);
         capture.take(&[2; 60], 2);
         capture.take(&[3; 70], 3);
         capture.stop();
@@ -104,6 +127,23 @@ mod tests {
             let read = read_all(&capture.file("a", is_pcapng)).expect("a capture file");
             let lengths: Vec<usize> = read.iter().map(|packet| packet.data().len()).collect();
             assert_eq!(lengths, [64, 74]);
+        }
+    }
+
+    /// 100 MB come.
+    #[test]
+    fn a_full_capture_keeps_the_last_frames_or_the_first_ones() {
+        let frame = vec![0; 1 << 20];
+        for overwrites in [true, false] {
+            let mut capture = Capture::default();
+            capture.start(overwrites);
+            (0..100).for_each(|time_ns| capture.take(&frame, time_ns));
+            let times: Vec<u64> = capture.frames().map(|(time_ns, _)| time_ns).collect();
+            assert!(times.windows(2).all(|pair| pair[1] == pair[0] + 1), "{times:?}");
+            match overwrites {
+                true => assert!(times.len() >= 31 && times.last() == Some(&99), "{times:?}"),
+                false => assert_eq!((times.len(), times[0]), (63, 0)),
+            }
         }
     }
 }

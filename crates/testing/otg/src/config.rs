@@ -111,6 +111,8 @@ pub struct CaptureConfig {
     /// The index of the port.
     pub port: usize,
     pub is_pcapng: bool,
+    /// Whether the last frames are kept when there are too many, not the first ones.
+    pub overwrites: bool,
 }
 
 impl Config {
@@ -714,10 +716,15 @@ fn captures(node: &Node<'_>, ports: &[PortConfig]) -> Result<Vec<CaptureConfig>,
             Some("pcapng") => true,
             Some(_) => return Err(format.wrong("pcap or pcapng is expected")),
         };
+        let overwrites = capture.at("overwrite").flag(true)?;
         let names = capture.at("port_names");
         for name in names.texts()? {
             let port = port_index(&names, &name, ports)?;
-            captures.push(CaptureConfig { port, is_pcapng });
+            captures.push(CaptureConfig {
+                port,
+                is_pcapng,
+                overwrites,
+            });
         }
     }
     Ok(captures)

@@ -342,8 +342,9 @@ impl<'a> Loop<'a> {
             }
             Command::Capture(ports, is_on, answer) => {
                 for port in ports {
+                    let config = self.config.captures.iter().find(|capture| capture.port == port);
                     match is_on {
-                        true => self.captures[port].start(),
+                        true => self.captures[port].start(config.is_none_or(|config| config.overwrites)),
                         false => self.captures[port].stop(),
                     }
                 }
