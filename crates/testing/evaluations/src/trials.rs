@@ -168,16 +168,10 @@ impl BoxPlot {
     pub fn of(found: &Histogram) -> BoxPlot {
         let quartiles = [0.25, 0.5, 0.75].map(|share| found.quantile(share));
         let fence = quartiles[2] + (quartiles[2] - quartiles[0]) * 3 / 2;
-        let inside: u64 = found
-            .buckets()
-            .filter(|(_, high, _)| *high <= fence)
-            .map(|(_, _, count)| count)
-            .sum();
-        let highest = found
-            .buckets()
-            .map(|(_, high, _)| high)
-            .filter(|high| *high <= fence)
-            .last();
+        // Of the bucket in which the fence is, all values count as inside: they may all be the quartile itself.
+        let inside = || found.buckets().filter(move |(low, _, _)| *low <= fence);
+        let count: u64 = inside().map(|(_, _, count)| count).sum();
+        let highest = inside().map(|(_, high, _)| high.min(fence)).last();
         BoxPlot {
             min: found.min(),
             quartiles,
@@ -185,7 +179,7 @@ impl BoxPlot {
                 .unwrap_or(quartiles[2])
                 .clamp(quartiles[2], found.max().max(quartiles[2])),
             max: found.max(),
-            outliers: found.count() - inside.min(found.count()),
+            outliers: found.count() - count.min(found.count()),
         }
     }
 }
@@ -436,5 +430,20 @@ mod tests {
         let plot = BoxPlot::of(&found);
         assert_eq!((plot.min, plot.quartiles, plot.max), (1, [25, 50, 75], 10_000));
         assert_eq!((plot.upper_whisker, plot.outliers), (99, 1));
+    }
+
+    /// As a chip without queues has them.
+    #[test]
+    fn equal_values_are_no_outliers() {
+        let mut found = Histogram::default();
+        found.record_many(1_000, 90);
+        let plot = BoxPlot::of(&found);
+        assert_eq!(
+            (plot.quartiles, plot.upper_whisker, plot.outliers),
+            ([1_000; 3], 1_000, 0)
+        );
+        found.record_many(5_000, 10);
+        let plot = BoxPlot::of(&found);
+        assert_eq!((plot.upper_whisker, plot.outliers), (plot.quartiles[2], 10));
     }
 }
