@@ -305,7 +305,7 @@ fn path_text(path: &PathResults, out: &mut String) {
 fn share(ratio: f64) -> String {
     match ratio {
         0.0 => "0 %".to_string(),
-        ratio if ratio < 1e-4 => format!("{:.1e}", ratio),
+        ratio if ratio < 1e-4 => format!("{:.1e} %", 100.0 * ratio),
         ratio => format!("{:.3} %", 100.0 * ratio),
     }
 }
@@ -409,6 +409,15 @@ mod tests {
         values.into_iter().for_each(|ns| all.record(ns));
         let text = histogram(&all.summary());
         text.lines().map(|line| line.trim_start().to_string()).collect()
+    }
+
+    #[test]
+    fn shares_are_percentages_however_small() {
+        let shown = [0.0, 2e-6, 5e-5, 1e-4, 0.005, 1.0].map(share);
+        assert_eq!(
+            shown,
+            ["0 %", "2.0e-4 %", "5.0e-3 %", "0.010 %", "0.500 %", "100.000 %"]
+        );
     }
 
     #[test]
