@@ -67,7 +67,10 @@ pub struct PortConfig {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct FlowConfig {
+    /// That of two flows when it goes in both directions.
     pub name: String,
+    /// Its place in the configuration as it was sent.
+    pub place: usize,
     /// Indices of ports.
     pub tx: usize,
     pub rx: Vec<usize>,
@@ -136,12 +139,20 @@ impl Config {
         if flows.list()?.len() > STREAMS_MAX {
             return Err(flows.wrong(format!("at most {STREAMS_MAX} flows are possible")));
         }
-        for node in flows.list()? {
-            let flow = flow(&node, &mut config, &speeds)?;
-            if config.flows.iter().any(|own| own.name == flow.name) {
-                return Err(node.at("name").wrong(format!("there are two flows {:?}", flow.name)));
+        for (place, node) in flows.list()?.iter().enumerate() {
+            let name = node.at("name");
+            if !config.flows_of(name.text()?).is_empty() {
+                return Err(name.wrong(format!("there are two flows {:?}", name.text()?)));
             }
-            config.flows.push(flow);
+            for ends in ends(&node.at("tx_rx"), &node.at("packet"), &config)? {
+                let flow = flow(node, place, ends, &mut config, &speeds)?;
+                config.flows.push(flow);
+            }
+        }
+        if config.flows.len() > STREAMS_MAX {
+            return Err(flows.wrong(format!(
+                "at most {STREAMS_MAX} flows are possible, each direction of which counts"
+            )));
         }
         let frames: usize = config
             .flows
@@ -177,11 +188,13 @@ impl Config {
         let mut changed = Vec::new();
         for node in flows.at("flows").list()? {
             let name = node.at("name");
-            let index = self.flow(name.text()?);
-            let index = index.ok_or_else(|| name.wrong(format!("there is no flow {:?}", name.text().unwrap_or(""))))?;
+            let own = self.flows_of(name.text()?);
+            let Some(first) = own.first() else {
+                return Err(name.wrong(format!("there is no flow {:?}", name.text()?)));
+            };
             // What else the flow has is passed over, as the API wants it.
-            json["flows"][index]["rate"] = node.at("rate").json();
-            changed.push(index);
+            json["flows"][self.flows[*first].place]["rate"] = node.at("rate").json();
+            changed.extend(own);
         }
         let config = Config::read(&json)?;
         let rates = changed.iter().map(|index| {
@@ -232,9 +245,15 @@ impl Config {
         Config::read(&json)
     }
 
-    /// The index of a flow.
-    pub fn flow(&self, name: &str) -> Option<usize> {
-        self.flows.iter().position(|flow| flow.name == name)
+    /// The indices of the flows of a name: two when it goes in both directions.
+    pub fn flows_of(&self, name: &str) -> Vec<usize> {
+        let is_own = |index: &usize| self.flows[*index].name == name;
+        (0..self.flows.len()).filter(is_own).collect()
+    }
+
+    /// The index of the port of a name, if there is one.
+    pub fn ports_of(&self, name: &str) -> Vec<usize> {
+        self.port(name).into_iter().collect()
     }
 
     /// The index of a port.
@@ -363,24 +382,38 @@ fn speed_of(text: &str) -> Option<f64> {
     }
 }
 
-fn flow(node: &Node<'_>, config: &mut Config, speeds: &[f64]) -> Result<FlowConfig, Wrong> {
+/// A flow between these ends.
+fn flow(node: &Node<'_>, place: usize, ends: Ends, config: &mut Config, speeds: &[f64]) -> Result<FlowConfig, Wrong> {
     node.object(&["name", "tx_rx", "packet", "size", "rate", "duration", "metrics"])?;
     let name = node.at("name").text()?.to_string();
     let packet = node.at("packet");
-    let Ends { tx, rx, pairs } = ends(&node.at("tx_rx"), &packet, config)?;
+    let Ends { tx, rx, pairs, is_back } = ends;
     let interfaces = &config.interfaces;
     let headers: Vec<Headers> = match pairs.is_empty() {
         true => vec![Headers::read(&packet, &Defaults::default())?],
         false => {
-            let headers =
-                |(from, to): &(usize, usize)| Headers::read(&packet, &defaults(&interfaces[*from], &interfaces[*to]));
+            let headers = |(from, to): &(usize, usize)| {
+                let (from, to) = (&interfaces[*from], &interfaces[*to]);
+                match is_back {
+                    false => Headers::read(&packet, &defaults(from, to)),
+                    // What the flow says of its sender is said of the receiver. The tag is that of the sender.
+                    true => {
+                        let defaults = Defaults {
+                            vlan: from.vlan,
+                            ..defaults(to, from)
+                        };
+                        Headers::read(&packet, &defaults).map(Headers::reversed)
+                    }
+                }
+            };
             pairs.iter().map(headers).collect::<Result<_, _>>()?
         }
     };
     let warnings = &mut config.warnings;
     let frames = frames(&headers, &node.at("size"), warnings)?;
     let has_router = |(from, _): &(usize, usize)| interfaces[*from].address.is_some();
-    let senders = match pairs.iter().all(has_router) && Headers::asks_for_destination(&packet)? {
+    let destination = if is_back { "src" } else { "dst" };
+    let senders = match pairs.iter().all(has_router) && Headers::asks_for(&packet, destination)? {
         true => pairs.iter().map(|(from, _)| *from).collect(),
         false => Vec::new(),
     };
@@ -397,6 +430,7 @@ fn flow(node: &Node<'_>, config: &mut Config, speeds: &[f64]) -> Result<FlowConf
     let (limit, delay_ns) = duration(&node.at("duration"), &mut stream, speeds[tx], warnings)?;
     Ok(FlowConfig {
         name,
+        place,
         tx,
         rx,
         stream,
@@ -414,27 +448,51 @@ struct Ends {
     rx: Vec<usize>,
     /// The interfaces of devices that send and receive, in turn; none between ports.
     pairs: Vec<(usize, usize)>,
+    /// Whether it is the other direction of a flow.
+    is_back: bool,
 }
 
-fn ends(node: &Node<'_>, packet: &Node<'_>, config: &Config) -> Result<Ends, Wrong> {
+impl Ends {
+    /// Those of pairs of interfaces.
+    fn of(pairs: Vec<(usize, usize)>, interfaces: &[Interface], is_back: bool) -> Ends {
+        let mut rx: Vec<usize> = pairs.iter().map(|(_, to)| interfaces[*to].port).collect();
+        rx.sort_unstable();
+        rx.dedup();
+        Ends {
+            tx: interfaces[pairs[0].0].port,
+            rx,
+            pairs,
+            is_back,
+        }
+    }
+}
+
+/// Where a flow goes, in each of its directions.
+fn ends(node: &Node<'_>, packet: &Node<'_>, config: &Config) -> Result<Vec<Ends>, Wrong> {
     node.object(&["choice", "port", "device"])?;
     match node.choice("port")? {
         ("port", port) => {
             let (tx, rx) = port_ends(&port, &config.ports)?;
-            Ok(Ends {
+            Ok(vec![Ends {
                 tx,
                 rx,
                 pairs: Vec::new(),
-            })
+                is_back: false,
+            }])
         }
         ("device", device) => {
             let interfaces = &config.interfaces;
             let pairs = hosts::pairs(&device, interfaces, Headers::version(packet)?)?;
-            let mut rx: Vec<usize> = pairs.iter().map(|(_, to)| interfaces[*to].port).collect();
-            rx.sort_unstable();
-            rx.dedup();
-            let tx = interfaces[pairs[0].0].port;
-            Ok(Ends { tx, rx, pairs })
+            let back: Vec<(usize, usize)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
+            let there = Ends::of(pairs, interfaces, false);
+            let both = device.at("bidirectional");
+            match both.flag(false)? {
+                false => Ok(vec![there]),
+                true if there.rx.len() > 1 => {
+                    Err(both.wrong("receivers of one port are expected, since they send, too"))
+                }
+                true => Ok(vec![there, Ends::of(back, interfaces, true)]),
+            }
         }
         (other, _) => Err(node.not_supported(other, &["port", "device"])),
     }
@@ -797,6 +855,53 @@ mod tests {
         let templates = config.flows[0].stream.frames.templates();
         let found: Vec<(u8, u8)> = templates.iter().map(|frame| (frame[11], frame[29])).collect();
         assert_eq!(found, [(0x0a, 1), (0x0b, 2)], "the source MAC and IPv4 addresses");
+    }
+
+    #[test]
+    fn the_other_direction_of_a_flow_exchanges_its_ends() {
+        let device = |name: &str, port: &str, number: u8| {
+            json!({ "name": name, "ethernets": [{
+                "name": format!("{name}.eth"),
+                "connection": { "choice": "port_name", "port_name": port },
+                "mac": format!("02:00:00:00:00:{number:02x}"),
+                "vlans": [{ "name": format!("{name}.vlan"), "id": number }],
+                "ipv4_addresses": [{ "name": format!("{name}.ip"), "address": format!("192.0.2.{number}"),
+                    "gateway": "192.0.2.254" }],
+            }] })
+        };
+        let udp = json!({
+            "src_port": { "choice": "value", "value": 5 },
+            "dst_port": { "choice": "values", "values": [6, 7] },
+        });
+        let ends = json!({ "tx_names": ["d1"], "rx_names": ["d2"], "bidirectional": true });
+        let config = Config::read(&json!({
+            "ports": [{ "name": "a", "location": "1" }, { "name": "b", "location": "2" }],
+            "devices": [device("d1", "a", 1), device("d2", "b", 2)],
+            "flows": [{
+                "name": "f",
+                "tx_rx": { "choice": "device", "device": ends },
+                "packet": [
+                    { "choice": "ethernet", "ethernet": {} },
+                    { "choice": "ipv4", "ipv4": {} },
+                    { "choice": "udp", "udp": udp },
+                ],
+            }],
+        }));
+        let config = config.expect("a configuration");
+        assert_eq!(config.flows_of("f"), [0, 1]);
+        let [there, back] = [0, 1].map(|index: usize| &config.flows[index]);
+        assert_eq!((there.tx, back.tx), (0, 1));
+        assert_eq!([&there.rx[..], &back.rx[..]], [[1usize], [0]]);
+        assert_eq!([&there.senders[..], &back.senders[..]], [[0usize], [1]]);
+        let frame = |flow: &FlowConfig| flow.stream.frames.templates()[1].clone();
+        let (there, back) = (frame(there), frame(back));
+        assert_eq!(there[30..42], [192, 0, 2, 1, 192, 0, 2, 2, 0, 5, 0, 7]);
+        assert_eq!(back[..16], [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 2]);
+        assert_eq!(back[30..42], [192, 0, 2, 2, 192, 0, 2, 1, 0, 7, 0, 5]);
+        let rate = json!({ "choice": "pps", "pps": 500 });
+        let update = json!({ "flows": { "property_names": ["rate"], "flows": [{ "name": "f", "rate": rate }] } });
+        let (_, rates) = config.with_rates(&update).expect("an update");
+        assert_eq!(rates.iter().map(|(index, _, _)| *index).collect::<Vec<_>>(), [0, 1]);
     }
 
     #[test]

@@ -190,10 +190,6 @@ fn read_address(node: &Node<'_>, is_ipv6: bool) -> Result<Address, Wrong> {
 /// flow's own IP header.
 pub fn pairs(node: &Node<'_>, interfaces: &[Interface], is_ipv6: Option<bool>) -> Result<Vec<(usize, usize)>, Wrong> {
     node.object(&["mode", "tx_names", "rx_names", "bidirectional"])?;
-    let both = node.at("bidirectional");
-    if both.flag(false)? {
-        return Err(both.wrong("true is not supported; a second flow, with tx_names and rx_names exchanged, is right"));
-    }
     let (tx, rx) = (
         ends(&node.at("tx_names"), interfaces)?,
         ends(&node.at("rx_names"), interfaces)?,

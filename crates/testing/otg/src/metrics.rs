@@ -226,6 +226,7 @@ impl Snapshot {
         let flows = config.flows.iter().zip(&self.flows).map(|(flow, found)| {
             json!({
                 "name": flow.name,
+                "port_tx": config.ports[flow.tx].name,
                 "sent": found.sent,
                 "received": found.received,
                 "duplicated": found.duplicated,

@@ -358,14 +358,34 @@ impl Headers {
         })
     }
 
-    /// Whether frames go to the MAC address that a device has found, since the flow names none.
-    pub fn asks_for_destination(packet: &Node<'_>) -> Result<bool, Wrong> {
+    /// The same from the receiver to the sender: addresses and ports are exchanged, but for those of a tunnel.
+    #[must_use]
+    pub fn reversed(mut self) -> Headers {
+        let is_tunnel = self.tunnel.is_some();
+        std::mem::swap(&mut self.macs.0, &mut self.macs.1);
+        if let Inner::Network(network, transport) = &mut self.inner {
+            std::mem::swap(&mut network.source, &mut network.destination);
+            match transport {
+                TransportFields::Udp(source, destination) if !is_tunnel => std::mem::swap(source, destination),
+                TransportFields::Tcp(tcp) => {
+                    let tcp = tcp.as_mut();
+                    std::mem::swap(&mut tcp.source, &mut tcp.destination);
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// Whether frames go to the MAC address that a device has found, since the flow names none: `dst`, or `src` for
+    /// frames in the other direction.
+    pub fn asks_for(packet: &Node<'_>, key: &str) -> Result<bool, Wrong> {
         let layers = packet.list()?;
-        let destination = match layers.first() {
-            Some(first) => first.at("ethernet").at("dst"),
+        let address = match layers.first() {
+            Some(first) => first.at("ethernet").at(key),
             None => return Ok(true),
         };
-        Ok(!destination.is_there() || destination.choice("auto")?.0 == "auto")
+        Ok(!address.is_there() || address.choice("auto")?.0 == "auto")
     }
 
     /// The version of IP that `packet` of a flow names: whether it is IPv6.

@@ -166,7 +166,9 @@ impl Generator {
             _ => return Err(state.wrong("start, stop, pause or resume is expected").into()),
         };
         let names = chosen.at("flow_names");
-        let flows = self.indices(&names, self.config.flows.len(), "flow", |name| self.config.flow(name))?;
+        let flows = self.indices(&names, self.config.flows.len(), "flow", |name| {
+            self.config.flows_of(name)
+        })?;
         // Those that have stopped begin again when they are resumed.
         if matches!(transmit, Transmit::Start | Transmit::Resume) {
             self.routers_of(&flows)?;
@@ -189,7 +191,9 @@ impl Generator {
             _ => return Err(state.wrong("start or stop is expected").into()),
         };
         let names = chosen.at("port_names");
-        let mut ports = self.indices(&names, self.config.ports.len(), "port", |name| self.config.port(name))?;
+        let mut ports = self.indices(&names, self.config.ports.len(), "port", |name| {
+            self.config.ports_of(name)
+        })?;
         if !names.is_there() {
             ports.retain(|port| self.config.captures.iter().any(|capture| capture.port == *port));
         }
@@ -203,14 +207,21 @@ impl Generator {
         names: &Node<'_>,
         count: usize,
         what: &str,
-        find: impl Fn(&str) -> Option<usize>,
+        find: impl Fn(&str) -> Vec<usize>,
     ) -> Result<Vec<usize>, Wrong> {
         let named = names.texts()?;
         if named.is_empty() {
             return Ok((0..count).collect());
         }
-        let index = |name: &String| find(name).ok_or_else(|| names.wrong(format!("there is no {what} {name:?}")));
-        named.iter().map(index).collect()
+        let mut all = Vec::new();
+        for name in &named {
+            let found = find(name);
+            if found.is_empty() {
+                return Err(names.wrong(format!("there is no {what} {name:?}")));
+            }
+            all.extend(found);
+        }
+        Ok(all)
     }
 
     fn metrics(&self, node: &Node<'_>) -> Result<Answer, Answer> {
@@ -235,8 +246,8 @@ impl Generator {
         let names = chosen.at(key);
         let (flows, ports) = (self.config.flows.len(), self.config.ports.len());
         let asked = match of_flows {
-            true => self.indices(&names, flows, "flow", |name| self.config.flow(name))?,
-            false => self.indices(&names, ports, "port", |name| self.config.port(name))?,
+            true => self.indices(&names, flows, "flow", |name| self.config.flows_of(name))?,
+            false => self.indices(&names, ports, "port", |name| self.config.ports_of(name))?,
         };
         if of_flows && !names.list()?.is_empty() {
             let mut all = asked.iter().map(|index| &self.config.flows[*index]);

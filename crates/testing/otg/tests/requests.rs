@@ -549,6 +549,32 @@ fn devices_answer_and_send() {
     }
 }
 
+/// A flow in both directions has metrics of each.
+#[test]
+fn a_flow_goes_in_both_directions() {
+    let mut generator = generator();
+    let mut wanted = config(50);
+    wanted["devices"] = devices();
+    wanted["flows"][0]["packet"] = json!([]);
+    wanted["flows"][0]["tx_rx"] = json!({ "choice": "device", "device": { "tx_names": ["d1"], "rx_names": ["d2"],
+        "bidirectional": true } });
+    done(generator.request("POST", "/config", &wanted));
+    transmit(&mut generator, "start");
+    let body = json!({ "choice": "flow", "flow": { "flow_names": ["f"] } });
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let found = done(generator.request("POST", "/monitor/metrics", &body));
+        let rows = found["flow_metrics"].as_array().expect("a list");
+        let ends: Vec<_> = rows.iter().map(|row| (&row["port_tx"], &row["port_rx"])).collect();
+        assert_eq!(ends, [(&json!("a"), &json!("b")), (&json!("b"), &json!("a"))]);
+        if rows.iter().all(|row| row["frames_rx"] == "50") {
+            break;
+        }
+        assert!(Instant::now() < end, "all packets: {found}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Devices ping each other, and wait in vain for others.
 #[test]
 fn devices_ping() {
