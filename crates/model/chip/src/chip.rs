@@ -103,7 +103,7 @@ pub(crate) struct Chip {
     /// Clones from egress on their way to the traffic manager, with their time, the port that they come from and what
     /// the egress parser takes for them.
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket, u32)>,
-    /// Frames that a fault holds up, with the time at which they come and the port whose wire they are on.
+    /// Frames that a fault holds up, and those that pass a line, with the time at which they come and their port.
     pub(crate) late: Vec<(Picos, u16, IngressPacket)>,
     pub(crate) seeds: Seeds,
     pub(crate) books: Books,

@@ -50,11 +50,7 @@ impl Chip {
             self.after_egress(index, start, parse_parts, context);
         }
         match fate {
-            EgressDecision::Recirculate(packet) => {
-                let port = &mut self.ports[usize::from(index)];
-                port.send_within(index, packet, start, (&self.spec, &self.timing), context);
-                return port.schedule_next(index, context);
-            }
+            EgressDecision::Recirculate(packet) => self.recirculate(index, packet, start, context),
             EgressDecision::Transmit(packet) => self.send(index, packet, start, context),
             EgressDecision::Drop(reason) => {
                 self.drop_by_program(index, tag, reason, context);
@@ -117,6 +113,26 @@ impl Chip {
         let clone = first.and_then(|place| self.clones.remove(place));
         let (_, port, packet, parse_parts) = clone.expect("a clone is under way");
         self.enqueue(packet, port, parse_parts, context);
+    }
+
+    /// A packet comes back into its port, past the line of a port that has one, with its delay and its faults.
+    #[inline]
+    fn recirculate<O: Observer>(
+        &mut self,
+        index: u16,
+        packet: IngressPacket,
+        start: Start,
+        context: &mut Context<'_, O>,
+    ) {
+        let port = &mut self.ports[usize::from(index)];
+        if !matches!(port.wire_end, WireEnd::Link(_) | WireEnd::Host(_)) {
+            return port.send_within(index, packet, start, (&self.spec, &self.timing), context);
+        }
+        let arrives = port.take_wire(packet.bytes.len() as u32, start, &self.spec, &self.timing);
+        let begins = start.begins + start.parse + self.timing.egress_latency;
+        context.inside(index, Part::Wire, packet.tag, (begins, arrives));
+        self.late.push((arrives, index, packet));
+        context.schedule(arrives, Kind::Late, index);
     }
 
     /// Puts a frame on the wire.

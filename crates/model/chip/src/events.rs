@@ -24,7 +24,8 @@ pub enum Kind {
     IngressDone,
     /// A clone from egress comes to the traffic manager.
     CloneDone,
-    /// A frame that a fault has held up reaches the other end of its wire.
+    /// A frame that a fault has held up reaches the other end of its wire, or one that is recirculated comes back past
+    /// a line.
     Late,
     /// A pause frame has reached the other end of a port's wire.
     Pause,

@@ -53,6 +53,9 @@ const SUBJECTS: &[Subject] = &[
 /// Index of disaggregation as it was published, for two messages: resubmitted twice.
 const PUBLISHED_ROUNDS: usize = 3;
 
+/// Index of P4QRS, which recirculates.
+const RENDEZVOUS: usize = 2;
+
 /// Two messages of 16 bytes without a UDP checksum.
 const N_PACKET: [u8; 80] = {
     let mut bytes = [0; 80];
@@ -356,6 +359,33 @@ fn a_packet_is_resubmitted_as_often_as_the_chip_permits() {
     };
     assert_eq!(ChipSpec::known("tofino").unwrap().parser.max_resubmissions, 1);
     assert_eq!((lost(1), lost(2), lost(0)), (10, 0, 0));
+}
+
+/// What a program recirculates does not go along the line of the port that it takes.
+#[test]
+fn recirculation_takes_no_time_on_a_line() {
+    let departs = |line: Option<LinkSpec>| {
+        let spec = ChipSpec::known("tofino").unwrap();
+        let mut config = config(&spec, RENDEZVOUS, Engine::Interpreter, 1_500);
+        config.ports.clear();
+        let mut network = Network::new();
+        network.add_chip(config).unwrap();
+        for (port, line) in [1, 2].into_iter().zip(line.iter().cycle()) {
+            network.attach(Place { chip: 0, port }, line).unwrap();
+        }
+        let mut record = Record::default();
+        let frame = frame(&mut SplitMix64::new(3));
+        network.arrive(Place { chip: 0, port: 0 }, &frame, 0, &mut record);
+        network.settle(Picos::MAX, &mut record);
+        record.0.iter().map(|(_, _, _, time)| *time).collect::<Vec<Picos>>()
+    };
+    let alone = departs(None);
+    assert_eq!(alone.len(), 1);
+    let line = LinkSpec {
+        delay_ps: 100_000_000,
+        ..LinkSpec::default()
+    };
+    assert_eq!(departs(Some(line)), alone);
 }
 
 #[test]
