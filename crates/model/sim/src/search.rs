@@ -2,8 +2,9 @@
 //!
 //! A load is good when in every run of it, with any of the seeds, as many frames come out as the scenario says for each
 //! that goes in: what a tester sees. What chips lose is noted beside it; when the scenario does not say how many frames
-//! come out, that decides. The search keeps a good and a bad load and
-//! tries the middle, until both are within the tolerance: the method of RFC 2544, §26.1, with simulated trials.
+//! come out, that decides. A trial in which nothing is sent shows nothing, so its load is not good. The search keeps a
+//! good and a bad load and tries the middle, until both are within the tolerance: the method of RFC 2544, §26.1, with
+//! simulated trials.
 //!
 //! Two ends of a search are no results, and are marked as what they are: the highest load that may be tried is good, so
 //! the limit lies at or above it; or even the least load loses, so nothing was found.
@@ -216,6 +217,6 @@ fn judge(setup: &Setup, gbps: f64, results: &Results) -> Trial {
         sent: results.sent(),
         lost,
         missing: missing.round() as i64,
-        good: expected.map_or(lost == 0, |expected| missing.abs() <= allowed(expected)),
+        good: results.sent() > 0 && expected.map_or(lost == 0, |expected| missing.abs() <= allowed(expected)),
     }
 }

@@ -104,8 +104,12 @@ impl<'a> Source<'a> {
         begins + ((self.phase * interval) as Picos).min((ends - begins).saturating_sub(1))
     }
 
+    fn bits_per_second(&self, step: usize, scale: f64) -> u64 {
+        (self.stream.rates[step].1 as f64 * scale) as u64
+    }
+
     fn pacer_of(&self, step: usize, scale: f64) -> Pacer {
-        Pacer::new((self.stream.rates[step].1 as f64 * scale) as u64)
+        Pacer::new(self.bits_per_second(step, scale))
     }
 
     /// When the last byte of the next frame comes, and the frame; none when the stream has ended.
@@ -118,7 +122,7 @@ impl<'a> Source<'a> {
             self.due = self.due.max(*begins);
             self.pacer = self.pacer_of(self.step, scale);
         }
-        if self.stream.rates[self.step].1 == 0 {
+        if self.bits_per_second(self.step, scale) == 0 {
             return self.skip_pause(scale);
         }
         let frame = &self.stream.frames[self.sent as usize % self.stream.frames.len()];
@@ -274,6 +278,15 @@ mod tests {
         let rates = vec![(0, 10_000_000_000), (1_000_000, 0)];
         let times = times(&stream(ArrivalsEntry::Capture, rates));
         assert_eq!(times[..4], [10_000, 60_000, 210_000, 260_000]);
+    }
+
+    #[test]
+    fn a_rate_that_is_scaled_to_nothing_sends_nothing() {
+        let stream = stream(ArrivalsEntry::Poisson, vec![(0, 1_000), (1_000_000, 0)]);
+        for scale in [0.0, 1e-4] {
+            let mut source = Source::new(&stream, scale, 1, |bytes| u64::from(bytes) + 24);
+            assert!(source.next(scale).is_none());
+        }
     }
 
     #[test]

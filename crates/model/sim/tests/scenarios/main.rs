@@ -139,6 +139,13 @@ fn a_search_says_what_it_has_not_found() {
         said.starts_with("nothing found: at 10.000 Gbps, the lowest load tried, 0 of "),
         "{said}"
     );
+    let from_zero = searched(
+        &SCENARIO
+            .replace("from_gbps = 10", "from_gbps = 0")
+            .replace("_sent = 1", "_sent = 2"),
+    );
+    let lowest = from_zero.lowest_bad().unwrap();
+    assert_eq!((from_zero.found, lowest.gbps, lowest.sent), (false, 0.0, 0));
     let ceiling = searched(&SCENARIO.replace("to_gbps = 90", "to_gbps = 30"));
     assert_eq!(
         (ceiling.found, ceiling.at_least, ceiling.max_gbps),
