@@ -112,14 +112,26 @@ impl<'a> Source<'a> {
         Pacer::new(self.bits_per_second(step, scale))
     }
 
+    /// What is left of the distance to the next frame when the next step begins: at twice the rate half of it.
+    fn left_of_gap(&self, begins: Picos, rate: u64) -> Picos {
+        let before = self.stream.rates[self.step].1;
+        let left = self.due - begins;
+        match (before, rate) {
+            // Behind a pause the first frame has been set already.
+            (0, _) => left,
+            (_, 0) => 0,
+            _ => (u128::from(left) * u128::from(before) / u128::from(rate)) as Picos,
+        }
+    }
+
     /// When the last byte of the next frame comes, and the frame; none when the stream has ended.
     pub(crate) fn next(&mut self, scale: f64) -> Option<(Picos, &'a [u8])> {
-        while let Some((begins, _)) = self.stream.rates.get(self.step + 1) {
-            if self.due < *begins {
+        while let Some(&(begins, rate)) = self.stream.rates.get(self.step + 1) {
+            if self.due < begins {
                 break;
             }
+            self.due = begins + self.left_of_gap(begins, rate);
             self.step += 1;
-            self.due = self.due.max(*begins);
             self.pacer = self.pacer_of(self.step, scale);
         }
         if self.bits_per_second(self.step, scale) == 0 {
@@ -278,6 +290,18 @@ mod tests {
         let rates = vec![(0, 10_000_000_000), (1_000_000, 0)];
         let times = times(&stream(ArrivalsEntry::Capture, rates));
         assert_eq!(times[..4], [10_000, 60_000, 210_000, 260_000]);
+    }
+
+    #[test]
+    fn a_step_of_the_rate_does_not_wait_for_the_next_frame() {
+        // 1000 bits each 100 ns, then each 10 ns: of the distance from 100 to 200 ns half is left at 150.
+        let steps = vec![(0, 10_000_000_000), (150_000, 100_000_000_000), (1_000_000, 0)];
+        let stepped = times(&stream(ArrivalsEntry::Constant, steps));
+        assert_eq!(stepped[..4], [10_000, 110_000, 165_000, 175_000]);
+        // The next frame would be due after a millisecond.
+        let pauses = vec![(0, 1_000_000), (150_000, 0), (300_000, 10_000_000_000), (450_000, 0)];
+        let paused = times(&stream(ArrivalsEntry::Constant, pauses));
+        assert_eq!(paused, [10_000, 310_000, 410_000]);
     }
 
     #[test]
