@@ -10,7 +10,6 @@ use crate::chip::{Chip, Context};
 use crate::events::Kind;
 use crate::network::Observer;
 use crate::outside::pause_index;
-use crate::pacer::{Picos, SECOND};
 use crate::scheduler::QUEUES_MAX;
 
 /// Priority flow control of a chip, at all of its ports.
@@ -135,9 +134,8 @@ impl Chip {
         let of_port = &self.ports[usize::from(port)];
         let Some(upstream) = of_port.upstream else { return };
         let begins = context.now.max(of_port.wire_free_at);
-        let takes: Picos = (8 * PAUSE_BYTES * SECOND)
-            .checked_div(self.spec.ports.bits_per_second)
-            .unwrap_or(0);
+        // Of a copy: the line is not taken for it.
+        let takes = of_port.wire.clone().take(8 * PAUSE_BYTES);
         let index = pause_index(port, queue, is_paused);
         context.schedule(begins + takes + upstream.delay, Kind::Pause, index);
     }

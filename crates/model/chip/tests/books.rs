@@ -388,6 +388,37 @@ fn recirculation_takes_no_time_on_a_line() {
     assert_eq!(departs(Some(line)), alone);
 }
 
+/// A pause frame takes as long as any other of its length on the line of its port.
+#[test]
+fn a_pause_takes_the_time_of_its_port() {
+    let paused_at = |bits_per_second| {
+        let spec = ChipSpec::known("tofino").unwrap();
+        let mut config = config(&spec, RENDEZVOUS, Engine::Interpreter, 1_500);
+        config.ports = vec![PortConfig {
+            number: 0,
+            bits_per_second,
+            ..PortConfig::default()
+        }];
+        config.pfc = Some(PfcConfig {
+            queues: 255,
+            pause_above_bytes: 0,
+            resume_below_bytes: 0,
+            headroom_bytes: 0,
+        });
+        let mut network = Network::new();
+        network.add_chip(config).unwrap();
+        let place = Place { chip: 0, port: 0 };
+        network.attach(place, &LinkSpec::default()).unwrap();
+        network.arrive(place, &frame(&mut SplitMix64::new(3)), 0, &mut NoObserver);
+        assert_eq!(network.advance(1_000_000_000, &mut NoObserver), Stop::Host);
+        let event = network.take_host_event();
+        assert!(matches!(event, Some(HostEvent::Pause { is_paused: true, .. })));
+        network.now()
+    };
+    let (slow, fast) = (paused_at(1_000_000_000), paused_at(100_000_000_000));
+    assert_eq!(slow - fast, 672_000 - 6_720, "84 bytes");
+}
+
 #[test]
 fn a_network_says_what_it_cannot_be() {
     let spec = ChipSpec::known("tofino").unwrap();
