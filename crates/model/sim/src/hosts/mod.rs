@@ -331,7 +331,7 @@ impl Ends {
     fn time_out(&mut self, now: Picos) {
         match self {
             Ends::Tcp(sender, _) => sender.time_out(now),
-            Ends::Roce(sender, _) => sender.time_out(now),
+            Ends::Roce(sender, _) => sender.time_out(),
         }
     }
 }

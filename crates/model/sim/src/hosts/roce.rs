@@ -58,8 +58,19 @@ impl Sender {
         self.counts.sent += 1;
         self.counts.retransmitted += u64::from(number < self.fresh);
         self.fresh = self.fresh.max(self.next);
-        self.deadline.get_or_insert(now + self.rto);
+        if self.awaits() {
+            self.deadline.get_or_insert(now + self.rto);
+        }
         Some(number)
+    }
+
+    /// Whether something is under way that the receiver acknowledges even if nothing follows.
+    fn awaits(&self) -> bool {
+        let asked = match self.next == self.total {
+            true => self.next,
+            false => self.next - self.next % ACKNOWLEDGE_EVERY,
+        };
+        asked > self.una
     }
 
     /// All before this number have come; with a negative acknowledgement this one has not.
@@ -73,16 +84,17 @@ impl Sender {
         if is_negative {
             self.next = number;
         }
-        self.deadline = (self.next > self.una).then_some(now + self.rto);
+        self.deadline = self.awaits().then_some(now + self.rto);
         if self.una >= self.total {
             self.completed.get_or_insert(now);
         }
     }
 
-    pub(super) fn time_out(&mut self, now: Picos) {
+    /// The deadline has passed: all from the first packet on that is not acknowledged goes again.
+    pub(super) fn time_out(&mut self) {
         self.counts.timeouts += 1;
         self.next = self.una;
-        self.deadline = Some(now + self.rto);
+        self.deadline = None;
     }
 }
 
@@ -131,5 +143,32 @@ mod tests {
         }
         assert_eq!((receiver.expected, sender.acknowledged()), (40, 40));
         assert_eq!((sender.counts.retransmitted, sender.counts.timeouts), (2, 0), "5 and 6");
+    }
+
+    /// At 0.1 Gbps sixteen packets of 1,000 bytes take 1.28 ms: longer than the time-out.
+    #[test]
+    fn a_slow_sender_does_not_time_out_before_the_receiver_is_to_acknowledge() {
+        let mut sender = Sender::new(Some(40), 100_000_000, 0, 1_000_000_000);
+        let mut receiver = Receiver::default();
+        while sender.completed.is_none() {
+            let now = sender.due;
+            assert!(sender.deadline.is_none_or(|deadline| now < deadline), "{sender:?}");
+            let number = sender.packet(8_000, now).expect("it is due");
+            if let Some((expected, is_negative)) = receiver.receive(number, 40) {
+                sender.acknowledge(expected, is_negative, now);
+            }
+        }
+        assert_eq!((sender.counts.sent, sender.counts.retransmitted), (40, 0));
+    }
+
+    #[test]
+    fn a_lost_acknowledgement_ends_in_a_time_out() {
+        let mut sender = Sender::new(Some(20), 0, 0, 1_000_000);
+        (0..20).for_each(|now| assert_eq!(sender.packet(8, now), Some(now)));
+        assert_eq!(sender.deadline, Some(1_000_015), "the sixteenth is to be acknowledged");
+        sender.acknowledge(16, false, 30);
+        assert_eq!(sender.deadline, Some(1_000_030), "and the last one");
+        sender.time_out();
+        assert_eq!((sender.packet(8, 2_000_000), sender.deadline), (Some(16), None));
     }
 }
