@@ -417,12 +417,14 @@ impl Flow<'_> {
                 }
             }
             Ends::Roce(sender, _) => {
-                let bytes = self.setup.segment_bytes;
-                let wire = forebay_traffic::wire::wire_bytes(frames::roce_frame_bytes(bytes) as usize);
+                let most = self.setup.segment_bytes;
+                let wire = forebay_traffic::wire::wire_bytes(frames::roce_frame_bytes(most) as usize);
                 let sequence = sender.packet(8 * wire as u64, now)?;
+                let left = self.setup.bytes.map(|all| all - sequence * u64::from(most));
                 Carried::Message {
                     sequence: sequence as u32 & 0x00ff_ffff,
-                    bytes,
+                    // The last packet has what is left.
+                    bytes: left.map_or(most, |left| left.min(most.into()) as u32),
                 }
             }
         };
@@ -439,7 +441,10 @@ impl Flow<'_> {
     fn delivered(&self) -> u64 {
         match &self.ends {
             Ends::Tcp(_, receiver) => receiver.expected,
-            Ends::Roce(_, receiver) => receiver.expected * u64::from(self.setup.segment_bytes),
+            Ends::Roce(_, receiver) => {
+                let whole = receiver.expected * u64::from(self.setup.segment_bytes);
+                self.setup.bytes.map_or(whole, |bytes| whole.min(bytes))
+            }
         }
     }
 
