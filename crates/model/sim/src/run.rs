@@ -228,6 +228,9 @@ impl<'a> Simulation<'a> {
         for watched in &mut self.watched {
             watched.at_end = self.network.queue(watched.place, watched.queue);
         }
+        if let Some(taken) = (self.end - 1).checked_div(self.sample) {
+            self.hosts.take_samples(self.end - taken * self.sample);
+        }
         self.hosts.note_end();
         self.ports[1] = self.ports_so_far();
         self.inside[1] = self.inside_now();
@@ -381,15 +384,25 @@ impl<'a> Simulation<'a> {
     }
 
     fn outputs(&self) -> Vec<OutputResults> {
-        let sample_gbps = |bits: &u64| *bits as f64 * 1e3 / self.sample as f64;
         let outputs = self.meter.outputs.iter().map(|(place, output)| OutputResults {
             port: self.name(*place),
             frames: output.frames,
             gbps: self.gbps(output.measured_bits),
             mpps: output.measured_frames as f64 / self.measured_us(),
-            samples_gbps: output.samples_bits.iter().map(sample_gbps).collect(),
+            samples_gbps: self.samples_gbps(&output.samples_bits),
         });
         outputs.collect()
+    }
+
+    /// The rate in each sample up to the end, also in those after the last frame; the last sample may be a shorter one.
+    fn samples_gbps(&self, bits: &[u64]) -> Vec<f64> {
+        if self.sample == 0 {
+            return Vec::new();
+        }
+        let begins = (0..self.end).step_by(self.sample as usize);
+        let bits = bits.iter().copied().chain(std::iter::repeat(0));
+        let rate = |(begins, bits): (Picos, u64)| bits as f64 * 1e3 / self.sample.min(self.end - begins) as f64;
+        begins.zip(bits).map(rate).collect()
     }
 
     fn chip(&self, index: u16) -> ChipResults {

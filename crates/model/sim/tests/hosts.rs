@@ -252,6 +252,16 @@ fn a_chip_pauses_the_one_before() {
 }
 
 #[test]
+fn the_samples_of_a_flow_make_up_what_came() {
+    let results = run(&bottleneck(1_005, 2_000, 100_000, "", &flow("a", "roce", "")).replace("MARKS", ""));
+    let flow = &results.flows[0];
+    assert_eq!(flow.samples_gbps.len(), 101);
+    let sum: f64 = flow.samples_gbps[..100].iter().sum();
+    let bits = 10e3 * sum + 5e3 * flow.samples_gbps[100];
+    assert!((bits / 8.0 - flow.delivered_bytes as f64).abs() < 1.0, "{flow:?}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_flows() {
     let flows = flow("a", "cubic", "") + &flow("b", "dctcp", "");
     let text = bottleneck(5_000, 5_000, 50_000, "", &flows)

@@ -512,6 +512,22 @@ fn copies_of_a_fault_stand_in_the_rows_of_both_ports() {
     assert_eq!(row(3).sent_frames, results.sent() + chip.copies);
 }
 
+/// Samples make up the whole time: those in which nothing leaves, and the last one, which is shorter.
+#[test]
+fn the_rate_of_an_output_is_sampled_to_the_end() {
+    let even = SCENARIO
+        .replace("duration_us = 200", "duration_us = 205")
+        .replace("arrivals = \"poisson\"", "arrivals = \"constant\"")
+        .replace("bytes = \"imix\", flows = 10", "bytes = 256");
+    let samples = |text: &str| results(text).outputs[0].samples_gbps.clone();
+    let all = samples(&even);
+    assert_eq!(all.len(), 21);
+    assert!(all[1..].iter().all(|gbps| (75.0..85.0).contains(gbps)), "{all:?}");
+    let silent = samples(&even.replace("gbps = 40\n", "gbps = 40\nstop_us = 100\n"));
+    assert_eq!(silent.len(), 21);
+    assert!(silent[12..].iter().all(|gbps| *gbps == 0.0), "{silent:?}");
+}
+
 /// Every key that a scenario may have is on the page that lists them.
 #[test]
 fn every_key_of_a_scenario_is_documented() {
