@@ -37,6 +37,9 @@ struct StreamMeter {
     dropped: Counts<DropReason>,
     latency: Histogram<u64>,
     reordering: Reordering,
+    /// Frames of which the last byte may not be out yet: when it is, and the sequence number, in the order of leaving.
+    /// Those of several ports are not told in this order.
+    leaving: VecDeque<(Picos, u64)>,
     sent_measured_bits: u64,
 }
 
@@ -100,6 +103,8 @@ pub(crate) struct Meter {
     /// When measurement begins and ends.
     begins: Picos,
     ends: Picos,
+    /// When the last frame of a stream came in.
+    now: Picos,
     sample: Picos,
     wire_bytes: fn(usize) -> usize,
 }
@@ -124,6 +129,7 @@ impl Meter {
             dropped: Vec::new(),
             latency: histogram(),
             reordering: Reordering::new(distances),
+            leaving: VecDeque::new(),
             sent_measured_bits: 0,
         };
         Meter {
@@ -136,6 +142,7 @@ impl Meter {
             recording: None,
             begins: window.0,
             ends: window.1,
+            now: 0,
             sample,
             wire_bytes: forebay_traffic::wire::wire_bytes,
         }
@@ -159,6 +166,7 @@ impl Meter {
     /// A frame of a stream comes; its tag.
     pub(crate) fn sent(&mut self, stream: usize, bytes: usize, now: Picos) -> u64 {
         let (measured, is_warm) = (self.measures(now), now >= self.begins);
+        self.now = now;
         let meter = &mut self.streams[stream];
         let sequence = meter.next;
         meter.next += 1;
@@ -175,6 +183,11 @@ impl Meter {
             meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
         }
         tag(stream, sequence)
+    }
+
+    /// All frames have left.
+    pub(crate) fn end(&mut self) {
+        self.streams.iter_mut().for_each(|stream| stream.pass_time(Picos::MAX));
     }
 
     /// A packet of a timer begins, or one of a host, with this number among timers and hosts; its tag.
@@ -281,6 +294,24 @@ impl StreamMeter {
     }
 }
 
+impl StreamMeter {
+    /// A frame leaves at a time that is not past.
+    fn leave(&mut self, sequence: u64, time: Picos, now: Picos) {
+        self.pass_time(now);
+        let before = self.leaving.iter().rposition(|(other, _)| *other <= time);
+        self.leaving
+            .insert(before.map_or(0, |before| before + 1), (time, sequence));
+    }
+
+    /// What leaves up to now has left.
+    fn pass_time(&mut self, now: Picos) {
+        while let Some((_, sequence)) = self.leaving.front().copied().filter(|(time, _)| *time <= now) {
+            self.leaving.pop_front();
+            self.reordering.arrive(sequence);
+        }
+    }
+}
+
 /// The mark of a frame and of all that is made of it.
 pub(crate) fn tag(stream: usize, sequence: u64) -> u64 {
     (stream as u64) << SEQUENCE_BITS | sequence
@@ -360,7 +391,7 @@ impl Observer for Meter {
         if sequence < meter.first_measured {
             return;
         }
-        meter.reordering.arrive(sequence);
+        meter.leave(sequence, time, self.now);
         if let Some(arrived) = meter.arrival(sequence) {
             meter.latency.saturating_record(((time - arrived) / 1_000).max(1));
         }
@@ -383,5 +414,22 @@ impl Observer for Meter {
         if let Some(meter) = self.streams.get_mut((tag >> SEQUENCE_BITS) as usize) {
             count(&mut meter.dropped, (place, reason));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_several_ports_are_in_the_order_of_their_last_bytes() {
+        let mut meter = Meter::new((1, 0), (0, 1_000_000), 0, &[]);
+        for (port, left) in [(1, 500_000), (2, 200_000), (1, 900_000), (2, 400_000)] {
+            let tag = meter.sent(0, 100, 0);
+            meter.departed(Place { chip: 0, port }, &[0; 100], tag, left);
+        }
+        meter.end();
+        let found = meter.reordering(0);
+        assert_eq!((found.arrived, found.reordered_ratio, found.extent_max), (4, 0.5, 2));
     }
 }

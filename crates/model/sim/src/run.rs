@@ -218,6 +218,7 @@ impl<'a> Simulation<'a> {
         let drain = picos(self.setup.scenario.drain_us);
         self.network.settle(self.end + drain, &mut self.meter);
         self.last_round(drain);
+        self.meter.end();
         if let Err(message) = self.network.audit() {
             panic!("the books do not balance: {message}");
         }
