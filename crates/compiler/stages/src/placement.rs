@@ -6,7 +6,7 @@ use crate::machine::{Machine, Stage};
 use crate::units::{Kind, Unit};
 
 /// More stages than any chip has: what does not fit a chip is placed on further passes, up to here.
-const STAGES_MAX: usize = 512;
+pub(crate) const STAGES_MAX: usize = 512;
 
 /// What is taken of a stage.
 #[derive(Clone, Copy, Debug, Default)]

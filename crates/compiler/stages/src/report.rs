@@ -5,7 +5,7 @@ use crate::demand::Demand;
 use crate::dependencies::{Dependency, Kind, dependencies};
 use crate::fields;
 use crate::machine::Machine;
-use crate::placement::{Span, Taken, place, tails};
+use crate::placement::{STAGES_MAX, Span, Taken, place, tails};
 use crate::units::{Unit, units_of};
 use crate::waits::{ControlWaits, waits};
 use forebay_ir::{Program, Role};
@@ -106,11 +106,11 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
             }),
             Err(units) => {
                 impossible = true;
-                problems.extend(
-                    units
-                        .into_iter()
-                        .filter_map(|unit| too_large(machine, &found.units[unit])),
-                );
+                let known = problems.len();
+                problems.extend(units.iter().filter_map(|unit| too_large(machine, &found.units[*unit])));
+                if problems.len() == known {
+                    problems.push(no_order(&found.units, &units, &dependencies));
+                }
             }
         }
     }
@@ -147,6 +147,35 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
 fn too_large(machine: &Machine, unit: &Unit) -> Option<String> {
     let what = unit.demand.lacking(&machine.stage)?;
     Some(format!("`{}` wants more {what} than a stage has", unit.name))
+}
+
+/// Why units stand nowhere of which none takes more than a stage has.
+fn no_order(units: &[Unit], missing: &[usize], dependencies: &[Dependency]) -> String {
+    let mut circle = missing.to_vec();
+    loop {
+        let is_inside = |unit: &usize| {
+            let leads = dependencies
+                .iter()
+                .any(|other| other.before == *unit && circle.contains(&other.behind));
+            leads
+                && dependencies
+                    .iter()
+                    .any(|other| other.behind == *unit && circle.contains(&other.before))
+        };
+        let inside: Vec<usize> = circle.iter().copied().filter(is_inside).collect();
+        if inside.len() == circle.len() {
+            break;
+        }
+        circle = inside;
+    }
+    let names: Vec<String> = circle.iter().map(|unit| format!("`{}`", units[*unit].name)).collect();
+    match names.split_last() {
+        None => format!("more than {STAGES_MAX} stages are needed"),
+        Some((last, others)) => format!(
+            "{} and {last} each need what the one before gives, in a circle: no order of stages suits all",
+            others.join(", ")
+        ),
+    }
 }
 
 fn too_long(machine: &Machine, stages: &[Taken]) -> String {
@@ -283,5 +312,77 @@ impl Report {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read of a register goes through two tables before it is written back.
+    const CIRCLE: &str = "\
+program v1model
+slot meta.v: bit<16> metadata
+slot meta.z: bit<16> metadata
+slot meta.y: bit<16> metadata
+stage ingress = I
+action set_z(x: bit<16>) = set_z
+action set_y(x: bit<16>) = set_y
+table tz {
+  key meta.v: bit<16> exact = meta.v
+  action set_z
+  default set_z(16w0x0)
+  size 16
+}
+table ty {
+  key meta.z: bit<16> exact = meta.z
+  action set_y
+  default set_y(16w0x0)
+  size 16
+}
+register r: bit<16> size 16 initial 16w0x0
+
+body set_z action {
+block0:
+  meta.z = $x
+  return
+}
+body set_y action {
+block0:
+  meta.y = $x
+  return
+}
+body I control {
+block0:
+  meta.v = register_read(r, 32w0x3)
+  apply tz -> block1
+block1:
+  apply ty -> block2
+block2:
+  register_write(r, 32w0x3, meta.y)
+  return
+}
+";
+
+    fn reported(text: &str) -> Report {
+        let program = forebay_ir::text::read(text).expect("a program");
+        report(&program, &Machine::named("tofino").expect("it is known"))
+    }
+
+    #[test]
+    fn units_that_need_one_another_in_a_circle_do_not_fit() {
+        let report = reported(CIRCLE);
+        assert_eq!((report.fits, report.passes), (false, 0));
+        let expected =
+            "`r`, `tz` and `ty` each need what the one before gives, in a circle: no order of stages suits all";
+        assert_eq!(report.problems, [expected]);
+        let without =
+            reported(&CIRCLE.replace("register_write(r, 32w0x3, meta.y)", "register_write(r, 32w0x3, 16w0x1)"));
+        assert_eq!(
+            (without.fits, without.stages.len()),
+            (true, 3),
+            "{:?}",
+            without.problems
+        );
     }
 }
