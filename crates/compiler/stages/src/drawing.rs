@@ -1,4 +1,4 @@
-//! The placement as a drawing (SVG): stages from left to right, ingress above, egress below.
+//! The placement as a drawing (SVG): stages from left to right, ingress (or what PNA has) above, egress below.
 
 use crate::report::{Placed, Report};
 use std::fmt::Write;
@@ -13,8 +13,8 @@ impl Report {
     /// A drawing of what stands where.
     pub fn drawing(&self) -> String {
         let count = self.stages.len().max(self.description.stages);
-        let (ingress, ingress_rows) = rows(&self.placed, "ingress");
-        let (egress, egress_rows) = rows(&self.placed, "egress");
+        let (ingress, ingress_rows) = rows(&self.placed, false);
+        let (egress, egress_rows) = rows(&self.placed, true);
         let (width, height) = (
             2 * MARGIN + count * STAGE_WIDTH,
             3 * MARGIN + (ingress_rows + egress_rows + 1) * ROW_HEIGHT,
@@ -48,11 +48,14 @@ impl Report {
     }
 }
 
-/// The units of a control with the rows in which they are drawn, and how many rows.
-fn rows<'r>(placed: &'r [Placed], control: &str) -> (Vec<(&'r Placed, usize)>, usize) {
+/// The units of egress, or all others, with the rows in which they are drawn, and how many rows.
+fn rows(placed: &[Placed], of_egress: bool) -> (Vec<(&Placed, usize)>, usize) {
     // By row: the first stage that is free.
     let mut free: Vec<usize> = Vec::new();
-    let mut units: Vec<&Placed> = placed.iter().filter(|unit| unit.control == control).collect();
+    let mut units: Vec<&Placed> = placed
+        .iter()
+        .filter(|unit| (unit.control == "egress") == of_egress)
+        .collect();
     units.sort_by_key(|unit| unit.first_stage);
     let mut drawn = Vec::new();
     for unit in units {

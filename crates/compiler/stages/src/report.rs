@@ -27,11 +27,11 @@ pub struct Report {
     pub stages: Vec<Demand>,
     /// What stands where.
     pub placed: Vec<Placed>,
-    /// The longest way of units that wait for one another, of ingress or egress.
+    /// The longest way of units that wait for one another, of one of the controls.
     pub critical_path: Vec<Step>,
-    /// How the stages of ingress and egress wait for one another.
+    /// How the stages of each control wait for one another.
     pub waits: Vec<ControlWaits>,
-    /// Bytes of fields in ingress and egress.
+    /// Bytes of fields in all controls.
     pub field_bytes: u32,
     /// Bytes that can be used for fields.
     pub field_bytes_max: u32,
@@ -44,7 +44,7 @@ pub struct Report {
 pub struct Placed {
     /// Table, register, counter, or the place of operations in the source.
     pub name: String,
-    /// `ingress` or `egress`.
+    /// `ingress` or `egress`; of PNA `pre` or `main`.
     pub control: &'static str,
     /// The first of its stages, from 0.
     pub first_stage: usize,
@@ -64,6 +64,14 @@ pub struct Step {
     /// Why it stands after the step before: the kind of dependency, and the field.
     pub because: Option<(Kind, String)>,
 }
+
+/// The controls that stand on stages, and what they are called here.
+const CONTROLS: [(Role, &str); 4] = [
+    (Role::Ingress, "ingress"),
+    (Role::Egress, "egress"),
+    (Role::PreControl, "pre"),
+    (Role::MainControl, "main"),
+];
 
 /// A control with its units.
 struct Control {
@@ -89,10 +97,14 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
     let mut stages: Vec<Taken> = Vec::new();
     let mut controls = Vec::new();
     let mut impossible = false;
-    for (role, name) in [(Role::Ingress, "ingress"), (Role::Egress, "egress")] {
+    for (role, name) in CONTROLS {
         let Some(body) = program.stage(role) else { continue };
         let conditions = Conditions::of(body);
         let found = units_of(program, body, &conditions, machine.stage.register_alu_bits);
+        // A PNA program of three blocks has no PreControl.
+        if role == Role::PreControl && found.units.is_empty() {
+            continue;
+        }
         let (dependencies, contradictions) = dependencies(program, &found.units, &conditions);
         impossible |= !contradictions.is_empty() || !found.problems.is_empty();
         problems.extend(found.problems);
@@ -384,5 +396,22 @@ block2:
             "{:?}",
             without.problems
         );
+    }
+
+    #[test]
+    fn the_main_control_of_pna_stands_on_stages() {
+        let text = CIRCLE
+            .replace("program v1model", "program pna")
+            .replace("stage ingress = I", "stage main_control = I")
+            .replace("meta.y)", "16w0x1)");
+        let report = reported(&text);
+        assert_eq!(
+            (report.fits, report.stages.len(), report.placed.len()),
+            (true, 3, 3),
+            "{:?}",
+            report.problems
+        );
+        assert_eq!((report.placed[0].control, report.waits[0].control), ("main", "main"));
+        assert!(report.drawing().contains("<title>tz</title>"));
     }
 }

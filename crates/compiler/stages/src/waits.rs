@@ -33,7 +33,7 @@ pub struct StageWait {
 /// The stages of a control, from the first to the last of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ControlWaits {
-    /// `ingress` or `egress`.
+    /// `ingress` or `egress`; of PNA `pre` or `main`.
     pub control: &'static str,
     /// Stage by stage.
     pub stages: Vec<StageWait>,

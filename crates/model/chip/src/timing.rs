@@ -89,7 +89,10 @@ fn ingress_tree(spec: &ChipSpec, program: &Program, resubmits: bool) -> Option<P
         true => spec.parser.added_states_resubmit,
         false => spec.parser.added_states,
     };
-    let costs = Costs::new(program, &spec.parser, Role::Ingress);
+    let side = program
+        .stage(Role::Ingress)
+        .map_or(Role::MainControl, |_| Role::Ingress);
+    let costs = Costs::new(program, &spec.parser, side);
     Some(ParseTree::new(program, body, &costs, added))
 }
 
@@ -131,16 +134,15 @@ impl Cycles {
         };
         let report = forebay_stages::report(program, &machine);
         let latency = &spec.latency;
-        let of = |name: &str| {
-            let control = report.waits.iter().find(|waits| waits.control == name);
-            let stages = control.map_or(0, |control| {
-                control.stages.iter().map(|stage| of_stage(stage, latency)).sum()
-            });
-            latency.base_cycles + stages
+        let of = |names: &[&str]| {
+            let controls = report.waits.iter().filter(|waits| names.contains(&waits.control));
+            let stages = controls.flat_map(|control| &control.stages);
+            latency.base_cycles + stages.map(|stage| of_stage(stage, latency)).sum::<u32>()
         };
         Cycles {
-            ingress: of("ingress"),
-            egress: of("egress").max(latency.egress_least_cycles),
+            // PNA has one pipeline.
+            ingress: of(&["ingress", "pre", "main"]),
+            egress: of(&["egress"]).max(latency.egress_least_cycles),
         }
     }
 }
