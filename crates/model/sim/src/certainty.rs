@@ -124,6 +124,8 @@ fn at_one_length(
 ) -> (SearchResults, f64) {
     let mut found: Vec<f64> = Vec::new();
     let mut packet_passes = 0;
+    // One seed with which the highest load is without loss makes it no result when it is not with others.
+    let mut at_least = true;
     loop {
         let seed = search.seed + found.len() as u64 * u64::from(entry.seeds.max(1));
         let mut results = search_once(setup, entry, Search { seed }, progress);
@@ -134,14 +136,16 @@ fn at_one_length(
             max_gbps: results.max_gbps,
         });
         results.packet_passes = packet_passes;
-        let Some(max) = results.max_gbps.filter(|_| !results.at_least) else {
+        let Some(max) = results.max_gbps else {
             return (results, 0.0);
         };
+        at_least &= results.at_least;
         found.push(max);
         let (mean, half_width) = interval(&found, confidence);
         let is_narrow = half_width <= mean * entry.within();
         if found.len() >= SEARCHES_MIN && (is_narrow || found.len() >= entry.searches_max() as usize) {
-            results.max_gbps = Some(mean);
+            results.at_least = at_least;
+            results.max_gbps = Some(if at_least { max } else { mean });
             return (results, half_width);
         }
     }

@@ -428,6 +428,25 @@ fn a_highest_load_without_loss_is_tried_in_longer_trials() {
     assert!(found.trial_us > 30.0);
 }
 
+/// With the fourth seed the highest load is without loss, with the three before it is not.
+#[test]
+fn a_highest_load_that_loses_with_some_seeds_is_no_bound() {
+    let text = SCENARIO
+        .replace("to_gbps = 90", "to_gbps = 46")
+        .replace("tolerance_gbps = 1", "tolerance_gbps = 0.5")
+        .replace("capacity_bytes = 50_000", "capacity_bytes = 15_000")
+        .replace(
+            "delivered_per_sent = 1",
+            "delivered_per_sent = 1\nconfidence = 0.95\nlengths_max = 1",
+        );
+    let found = find_max(&setup(&text), Search { seed: 5 }, &mut Silent).unwrap();
+    let max = found.max_gbps.expect("a load");
+    assert!(!found.at_least && (42.0..45.5).contains(&max), "{max}");
+    let searches = found.certainty.expect("it was asked for").searches;
+    assert!(searches.len() > 4, "{searches:?}");
+    assert_eq!(searches[3].max_gbps, Some(46.0), "{searches:?}");
+}
+
 /// Two cables have no common clock: which of two streams at equal distances loses more hangs on their phases.
 #[test]
 fn streams_at_equal_distances_are_not_in_step() {
