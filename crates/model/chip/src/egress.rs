@@ -193,7 +193,7 @@ impl Port {
         let duration = self.wire.take(8 * spec.wire_bytes(length));
         self.free_at = start.begins + duration.max(start.parse);
         self.report.wire_busy_ps += duration;
-        self.wire_taken_until = start.begins + duration;
+        self.wire_taken = (start.begins, start.begins + duration);
         duration
     }
 
@@ -216,5 +216,24 @@ impl Port {
             context.schedule(*arrives, Kind::Delivered, index);
         }
         frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_that_waits_for_its_clock_has_not_taken_the_wire() {
+        let spec = ChipSpec::known("tofino").unwrap();
+        let timing = Timing::of_one_state(1_000_000_000);
+        let mut port = Port::new(&spec, &timing, 0, 1);
+        let start = Start {
+            begins: 1_800,
+            parse: 0,
+        };
+        port.leave_gap(1_500, start, &spec);
+        let busy = |now| port.report(now).wire_busy_ps;
+        assert_eq!([1_000, 1_800, 1_900, Picos::MAX].map(busy), [0, 0, 100, 121_920]);
     }
 }

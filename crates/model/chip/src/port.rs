@@ -222,8 +222,8 @@ pub(crate) struct Port {
     pub(crate) free_at: Picos,
     /// When the last frame has left.
     pub(crate) wire_free_at: Picos,
-    /// When the time that the wire is taken for the last packet ends.
-    pub(crate) wire_taken_until: Picos,
+    /// When the time that the wire is taken for the last packet begins and ends.
+    pub(crate) wire_taken: (Picos, Picos),
     /// Whether it is already known when the next packet will be taken from the queues.
     pub(crate) is_scheduled: bool,
     pub(crate) report: PortReport,
@@ -249,7 +249,7 @@ impl Port {
             faults: Vec::new(),
             free_at: 0,
             wire_free_at: 0,
-            wire_taken_until: 0,
+            wire_taken: (0, 0),
             is_scheduled: false,
             report: PortReport::default(),
         };
@@ -297,11 +297,12 @@ impl Port {
         self.channel.packets() + (waiting + self.on_wire.len()) as u64
     }
 
-    /// What it has carried until now. A packet's time on the wire is counted when it begins; of the last one, the part
-    /// that is still to come does not count.
+    /// What it has carried until now. A packet's time on the wire is counted when it leaves its queue; of the last one,
+    /// the part that is still to come does not count. It begins with a clock of the pipeline, which may be later.
     pub(crate) fn report(&self, now: Picos) -> PortReport {
+        let (begins, ends) = self.wire_taken;
         PortReport {
-            wire_busy_ps: self.report.wire_busy_ps - self.wire_taken_until.saturating_sub(now),
+            wire_busy_ps: self.report.wire_busy_ps - ends.saturating_sub(now.max(begins)),
             parser_busy_ps: self.channel.busy(now),
             ..self.report
         }
