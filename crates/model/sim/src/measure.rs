@@ -6,7 +6,7 @@ use crate::parts::Parts;
 use crate::recording::Recording;
 use crate::reordering::Reordering;
 use crate::results::{LatencyResults, PartsResults, ReorderingResults};
-use forebay_chip::{Loss, Observer, Part, Picos, Place};
+use forebay_chip::{Framing, Loss, Observer, Part, Picos, Place};
 use forebay_pipeline::DropReason;
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,6 +22,8 @@ const LATENCY_MAX_NS: u64 = 1_000_000_000;
 
 /// What is known of the packets of a stream.
 struct StreamMeter {
+    /// Of its wire.
+    framing: Framing,
     /// Time of arrival by sequence number modulo [`REMEMBERED`].
     arrived: Vec<Picos>,
     next: u64,
@@ -106,18 +108,20 @@ pub(crate) struct Meter {
     /// When the last frame of a stream came in.
     now: Picos,
     sample: Picos,
-    wire_bytes: fn(usize) -> usize,
+    /// By chip.
+    framing: Vec<Framing>,
 }
 
 impl Meter {
-    /// A measurement of this many streams, timers and hosts.
+    /// A measurement of streams, of so many timers and hosts, and of chips: what a frame takes on the wires of each.
     pub(crate) fn new(
-        (streams, others): (usize, usize),
+        (streams, others, framing): (&[Framing], usize, Vec<Framing>),
         window: (Picos, Picos),
         sample: Picos,
         distances: &[u32],
     ) -> Meter {
-        let stream = |_| StreamMeter {
+        let stream = |framing: &Framing| StreamMeter {
+            framing: *framing,
             arrived: vec![0; REMEMBERED],
             next: 0,
             first_measured: 0,
@@ -133,7 +137,7 @@ impl Meter {
             sent_measured_bits: 0,
         };
         Meter {
-            streams: (0..streams).map(stream).collect(),
+            streams: streams.iter().map(stream).collect(),
             others: (0..others).map(|_| Others::default()).collect(),
             outputs: BTreeMap::new(),
             lost: BTreeMap::new(),
@@ -144,7 +148,7 @@ impl Meter {
             ends: window.1,
             now: 0,
             sample,
-            wire_bytes: forebay_traffic::wire::wire_bytes,
+            framing,
         }
     }
 
@@ -180,7 +184,7 @@ impl Meter {
             parts.sent(sequence);
         }
         if measured {
-            meter.sent_measured_bits += 8 * (self.wire_bytes)(bytes) as u64;
+            meter.sent_measured_bits += 8 * meter.framing.wire_bytes(bytes as u32);
         }
         tag(stream, sequence)
     }
@@ -353,7 +357,7 @@ impl Observer for Meter {
             recording.departed(place, frame, tag, time);
         }
         let measured = self.measures(time);
-        let bits = 8 * (self.wire_bytes)(frame.len()) as u64;
+        let bits = 8 * self.framing[usize::from(place.chip)].wire_bytes(frame.len() as u32);
         let output = self.outputs.entry(place).or_default();
         output.frames += 1;
         if self.sample > 0 && time < self.ends {
@@ -423,7 +427,8 @@ mod tests {
 
     #[test]
     fn frames_of_several_ports_are_in_the_order_of_their_last_bytes() {
-        let mut meter = Meter::new((1, 0), (0, 1_000_000), 0, &[]);
+        let framing = forebay_chip::ChipSpec::known("tofino").unwrap().framing;
+        let mut meter = Meter::new((&[framing], 0, vec![framing]), (0, 1_000_000), 0, &[]);
         for (port, left) in [(1, 500_000), (2, 200_000), (1, 900_000), (2, 400_000)] {
             let tag = meter.sent(0, 100, 0);
             meter.departed(Place { chip: 0, port }, &[0; 100], tag, left);

@@ -7,9 +7,9 @@ use crate::messages::Messages;
 use crate::recording::Recording;
 use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
 use crate::setup::{Setup, picos};
-use crate::source::{MICROSECOND, Source};
+use crate::source::{MICROSECOND, Source, Stream};
 use crate::timer::Timer;
-use forebay_chip::{Books, Network, Picos, Place, PortReport, QueueSample, Stop};
+use forebay_chip::{Books, Framing, Network, Picos, Place, PortReport, QueueSample, Stop};
 use std::collections::BTreeMap;
 
 /// Is told how far a run has come.
@@ -143,8 +143,11 @@ fn watched(setup: &Setup, network: &Network) -> Vec<Watched> {
 /// What measures as the scenario asks, from the warm-up to the end of the traffic.
 fn meter(setup: &Setup, sample: Picos, end: Picos) -> Meter {
     let scenario = &setup.scenario;
+    let framing: Vec<Framing> = setup.specs().map(|spec| spec.framing).collect();
+    let of_stream = |stream: &Stream| framing[usize::from(stream.place.chip)];
+    let of_streams: Vec<Framing> = setup.streams.iter().map(of_stream).collect();
     let mut meter = Meter::new(
-        (setup.streams.len(), setup.timers.len() + setup.hosts.len()),
+        (&of_streams, setup.timers.len() + setup.hosts.len(), framing),
         (picos(scenario.warm_up_us), end),
         sample,
         scenario.measure.reordering_distances.get_ref(),

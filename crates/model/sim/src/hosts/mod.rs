@@ -249,7 +249,7 @@ impl<'a> Hosts<'a> {
             return;
         };
         let host = &mut self.hosts[index];
-        let bits = 8 * forebay_traffic::wire::wire_bytes(frame.len()) as u64;
+        let bits = 8 * host.setup.framing.wire_bytes(frame.len() as u32);
         host.free_at = now + host.line.take(bits);
         host.is_asking = true;
         network.wake_at(host.free_at, ask);
@@ -418,8 +418,8 @@ impl Flow<'_> {
             }
             Ends::Roce(sender, _) => {
                 let most = self.setup.segment_bytes;
-                let wire = forebay_traffic::wire::wire_bytes(frames::roce_frame_bytes(most) as usize);
-                let sequence = sender.packet(8 * wire as u64, now)?;
+                let wire = self.setup.framing.wire_bytes(frames::roce_frame_bytes(most));
+                let sequence = sender.packet(8 * wire, now)?;
                 let left = self.setup.bytes.map(|all| all - sequence * u64::from(most));
                 Carried::Message {
                     sequence: sequence as u32 & 0x00ff_ffff,

@@ -5,7 +5,7 @@ use super::frames::Address;
 use crate::numbers::{DELAYS_NS, SHARES, TIMES_US};
 use crate::setup::{ChipSetup, Reader, picos};
 use crate::suggestion::suggestion;
-use forebay_chip::{LinkSpec, PfcConfig, Picos, Place};
+use forebay_chip::{Framing, LinkSpec, PfcConfig, Picos, Place};
 use std::net::Ipv4Addr;
 
 /// Hosts and flows of a scenario: their wake-up calls have numbers of 16 bits.
@@ -28,6 +28,8 @@ pub(crate) struct HostSetup {
     pub(crate) link: LinkSpec,
     pub(super) address: Address,
     pub(crate) name: String,
+    /// Of its line.
+    pub(super) framing: Framing,
 }
 
 /// A flow between two of them, by their indices.
@@ -42,6 +44,8 @@ pub(crate) struct FlowSetup {
     pub(super) segment_bytes: u32,
     pub(super) is_ecn_capable: bool,
     pub(super) bits_per_second: u64,
+    /// Of the line of its sender.
+    pub(super) framing: Framing,
     pub(super) rto_min: Picos,
 }
 
@@ -97,6 +101,7 @@ pub(crate) fn hosts(entries: &[HostEntry], chips: &[ChipSetup], seed: u64, reade
                 mac: mac(entry, reader),
             },
             name: entry.name.get_ref().clone(),
+            framing: spec.framing,
         });
     }
     hosts
@@ -176,7 +181,7 @@ pub(crate) fn flows(
                 format!("there are two flows {:?}", entry.name.get_ref()),
             );
         }
-        flows.push(flow(entry, from, to, reader));
+        flows.push(flow(entry, (from, hosts[from].framing), to, reader));
     }
     if let Some(beyond) = entries.get(FLOWS_MAX) {
         reader.wrong(beyond.name.span(), format!("there are at most {FLOWS_MAX} flows"));
@@ -184,7 +189,7 @@ pub(crate) fn flows(
     flows
 }
 
-fn flow(entry: &FlowEntry, from: usize, to: usize, reader: &mut Reader<'_>) -> FlowSetup {
+fn flow(entry: &FlowEntry, (from, framing): (usize, Framing), to: usize, reader: &mut Reader<'_>) -> FlowSetup {
     let is_roce = entry.transport == Transport::Roce;
     let usual = if is_roce { ROCE_BYTES } else { TCP_BYTES };
     let segment_bytes = entry.segment_bytes.as_ref().map_or(usual, |bytes| *bytes.get_ref());
@@ -223,6 +228,7 @@ fn flow(entry: &FlowEntry, from: usize, to: usize, reader: &mut Reader<'_>) -> F
         segment_bytes,
         is_ecn_capable: entry.ecn || entry.transport == Transport::Dctcp,
         bits_per_second: (entry.gbps * 1e9) as u64,
+        framing,
         rto_min: picos(entry.rto_min_us),
     }
 }

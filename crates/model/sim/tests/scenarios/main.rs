@@ -592,6 +592,20 @@ impl Library for WithChip<'_> {
     }
 }
 
+#[test]
+fn rates_on_the_wire_have_the_framing_of_the_chip() {
+    let chip = include_str!("../../../chip/chips/tofino.toml");
+    let chip = chip.replacen("\ngap_bytes = 12", "\ngap_bytes = 112", 1);
+    let text = SCENARIO
+        .replace("\"tofino\"", "\"mine.toml\"")
+        .replace("arrivals = \"poisson\"", "arrivals = \"constant\"");
+    let setup = Setup::new(&text, &WithChip(&chip)).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let results = setup.run(Run { seed: 1, gbps: None }, &mut Silent);
+    for gbps in [results.offered_gbps(), results.output_gbps()] {
+        assert!((78.0..82.0).contains(&gbps), "{gbps}");
+    }
+}
+
 const TIMED: &str = r#"
 description = "Messages of different lengths, gathered for 50 us at most"
 duration_us = 1000
