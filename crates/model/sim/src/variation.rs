@@ -65,8 +65,8 @@ impl fmt::Display for Variation {
 
 impl Setup {
     /// With one thing changed; none when that changes nothing or cannot be: arrivals that the scenario has anyway,
-    /// another length of a scenario whose streams have steps or ends of their own, a constant that is rounded to what
-    /// it was.
+    /// another length of a scenario whose streams have steps or ends of their own, one that ends before the warm-up or
+    /// before a stream begins, a constant that is rounded to what it was.
     pub fn varied(&self, variation: &Variation) -> Option<Setup> {
         let mut varied = self.clone();
         match variation {
@@ -77,11 +77,17 @@ impl Setup {
                 (!same(self)).then_some(varied)
             }
             Variation::Length(factor) => {
+                let duration_us = *self.scenario.duration_us.get_ref() * factor;
                 let mut entries = self.scenario.traffic.iter();
                 if entries.any(|entry| entry.stop_us.is_some() || !entry.steps.is_empty()) {
                     return None;
                 }
-                varied.set_duration(*self.scenario.duration_us.get_ref() * factor);
+                let starts = self.scenario.traffic.iter().map(|entry| entry.start_us);
+                let latest = starts.fold(self.scenario.warm_up_us, f64::max);
+                if latest >= duration_us {
+                    return None;
+                }
+                varied.set_duration(duration_us);
                 Some(varied)
             }
             Variation::Constant(name, factor) => varied.scale_constant(name, *factor).then_some(varied),

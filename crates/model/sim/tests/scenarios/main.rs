@@ -480,6 +480,12 @@ fn a_setup_is_varied_in_one_thing() {
     let ratio = sent(&longer) / sent(&setup);
     assert!((3.8..4.2).contains(&ratio), "{ratio}");
     assert_eq!(longer.run(Run { seed: 1, gbps: None }, &mut Silent).lost(), 0);
+    let shorter = Variation::Length(0.25);
+    assert!(setup.varied(&shorter).is_some());
+    for late in ["duration_us = 200\nwarm_up_us = 50", "duration_us = 200\ndrain_us = 50"] {
+        let late = self::setup(&SCENARIO.replace("duration_us = 200", late));
+        assert_eq!(late.varied(&shorter).is_some(), late.scenario().warm_up_us == 0.0);
+    }
 }
 
 #[test]
