@@ -70,6 +70,25 @@ fn a_way_takes_the_states_of_its_headers() {
     assert_eq!(egress.parts(78 + 32), 9 * PARTS, "headers of no way");
 }
 
+/// What a register or a random number decides is not known: the way that takes longest counts.
+#[test]
+fn what_is_computed_while_parsing_is_not_known() {
+    let text = PROGRAM
+        .replace(
+            "slot hdr.words.$valid",
+            "slot meta.x: bit<8> metadata\nslot hdr.words.$valid",
+        )
+        .replace(
+            "  select (hdr.small.b)",
+            "  meta.x = random(8w0x1, 8w0x1)\n  select (meta.x)",
+        );
+    let program = forebay_ir::text::read(&text).expect("a program");
+    let spec = ChipSpec::known("tofino").unwrap();
+    let costs = Costs::new(&program, &spec.parser, Role::Ingress);
+    let tree = ParseTree::new(&program, program.stage(Role::Parser).unwrap(), &costs, 1);
+    assert_eq!(tree.walk(&[0; 80], 0, 0).header_bytes, 2 + 76);
+}
+
 /// No length of headers takes a state more than a byte less does, on any chip: there are no cliffs.
 #[test]
 fn a_byte_more_of_headers_takes_less_than_a_state_more() {

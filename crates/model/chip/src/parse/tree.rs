@@ -321,11 +321,13 @@ impl Builder<'_> {
                 way.values.set(*slot, value);
                 true
             }
-            Op::PacketLength { slot } => {
-                way.values.set(*slot, Value::Unknown);
+            _ => {
+                // Lengths, hashes, registers, random numbers.
+                if let Some(slot) = op.target() {
+                    way.values.set(slot, Value::Unknown);
+                }
                 true
             }
-            _ => true,
         }
     }
 
