@@ -6,6 +6,7 @@ use crate::effects::Slots;
 use crate::units::{Kind as UnitKind, Unit};
 use forebay_ir::{Program, SlotId};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Why a unit stands behind another.
@@ -88,6 +89,45 @@ pub(crate) fn dependencies(
         }
     }
     (found, problems)
+}
+
+/// Registers that units access which cannot stand in one stage.
+pub(crate) fn in_several_stages(program: &Program, units: &[Unit], dependencies: &[Dependency]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut told = BTreeSet::new();
+    for (before, first) in units.iter().enumerate().filter(|(_, unit)| !unit.registers.is_empty()) {
+        for (behind, second) in units.iter().enumerate().filter(|(number, _)| *number != before) {
+            let mut common = first.registers.intersection(&second.registers);
+            let Some(register) = common.next().filter(|_| is_later(before, behind, dependencies)) else {
+                continue;
+            };
+            if told.insert(*register) {
+                problems.push(format!(
+                    "`{}` and `{}`, which stands in a later stage, access the register `{}`, which is in one stage",
+                    first.name,
+                    second.name,
+                    program.registers[register.index()].name
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether a unit has to stand in a later stage than another one.
+fn is_later(before: usize, behind: usize, dependencies: &[Dependency]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(before, false)];
+    while let Some((unit, is_strict)) = open.pop() {
+        if (unit, is_strict) == (behind, true) {
+            return true;
+        }
+        if seen.insert((unit, is_strict)) {
+            let next = dependencies.iter().filter(|dependency| dependency.before == unit);
+            open.extend(next.map(|dependency| (dependency.behind, is_strict || dependency.kind.is_strict())));
+        }
+    }
+    false
 }
 
 fn dependency(before: usize, behind: usize, why: Option<(Kind, SlotId)>) -> Option<Dependency> {

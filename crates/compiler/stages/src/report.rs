@@ -2,14 +2,15 @@
 
 use crate::conditions::Conditions;
 use crate::demand::Demand;
-use crate::dependencies::{Dependency, Kind, dependencies};
+use crate::dependencies::{Dependency, Kind, dependencies, in_several_stages};
 use crate::fields;
 use crate::machine::Machine;
 use crate::placement::{STAGES_MAX, Span, Taken, place, tails};
 use crate::units::{Unit, units_of};
 use crate::waits::{ControlWaits, waits};
-use forebay_ir::{Program, Role};
+use forebay_ir::{Program, RegisterId, Role};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Whether a program fits a machine, and how.
@@ -97,6 +98,8 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
     let mut stages: Vec<Taken> = Vec::new();
     let mut controls = Vec::new();
     let mut impossible = false;
+    // By register, the first control that accesses it.
+    let mut owners: BTreeMap<RegisterId, &str> = BTreeMap::new();
     for (role, name) in CONTROLS {
         let Some(body) = program.stage(role) else { continue };
         let conditions = Conditions::of(body);
@@ -106,9 +109,22 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
             continue;
         }
         let (dependencies, contradictions) = dependencies(program, &found.units, &conditions);
-        impossible |= !contradictions.is_empty() || !found.problems.is_empty();
+        let several = in_several_stages(program, &found.units, &dependencies);
+        impossible |= !contradictions.is_empty() || !found.problems.is_empty() || !several.is_empty();
         problems.extend(found.problems);
         problems.extend(contradictions);
+        problems.extend(several);
+        for register in found.units.iter().flat_map(|unit| &unit.registers) {
+            let other = *owners.entry(*register).or_insert(name);
+            if other != name {
+                impossible = true;
+                let register = &program.registers[register.index()].name;
+                let problem = format!("the register `{register}` is accessed in {other} and in {name}");
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
         match place(machine, &found.units, &dependencies, &mut stages) {
             Ok(spans) => controls.push(Control {
                 name,
@@ -396,6 +412,25 @@ block2:
             "{:?}",
             without.problems
         );
+    }
+
+    /// The register of the text above, accessed by the actions of both tables in place of the control.
+    #[test]
+    fn a_register_is_in_one_stage() {
+        let text = CIRCLE
+            .replace("  meta.v = register_read(r, 32w0x3)\n", "")
+            .replace("  register_write(r, 32w0x3, meta.y)\n", "")
+            .replace("meta.z = $x", "meta.z = register_read(r, 32w0x3)")
+            .replace("meta.y = $x", "register_write(r, 32w0x3, $x)");
+        let report = reported(&text);
+        let expected = "`tz` and `ty`, which stands in a later stage, access the register `r`, which is in one stage";
+        assert_eq!((report.fits, report.problems), (false, vec![expected.to_string()]));
+        let apart = reported(&text.replace("exact = meta.z", "exact = meta.y"));
+        assert!(apart.fits, "both tables in one stage: {:?}", apart.problems);
+        let egress = text.replace("stage ingress = I", "stage ingress = I\nstage egress = E")
+            + "body E control {\nblock0:\n  register_write(r, 32w0x3, 16w0x1)\n  return\n}\n";
+        let problems = reported(&egress).problems;
+        assert!(problems.contains(&"the register `r` is accessed in ingress and in egress".to_string()));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Unit {
     /// Stages of arithmetic, one after the other.
     pub(crate) stages: usize,
     pub(crate) demand: Demand,
+    /// Those that it accesses.
+    pub(crate) registers: BTreeSet<RegisterId>,
 }
 
 /// What a unit is.
@@ -316,6 +318,7 @@ impl<'a> Splitter<'a> {
             decides: Slots::new(),
             stages: 1,
             demand: Demand::of_register(register, index_bits, self.alu_bits),
+            registers: BTreeSet::from([id]),
         }
     }
 
@@ -413,6 +416,7 @@ impl<'a> Splitter<'a> {
                 decides: Slots::new(),
                 stages: 1,
                 demand,
+                registers: BTreeSet::new(),
             });
         }
         let matches = &self.index_slots(index) | &self.condition(block);
@@ -454,6 +458,7 @@ impl<'a> Splitter<'a> {
             decides: Slots::new(),
             stages: effects.stages.max(1),
             demand,
+            registers: BTreeSet::new(),
         });
     }
 
@@ -482,7 +487,7 @@ impl<'a> Splitter<'a> {
                 _ => {}
             }
         }
-        for register in registers {
+        for register in &registers {
             demand += Demand::of_register(&program.registers[register.index()], 0, self.alu_bits);
         }
         for counter in counters {
@@ -503,6 +508,7 @@ impl<'a> Splitter<'a> {
             // Without a key there is nothing to wait for.
             stages: effects.stages.max(usize::from(matched(table).next().is_some())).max(1),
             demand,
+            registers,
         });
     }
 
