@@ -1,8 +1,8 @@
 //! What happened to single packets of a run: as pcapng, and as a timeline for Perfetto.
 //!
 //! * pcapng: an interface for each port. Frames that arrive and those that leave have the number of the packet they
-//!   were made of; one that leaves has the queue in which it waited, one that ends inside has the verdict *drop* and
-//!   the reason as comment.
+//!   were made of; one that leaves has the queue in which it waited, one of which nothing leaves has the verdict *drop*
+//!   and the reason as comment.
 //! * Timeline: a process for each chip, in it tracks for the parser, ingress, queues, egress and wire of each port, and
 //!   counters of packets in queues; of a run that takes samples also of queues (bytes) and of the buffer
 //!   (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their
@@ -13,8 +13,8 @@ use crate::timeline::{Timeline, Track};
 use forebay_chip::{Loss, Observer, Part, Picos, Place};
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, Verdict};
 use forebay_pipeline::DropReason;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// What is kept of a run at most: stays in parts of chips, frames, and bytes of frames.
@@ -118,12 +118,16 @@ impl Recording {
                 entry.insert(writer.interface(&self.name(frame.place), "")?);
             }
         }
+        let out = self.frames.iter().filter(|frame| frame.direction == Direction::Out);
+        let left: BTreeSet<u64> = out.map(|frame| frame.tag).collect();
         let mut order: Vec<usize> = (0..self.frames.len()).collect();
         order.sort_by_key(|index| self.frames[*index].time);
         for index in order {
             let frame = &self.frames[index];
             let start = index.checked_sub(1).map_or(0, |before| self.frames[before].end);
-            let end = self.ends.get(&frame.tag).filter(|_| frame.direction == Direction::In);
+            // A copy that ends inside is not the end of a packet of which another one leaves.
+            let is_end = frame.direction == Direction::In && !left.contains(&frame.tag);
+            let end = self.ends.get(&frame.tag).filter(|_| is_end);
             let comment = end.map(|(place, reason)| format!("drop: {reason} at {}", self.name(*place)));
             let verdict = match (frame.direction, end) {
                 (Direction::In, Some(_)) => Some(Verdict::Dropped),
@@ -267,5 +271,26 @@ impl Observer for Recording {
             from,
             until,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_which_a_copy_leaves_is_not_dropped() {
+        let mut recording = Recording::new([("switch".to_string(), Vec::new())].into_iter());
+        let place = Place { chip: 0, port: 3 };
+        for tag in [1, 2] {
+            recording.arrived(place, &[0; 60], tag, 0);
+            recording.lost(place, Loss::QueueFull, tag, 1_000);
+        }
+        recording.departed(place, &[0; 60], 2, 2_000);
+        let file = recording.pcapng().expect("memory takes it");
+        let drops = String::from_utf8_lossy(&file)
+            .matches("drop: queue_full at switch:3")
+            .count();
+        assert_eq!(drops, 1);
     }
 }
