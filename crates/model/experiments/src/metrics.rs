@@ -287,7 +287,7 @@ fn of_results(results: &Results, name: &str) -> Option<f64> {
             let queues = &results.chips.first()?.queues;
             let queue: &QueueResults = queues.iter().find(|queue| queue.queue == number)?;
             Some(match *what {
-                "wait_ns" => queue.mean_wait_ns,
+                "wait_ns" => queue.mean_wait_ns?,
                 "mean_bytes" => queue.mean_bytes,
                 _ => queue.max_bytes as f64,
             })

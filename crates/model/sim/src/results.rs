@@ -253,8 +253,8 @@ pub struct QueueResults {
     pub queue: usize,
     /// Packets that it has taken in the whole run.
     pub taken: u64,
-    /// Mean wait of the packets that left it after the warm-up.
-    pub mean_wait_ns: f64,
+    /// Mean wait of the packets that left it after the warm-up; none when none did.
+    pub mean_wait_ns: Option<f64>,
     /// The most bytes seen in a sample.
     pub max_bytes: u64,
     /// The mean over samples after the warm-up.

@@ -481,7 +481,7 @@ impl Watched {
             port: self.place.port,
             queue: self.queue,
             taken: last.taken,
-            mean_wait_ns: (last.waited_ps - first.waited_ps) as f64 / 1e3 / left.max(1) as f64,
+            mean_wait_ns: (left > 0).then(|| (last.waited_ps - first.waited_ps) as f64 / 1e3 / left as f64),
             max_bytes: self.samples.iter().copied().max().unwrap_or(0),
             mean_bytes: sum as f64 / measured.len().max(1) as f64,
             samples_bytes: self.samples.clone(),

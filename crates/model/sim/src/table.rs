@@ -334,12 +334,12 @@ fn ports(chip: &ChipResults, text: &mut String) {
         );
     }
     for queue in chip.queues.iter().filter(|queue| queue.max_bytes > 0) {
+        let wait = queue.mean_wait_ns.map_or("–".to_string(), |wait| format!("{wait:.0}"));
         line!(
             text,
-            "  port {} queue {}: waits {:.0} ns, {:.0} bytes on average, {} at most",
+            "  port {} queue {}: waits {wait} ns, {:.0} bytes on average, {} at most",
             queue.port,
             queue.queue,
-            queue.mean_wait_ns,
             queue.mean_bytes,
             queue.max_bytes
         );

@@ -537,6 +537,15 @@ fn copies_of_a_fault_stand_in_the_rows_of_both_ports() {
     assert_eq!(row(3).sent_frames, results.sent() + chip.copies);
 }
 
+/// A queue that nothing leaves has no wait: 0 would be the best of all.
+#[test]
+fn a_queue_that_nothing_leaves_has_no_wait() {
+    let results = results(&SCENARIO.replace("queues = [\"switch:3\"]", "queues = [\"switch:3\", \"switch:4\"]"));
+    let queues = &results.chips[0].queues;
+    assert!(queues[0].mean_wait_ns > Some(0.0), "{:?}", queues[0]);
+    assert!(queues[1..].iter().all(|queue| queue.mean_wait_ns.is_none()));
+}
+
 /// Samples make up the whole time: those in which nothing leaves, and the last one, which is shorter.
 #[test]
 fn the_rate_of_an_output_is_sampled_to_the_end() {
