@@ -147,7 +147,7 @@ fn udp_frames(entry: &UdpEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, Str
     let sizes = sizes(&entry.bytes, ethernet.headers())?;
     let flows = flows(entry.flows)?;
     let flow = |index: u32| ethernet.udp_spec((index % flows) as u16, entry.destination, entry.destination_port);
-    let count = flows.max(sizes.len() as u32 * FRAMES.div_ceil(sizes.len() as u32));
+    let count = whole_rounds(least_common_multiple(flows, sizes.len() as u32), flows);
     let frame = |index: u32| {
         let size = sizes[index as usize % sizes.len()];
         flow(index).build(&filling(index, size - ethernet.headers()))
@@ -170,8 +170,8 @@ fn message_frames(entry: &MessageEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u
         formats[size].write_message(id, &mut datagram);
         ethernet.iot_spec(id.flow).build(&datagram)
     };
-    let all_sizes = flows.saturating_mul(formats.len() as u32).min(FRAMES_MAX);
-    Ok((0..FRAMES.max(flows).max(all_sizes)).map(message).collect())
+    let count = whole_rounds(u64::from(flows) * formats.len() as u64, flows);
+    Ok((0..count).map(message).collect())
 }
 
 fn n_packets(entry: &NPacketEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {
@@ -195,6 +195,23 @@ fn n_packets(entry: &NPacketEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, 
         ethernet.iot_spec(0).build(&datagram)
     };
     Ok((0..FRAMES).map(packet).collect())
+}
+
+/// How many frames are made, so that all flows have as many of them: whole rounds of `period`, in which every flow has
+/// every size, or of the flows alone when these are too many.
+fn whole_rounds(period: u64, flows: u32) -> u32 {
+    match u32::try_from(period) {
+        Ok(period) if period <= FRAMES_MAX => period * FRAMES.div_ceil(period),
+        _ => flows * (FRAMES_MAX / flows),
+    }
+}
+
+fn least_common_multiple(one: u32, other: u32) -> u64 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    u64::from(one / divisor) * u64::from(other)
 }
 
 /// A number of flows that have addresses.
@@ -274,6 +291,31 @@ mod tests {
         let fixed = lengths("udp = { bytes = 1500 }");
         assert!(fixed.iter().all(|length| *length == 1500));
         assert!(lengths("udp = { bytes = \"imix\" }").len().is_multiple_of(12));
+    }
+
+    /// Frames are sent again and again: each flow has as many of them as the others, and of each size its part.
+    #[test]
+    fn flows_take_turns() {
+        for (text, flows) in [
+            ("udp = { bytes = 100, flows = 33 }", 33),
+            ("udp = { bytes = \"imix\", flows = 10 }", 10),
+            ("message = { payload_bytes = 16, flows = 40 }", 40),
+            ("message = { payload_bytes = [12, 20], flows = 33 }", 33),
+        ] {
+            let frames = frames(&entry(text), |_| Err(String::new())).unwrap();
+            let of_flow = |flow: u8| frames.iter().filter(|frame| frame[29] == flow).count();
+            assert!(frames.len() >= 64, "{text}");
+            assert!(
+                (0..flows).all(|flow| of_flow(flow) == frames.len() / usize::from(flows)),
+                "{text}"
+            );
+        }
+        assert!(
+            lengths("udp = { bytes = \"imix\", flows = 100 }")
+                .len()
+                .is_multiple_of(300)
+        );
+        assert_eq!(lengths("udp = { bytes = [60, 61, 62], flows = 65_535 }").len(), 65_535);
     }
 
     #[test]
