@@ -433,6 +433,30 @@ block2:
         assert!(problems.contains(&"the register `r` is accessed in ingress and in egress".to_string()));
     }
 
+    /// A hash that is matched, or that an action reads, stands between what it is computed of and that table; one that
+    /// is only an index does not.
+    #[test]
+    fn a_hash_that_is_a_key_takes_a_stage() {
+        let hashed = CIRCLE
+            .replace("  meta.v = register_read(r, 32w0x3)\n", "")
+            .replace("slot meta.y", "slot meta.h: bit<32> metadata\nslot meta.y")
+            .replace(
+                "block1:\n",
+                "block1:\n  meta.h = hash crc32 {meta.z} range(32w0x0, 32w0x10)\n",
+            );
+        let stages = |text: &str| reported(text).stages.len();
+        assert_eq!(
+            stages(&hashed.replace("meta.z: bit<16> exact = meta.z", "meta.h: bit<32> exact = meta.h")),
+            4
+        );
+        let read = hashed
+            .replace("exact = meta.z", "exact = meta.v")
+            .replace("meta.y = $x", "meta.y = meta.h[15:0]");
+        assert_eq!(stages(&read), 4);
+        let index = hashed.replace("register_write(r, 32w0x3, meta.y)", "register_write(r, meta.h, 16w0x1)");
+        assert_eq!(stages(&index), 2);
+    }
+
     #[test]
     fn the_main_control_of_pna_stands_on_stages() {
         let text = CIRCLE

@@ -58,7 +58,7 @@ type Place = (BlockId, usize);
 
 /// Splits a control into units; the arithmetic units of registers have `alu_bits` bits.
 pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, alu_bits: u32) -> Units {
-    let indices = index_hashes(body);
+    let indices = index_hashes(program, body);
     let truths = truths(program, body, conditions);
     let mut splitter = Splitter {
         program,
@@ -83,7 +83,7 @@ pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, 
 }
 
 /// Hashes of which nothing but indices is made: by slot, what they are computed of.
-fn index_hashes(body: &Body) -> BTreeMap<SlotId, Slots> {
+fn index_hashes(program: &Program, body: &Body) -> BTreeMap<SlotId, Slots> {
     let statements = || body.blocks.iter().flat_map(|block| &block.statements);
     let mut hashes: BTreeMap<SlotId, Slots> = BTreeMap::new();
     for statement in statements() {
@@ -100,12 +100,24 @@ fn index_hashes(body: &Body) -> BTreeMap<SlotId, Slots> {
         op => reads_of(op),
     });
     let mut used: Slots = other_reads.collect();
-    for block in &body.blocks {
+    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
         for expr in block.terminator.exprs() {
             used.extend(slots_of(expr));
         }
     }
-    hashes.retain(|slot, _| !used.contains(slot));
+    // Actions, and the controls behind this one.
+    let others = program.bodies.iter().filter(|other| !std::ptr::eq(*other, body));
+    let blocks = others.flat_map(|other| &other.blocks);
+    used.extend(
+        blocks
+            .flat_map(|block| &block.statements)
+            .flat_map(|statement| reads_of(&statement.op)),
+    );
+    used.extend(program.tables.iter().flat_map(key_slots));
+    used.extend(program.field_lists.values().flatten().copied());
+    // What else a packet has leaves with it.
+    let stays = |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Local | SlotKind::Metadata);
+    hashes.retain(|slot, _| !used.contains(slot) && stays(*slot));
     hashes
 }
 
