@@ -458,6 +458,18 @@ block2:
     }
 
     #[test]
+    fn a_truth_value_that_an_action_reads_takes_a_stage() {
+        let text = CIRCLE
+            .replace("  meta.v = register_read(r, 32w0x3)\n", "")
+            .replace("slot meta.y", "slot is_large: bit<1> local\nslot meta.y")
+            .replace("block1:\n", "block1:\n  is_large = 16w0x7 < meta.z\n")
+            .replace("exact = meta.z", "exact = meta.v")
+            .replace("meta.y = $x", "meta.y = zext(16, is_large)");
+        // The first table, the comparison, the second table, the register.
+        assert_eq!(reported(&text).stages.len(), 4);
+    }
+
+    #[test]
     fn the_main_control_of_pna_stands_on_stages() {
         let text = CIRCLE
             .replace("program v1model", "program pna")

@@ -100,25 +100,29 @@ fn index_hashes(program: &Program, body: &Body) -> BTreeMap<SlotId, Slots> {
         op => reads_of(op),
     });
     let mut used: Slots = other_reads.collect();
-    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
+    for block in &body.blocks {
         for expr in block.terminator.exprs() {
             used.extend(slots_of(expr));
         }
     }
-    // Actions, and the controls behind this one.
-    let others = program.bodies.iter().filter(|other| !std::ptr::eq(*other, body));
-    let blocks = others.flat_map(|other| &other.blocks);
-    used.extend(
-        blocks
-            .flat_map(|block| &block.statements)
-            .flat_map(|statement| reads_of(&statement.op)),
-    );
+    used.extend(reads_elsewhere(program, body));
     used.extend(program.tables.iter().flat_map(key_slots));
     used.extend(program.field_lists.values().flatten().copied());
     // What else a packet has leaves with it.
     let stays = |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Local | SlotKind::Metadata);
     hashes.retain(|slot, _| !used.contains(slot) && stays(*slot));
     hashes
+}
+
+/// What actions, and controls beside this one, read.
+fn reads_elsewhere(program: &Program, body: &Body) -> Slots {
+    let others = program.bodies.iter().filter(|other| !std::ptr::eq(*other, body));
+    let mut reads = Slots::new();
+    for block in others.flat_map(|other| &other.blocks) {
+        reads.extend(block.statements.iter().flat_map(|statement| reads_of(&statement.op)));
+        reads.extend(block.terminator.exprs().into_iter().flat_map(slots_of));
+    }
+    reads
 }
 
 /// Truth values of which nothing but conditions is made, which a stage computes where they are needed: by slot, what
@@ -147,6 +151,7 @@ fn truths(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<S
             others.extend(key_slots(&program.tables[table.index()]));
         }
     }
+    others.extend(reads_elsewhere(program, body));
     truths.retain(|slot, _| !others.contains(slot));
     // Truth values may be made of one another.
     for _ in 0..truths.len() {
