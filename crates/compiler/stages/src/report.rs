@@ -470,6 +470,19 @@ block2:
     }
 
     #[test]
+    fn a_meter_of_an_action_takes_an_arithmetic_unit() {
+        let text = CIRCLE
+            .replace("  meta.v = register_read(r, 32w0x3)\n", "")
+            .replace("register r", "meter m bytes size 16\nregister r")
+            .replace("meta.z = $x", "meta.z = METER");
+        let first = |text: &str| reported(text).stages[0];
+        let metered = first(&text.replace("METER", "execute_meter(m, 32w0x1)"));
+        let plain = first(&text.replace("METER", "$x"));
+        assert_eq!((plain.counter_alus, metered.counter_alus), (0, 1));
+        assert!(metered.sram_blocks > plain.sram_blocks);
+    }
+
+    #[test]
     fn the_main_control_of_pna_stands_on_stages() {
         let text = CIRCLE
             .replace("program v1model", "program pna")

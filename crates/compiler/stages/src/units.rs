@@ -492,7 +492,7 @@ impl<'a> Splitter<'a> {
         let mut demand = Demand::of_table(program, table);
         let bodies = actions.map(|action| &program.bodies[action.body.index()]);
         let ops = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
-        let (mut registers, mut counters) = (BTreeSet::new(), BTreeSet::new());
+        let (mut registers, mut counters, mut meters) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for statement in ops {
             match &statement.op {
                 Op::RegisterRead { register, .. } | Op::RegisterWrite { register, .. } => {
@@ -500,6 +500,9 @@ impl<'a> Splitter<'a> {
                 }
                 Op::Count { counter, .. } => {
                     counters.insert(*counter);
+                }
+                Op::ExecuteMeter { meter, .. } => {
+                    meters.insert(*meter);
                 }
                 _ => {}
             }
@@ -509,6 +512,11 @@ impl<'a> Splitter<'a> {
         }
         for counter in counters {
             demand += Demand::of_counters(program.counters[counter.index()].size.unwrap_or(1));
+        }
+        // What the meter of the table itself takes is known.
+        let direct = table.direct_meter.as_ref().map(|direct| direct.meter);
+        for meter in meters.into_iter().filter(|meter| Some(*meter) != direct) {
+            demand += Demand::of_counters(program.meters[meter.index()].size.unwrap_or(1));
         }
         demand.tables = 1;
         self.found.units.push(Unit {
