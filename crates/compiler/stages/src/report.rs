@@ -455,6 +455,13 @@ block2:
         assert_eq!(stages(&read), 4);
         let index = hashed.replace("register_write(r, 32w0x3, meta.y)", "register_write(r, meta.h, 16w0x1)");
         assert_eq!(stages(&index), 2);
+        // At times the index is what the second table gives, and one more.
+        let (write, computed) = (
+            "  register_write(r, meta.h",
+            "  meta.h = zext(32, meta.y) + 32w0x1\n  jump block4\n",
+        );
+        let blocks = format!("  branch meta.v == 16w0x1, block3, block4\nblock3:\n{computed}block4:\n{write}");
+        assert_eq!(stages(&index.replace(write, &blocks)), 4);
     }
 
     #[test]

@@ -58,7 +58,7 @@ type Place = (BlockId, usize);
 
 /// Splits a control into units; the arithmetic units of registers have `alu_bits` bits.
 pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, alu_bits: u32) -> Units {
-    let indices = index_hashes(program, body);
+    let indices = index_hashes(program, body, conditions);
     let truths = truths(program, body, conditions);
     let mut splitter = Splitter {
         program,
@@ -83,14 +83,15 @@ pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, 
 }
 
 /// Hashes of which nothing but indices is made: by slot, what they are computed of.
-fn index_hashes(program: &Program, body: &Body) -> BTreeMap<SlotId, Slots> {
+fn index_hashes(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<SlotId, Slots> {
     let statements = || body.blocks.iter().flat_map(|block| &block.statements);
     let mut hashes: BTreeMap<SlotId, Slots> = BTreeMap::new();
-    for statement in statements() {
-        if let Op::Hash { slot, algorithm, .. } = &statement.op
-            && *algorithm != HashAlgorithm::Csum16
-        {
-            hashes.entry(*slot).or_default().extend(reads_of(&statement.op));
+    for block in &conditions.order {
+        for statement in &body.blocks[block.index()].statements {
+            if let Some(slot) = index_hash(&statement.op) {
+                let inputs = &reads_of(&statement.op) | conditions.slots(*block);
+                hashes.entry(slot).or_default().extend(inputs);
+            }
         }
     }
     let other_reads = statements().flat_map(|statement| match &statement.op {
@@ -111,7 +112,31 @@ fn index_hashes(program: &Program, body: &Body) -> BTreeMap<SlotId, Slots> {
     // What else a packet has leaves with it.
     let stays = |slot: SlotId| matches!(program.slot(slot).kind, SlotKind::Local | SlotKind::Metadata);
     hashes.retain(|slot, _| !used.contains(slot) && stays(*slot));
+    // An index that is something else at times waits for that, too.
+    for other in &program.bodies {
+        let is_own = std::ptr::eq(other, body);
+        for statement in other.blocks.iter().flat_map(|block| &block.statements) {
+            let op = &statement.op;
+            // A constant of the control itself is there from the start.
+            if is_own && (index_hash(op).is_some() || reads_of(op).is_empty()) {
+                continue;
+            }
+            for slot in op.slots_written(program) {
+                if let Some(inputs) = hashes.get_mut(&slot) {
+                    inputs.insert(slot);
+                }
+            }
+        }
+    }
     hashes
+}
+
+/// The slot of a hash that may be an index.
+fn index_hash(op: &Op) -> Option<SlotId> {
+    match op {
+        Op::Hash { slot, algorithm, .. } if *algorithm != HashAlgorithm::Csum16 => Some(*slot),
+        _ => None,
+    }
 }
 
 /// What actions, and controls beside this one, read.
@@ -229,7 +254,7 @@ impl<'a> Splitter<'a> {
     fn index_slots(&self, index: &Expr) -> Slots {
         let slots = slots_of(index).into_iter();
         let inputs = slots.map(|slot| self.indices.get(&slot).cloned().unwrap_or_else(|| Slots::from([slot])));
-        inputs.flatten().collect()
+        expanded(&inputs.flatten().collect(), &self.truths)
     }
 
     /// The slots that decide whether a block is executed.
