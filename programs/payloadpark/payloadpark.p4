@@ -126,11 +126,9 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     bit<9> recirculation_port_even = 0;
     bit<9> recirculation_port_odd = 0;
     bit<9> output_port = 0;
-    bool stays = true;
 
     action drop() {
         mark_to_drop(standard_metadata);
-        stays = false;
     }
 
     action join_unit(bit<9> recirculation_port_0, bit<9> recirculation_port_1, bit<9> out_port) {
@@ -173,9 +171,10 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         } else {
             compute.apply(hdr.data, meta.passes);
         }
-        units.apply();
-        if (!stays) {
-            return;
+        switch (units.apply().action_run) {
+            drop: {
+                return;
+            }
         }
         bit<32> owner;
         if (is_new) {

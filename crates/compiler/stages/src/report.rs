@@ -476,6 +476,29 @@ block2:
         assert_eq!(reported(&text).stages.len(), 4);
     }
 
+    /// `bool is_known = false;`, which an action of the first table sets, and which decides about the second.
+    #[test]
+    fn a_truth_value_that_an_action_gives_is_known_a_stage_later() {
+        let text = CIRCLE
+            .replace("slot meta.y", "slot is_known: bit<1> local\nslot meta.y")
+            .replace("  meta.v = register_read(r, 32w0x3)\n", "  is_known = 1w0x0\n")
+            .replace("meta.z = $x", "is_known = 1w0x1")
+            .replace("exact = meta.z", "exact = meta.v")
+            .replace(
+                "  apply ty -> block2\nblock2:\n  register_write(r, 32w0x3, meta.y)\n",
+                "  branch is_known, block2, block3\nblock2:\n  apply ty -> block3\nblock3:\n",
+            );
+        let report = reported(&text);
+        let stage = |name: &str| {
+            report
+                .placed
+                .iter()
+                .find(|unit| unit.name == name)
+                .map(|unit| unit.first_stage)
+        };
+        assert!(stage("ty") > stage("tz"), "{:?}", report.placed);
+    }
+
     #[test]
     fn a_meter_of_an_action_takes_an_arithmetic_unit() {
         let text = CIRCLE

@@ -150,6 +150,16 @@ fn reads_elsewhere(program: &Program, body: &Body) -> Slots {
     reads
 }
 
+/// What actions, and controls beside this one, write.
+fn writes_elsewhere(program: &Program, body: &Body) -> Slots {
+    let others = program.bodies.iter().filter(|other| !std::ptr::eq(*other, body));
+    let blocks = others.flat_map(|other| &other.blocks);
+    let statements = blocks.flat_map(|block| &block.statements);
+    statements
+        .flat_map(|statement| statement.op.slots_written(program))
+        .collect()
+}
+
 /// Truth values of which nothing but conditions is made, which a stage computes where they are needed: by slot, what
 /// they are computed of.
 fn truths(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<SlotId, Slots> {
@@ -177,6 +187,7 @@ fn truths(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<S
         }
     }
     others.extend(reads_elsewhere(program, body));
+    others.extend(writes_elsewhere(program, body));
     truths.retain(|slot, _| !others.contains(slot));
     // Truth values may be made of one another.
     for _ in 0..truths.len() {
