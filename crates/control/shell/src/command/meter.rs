@@ -80,15 +80,31 @@ fn questions(catalog: &Catalog, arguments: &Arguments) -> Result<Vec<Kind>, Mist
                 Some(range) => range.map(|index| array_entry(meter, Some(index), None)).collect(),
             })
         }
-        Found::Direct(meter) => Ok(vec![Kind::DirectMeterEntry(DirectMeterEntry {
-            table_entry: Some(TableEntry {
-                table_id: meter.direct_table_id,
-                is_default_action: index == Some(DEFAULT),
-                ..TableEntry::default()
-            }),
-            ..DirectMeterEntry::default()
-        })]),
+        Found::Direct(meter) => match index {
+            None => Ok(vec![direct_question(meter, false)]),
+            Some(DEFAULT) => Ok(vec![direct_question(meter, true)]),
+            Some(index) => {
+                let table = catalog.table_by_id(meter.direct_table_id).map_or("", Named::alias);
+                let mistake = Mistake::new(format!("`{index}`: a direct meter has no indices but entries"));
+                let help = format!(
+                    "`table dump {table} FIELD=MATCH` shows that of an entry, `default` that of the default entry"
+                );
+                Err(mistake.help(help))
+            }
+        },
     }
+}
+
+/// All meters of a table's entries, or that of its default entry.
+fn direct_question(meter: &DirectMeter, is_default_action: bool) -> Kind {
+    Kind::DirectMeterEntry(DirectMeterEntry {
+        table_entry: Some(TableEntry {
+            table_id: meter.direct_table_id,
+            is_default_action,
+            ..TableEntry::default()
+        }),
+        ..DirectMeterEntry::default()
+    })
 }
 
 /// The same with what was counted of each colour.

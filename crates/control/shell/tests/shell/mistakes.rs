@@ -22,6 +22,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ("begin now", "`now` is one word too many"),
     ("batch f --rollback --continue", "are not given together"),
     ("counter read forward_counter 3", "`default` that of the default entry"),
+    ("meter read filter_meter 3", "`default` that of the default entry"),
+    (
+        "meter reset filter_meter src_addr=10.0.0.1",
+        "a direct meter has no indices but entries",
+    ),
     (
         "table dump forwardin",
         "there is no table `forwardin`\n  = help: did you mean `forwarding`?",
