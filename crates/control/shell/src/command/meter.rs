@@ -185,10 +185,13 @@ fn set_array(meter: &Meter, arguments: &Arguments, config: MeterConfig) -> Resul
     arguments.at_most(2)?;
     let index = arguments.at(1, "the index")?;
     let chosen = elements(Some(index), &format!("meter `{}`", meter.alias()), meter.size)?;
-    let range = chosen.unwrap_or(0..=meter.size - 1);
-    Ok(range
-        .map(|index| array_entry(meter, Some(index), Some(config)))
-        .collect())
+    // Without an index all elements are meant, however many there are.
+    Ok(match chosen {
+        None => vec![array_entry(meter, None, Some(config))],
+        Some(range) => range
+            .map(|index| array_entry(meter, Some(index), Some(config)))
+            .collect(),
+    })
 }
 
 fn set_direct(

@@ -108,6 +108,10 @@ index  cir   cburst  pir   pburst
 3      1000  100     2000  200
 ";
     assert_eq!(shell.text("meter read port_meter 3"), expected);
+    let all = shell.read("meter set port_meter all --cir 5 --cburst 6").unwrap();
+    assert!(matches!(all, Command::Write(updates) if updates.len() == 1));
+    shell.text("meter set port_meter all --cir 5 --cburst 6");
+    assert!(shell.text("meter read port_meter 511").contains("5    6"));
     shell.text("meter reset port_meter 3");
     assert!(shell.text("meter read port_meter 3").contains("not set"));
     shell.text("table add filter src_addr=10.0.0.1 do drop --priority 5");
