@@ -4,6 +4,8 @@ use forebay_bmv2::{Known, is_json, read};
 
 const PROGRAM: &str = include_str!("../../../../tests/bmv2/routing.json");
 
+const TABLES: &str = include_str!("../../../../tests/bmv2/tables.json");
+
 /// The message when a piece of the program is another.
 fn message(from: &str, to: &str) -> String {
     assert!(PROGRAM.contains(from), "the program has {from}");
@@ -161,6 +163,28 @@ fn collect(value: &serde_json::Value, path: String, paths: &mut Vec<String>) {
         collect(child, path.clone(), paths);
         paths.push(path);
     }
+}
+
+/// The distance of two priorities fits in what priorities are computed in.
+#[test]
+fn priorities_have_32_bits() {
+    let entry = |value: u8, priority: u64| {
+        let key = format!(r#"{{"match_type": "ternary", "key": "0x0{value}", "mask": "0xff"}}"#);
+        let action = r#"{"action_id": 4, "action_data": []}"#;
+        format!(r#"{{"match_key": [{key}], "action_entry": {action}, "priority": {priority}}}"#)
+    };
+    let mut program: serde_json::Value = serde_json::from_str(TABLES).expect("JSON");
+    let mut with = |largest: u64| {
+        let entries = format!("[{}, {}]", entry(1, 0), entry(2, largest));
+        program["pipelines"][0]["tables"][1]["entries"] = serde_json::from_str(&entries).expect("JSON");
+        read(&program.to_string(), &Known::default())
+    };
+    let refused = with(u64::MAX >> 1).expect_err("a priority of 63 bits").to_string();
+    assert!(
+        refused.starts_with("pipelines[0].tables[1].entries[1].priority: 9223372036854775807 is too large"),
+        "{refused}"
+    );
+    assert!(with(5).is_ok());
 }
 
 #[test]

@@ -424,14 +424,14 @@ impl Entry {
         let action = cursor.field("action_entry")?;
         let priority = cursor
             .optional("priority")
-            .map(|priority| priority.number())
+            .map(|priority| priority.small())
             .transpose()?;
         Ok(Entry {
             at: cursor.path().to_owned(),
             matches: cursor.list("match_key", KeyMatch::read)?,
             action: action.field("action_id")?.small()?,
             data: action.list("action_data", Cursor::hexadecimal)?,
-            priority: priority.map_or(0, |priority| priority.min(i64::MAX as u64) as i64),
+            priority: priority.map_or(0, i64::from),
         })
     }
 }
