@@ -81,3 +81,29 @@ fn tables_are_those_of_the_source() {
         assert_eq!(shapes(&derived), shapes(&compiled), "{}", pair.name);
     }
 }
+
+/// A table with `@hidden` is in no P4Info. Its entries may have prefixes, of which the longest wins.
+#[test]
+fn a_table_that_the_p4info_leaves_out_may_match_prefixes() {
+    let mut json: serde_json::Value = serde_json::from_str(PAIRS[0].json).expect("JSON");
+    json["counter_arrays"] = serde_json::json!([]);
+    let table = &mut json["pipelines"][0]["tables"][0];
+    table["with_counters"] = false.into();
+    table["default_entry"]["action_const"] = true.into();
+    table["entries"] = serde_json::json!([{
+        "match_key": [{"match_type": "lpm", "key": "0x0a000000", "prefix_length": 8}],
+        "action_entry": {"action_id": 0, "action_data": []},
+        "priority": 1,
+    }]);
+    let known = Known {
+        is_given: true,
+        ..Known::default()
+    };
+    let program = read(&json.to_string(), &known).unwrap_or_else(|error| panic!("{error}"));
+    let tables: Vec<_> = program
+        .tables
+        .iter()
+        .map(|table| (table.name.as_str(), table.is_hidden))
+        .collect();
+    assert_eq!(tables, [("RoutingIngress.ipv4_lpm", true)]);
+}

@@ -6,7 +6,7 @@ use super::Translator;
 use super::control::Nodes;
 use super::table::{HIT, MISS};
 use crate::error::{At, Error, Result};
-use crate::model::{Entry, KeyMatch, Table};
+use crate::model::{Entry, KeyMatch, MatchSpec, Table};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, KeySet, SelectCase, Terminator};
 use num_bigint::BigInt;
@@ -17,11 +17,13 @@ impl Translator<'_> {
         let cannot_change = table.default.as_ref().is_some_and(|default| default.is_const)
             && (table.key.is_empty() || table.entries.is_some());
         let has_objects = table.profile.is_some() || table.with_counters || table.direct_meter.is_some();
+        // A select has no prefixes, of which the longest wins.
+        let has_prefixes = table.key.iter().any(|key| key.match_kind == MatchSpec::Lpm);
         let is_unknown = match self.known.is_given {
             false => is_made_by_p4c(&table.name),
             true => !self.known.tables.contains_key(&table.name),
         };
-        cannot_change && !has_objects && is_unknown
+        cannot_change && !has_objects && !has_prefixes && is_unknown
     }
 
     /// Whether the P4Info leaves a table out. A P4Info that has tables, but none of the program, is that of another
