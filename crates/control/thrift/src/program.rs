@@ -13,6 +13,7 @@ use forebay_protocol::p4::config::v1::{MatchField, MeterSpec, Table};
 use forebay_shell::catalog::Named;
 use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 
 impl<S: Switch> Runtime<S> {
     /// The JSON.
@@ -224,4 +225,35 @@ pub(crate) fn strongest(table: &Table) -> &'static str {
     };
     let mut kinds = ["range", "ternary", "lpm"].into_iter();
     kinds.find(|kind| has(kind)).unwrap_or("exact")
+}
+
+/// The numbers that the objects of a list have in a program's JSON, by name: `tables`, `counter_arrays`.
+pub(crate) fn numbers(json: &[u8], list: &str) -> HashMap<String, i32> {
+    let program: Value = serde_json::from_slice(json).unwrap_or_default();
+    let listed = |value: &Value| value[list].as_array().cloned().unwrap_or_default();
+    let pipelines = program["pipelines"].as_array().cloned().unwrap_or_default();
+    let objects = pipelines.iter().flat_map(listed).chain(listed(&program));
+    let mut numbers = HashMap::new();
+    for object in objects {
+        let number = object["id"].as_i64().and_then(|number| i32::try_from(number).ok());
+        if let (Some(name), Some(number)) = (object["name"].as_str(), number) {
+            numbers.entry(name.to_string()).or_insert(number);
+        }
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_have_the_numbers_of_the_json() {
+        let json = br#"{"pipelines": [{"tables": [{"name": "a", "id": 4}]}, {"tables": [{"name": "b", "id": 0}, {}]}],
+            "learn_lists": [{"name": "l", "id": 2}]}"#;
+        let found = numbers(json, "tables");
+        assert_eq!((found.len(), found["a"], found["b"]), (2, 4, 0));
+        assert_eq!(numbers(json, "learn_lists")["l"], 2);
+        assert!(numbers(b"", "tables").is_empty());
+    }
 }

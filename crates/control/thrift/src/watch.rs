@@ -1,11 +1,11 @@
 //! Notifications for subscribers, as often as BMv2 sends them: ports that come and go, and entries that no packet hits.
 
 use crate::notifications::Notifications;
+use crate::program::numbers;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use forebay_protocol::p4::v1::TableEntry;
 use forebay_shell::catalog::Named;
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError, Weak};
 use std::thread;
@@ -83,7 +83,7 @@ impl Watch {
     fn number_of<S: Switch>(&mut self, runtime: &Runtime<S>, table: &str) -> i32 {
         let program = runtime.switch.program_number();
         if self.numbers.0 != program {
-            self.numbers = (program, numbers(&runtime.program_json()));
+            self.numbers = (program, numbers(&runtime.program_json(), "tables"));
         }
         self.numbers.1.get(table).copied().unwrap_or(-1)
     }
@@ -101,31 +101,9 @@ fn is_idle(entry: &TableEntry) -> bool {
     entry.idle_timeout_ns > 0 && elapsed >= entry.idle_timeout_ns
 }
 
-/// The tables of a program's JSON.
-fn numbers(json: &[u8]) -> HashMap<String, i32> {
-    let program: Value = serde_json::from_slice(json).unwrap_or_default();
-    let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
-    let pipelines = list(&program, "pipelines").into_iter();
-    let tables = pipelines.flat_map(|pipeline| list(&pipeline, "tables"));
-    let numbered = tables.filter_map(|table| {
-        let number = i32::try_from(table["id"].as_i64()?).ok()?;
-        Some((table["name"].as_str()?.to_string(), number))
-    });
-    numbered.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tables_have_the_numbers_of_the_json() {
-        let json =
-            br#"{"pipelines": [{"tables": [{"name": "a", "id": 4}]}, {"tables": [{"name": "b", "id": 0}, {}]}]}"#;
-        let found = numbers(json);
-        assert_eq!((found.len(), found["a"], found["b"]), (2, 4, 0));
-        assert!(numbers(b"").is_empty());
-    }
 
     #[test]
     fn an_entry_is_idle_when_its_time_is_over() {

@@ -6,6 +6,7 @@ use crate::codes::{
     Failure, Family, INVALID_CALCULATION_NAME, INVALID_CONFIG, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE,
     NO_ONGOING_SWAP, ONGOING_SWAP, WRONG_TYPE_CALCULATION,
 };
+use crate::program::numbers;
 use crate::runtime::Runtime;
 use crate::switch::{QueueChange, QueueLimit, Switch};
 use crate::wire::{Fields, Value};
@@ -146,25 +147,24 @@ fn ports<S: Switch>(runtime: &Runtime<S>) -> Value {
     Value::List(ports.collect())
 }
 
-/// The number of an object in the program's JSON.
+/// The number of an object in the JSON that clients get.
 fn id<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
-    fn place<T: Named>(name: &str, objects: &[T]) -> Option<usize> {
-        let id = find(name, objects).ok()?.id();
-        objects.iter().position(|object| object.id() == id)
+    fn full<T: Named>(name: &str, objects: &[T]) -> String {
+        find(name, objects).map_or(name, Named::name).to_string()
     }
-    let name = arguments.text(3)?;
-    let info = &runtime.catalog.info;
-    let place = match arguments.i32(2)? {
-        0 => place(name, &info.tables),
-        1 => place(name, &info.action_profiles),
-        2 => place(name, &info.counters),
-        3 => place(name, &info.meters),
-        4 => place(name, &info.registers),
-        5 => place(name, &info.digests).map(|place| place + 1),
+    let (name, info) = (arguments.text(3)?, &runtime.catalog.info);
+    let (list, name) = match arguments.i32(2)? {
+        0 => ("tables", full(name, &info.tables)),
+        1 => ("action_profiles", full(name, &info.action_profiles)),
+        2 => ("counter_arrays", full(name, &info.counters)),
+        3 => ("meter_arrays", full(name, &info.meters)),
+        4 => ("register_arrays", full(name, &info.registers)),
+        5 => ("learn_lists", full(name, &info.digests)),
         other => return Err(INVALID_RESOURCE_TYPE.because(format!("there is no resource type {other}"))),
     };
+    let number = numbers(&runtime.program_json(), list).get(&name).copied();
     let none = || Failure::refused(Family::Lookup, &refusal(&format!("the program has no `{name}`")));
-    place.map(|place| Some(Value::I32(place as i32))).ok_or_else(none)
+    number.map(|number| Some(Value::I32(number))).ok_or_else(none)
 }
 
 impl<S: Switch> Runtime<S> {
@@ -257,5 +257,102 @@ impl<S: Switch> Runtime<S> {
             notifications.reset();
         }
         self.reset_multicast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notifications::Notifications;
+    use crate::switch::About;
+    use crate::wire::{CALL, Message};
+    use forebay_ir::Calculation;
+    use forebay_protocol::p4::config::v1::{P4Info, Preamble, Table};
+    use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+
+    /// Has a program, and does nothing.
+    struct Idle(ForwardingPipelineConfig);
+
+    impl Switch for Idle {
+        fn program_number(&self) -> u64 {
+            1
+        }
+
+        fn program(&self) -> Option<ForwardingPipelineConfig> {
+            Some(self.0.clone())
+        }
+
+        fn load(&self, _: &[u8]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn swap(&self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn write(&self, _: &[Update]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn read(&self, _: &[Entity]) -> Result<Vec<Entity>, Error> {
+            Ok(Vec::new())
+        }
+
+        fn about(&self) -> About {
+            About::default()
+        }
+
+        fn limit_queues(&self, _: QueueChange) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn calculations(&self) -> Vec<Calculation> {
+            Vec::new()
+        }
+
+        fn set_crc_parameters(&self, _: &str, _: CrcParameters) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn notifications(&self) -> Option<&Notifications> {
+            None
+        }
+    }
+
+    /// p4c gives numbers to tables of its own, too, which no P4Info has.
+    #[test]
+    fn numbers_are_those_of_the_json_that_clients_get() {
+        let table = Table {
+            preamble: Some(Preamble {
+                id: 5,
+                name: "I.t".to_string(),
+                ..Preamble::default()
+            }),
+            ..Table::default()
+        };
+        let json = br#"{"pipelines": [{"tables": [{"name": "tbl_x", "id": 0}, {"name": "I.t", "id": 1}]}]}"#;
+        let mut runtime = Runtime::new(Idle(ForwardingPipelineConfig {
+            p4info: Some(P4Info {
+                tables: vec![table],
+                ..P4Info::default()
+            }),
+            p4_device_config: json.to_vec(),
+            cookie: None,
+        }));
+        let mut number = |name: &str| {
+            let fields = Fields::default().with(1, Value::I32(0)).with(2, Value::I32(0));
+            let call = Message {
+                kind: CALL,
+                name: "standard:bm_get_id_from_name".to_string(),
+                number: 7,
+                fields: fields.with(3, Value::text(name)),
+            };
+            let answer = runtime.call(&call).expect("an answer");
+            answer.fields.get(0).cloned()
+        };
+        assert_eq!(number("I.t"), Some(Value::I32(1)));
+        assert_eq!(number("t"), Some(Value::I32(1)), "a name may be shortened");
+        assert_eq!(number("tbl_x"), Some(Value::I32(0)));
+        assert_eq!(number("nothing"), None);
     }
 }
