@@ -59,6 +59,15 @@ fn calculations(pipeline: Option<&Pipeline>) -> Vec<Calculation> {
     pipeline.map_or(Vec::new(), |pipeline| pipeline.program().calculations.clone())
 }
 
+fn digests(pipeline: Option<&Pipeline>) -> Vec<String> {
+    let digests = pipeline.map(|pipeline| &pipeline.program().digests);
+    digests
+        .into_iter()
+        .flatten()
+        .map(|digest| digest.name.clone())
+        .collect()
+}
+
 fn set_crc_parameters(pipeline: Option<&Pipeline>, name: &str, parameters: CrcParameters) -> Result<(), String> {
     let pipeline = pipeline.ok_or("no program runs")?;
     pipeline
@@ -141,6 +150,10 @@ impl Switch for OfServer {
         set_crc_parameters(self.local.pipeline().as_deref(), calculation, parameters)
     }
 
+    fn digests(&self) -> Vec<String> {
+        digests(self.local.pipeline().as_deref())
+    }
+
     fn notifications(&self) -> Option<&Notifications> {
         self.notifications.as_deref()
     }
@@ -202,6 +215,10 @@ impl Switch for OfDevice<'_> {
     fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String> {
         let device = self.device.borrow();
         set_crc_parameters(device.pipeline().map(Arc::as_ref), calculation, parameters)
+    }
+
+    fn digests(&self) -> Vec<String> {
+        digests(self.device.borrow().pipeline().map(Arc::as_ref))
     }
 
     /// None: this switch does not run yet, so it has no subscribers.

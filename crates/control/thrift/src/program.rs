@@ -65,9 +65,10 @@ impl<S: Switch> Runtime<S> {
             let width: i32 = set.r#match.iter().map(|field| field.bitwidth).sum();
             json!({"name": set.name(), "id": id, "compressed_bitwidth": width, "max_size": set.size})
         });
+        let digests = self.switch.digests();
         let lists = (1..)
-            .zip(&info.digests)
-            .map(|(id, digest): (u32, _)| json!({"name": digest.name(), "id": id, "elements": []}));
+            .zip(&digests)
+            .map(|(id, name): (u32, _)| json!({"name": name, "id": id, "elements": []}));
         let calculations = self.switch.calculations();
         let calculations = (0..).zip(&calculations).map(|(id, calculation): (u32, _)| {
             json!({"name": calculation.name, "id": id, "algo": calculation.crc.name(), "input": []})

@@ -56,6 +56,9 @@ pub trait Switch {
     /// When there is none of this name, or a parameter has more bits than the CRC.
     fn set_crc_parameters(&self, calculation: &str, parameters: CrcParameters) -> Result<(), String>;
 
+    /// The names of the program's digests, in the order of their numbers.
+    fn digests(&self) -> Vec<String>;
+
     /// What publishes its digests, if anything does.
     fn notifications(&self) -> Option<&Notifications>;
 }

@@ -314,6 +314,10 @@ mod tests {
             Ok(())
         }
 
+        fn digests(&self) -> Vec<String> {
+            vec!["zebra_t".to_string(), "ant_t".to_string()]
+        }
+
         fn notifications(&self) -> Option<&Notifications> {
             None
         }
@@ -339,20 +343,31 @@ mod tests {
             p4_device_config: json.to_vec(),
             cookie: None,
         }));
-        let mut number = |name: &str| {
-            let fields = Fields::default().with(1, Value::I32(0)).with(2, Value::I32(0));
-            let call = Message {
-                kind: CALL,
-                name: "standard:bm_get_id_from_name".to_string(),
-                number: 7,
-                fields: fields.with(3, Value::text(name)),
-            };
-            let answer = runtime.call(&call).expect("an answer");
-            answer.fields.get(0).cloned()
-        };
+        let mut number = |name: &str| number_of(&mut runtime, 0, name);
         assert_eq!(number("I.t"), Some(Value::I32(1)));
         assert_eq!(number("t"), Some(Value::I32(1)), "a name may be shortened");
         assert_eq!(number("tbl_x"), Some(Value::I32(0)));
         assert_eq!(number("nothing"), None);
+    }
+
+    /// A P4Info has them by name.
+    #[test]
+    fn lists_of_digests_have_the_numbers_that_are_published() {
+        let mut runtime = Runtime::new(Idle(ForwardingPipelineConfig::default()));
+        assert_eq!(number_of(&mut runtime, 5, "zebra_t"), Some(Value::I32(1)));
+        assert_eq!(number_of(&mut runtime, 5, "ant_t"), Some(Value::I32(2)));
+    }
+
+    /// What `bm_get_id_from_name` says of an object of this kind.
+    fn number_of(runtime: &mut Runtime<Idle>, kind: i32, name: &str) -> Option<Value> {
+        let fields = Fields::default().with(1, Value::I32(0)).with(2, Value::I32(kind));
+        let call = Message {
+            kind: CALL,
+            name: "standard:bm_get_id_from_name".to_string(),
+            number: 7,
+            fields: fields.with(3, Value::text(name)),
+        };
+        let answer = runtime.call(&call).expect("an answer");
+        answer.fields.get(0).cloned()
     }
 }
