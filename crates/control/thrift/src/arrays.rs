@@ -349,11 +349,11 @@ impl<S: Switch> Runtime<S> {
     ///
     /// # Errors
     /// When there is no such element, or elements are no numbers.
-    pub fn write_register(&self, name: &str, number: Option<i32>, value: i64) -> Result<(), Failure> {
+    pub fn write_register(&self, name: &str, number: Option<i32>, value: &BigInt) -> Result<(), Failure> {
         let register = self.register(name)?;
         let width = width(&register)?;
         let data = match width.kind {
-            ElementKind::Bool => p4_data::Data::Bool(value != 0),
+            ElementKind::Bool => p4_data::Data::Bool(*value != BigInt::ZERO),
             ElementKind::Number => p4_data::Data::Bitstring(width.bytes(value)),
         };
         let entry = RegisterEntry {
@@ -459,9 +459,9 @@ enum ElementKind {
 
 impl ElementWidth {
     /// The value in the width of an element, as bytes.
-    fn bytes(&self, value: i64) -> Vec<u8> {
+    fn bytes(&self, value: &BigInt) -> Vec<u8> {
         let modulus = BigInt::from(1) << self.bits;
-        let mut cut = BigInt::from(value) % &modulus;
+        let mut cut = value % &modulus;
         if cut.sign() == num_bigint::Sign::Minus {
             cut += &modulus;
         }
@@ -565,10 +565,13 @@ mod tests {
             is_signed,
             kind: ElementKind::Number,
         };
-        assert_eq!(width(8, false).bytes(0x1ff), [0xff]);
-        assert_eq!(width(8, false).bytes(-1), [0xff]);
-        assert_eq!(width(16, true).bytes(-2), [0xfe]);
-        assert_eq!(width(64, false).bytes(-1), [0xff; 8]);
-        assert_eq!(width(8, true).bytes(0x80), [0x80]);
+        let bytes = |bits, is_signed, value: i64| width(bits, is_signed).bytes(&value.into());
+        assert_eq!(bytes(8, false, 0x1ff), [0xff]);
+        assert_eq!(bytes(8, false, -1), [0xff]);
+        assert_eq!(bytes(16, true, -2), [0xfe]);
+        assert_eq!(bytes(64, false, -1), [0xff; 8]);
+        assert_eq!(bytes(8, true, 0x80), [0x80]);
+        let large = BigInt::from(u64::MAX);
+        assert_eq!(width(128, false).bytes(&large), [0xff; 8], "no bits are added in front");
     }
 }

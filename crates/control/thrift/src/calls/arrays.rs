@@ -31,7 +31,11 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
         "bm_register_read_all" => read_registers(runtime, arguments),
         "bm_register_write" => nothing(write_register(runtime, arguments)),
         "bm_register_write_range" => nothing(write_registers(runtime, arguments)),
-        "bm_register_reset" => nothing(arguments.text(2).and_then(|name| runtime.write_register(name, None, 0))),
+        "bm_register_reset" => nothing(
+            arguments
+                .text(2)
+                .and_then(|name| runtime.write_register(name, None, &BigInt::ZERO)),
+        ),
         "bm_parse_vset_add" => nothing(change_value(runtime, arguments, true)),
         "bm_parse_vset_remove" => nothing(change_value(runtime, arguments, false)),
         "bm_parse_vset_get" => values(runtime, arguments),
@@ -117,12 +121,13 @@ fn read_registers<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Ans
 }
 
 fn write_register<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
-    runtime.write_register(arguments.text(2)?, Some(arguments.i32(3)?), arguments.i64(4)?)
+    let value = BigInt::from(arguments.i64(4)?);
+    runtime.write_register(arguments.text(2)?, Some(arguments.i32(3)?), &value)
 }
 
 fn write_registers<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Result<(), Failure> {
-    let (name, value) = (arguments.text(2)?, arguments.i64(5)?);
-    (arguments.i32(3)?..arguments.i32(4)?).try_for_each(|index| runtime.write_register(name, Some(index), value))
+    let (name, value) = (arguments.text(2)?, BigInt::from(arguments.i64(5)?));
+    (arguments.i32(3)?..arguments.i32(4)?).try_for_each(|index| runtime.write_register(name, Some(index), &value))
 }
 
 fn change_value<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments, is_added: bool) -> Result<(), Failure> {

@@ -247,7 +247,7 @@ impl<S: Switch> Runtime<S> {
             .try_for_each(|counter| self.write_counter(counter.name(), None, Count::default()))?;
         for register in &info.registers {
             if crate::arrays::width(register).is_ok() {
-                self.write_register(register.name(), None, 0)?;
+                self.write_register(register.name(), None, &num_bigint::BigInt::ZERO)?;
             }
         }
         info.meters

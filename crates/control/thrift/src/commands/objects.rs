@@ -10,6 +10,7 @@ use crate::switch::{QueueChange, QueueLimit, Switch};
 use forebay_ir::CustomCrc;
 use forebay_pipeline::CrcParameters;
 use forebay_shell::catalog::Named;
+use num_bigint::BigInt;
 use std::fmt::Write;
 
 pub(super) const FORMS: &[Form] = &[
@@ -125,7 +126,11 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed
         "meter_array_set_rates" => set_all_rates(runtime, words),
         "register_read" => read_register(runtime, words),
         "register_write" => write_register(runtime, words),
-        "register_reset" => quietly(words.exactly().and_then(|[name]| runtime.write_register(name, None, 0))),
+        "register_reset" => quietly(
+            words
+                .exactly()
+                .and_then(|[name]| runtime.write_register(name, None, &BigInt::ZERO)),
+        ),
         "show_pvs" => Ok(value_sets(runtime)),
         "pvs_add" => change_value(runtime, words, true),
         "pvs_remove" => change_value(runtime, words, false),
@@ -377,9 +382,18 @@ fn read_register<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
 fn write_register<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
     let [name, index, value] = words.exactly()?;
     let index = whole(index, "index")?;
-    let value = value.parse::<u64>().map(|value| value as i64);
-    let value = value.or_else(|_| number::<i64>(words.words[2].as_str(), "value"))?;
-    runtime.write_register(name, Some(index), value).map(|()| String::new())
+    let value = any_number(value).ok_or_else(|| Failure::undeclared(format!("`{value}` is no value")))?;
+    runtime
+        .write_register(name, Some(index), &value)
+        .map(|()| String::new())
+}
+
+/// A number of any size in decimal notation, or with 0x in front.
+fn any_number(text: &str) -> Option<BigInt> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => BigInt::parse_bytes(digits.as_bytes(), 16),
+        None => BigInt::parse_bytes(text.as_bytes(), 10),
+    }
 }
 
 fn value_sets<S: Switch>(runtime: &Runtime<S>) -> String {
