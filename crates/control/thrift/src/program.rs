@@ -98,7 +98,7 @@ impl<S: Switch> Runtime<S> {
 
     fn described_table(&self, id: u32, table: &Table) -> Value {
         let keys = table.match_fields.iter().map(|field| {
-            let (header, name) = target(field);
+            let (header, name) = target(&self.catalog.info.tables, field);
             json!({
                 "match_type": match_name(match_type(field)),
                 "name": field.name,
@@ -179,15 +179,25 @@ fn unit(spec: Option<&MeterSpec>) -> &'static str {
 }
 
 /// A key field as a header and its field.
-fn target(field: &MatchField) -> (&str, &str) {
+fn place(field: &MatchField) -> (&str, &str) {
     field.name.rsplit_once('.').unwrap_or(("scalars", &field.name))
+}
+
+/// The same, with a header for each width where fields of several tables have one name and different widths.
+fn target<'a>(tables: &[Table], field: &'a MatchField) -> (String, &'a str) {
+    let (header, name) = place(field);
+    let is_other = |other: &MatchField| place(other) == (header, name) && other.bitwidth != field.bitwidth;
+    match tables.iter().flat_map(|table| &table.match_fields).any(is_other) {
+        true => (format!("{header}_{}", field.bitwidth), name),
+        false => (header.to_string(), name),
+    }
 }
 
 /// Header types and headers that have all the fields of keys.
 fn headers(tables: &[Table]) -> (Vec<Value>, Vec<Value>) {
-    let mut widths: Vec<(&str, Map<String, Value>)> = Vec::new();
+    let mut widths: Vec<(String, Map<String, Value>)> = Vec::new();
     for field in tables.iter().flat_map(|table| &table.match_fields) {
-        let (header, name) = target(field);
+        let (header, name) = target(tables, field);
         let place = match widths.iter().position(|(known, _)| *known == header) {
             Some(place) => place,
             None => {
@@ -247,6 +257,31 @@ pub(crate) fn numbers(json: &[u8], list: &str) -> HashMap<String, i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_of_one_name_keep_their_widths() {
+        let table = |width| Table {
+            match_fields: vec![MatchField {
+                name: "port".to_string(),
+                bitwidth: width,
+                ..MatchField::default()
+            }],
+            ..Table::default()
+        };
+        let tables = [table(9), table(32)];
+        let names: Vec<(String, &str)> = tables
+            .iter()
+            .map(|known| target(&tables, &known.match_fields[0]))
+            .collect();
+        assert_eq!(
+            names,
+            [("scalars_9".to_string(), "port"), ("scalars_32".to_string(), "port")]
+        );
+        let (types, _) = headers(&tables);
+        let fields: Vec<&Value> = types.iter().map(|described| &described["fields"][0]).collect();
+        assert_eq!(fields, [&json!(["port", 9, false]), &json!(["port", 32, false])]);
+        assert_eq!(target(&tables[..1], &tables[0].match_fields[0]).0, "scalars");
+    }
 
     #[test]
     fn objects_have_the_numbers_of_the_json() {
