@@ -165,6 +165,7 @@ fn copies() {
 #[test]
 fn digests() {
     let mut shell = Shell::new();
+    assert!(shell.records("digest list").is_empty());
     shell.text("digest enable learned_t --max-size 10 --max-delay 5ms");
     shell.text("digest configure learned_t --ack-timeout 2s");
     assert!(shell.text("digest list").contains("2s"));
