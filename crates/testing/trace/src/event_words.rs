@@ -3,7 +3,7 @@
 use crate::source_lines::{Condition, SourceLines};
 use crate::value_words::{columns, condition, number, number_with_decimal};
 use forebay_bits::Bits;
-use forebay_ir::{BodyKind, HeaderId, KeySet, Location, Program, TableId};
+use forebay_ir::{BodyKind, HeaderId, KeySet, Location, MatchKind, Program, TableId, TableKey};
 use forebay_pipeline::{Entry, Event, Pipeline};
 use serde_json::{Map, Value, json};
 
@@ -259,21 +259,12 @@ fn lookup(
 ) -> Words {
     let table = &program.tables[table.index()];
     let conditions: Vec<String> = entry.iter().flat_map(|entry| &entry.matches).map(condition).collect();
-    let names = || table.keys.iter().map(|key| key.name.as_str());
-    // Selector fields have no condition; they come last in what is shown, too.
-    let matched = |index: usize| {
-        conditions
-            .get(index)
-            .map_or(String::new(), |condition| format!("  matches {condition}"))
-    };
-    let rows: Vec<(&str, String)> = names()
+    let rows = rows(&table.keys, key, &conditions);
+    let object: Map<String, Value> = table
+        .keys
+        .iter()
         .zip(key)
-        .enumerate()
-        .map(|(index, (name, value))| (name, number(value) + &matched(index)))
-        .collect();
-    let object: Map<String, Value> = names()
-        .zip(key)
-        .map(|(name, value)| (name.to_string(), json_number(value)))
+        .map(|(declared, value)| (declared.name.clone(), json_number(value)))
         .collect();
     let hit = if is_hit { "hit" } else { "miss" };
     let json = json!({
@@ -284,6 +275,21 @@ fn lookup(
     words.details = columns(&rows);
     words.details.push(format!("-> {}", call.text));
     words
+}
+
+/// Fields of a key with their values, and what the entry says of each. A selector's field has no condition, wherever it
+/// stands.
+fn rows<'a>(keys: &'a [TableKey], values: &[Bits], conditions: &[String]) -> Vec<(&'a str, String)> {
+    let mut conditions = conditions.iter();
+    let rows = keys.iter().zip(values).map(|(key, value)| {
+        let condition = match key.match_kind {
+            MatchKind::Selector => None,
+            _ => conditions.next(),
+        };
+        let matched = condition.map_or(String::new(), |condition| format!("  matches {condition}"));
+        (key.name.as_str(), number(value) + &matched)
+    });
+    rows.collect()
 }
 
 /// How it is shown depends on what else the statement assigns.
@@ -320,4 +326,39 @@ fn json_numbers(values: &[Bits]) -> Vec<Value> {
 /// Hexadecimal in a string: JSON's numbers are too small.
 fn json_number(value: &Bits) -> Value {
     Value::String(format!("{:#x}", value.to_biguint()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_ir::Expr;
+
+    #[test]
+    fn conditions_stand_beside_the_fields_that_have_them() {
+        let key = |name: &str, match_kind| TableKey {
+            name: name.to_string(),
+            expr: Expr::Const(Bits::zero(8)),
+            width: 8,
+            match_kind,
+        };
+        let keys = [
+            key("a", MatchKind::Selector),
+            key("b", MatchKind::Exact),
+            key("c", MatchKind::Selector),
+            key("d", MatchKind::Ternary),
+        ];
+        let values: Vec<Bits> = (1..5).map(|value| Bits::new(8, value)).collect();
+        let found = ["0x02".to_string(), "0x04 &&& 0x0f".to_string()];
+        let row = |name, value: &str| (name, value.to_string());
+        assert_eq!(
+            rows(&keys, &values, &found),
+            [
+                row("a", "0x01"),
+                row("b", "0x02  matches 0x02"),
+                row("c", "0x03"),
+                row("d", "0x04  matches 0x04 &&& 0x0f")
+            ]
+        );
+        assert_eq!(rows(&keys[1..2], &values, &[]), [row("b", "0x01")], "a miss");
+    }
 }
