@@ -56,6 +56,8 @@ struct Node {
     rid: u32,
     ports: BTreeSet<u32>,
     lags: BTreeSet<u32>,
+    /// Whether it was made for a group of another interface, and goes with it unless it has been used since.
+    is_taken_in: bool,
 }
 
 /// A node as it is shown.
@@ -128,11 +130,14 @@ impl Replication {
     /// make, it gets new nodes, one for each instance.
     fn take_in(&mut self, found: &BTreeMap<u32, Vec<Replica>>) {
         self.groups.retain(|group, _| found.contains_key(group));
+        self.drop_unused();
         for (group, replicas) in found {
             let is_known = self.groups.contains_key(group);
             if is_known && places(&self.replicas(*group)) == places(replicas) {
                 continue;
             }
+            self.groups.remove(group);
+            self.drop_unused();
             let mut by_instance: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
             for (instance, port) in places(replicas) {
                 by_instance.entry(instance).or_default().insert(port);
@@ -141,9 +146,19 @@ impl Replication {
                 rid,
                 ports,
                 lags: BTreeSet::new(),
+                is_taken_in: true,
             });
             let handles = nodes.map(|node| self.add(node)).collect();
             self.groups.insert(*group, handles);
+        }
+    }
+
+    /// Nodes that were made for a group of another interface go with it.
+    fn drop_unused(&mut self) {
+        if self.nodes.values().any(|node| node.is_taken_in) {
+            let used: BTreeSet<u32> = self.groups.values().flatten().copied().collect();
+            self.nodes
+                .retain(|handle, node| !node.is_taken_in || used.contains(handle));
         }
     }
 
@@ -242,6 +257,7 @@ impl<S: Switch> Runtime<S> {
             rid: rid as u32 & 0xffff,
             ports: ports.iter().copied().collect(),
             lags: lags.iter().copied().collect(),
+            is_taken_in: false,
         };
         self.replication.add(node) as i32
     }
@@ -256,6 +272,7 @@ impl<S: Switch> Runtime<S> {
         let node = changed.node(handle)?;
         node.ports = ports.iter().copied().collect();
         node.lags = lags.iter().copied().collect();
+        node.is_taken_in = false;
         let groups = changed.groups_with(handle);
         self.take_over(changed, &groups)
     }
@@ -301,7 +318,7 @@ impl<S: Switch> Runtime<S> {
     pub fn associate_node(&mut self, group: i32, handle: i32) -> Result<(), Failure> {
         self.look_at_groups()?;
         let mut changed = self.replication.clone();
-        changed.node(handle)?;
+        changed.node(handle)?.is_taken_in = false;
         let nodes = changed.group(group)?;
         if nodes.contains(&(handle as u32)) {
             return Err(INVALID_L1_HANDLE.because(format!("node {handle} is in group {group} already")));
@@ -317,7 +334,7 @@ impl<S: Switch> Runtime<S> {
     pub fn dissociate_node(&mut self, group: i32, handle: i32) -> Result<(), Failure> {
         self.look_at_groups()?;
         let mut changed = self.replication.clone();
-        changed.node(handle)?;
+        changed.node(handle)?.is_taken_in = false;
         let nodes = changed.group(group)?;
         let place = nodes.iter().position(|node| *node == handle as u32);
         let place = place.ok_or_else(|| INVALID_L1_HANDLE.because(format!("node {handle} is not in group {group}")))?;
@@ -479,6 +496,7 @@ mod tests {
             rid: 7,
             ports: BTreeSet::from([1, 2]),
             lags: BTreeSet::new(),
+            is_taken_in: false,
         });
         replication.groups.insert(5, vec![own]);
         let found = |six: &[(u32, u32)]| {
@@ -497,8 +515,13 @@ mod tests {
             .collect();
         let said: Vec<_> = nodes.iter().map(|node| (node.rid, node.ports.clone())).collect();
         assert_eq!(said, [(1, BTreeSet::from([1, 3])), (4, BTreeSet::from([2]))]);
+        let handles = replication.groups[&6].clone();
+        replication.take_in(&found(&[(1, 1), (8, 1), (2, 4)]));
+        assert_eq!(replication.groups[&6], handles, "those of before are gone");
+        assert_eq!(replication.nodes.len(), 3);
         replication.take_in(&BTreeMap::new());
         assert!(replication.groups.is_empty(), "both were deleted");
+        assert_eq!(replication.nodes.keys().copied().collect::<Vec<_>>(), [own]);
     }
 
     #[test]
@@ -508,6 +531,7 @@ mod tests {
             rid,
             ports: ports.iter().copied().collect(),
             lags: lags.iter().copied().collect(),
+            is_taken_in: false,
         };
         replication.nodes.insert(0, node(2, &[1, 5], &[1, 3]));
         replication.nodes.insert(1, node(4, &[8], &[1]));
