@@ -1,5 +1,6 @@
 //! Commands about counters, meters, registers, value sets, multicast, clone sessions, and the switch itself.
 
+use super::tables::handle;
 use super::words::{Words, number};
 use super::{Form, Printed};
 use crate::arrays::{Count, Rate};
@@ -283,10 +284,15 @@ fn whole(word: &str, what: &str) -> Result<i32, Failure> {
     })
 }
 
+/// The index of an element of an array, or the handle of the entry of a direct one.
+fn element(word: &str, is_direct: bool) -> Result<i32, Failure> {
+    if is_direct { handle(word) } else { whole(word, "index") }
+}
+
 fn read_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
-    let [name, index] = words.exactly()?;
-    let index = whole(index, "index")?;
+    let [name, written] = words.exactly()?;
     let table = runtime.table_of_direct_counter(name);
+    let index = element(written, table.is_some())?;
     let (said, count) = match table {
         Some(table) => {
             let said = format!("this is the direct counter for table {}\n", table.name());
@@ -301,13 +307,14 @@ fn read_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
 }
 
 fn write_counter<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
-    let [name, index, packets, bytes] = words.exactly()?;
-    let index = whole(index, "index")?;
+    let [name, written, packets, bytes] = words.exactly()?;
+    let table = runtime.table_of_direct_counter(name);
+    let index = element(written, table.is_some())?;
     let count = Count {
         packets: number(packets, "number of packets")?,
         bytes: number(bytes, "number of bytes")?,
     };
-    match runtime.table_of_direct_counter(name) {
+    match table {
         Some(table) => runtime.write_direct_counter(table.name(), index, count)?,
         None => runtime.write_counter(name, Some(index), count)?,
     }
@@ -336,9 +343,10 @@ fn rates(words: &[&str]) -> Result<Vec<Rate>, Failure> {
 }
 
 fn get_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
-    let [name, index] = words.exactly()?;
-    let index = whole(index, "index")?;
-    let rates = match runtime.table_of_direct_meter(name) {
+    let [name, written] = words.exactly()?;
+    let table = runtime.table_of_direct_meter(name);
+    let index = element(written, table.is_some())?;
+    let rates = match table {
         Some(table) => runtime.direct_meter_rates(table.name(), index)?,
         None => runtime.meter_rates(name, index)?,
     };
@@ -354,9 +362,10 @@ fn get_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
 }
 
 fn set_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
-    let ([name, index], rest) = words.first()?;
-    let (index, rates) = (whole(index, "index")?, rates(&rest)?);
-    match runtime.table_of_direct_meter(name) {
+    let ([name, written], rest) = words.first()?;
+    let table = runtime.table_of_direct_meter(name);
+    let (index, rates) = (element(written, table.is_some())?, rates(&rest)?);
+    match table {
         Some(table) => runtime.set_direct_meter_rates(table.name(), index, &rates)?,
         None => runtime.set_meter_rates(name, index, &rates)?,
     }

@@ -144,11 +144,12 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Option<
     })
 }
 
-fn handle(text: &str) -> Result<i32, Failure> {
-    number::<i64>(text, "handle").and_then(|handle| {
-        let bits = u32::try_from(handle).ok().map(|bits| bits as i32);
-        bits.ok_or_else(|| Failure::undeclared(format!("`{text}` is no handle")))
-    })
+/// A handle, which is negative when its number was given before 128 times or more.
+pub(super) fn handle(text: &str) -> Result<i32, Failure> {
+    let number = number::<i64>(text, "handle")?;
+    let handle = i32::try_from(number).ok();
+    let handle = handle.or_else(|| u32::try_from(number).ok().map(|bits| bits as i32));
+    handle.ok_or_else(|| Failure::undeclared(format!("`{text}` is no handle")))
 }
 
 fn with_handle(words: &Words, call: impl FnOnce(&str, i32) -> Result<(), Failure>) -> Printed {
@@ -399,5 +400,24 @@ impl<S: Switch> Runtime<S> {
         profile.ok_or_else(|| {
             crate::codes::WRONG_TABLE_TYPE.because(format!("table `{}` has no action profile", table.name()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::handle;
+
+    #[test]
+    fn every_handle_that_is_printed_is_read() {
+        let read = |text| handle(text).ok();
+        assert_eq!(read("16777216"), Some(1 << 24));
+        assert_eq!(
+            read("-2147483648"),
+            Some(i32::MIN),
+            "as it is printed when an entry is added"
+        );
+        assert_eq!(read("0x80000000"), Some(i32::MIN), "as table_dump prints it");
+        assert_eq!(read("4294967295"), Some(-1));
+        assert_eq!((read("4294967296"), read("-2147483649"), read("x")), (None, None, None));
     }
 }
