@@ -107,3 +107,32 @@ fn a_table_that_the_p4info_leaves_out_may_match_prefixes() {
         .collect();
     assert_eq!(tables, [("RoutingIngress.ipv4_lpm", true)]);
 }
+
+/// Controllers of BMv2 know them by the numbers of the JSON, whatever action is translated first.
+#[test]
+fn digests_have_the_order_of_the_lists() {
+    let mut json: serde_json::Value = serde_json::from_str(PAIRS[0].json).expect("JSON");
+    let list = |id, name: &str, field: &str| {
+        let element = serde_json::json!({"type": "field", "value": ["ipv4", field]});
+        serde_json::json!({"id": id, "name": name, "elements": [element]})
+    };
+    json["learn_lists"] = serde_json::json!([list(1, "first_t", "ttl"), list(2, "second_t", "srcAddr")]);
+    for (action, list) in [(0_usize, "0x1"), (1, "0x2")] {
+        let number = |value: &str| serde_json::json!({"type": "hexstr", "value": value});
+        let parameters = [number("0x7"), number(list)];
+        let primitive = serde_json::json!({"op": "generate_digest", "parameters": parameters});
+        let primitives = json["actions"][action]["primitives"].as_array_mut();
+        primitives.expect("a list").push(primitive);
+    }
+    assert_eq!(
+        json["pipelines"][0]["tables"][0]["action_ids"][0], 1,
+        "the second is first"
+    );
+    let program = read(&json.to_string(), &Known::default()).unwrap_or_else(|error| panic!("{error}"));
+    let digests: Vec<_> = program
+        .digests
+        .iter()
+        .map(|digest| (digest.name.as_str(), digest.receiver, digest.fields[0].1))
+        .collect();
+    assert_eq!(digests, [("first_t", 7, 8), ("second_t", 7, 32)]);
+}

@@ -4,6 +4,7 @@ use crate::outcome::{Failure, FailureKind, Outcome};
 use crate::runner::{Departed, Record, run_and_record, run_on_chip_and_record};
 use forebay_chip::ChipSpec;
 use forebay_entries::{Test, hex};
+use forebay_ir::{DigestId, Program};
 use forebay_pipeline::{NoTrace, Pipeline};
 use std::sync::Arc;
 
@@ -20,9 +21,22 @@ pub fn run_both(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> 
 /// say. The outcome is that of the reference; packets and digests of the other that differ are failures of kind
 /// [`FailureKind::Engine`]. What else the programs hold may have other names and another order.
 pub fn run_programs(test: &Test, reference: Arc<Pipeline>, other: Arc<Pipeline>) -> Outcome {
-    let expected = run_and_record(test, reference, &mut NoTrace);
-    let found = run_and_record(test, other, &mut NoTrace);
+    let mut expected = run_and_record(test, reference.clone(), &mut NoTrace);
+    let mut found = run_and_record(test, other.clone(), &mut NoTrace);
+    for (record, program) in [(&mut expected.1, &reference), (&mut found.1, &other)] {
+        number_digests(record, program.program(), reference.program());
+    }
     compared("the programs differ", Vec::new(), expected, found)
+}
+
+/// Gives digests of a program the numbers that those of the same name have in the reference.
+fn number_digests(record: &mut Record, program: &Program, reference: &Program) {
+    for message in &mut record.digests {
+        let name = &program.digests[message.digest.index()].name;
+        if let Some(place) = reference.digests.iter().position(|known| known.name == *name) {
+            message.digest = DigestId(place as u32);
+        }
+    }
 }
 
 /// Runs the test in the software switch and in a chip, each with a freshly loaded pipeline of one program. The outcome

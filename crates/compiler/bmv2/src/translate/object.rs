@@ -60,6 +60,7 @@ impl Translator<'_> {
             self.declare_value_set(set).at(&set.at)?;
         }
         self.declare_field_lists()?;
+        self.declare_digests();
         self.declare_profiles()
     }
 

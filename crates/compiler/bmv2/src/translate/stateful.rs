@@ -118,43 +118,43 @@ impl Translator<'_> {
         self.receive(target, Some(width), |slot| Op::Random { low, high, slot })
     }
 
+    /// A digest for each learn list, in their order: messages to controllers of BMv2 number them so.
+    pub(super) fn declare_digests(&mut self) {
+        let json = self.json;
+        for list in &json.learn_lists {
+            let fields = list.elements.iter().enumerate().map(|(index, (element, width))| {
+                // One that makes no sense is an error where the list is used.
+                let width = width.or_else(|| self.shape(element).ok().map(|shape| shape.bits));
+                (element_name(element, index), width.unwrap_or(1))
+            });
+            let digest = Digest {
+                name: list.name.clone(),
+                receiver: 0,
+                fields: fields.collect(),
+                to: forebay_ir::Recipient::Controller,
+            };
+            self.program.digests.push(digest);
+        }
+    }
+
     fn digest(&mut self, receiver: &Operand, list: &Operand) -> Result<()> {
         let number = self.constant(list)?;
         let json = self.json;
-        let list = json.learn_lists.iter().find(|list| list.id == number);
-        let list = list.ok_or_else(|| Error::new(format!("there is no learn list with id {number}")))?;
+        let index = json.learn_lists.iter().position(|list| list.id == number);
+        let index = index.ok_or_else(|| Error::new(format!("there is no learn list with id {number}")))?;
         let mut data = Vec::new();
-        let mut fields = Vec::new();
-        for (index, (element, width)) in list.elements.iter().enumerate() {
-            let value = match width {
+        for (element, width) in &json.learn_lists[index].elements {
+            data.push(match width {
                 Some(width) => self.low(element, *width)?,
                 None => self.exact(element)?.expr,
-            };
-            fields.push((element_name(element, index), value.width(&self.program)));
-            data.push(value);
+            });
         }
-        let receiver = match receiver {
-            Operand::Number(number) => number.to_u32().unwrap_or(0),
-            _ => 0,
-        };
-        let name = list.name.clone();
-        let digest = self.declare_digest(Digest {
-            name,
-            receiver,
-            fields,
-            to: forebay_ir::Recipient::Controller,
-        });
+        if let Operand::Number(number) = receiver {
+            self.program.digests[index].receiver = number.to_u32().unwrap_or(0);
+        }
+        let digest = DigestId(index as u32);
         self.body.emit(Op::Digest { digest, data });
         Ok(())
-    }
-
-    fn declare_digest(&mut self, digest: Digest) -> DigestId {
-        let known = self.program.digests.iter().position(|known| *known == digest);
-        let index = known.unwrap_or_else(|| {
-            self.program.digests.push(digest);
-            self.program.digests.len() - 1
-        });
-        DigestId(index as u32)
     }
 }
 
