@@ -213,8 +213,12 @@ fn entry(entry: Entry) -> Kind {
 }
 
 impl<S: Switch> Runtime<S> {
-    /// Groups may have been written over P4Runtime, which knows no nodes.
+    /// Groups may have been written over P4Runtime, which knows no nodes, and sessions deleted.
     pub(crate) fn look_at_groups(&mut self) -> Result<(), Failure> {
+        if !self.replication.sessions.is_empty() {
+            let present = self.clone_sessions()?;
+            self.replication.sessions.retain(|id, _| present.contains_key(id));
+        }
         let read = self.read(Family::Replication, group_entry(0, Vec::new()))?;
         let groups = read.into_iter().filter_map(|kind| match kind {
             Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
@@ -392,14 +396,19 @@ impl<S: Switch> Runtime<S> {
     }
 
     fn session_replicas(&self, session: i32) -> Result<Option<Vec<Replica>>, Failure> {
-        // Number 0 would mean all of them.
+        Ok(self.clone_sessions()?.remove(&(session as u32)))
+    }
+
+    /// The clone sessions that there are, with their replicas.
+    fn clone_sessions(&self) -> Result<BTreeMap<u32, Vec<Replica>>, Failure> {
         let read = self.read(Family::Mirroring, session_entry(0, Vec::new()))?;
-        Ok(read.into_iter().find_map(|kind| match kind {
+        let sessions = read.into_iter().filter_map(|kind| match kind {
             Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
                 r#type: Some(Entry::CloneSessionEntry(found)),
-            }) if found.session_id == session as u32 => Some(found.replicas),
+            }) => Some((found.session_id, found.replicas)),
             _ => None,
-        }))
+        });
+        Ok(sessions.collect())
     }
 
     /// Deletes all multicast groups, nodes and link aggregation groups.
@@ -487,6 +496,7 @@ fn places(replicas: &[Replica]) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_protocol::p4::v1::ForwardingPipelineConfig;
 
     #[test]
     #[allow(deprecated, reason = "old controllers write egress_port")]
@@ -522,6 +532,15 @@ mod tests {
         replication.take_in(&BTreeMap::new());
         assert!(replication.groups.is_empty(), "both were deleted");
         assert_eq!(replication.nodes.keys().copied().collect::<Vec<_>>(), [own]);
+    }
+
+    /// Whatever depends on a group is written with it, and a session that is gone cannot be.
+    #[test]
+    fn sessions_that_another_interface_has_deleted_are_forgotten() {
+        let mut runtime = Runtime::new(crate::switch::testing::Idle(ForwardingPipelineConfig::default()));
+        runtime.replication.sessions.insert(5, Target::group(1));
+        assert_eq!(runtime.look_at_groups(), Ok(()));
+        assert!(runtime.replication.sessions.is_empty());
     }
 
     #[test]

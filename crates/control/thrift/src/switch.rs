@@ -108,3 +108,61 @@ pub struct PortAbout {
     /// Whether it carries packets.
     pub is_up: bool,
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// Has a program, and does nothing.
+    pub(crate) struct Idle(pub(crate) ForwardingPipelineConfig);
+
+    impl Switch for Idle {
+        fn program_number(&self) -> u64 {
+            1
+        }
+
+        fn program(&self) -> Option<ForwardingPipelineConfig> {
+            Some(self.0.clone())
+        }
+
+        fn load(&self, _: &[u8]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn swap(&self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn write(&self, _: &[Update]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn read(&self, _: &[Entity]) -> Result<Vec<Entity>, Error> {
+            Ok(Vec::new())
+        }
+
+        fn about(&self) -> About {
+            About::default()
+        }
+
+        fn limit_queues(&self, _: QueueChange) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn calculations(&self) -> Vec<Calculation> {
+            Vec::new()
+        }
+
+        fn set_crc_parameters(&self, _: &str, _: CrcParameters) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn digests(&self) -> Vec<String> {
+            vec!["zebra_t".to_string(), "ant_t".to_string()]
+        }
+
+        fn notifications(&self) -> Option<&Notifications> {
+            None
+        }
+    }
+}

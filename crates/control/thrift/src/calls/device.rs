@@ -263,65 +263,10 @@ impl<S: Switch> Runtime<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notifications::Notifications;
-    use crate::switch::About;
+    use crate::switch::testing::Idle;
     use crate::wire::{CALL, Message};
-    use forebay_ir::Calculation;
     use forebay_protocol::p4::config::v1::{P4Info, Preamble, Table};
-    use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
-
-    /// Has a program, and does nothing.
-    struct Idle(ForwardingPipelineConfig);
-
-    impl Switch for Idle {
-        fn program_number(&self) -> u64 {
-            1
-        }
-
-        fn program(&self) -> Option<ForwardingPipelineConfig> {
-            Some(self.0.clone())
-        }
-
-        fn load(&self, _: &[u8]) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn swap(&self) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn write(&self, _: &[Update]) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn read(&self, _: &[Entity]) -> Result<Vec<Entity>, Error> {
-            Ok(Vec::new())
-        }
-
-        fn about(&self) -> About {
-            About::default()
-        }
-
-        fn limit_queues(&self, _: QueueChange) -> Result<(), String> {
-            Ok(())
-        }
-
-        fn calculations(&self) -> Vec<Calculation> {
-            Vec::new()
-        }
-
-        fn set_crc_parameters(&self, _: &str, _: CrcParameters) -> Result<(), String> {
-            Ok(())
-        }
-
-        fn digests(&self) -> Vec<String> {
-            vec!["zebra_t".to_string(), "ant_t".to_string()]
-        }
-
-        fn notifications(&self) -> Option<&Notifications> {
-            None
-        }
-    }
+    use forebay_protocol::p4::v1::ForwardingPipelineConfig;
 
     /// p4c gives numbers to tables of its own, too, which no P4Info has.
     #[test]
