@@ -605,6 +605,7 @@ fn a_command_without_the_priority_is_told_of_it() {
     for (command, code) in [
         ("table_add ports forward 1&&&0x1ff => 2", 2),
         ("table_add ports forward 1&&&0x1ff => 2 10", 0),
+        ("table_add ports forward 1&&&0xFFFF => 2 10", 0),
     ] {
         let commands = write(folder.path(), "commands.txt", command);
         let ran = forebay(&["trace", &source, "--port", "1", "--hex", "00", "--entries", &commands]);

@@ -91,6 +91,20 @@ fn under(value: &[u8], mask: &[u8]) -> Vec<u8> {
     value.iter().zip(&mask).map(|(value, mask)| value & mask).collect()
 }
 
+/// A field as BMv2 compares it: its bytes are compared whole, and bits beyond its width are zeros in every packet. So a
+/// mask loses those bits, and a range ends at the largest value. A value with ones there stays as it is, to be refused.
+fn fitted(said: &Said, width: i32) -> Said {
+    let ones = ones(width);
+    let fits = |bytes: &[u8]| short(&under(bytes, &ones)) == short(bytes);
+    match said {
+        Said::Ternary(value, mask) if width > 0 && fits(&under(value, mask)) => {
+            Said::Ternary(value.clone(), under(mask, &ones))
+        }
+        Said::Range(low, high) if width > 0 && !fits(high) => Said::Range(low.clone(), ones.clone()),
+        said => said.clone(),
+    }
+}
+
 /// The fields of a key in P4Runtime's form.
 ///
 /// # Errors
@@ -108,6 +122,7 @@ pub fn to_match(table: &Table, said: &[Said]) -> Result<Vec<FieldMatch>, Failure
 
 fn to_field(field: &MatchField, said: &Said) -> Result<Option<FieldMatch>, Failure> {
     let width = field.bitwidth;
+    let said = &fitted(said, width);
     let kind = match (match_type(field), said) {
         (MatchType::Exact, Said::Exact(value)) => FieldMatchType::Exact(Exact {
             value: number(value, width),
@@ -260,6 +275,30 @@ mod tests {
         let key = to_match(&table, &said).unwrap();
         let back = [Said::Lpm(vec![1, 0xe0], 4), Said::Ternary(vec![0, 0xc0], vec![0, 0xf0])];
         assert_eq!(from_match(&table, &key), back);
+    }
+
+    #[test]
+    fn masks_and_ends_of_ranges_may_fill_their_bytes() {
+        use MatchType::{Optional, Range, Ternary};
+        let fields = table(&[(Ternary, 9), (Ternary, 9), (Range, 12), (Optional, 12)]);
+        let full = || vec![0xff, 0xff];
+        let said = [
+            Said::Ternary(vec![0, 1], full()),
+            Said::Ternary(vec![0, 0], vec![0xfe, 0]),
+            Said::Range(vec![0, 7], full()),
+            Said::Ternary(vec![0, 7], full()),
+        ];
+        let back = [
+            Said::Ternary(vec![0, 1], vec![1, 0xff]),
+            Said::Ternary(vec![0, 0], vec![0, 0]),
+            Said::Range(vec![0, 7], vec![0x0f, 0xff]),
+            Said::Ternary(vec![0, 7], vec![0x0f, 0xff]),
+        ];
+        assert_eq!(from_match(&fields, &to_match(&fields, &said).unwrap()), back);
+        // No packet has this value: it is not cut to another one.
+        let too_large = [Said::Ternary(vec![2, 1], full())];
+        let one = table(&[(Ternary, 9)]);
+        assert_eq!(from_match(&one, &to_match(&one, &too_large).unwrap()), too_large);
     }
 
     #[test]

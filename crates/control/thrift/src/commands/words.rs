@@ -119,11 +119,16 @@ impl<S: Switch> Runtime<S> {
     }
 
     fn read_field(&self, field: &MatchField, word: &str) -> Result<Said, Failure> {
-        let value = |text: &str| {
-            let read = self.catalog.match_field(field).read(text);
+        let read = |text: &str, width: u32| -> Result<Vec<u8>, Failure> {
+            let mut typed = self.catalog.match_field(field);
+            typed.width = typed.width.max(width);
+            let read = typed.read(text);
             let read = read.map_err(|mistake| BAD_MATCH_KEY.because(mistake))?;
             Ok(long(&read, field.bitwidth))
         };
+        let value = |text: &str| read(text, 0);
+        // As many bits as simple_switch_CLI takes: all of the field's bytes.
+        let filling = |text: &str| read(text, (field.bitwidth.max(0) as u32).next_multiple_of(8));
         let pair = |separator: &str| {
             let message = format!(
                 "`{word}` has no `{separator}`, which the values of `{}` need",
@@ -138,11 +143,11 @@ impl<S: Switch> Runtime<S> {
             }
             MatchType::Ternary | MatchType::Optional => {
                 let (bits, mask) = pair("&&&")?;
-                Said::Ternary(value(bits)?, value(mask)?)
+                Said::Ternary(value(bits)?, filling(mask)?)
             }
             MatchType::Range => {
                 let (low, high) = pair("->")?;
-                Said::Range(value(low)?, value(high)?)
+                Said::Range(value(low)?, filling(high)?)
             }
             _ => Said::Exact(value(word)?),
         })
