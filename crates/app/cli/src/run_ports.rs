@@ -7,7 +7,7 @@ use forebay_daemon::NumberedPort;
 use forebay_packet::Port;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
-use forebay_ports::{Means, OpenOptions, PortSpec};
+use forebay_ports::{Means, Merge, OpenOptions, PortSpec};
 use forebay_switch::{SharingConfig, Spread};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,8 +35,10 @@ pub fn open(
     captures: Captures<'_>,
 ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
+    let merge = Merge::default();
     for spec in specs {
-        let opened = forebay_ports::open_shares(spec, shares, options).with_context(|| format!("port {spec}"))?;
+        let opened = forebay_ports::open_beside(spec, shares, options, &merge);
+        let opened = opened.with_context(|| format!("port {spec}"))?;
         for opened in opened {
             let port = captured(opened.port, captures, opened.number)?;
             ports.push((opened.number, port));

@@ -7,7 +7,7 @@ use crate::choose::{self, Means};
 use crate::memif;
 use crate::returning::Returning;
 use crate::vhost;
-use crate::{OpenError, PcapPort, PortKind, PortSpec, TapPort};
+use crate::{Merge, OpenError, Pace, PcapPort, PortKind, PortSpec, TapPort};
 
 /// How many packets each direction of a memory or loopback port holds.
 pub const MEMORY_QUEUE_PACKETS: usize = 4096;
@@ -135,6 +135,33 @@ fn open_interface(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
         PortKind::Tap { interface } => Ok(vec![(Box::new(TapPort::open(interface)?), Means::tap())]),
         _ => unreachable!("files and memory are no interfaces"),
     }
+}
+
+/// Opens a port as [`open_shares`] does. Capture files of [`Pace::Merged`] are read as one with the others of `merge`.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_beside(
+    spec: &PortSpec,
+    count: usize,
+    options: &OpenOptions,
+    merge: &Merge,
+) -> Result<Vec<OpenedPort>, OpenError> {
+    let PortKind::Pcap {
+        input,
+        output,
+        pace: Pace::Merged,
+    } = &spec.kind
+    else {
+        return open_shares(spec, count, options);
+    };
+    let port = PcapPort::open(input.as_deref(), output.as_deref(), Pace::Merged)?;
+    Ok(vec![OpenedPort {
+        number: spec.number,
+        port: Box::new(port.merged(merge)),
+        far_end: None,
+        means: Means::of("pcap", "capture files"),
+    }])
 }
 
 /// Opens a port as `count` ports for as many threads, or as one where it cannot be divided. The kernel, the network

@@ -1,5 +1,6 @@
 //! Capture files as a port: packets come from one file and go to another.
 
+mod merge;
 mod output;
 
 use std::fs::File;
@@ -9,6 +10,8 @@ use forebay_packet::pcap::Reader;
 use forebay_packet::{Burst, DropReason, FRAME_BYTES_MAX, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
+pub use merge::Merge;
+use merge::{Limit, Turn};
 use output::Output;
 
 /// How fast the input file is read.
@@ -19,6 +22,8 @@ pub enum Pace {
     Fast,
     /// With the gaps between packets that were recorded.
     Recorded,
+    /// As fast as the switch takes the packets, those of all such files in the order of their times.
+    Merged,
 }
 
 /// A port over capture files.
@@ -40,6 +45,8 @@ pub struct PcapPort {
     read_ahead: bool,
     /// Our time less the recorded time, fixed by the first packet when paced.
     shift_ns: Option<i128>,
+    /// The place among files that are read as one.
+    turn: Option<Turn>,
     counters: PortCounters,
 }
 
@@ -59,8 +66,56 @@ impl PcapPort {
             next: Packet::new(),
             read_ahead: false,
             shift_ns: None,
+            turn: None,
             counters: PortCounters::default(),
         })
+    }
+
+    /// Reads the input as one with those of other ports, each of which must be asked for packets.
+    #[must_use]
+    pub fn merged(mut self, merge: &Merge) -> PcapPort {
+        let turn = merge.add();
+        if self.input.is_none() {
+            turn.announce(None);
+        }
+        self.turn = Some(turn);
+        self
+    }
+
+    /// The failure that is to be said. The other files wait no more for a port that has failed.
+    fn take_failure(&mut self) -> Option<PortError> {
+        let failure = self.failure.take()?;
+        if let Some(turn) = &self.turn {
+            turn.announce(None);
+        }
+        Some(failure)
+    }
+
+    /// Receives packets that were recorded before a limit.
+    fn receive_before(
+        &mut self,
+        limit: Option<&Limit>,
+        burst: &mut Burst,
+        max: usize,
+        now_ns: u64,
+    ) -> Result<usize, PortError> {
+        let mut count = 0;
+        while count < max && !burst.is_full() && self.look_ahead()? {
+            let is_early = limit.is_some_and(|limit| !limit.is_after(self.next.timestamp_ns));
+            if is_early || self.due_ns(now_ns) > now_ns {
+                break;
+            }
+            self.read_ahead = false;
+            if self.next.len() > FRAME_BYTES_MAX {
+                self.counters.count_drops(DropReason::Truncated, 1);
+                continue;
+            }
+            self.counters.count_received(self.next.len());
+            let accepted = burst.push_exchange(&mut self.next);
+            debug_assert!(accepted, "the burst was checked for room");
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Reads ahead to the next packet; false when there is none.
@@ -85,7 +140,7 @@ impl PcapPort {
     /// When the packet read ahead shall come in.
     fn due_ns(&mut self, now_ns: u64) -> u64 {
         match self.pace {
-            Pace::Fast => now_ns,
+            Pace::Fast | Pace::Merged => now_ns,
             Pace::Recorded => {
                 let recorded = i128::from(self.next.timestamp_ns);
                 let shift = *self.shift_ns.get_or_insert(i128::from(now_ns) - recorded);
@@ -131,29 +186,24 @@ impl Port for PcapPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.take_failure() {
             return Err(failure);
         }
-        let mut count = 0;
-        while count < max && !burst.is_full() && self.look_ahead()? {
-            if self.due_ns(now_ns) > now_ns {
-                break;
+        let limit = self.turn.as_ref().map(Turn::limit);
+        let received = self.receive_before(limit.as_ref(), burst, max, now_ns);
+        if limit.is_some() {
+            let ahead = self.look_ahead();
+            let next = (ahead == Ok(true)).then_some(self.next.timestamp_ns);
+            if let Some(turn) = &self.turn {
+                turn.announce(next);
             }
-            self.read_ahead = false;
-            if self.next.len() > FRAME_BYTES_MAX {
-                self.counters.count_drops(DropReason::Truncated, 1);
-                continue;
-            }
-            self.counters.count_received(self.next.len());
-            let accepted = burst.push_exchange(&mut self.next);
-            debug_assert!(accepted, "the burst was checked for room");
-            count += 1;
+            ahead?;
         }
-        Ok(count)
+        received
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.take_failure() {
             burst.clear();
             return Err(failure);
         }
@@ -199,7 +249,7 @@ impl Port for PcapPort {
     }
 
     fn flush(&mut self) -> Result<(), PortError> {
-        self.failure.take().map_or(Ok(()), Err)
+        self.take_failure().map_or(Ok(()), Err)
     }
 }
 
@@ -264,6 +314,59 @@ mod tests {
         assert_eq!(port.receive(&mut burst, 9, start + SECOND - 1), Ok(0));
         assert_eq!(port.receive(&mut burst, 9, start + 5 * SECOND), Ok(2));
         assert_eq!(numbers(&burst), [0, 1, 2]);
+    }
+
+    #[test]
+    fn merged_files_come_in_the_order_of_their_times() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let merge = Merge::default();
+        let open = |name: &str, times_ns: &[u64]| {
+            let input = folder.path().join(name);
+            capture(&input, times_ns);
+            let port = PcapPort::open(input.to_str(), None, Pace::Merged).expect("it exists");
+            port.merged(&merge)
+        };
+        let only_output = PcapPort::open(None, Some("/dev/null"), Pace::Merged).expect("it can be made");
+        let mut ports = [
+            open("a", &[1, 5, 6, 9]),
+            open("b", &[2, 3, 6, 7, 8]),
+            only_output.merged(&merge),
+            open("c", &[]),
+        ];
+        let mut order = Vec::new();
+        for _ in 0..20 {
+            for (place, port) in ports.iter_mut().enumerate() {
+                let mut burst = Burst::new(2);
+                let count = port.receive(&mut burst, 9, 0).expect("the files are sound");
+                assert_eq!(count, burst.len());
+                order.extend(burst.iter().map(|packet| (packet.timestamp_ns, place)));
+            }
+        }
+        let expected = [(1, 0), (2, 1), (3, 1), (5, 0), (6, 0), (6, 1), (7, 1), (8, 1), (9, 0)];
+        assert_eq!(order, expected);
+        assert!(ports.iter().all(|port| port.readiness() == Readiness::Never));
+    }
+
+    #[test]
+    fn a_damaged_file_does_not_stop_those_that_are_merged_with_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (cut, whole) = (folder.path().join("cut"), folder.path().join("whole"));
+        capture(&cut, &[1, 2]);
+        capture(&whole, &[3, 4]);
+        let bytes = std::fs::read(&cut).expect("we wrote it");
+        std::fs::write(&cut, &bytes[..bytes.len() - 1]).expect("a temporary folder");
+        let merge = Merge::default();
+        let open = |path: &Path| {
+            let port = PcapPort::open(path.to_str(), None, Pace::Merged).expect("a good header");
+            port.merged(&merge)
+        };
+        let (mut cut, mut whole) = (open(cut.as_path()), open(whole.as_path()));
+        let mut burst = Burst::new(8);
+        assert_eq!(cut.receive(&mut burst, 9, 0), Ok(0), "the other file was not read yet");
+        assert_eq!(whole.receive(&mut burst, 9, 0), Ok(0));
+        assert!(cut.receive(&mut burst, 9, 0).is_err());
+        assert_eq!(whole.receive(&mut burst, 9, 0), Ok(2));
+        assert_eq!(numbers(&burst), [0, 0, 1]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!   spec  = number "@" kind
 //!   kind  = NAME | "xdp:" NAME [":" QUEUE] | "packet:" NAME | "tap:" NAME | "memif:" PATH {"," OPTION "=" VALUE}
 //!         | "vhost:" PATH {"," OPTION "=" VALUE} | "dpdk:" DEVICE {"," ARGUMENT "=" VALUE}
-//!         | "pcap:" [IN] "," [OUT] ["," "paced"] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
+//!         | "pcap:" [IN] "," [OUT] ["," ("paced" | "merged")] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
 //! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the
@@ -453,9 +453,11 @@ fn parse_pcap(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     let (output, pace) = match rest.split_once(',') {
         None => (rest, Pace::Fast),
         Some((output, pace)) if pace.text() == "paced" => (output, Pace::Recorded),
+        Some((output, pace)) if pace.text() == "merged" => (output, Pace::Merged),
         Some((_, pace)) => {
-            let help = "the only word that may follow the files is `paced` (read the input at the \
-                        pace at which it was recorded); file names cannot hold commas";
+            let help = "the only words that may follow the files are `paced` (read the input at the pace at which \
+                        it was recorded) and `merged` (packets of all files so marked come in the order of their \
+                        times); file names cannot hold commas";
             return Err(pace.error("unknown option", help));
         }
     };
@@ -509,6 +511,7 @@ impl fmt::Display for PortSpec {
                 match pace {
                     Pace::Fast => Ok(()),
                     Pace::Recorded => formatter.write_str(",paced"),
+                    Pace::Merged => formatter.write_str(",merged"),
                 }
             }
             PortKind::Memory { name } => write!(formatter, "mem:{name}"),
@@ -592,6 +595,7 @@ mod tests {
             ("3@pcap:in.pcap", 3, pcap("in.pcap", "", Pace::Fast)),
             ("3@pcap:,out.pcap", 3, pcap("", "out.pcap", Pace::Fast)),
             ("3@pcap:a,b,paced", 3, pcap("a", "b", Pace::Recorded)),
+            ("3@pcap:a,b,merged", 3, pcap("a", "b", Pace::Merged)),
             (
                 "2@memif:/run/x.sock",
                 2,

@@ -47,7 +47,7 @@ A port is PORT@INTERFACE: the number by which the program knows it, and what it 
   2@vhost:PATH          the network card of a virtual machine, by vhost-user; options follow, as in 2@vhost:/run/a.sock,mode=client,queues=2
   2@memif:PATH          memory shared with another switch, VPP or DPDK; options follow, as in 2@memif:/run/x.sock,id=1,role=client
   2@dpdk:DEVICE         a network card or virtual device by DPDK, with its arguments, as in 2@dpdk:net_tap0,iface=tap0 (docs/ports.md)
-  2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets
+  2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets, …,merged the order of several files
   3@loopback:           what the program sends to this port comes back in by it
   3@mem:                a queue in memory that nothing reads and nothing fills: what is sent there counts as sent, 4096 packets
                         of it, then it is full; for programs that embed the switch, and to try a program without interfaces

@@ -127,7 +127,7 @@ fn files_in_place_of_interfaces() {
     let plan = plan("x --use-files 2 -i 1@a -i 2@b --pcap . l3.json");
     let words = plan.lines.words.join(" ");
     assert!(
-        words.ends_with("-i 1@pcap:a_in.pcap,a_out.pcap -i 2@pcap:b_in.pcap,b_out.pcap l3.json"),
+        words.ends_with("-i 1@pcap:a_in.pcap,a_out.pcap,merged -i 2@pcap:b_in.pcap,b_out.pcap,merged l3.json"),
         "{words}"
     );
     assert_eq!((plan.delay, plan.captures), (Duration::from_secs(2), None));
