@@ -100,7 +100,10 @@ impl Narrator {
             return;
         }
         let program = self.pipeline.program();
-        let text = self.source.statement(program, location).unwrap_or_default();
+        let text = match self.source.condition(program, location) {
+            Some(condition) => bare(&condition.text).to_string(),
+            None => self.source.statement(program, location).unwrap_or_default(),
+        };
         let file = program.files.get(location.file as usize).map_or("", String::as_str);
         self.trace(format_args!(
             "{file}({}) Condition \"{text}\" is {is_taken}",
@@ -219,6 +222,14 @@ fn stage(program: &Program, body: &str) -> Option<&'static str> {
     })
 }
 
+/// What stands between the parentheses of an `if`, which is what BMv2 says of it.
+fn bare(condition: &str) -> &str {
+    match condition.strip_prefix("if (") {
+        Some(rest) => rest.strip_suffix(')').unwrap_or(rest),
+        None => condition,
+    }
+}
+
 /// A name without the name of the structure that everything is in: `hdr.ipv4.ttl` is `ipv4.ttl`.
 fn plain(name: &str) -> &str {
     name.strip_prefix("hdr.").unwrap_or(name)
@@ -231,4 +242,16 @@ fn digits(value: &Bits) -> String {
     let mut padded = vec![0; width.saturating_sub(bytes.len())];
     padded.extend(&bytes[bytes.len().saturating_sub(width.max(1))..]);
     hex(&padded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_said_without_their_keyword() {
+        assert_eq!(bare("if (hdr.ipv4.isValid())"), "hdr.ipv4.isValid()");
+        assert_eq!(bare("if (a == 1 || ..."), "a == 1 || ...");
+        assert_eq!(bare("for (x in 1..3)"), "for (x in 1..3)");
+    }
 }
