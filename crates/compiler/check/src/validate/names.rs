@@ -56,12 +56,12 @@ impl Checker {
         }
     }
 
-    /// Two keys of one table that are called the same.
+    /// Two keys of one table that are called the same. What a selector hashes is no key to the control plane.
     fn warn_of_keys(&mut self) {
         let mut warnings = Vec::new();
         for table in &self.program.tables {
             let mut seen: HashMap<&str, Span> = HashMap::new();
-            for key in &table.keys {
+            for key in table.keys.iter().filter(|key| key.match_kind != "selector") {
                 let name = annotations::name(&key.annotations).unwrap_or(&key.source_text);
                 if let Some(earlier) = seen.insert(name, key.span) {
                     let message = format!("two keys of the table are called `{name}`: only their ids tell them apart");
