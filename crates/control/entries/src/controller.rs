@@ -228,10 +228,7 @@ impl Controller {
     ) -> Result<Applied, String> {
         let name = &self.counter(counter)?.name;
         let value = match index {
-            CounterIndex::Element(index) => self
-                .pipeline
-                .read_counter(name, *index)
-                .map_err(|error| error.to_string())?,
+            CounterIndex::Element(index) => self.counted(counter, *index)?,
             CounterIndex::Entry(handle) => self.direct_counter(name, handle)?,
         };
         let Some(CounterCondition {
@@ -272,12 +269,22 @@ impl Controller {
             .map_err(|error| error.to_string())
     }
 
+    /// What an element of a counter array has counted.
+    fn counted(&self, counter: &str, index: u64) -> Result<CounterValue, String> {
+        let Counter { name, size, .. } = self.counter(counter)?;
+        if size.is_none() {
+            return Err(format!(
+                "`{name}` is a direct counter: `check_counter {name}(HANDLE)` is about the entry that `add ... = HANDLE` has made"
+            ));
+        }
+        self.pipeline
+            .read_counter(name, index)
+            .map_err(|error| error.to_string())
+    }
+
     fn counter_read(&self, counter: &str, index: u64) -> Result<Applied, String> {
         let name = &self.counter(counter)?.name;
-        let CounterValue { packets, bytes } = self
-            .pipeline
-            .read_counter(name, index)
-            .map_err(|error| error.to_string())?;
+        let CounterValue { packets, bytes } = self.counted(counter, index)?;
         Ok(Applied::Note(format!(
             "{name}[{index}] = {packets} packets, {bytes} bytes"
         )))

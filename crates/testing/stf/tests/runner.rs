@@ -143,6 +143,10 @@ fn commands_that_do_not_suit_the_program() {
         ),
         ("check_counter chosen($x)", "no `add` has made an entry `= x`"),
         (
+            "check_counter chosen(0)",
+            "`Ingress.chosen` is a direct counter: `check_counter Ingress.chosen(HANDLE)` is about the entry that `add ... = HANDLE` has made",
+        ),
+        (
             "register_write last 0 0x100",
             "register `Ingress.last`: the value needs 9 bits, there are 8",
         ),
