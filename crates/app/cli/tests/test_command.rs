@@ -209,3 +209,32 @@ fn a_folder_is_no_program() {
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("forebay test --all"), "{}", ran.stderr);
 }
+
+/// A program for PNA whose packets leave by a port that no switch has.
+const FAR: &str = "#include <pna.p4>
+struct headers_t {}
+struct meta_t {}
+parser P(packet_in packet, out headers_t hdr, inout meta_t meta, in pna_main_parser_input_metadata_t istd) {
+    state start { transition accept; }
+}
+control Pre(in headers_t hdr, inout meta_t meta, in pna_pre_input_metadata_t istd, inout pna_pre_output_metadata_t ostd) {
+    apply {}
+}
+control Main(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd,
+             inout pna_main_output_metadata_t ostd) {
+    apply { send_to_port((PortId_t) 600); }
+}
+control D(packet_out packet, in headers_t hdr, in meta_t meta, in pna_main_output_metadata_t ostd) {
+    apply {}
+}
+PNA_NIC(P(), Pre(), Main(), D()) main;
+";
+
+#[test]
+fn switch_and_chip_agree_about_ports_that_there_are_not() {
+    let folder = folder();
+    let source = write(folder.path(), "far.p4", FAR);
+    let test = write(folder.path(), "far.stf", "packet 1 00\n");
+    let ran = forebay(&["test", &source, &test, "--switch", "chip"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+}

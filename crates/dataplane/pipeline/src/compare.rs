@@ -1,6 +1,7 @@
 //! Compares the states of two pipelines that have executed the same program and the same packets.
 
 use crate::load::Pipeline;
+use crate::outcome::DropReason;
 
 /// The number of elements of an array that are compared. Packets of tests do not use larger indices, and larger arrays
 /// consist mostly of memory that was never accessed.
@@ -10,6 +11,11 @@ impl Pipeline {
     /// Arrays that packets have written (registers, counters, drop counters) and that differ from those of `other`, a
     /// pipeline of the same program: a line of text for each array.
     pub fn differences(&self, other: &Pipeline) -> Vec<String> {
+        self.differences_beside(other, &[])
+    }
+
+    /// The same, without drops for reasons that what stands around one of both counts by itself.
+    pub fn differences_beside(&self, other: &Pipeline, elsewhere: &[DropReason]) -> Vec<String> {
         let mut found = Vec::new();
         let registers = self.stateful.registers.iter().zip(&other.stateful.registers);
         for (declared, (mine, others)) in self.program.registers.iter().zip(registers) {
@@ -27,7 +33,11 @@ impl Pipeline {
                 format!("counter `{}`[{index}] is {mine:?} and {others:?}", declared.name)
             }));
         }
-        let (mine, others) = (self.drops().nonzero(), other.drops().nonzero());
+        let drops = |pipeline: &Pipeline| -> Vec<(DropReason, u64)> {
+            let drops = pipeline.drops().nonzero().into_iter();
+            drops.filter(|(reason, _)| !elsewhere.contains(reason)).collect()
+        };
+        let (mine, others) = (drops(self), drops(other));
         if mine != others {
             found.push(format!("packets were dropped for {mine:?} and {others:?}"));
         }
