@@ -3,6 +3,7 @@
 use crate::entry::Entries;
 use crate::error::AgentError;
 use crate::gtpu::Message;
+use crate::link::Synchronised;
 use crate::paths::Paths;
 use crate::plane::{Happening, Plane};
 use crate::settings::Settings;
@@ -221,10 +222,7 @@ impl Agent {
         self.next_tick = now + TICK;
         self.look_at_messages(now, tell);
         self.node.tick(now);
-        if !self.plane.is_connected() && now >= self.next_connect {
-            if let Err(error) = self.connect(tell) {
-                tell(&format!("switch: {error}"));
-            }
+        if !self.plane.is_connected() && now >= self.next_connect && self.reconnect(tell) {
             return;
         }
         if now >= self.next_usage {
@@ -247,12 +245,27 @@ impl Agent {
     fn connect(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), AgentError> {
         self.next_connect = self.clock.now() + RECONNECT;
         let done = self.plane.connect(&self.common, self.node.sessions())?;
+        self.connected(done, tell);
+        Ok(())
+    }
+
+    /// Connects again, beside everything else. Whether an attempt has ended.
+    fn reconnect(&mut self, tell: &mut dyn FnMut(&str)) -> bool {
+        match self.plane.connect_beside(&self.common, self.node.sessions()) {
+            Ok(None) => return false,
+            Ok(Some(done)) => self.connected(done, tell),
+            Err(error) => tell(&format!("switch: {error}")),
+        }
+        self.next_connect = self.clock.now() + RECONNECT;
+        true
+    }
+
+    fn connected(&mut self, done: Synchronised, tell: &mut dyn FnMut(&str)) {
         self.node.counters_restarted(&mut self.plane);
         let (right, written, deleted) = (done.right, done.written, done.deleted);
         tell(&format!(
             "switch: connected; {right} entries are right, {written} written, {deleted} deleted"
         ));
-        Ok(())
     }
 
     /// Saves what has changed, then sends what waits: no answer leaves before what it says is kept.

@@ -18,12 +18,18 @@ use forebay_protocol::p4::v1::stream_message_response::Update as Response;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
 use std::time::Duration;
 
 /// Why a packet comes to the controller (`functions/upf/packet.p4`).
 const REASON_BUFFER: u32 = 1;
 const REASON_GTPU: u32 = 3;
 const REASON_ROUTER_SOLICITATION: u32 = 4;
+
+/// How long a switch may be silent while its tables are compared, and afterwards: SMFs are not answered meanwhile.
+const PATIENCE_AT_FIRST: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Something that a packet from the switch says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,8 @@ pub(crate) enum Happening {
 pub(crate) struct Plane {
     options: ClientOptions,
     link: Option<Link>,
+    /// A connection that is being made by a thread.
+    coming: Option<Receiver<Result<Link, AgentError>>>,
     tunnels_at: Addresses,
     rule_sets: RuleSets,
     /// Endpoints of sessions by their numbers.
@@ -57,6 +65,7 @@ impl Plane {
         Plane {
             options,
             link: None,
+            coming: None,
             tunnels_at,
             rule_sets: RuleSets::default(),
             numbers: HashMap::new(),
@@ -79,16 +88,50 @@ impl Plane {
         common: &Entries,
         sessions: impl Iterator<Item = &'a Session>,
     ) -> Result<Synchronised, AgentError> {
-        let mut client = Client::connect(self.options.clone())?;
-        let config = match client.pipeline(ResponseType::P4infoAndCookie) {
-            Err(error) if error.is_failed_precondition() => return Err(AgentError::Program("program".to_string())),
-            config => config?,
+        let link = open(self.options.clone())?;
+        self.take_up(link, common, sessions)
+    }
+
+    /// As [`Plane::connect`], without waiting for a host that may have vanished: to be called again while the result is
+    /// `None`.
+    ///
+    /// # Errors
+    /// As those of [`Plane::connect`].
+    pub(crate) fn connect_beside<'a>(
+        &mut self,
+        common: &Entries,
+        sessions: impl Iterator<Item = &'a Session>,
+    ) -> Result<Option<Synchronised>, AgentError> {
+        let Some(coming) = &self.coming else {
+            let options = self.options.clone();
+            let (opened, coming) = mpsc::channel();
+            let thread = thread::Builder::new().name("connect".to_string());
+            // Nobody waits for it when the agent ends.
+            let spawned = thread.spawn(move || drop(opened.send(open(options))));
+            self.coming = spawned.is_ok().then_some(coming);
+            return Ok(None);
         };
-        let schema = Schema::new(&config.p4info.unwrap_or_default())?;
-        client.become_primary()?;
+        let opened = match coming.try_recv() {
+            Err(TryRecvError::Empty) => return Ok(None),
+            opened => opened,
+        };
+        self.coming = None;
+        match opened {
+            Ok(link) => self.take_up(link?, common, sessions).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Makes the tables of a switch those of `sessions`.
+    fn take_up<'a>(
+        &mut self,
+        mut link: Link,
+        common: &Entries,
+        sessions: impl Iterator<Item = &'a Session>,
+    ) -> Result<Synchronised, AgentError> {
         let wanted = self.wanted(common, sessions);
-        let mut link = Link { client, schema };
         let done = link.synchronise(&wanted)?;
+        link.client.set_patience(PATIENCE);
         self.link = Some(link);
         Ok(done)
     }
@@ -284,6 +327,19 @@ impl Plane {
         updates.extend(link.updates(&Difference::between(&before, &after)));
         Ok(updates)
     }
+}
+
+/// Connects to a switch that runs the program, and becomes primary there.
+fn open(options: ClientOptions) -> Result<Link, AgentError> {
+    let mut client = Client::connect(options)?;
+    client.set_patience(PATIENCE_AT_FIRST);
+    let config = match client.pipeline(ResponseType::P4infoAndCookie) {
+        Err(error) if error.is_failed_precondition() => return Err(AgentError::Program("program".to_string())),
+        config => config?,
+    };
+    let schema = Schema::new(&config.p4info.unwrap_or_default())?;
+    client.become_primary()?;
+    Ok(Link { client, schema })
 }
 
 impl UserPlane for Plane {

@@ -302,6 +302,26 @@ fn what_came_by_n9_counts_as_long_as_its_urr_exists() {
 }
 
 #[test]
+fn a_switch_that_says_nothing_does_not_hold_the_agent_up() {
+    // The kernel accepts for a host whose programs do not answer.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let options = ClientOptions {
+        address: Address::loopback(silent.local_addr().expect("bound").port()),
+        device_id: 1,
+        role: String::new(),
+        election_id: None,
+        tls: None,
+    };
+    let mut plane = Plane::new(options, own());
+    let begin = std::time::Instant::now();
+    for _ in 0..3 {
+        let connected = plane.connect_beside(&Entries::new(), std::iter::empty::<&Session>());
+        assert!(matches!(connected, Ok(None)), "under way: {connected:?}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
 fn what_differs_is_written_and_the_rest_is_left() {
     let (key, other) = (
         Key::new(Table::Fars, [Match::exact(1u32)]),

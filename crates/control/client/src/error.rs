@@ -6,6 +6,7 @@ use prost::Message;
 use std::error::Error;
 use std::fmt;
 use std::io::ErrorKind;
+use std::time::Duration;
 use tonic::{Code, Status};
 
 /// The most updates of a batch whose results a text lists one by one.
@@ -96,6 +97,16 @@ impl CallError {
         CallError {
             is_answer: false,
             ..CallError::refused(Code::Unavailable, "the switch has ended the stream".to_string())
+        }
+    }
+
+    /// The switch has said nothing for this time. What has become of the call is unknown.
+    pub(crate) fn unanswered(patience: Duration) -> CallError {
+        let seconds = patience.as_secs_f64();
+        let message = format!("the switch has not answered for {seconds} s; what it has done is unknown");
+        CallError {
+            is_answer: false,
+            ..CallError::refused(Code::DeadlineExceeded, message)
         }
     }
 

@@ -40,6 +40,16 @@ const HEADERS_MAX: u32 = 4 << 20;
 /// How long a switch may take to accept a connection or to answer a claim.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a connection may be silent before it is looked whether the other host is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// How long a switch may be silent within a call, unless [`Client::set_patience`] says otherwise.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// How long a switch may take for a new program, in multiples of what it may take otherwise: it compiles it first, and
+/// programs that others have pushed before that.
+const PUSH_TIMES: u32 = 10;
+
 /// Whom to speak with, and as whom.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
@@ -78,6 +88,8 @@ pub struct Client {
     service: P4RuntimeClient<Channel>,
     options: ClientOptions,
     stream: Option<Stream>,
+    /// How long the switch may be silent within a call.
+    patience: Duration,
 }
 
 impl Client {
@@ -116,7 +128,14 @@ impl Client {
             service,
             options,
             stream: None,
+            patience: SILENCE_MAX,
         })
+    }
+
+    /// Sets how long the switch may be silent within a call: then the call is given up, with an error that is no
+    /// refusal. A call waits for the answer, a read for each part of it; a new program may take ten times as long.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// The version of P4Runtime that the switch speaks.
@@ -144,14 +163,21 @@ impl Client {
         request
             .metadata_mut()
             .insert(STATISTICS, tonic::metadata::MetadataValue::from_static("1"));
-        let answer = self.runtime.block_on(self.service.capabilities(request))?;
-        let report = StateReport::of(&answer.into_inner());
+        let report = StateReport::of(&self.capabilities_of(request)?);
         Ok(report.map(|report| report.statistics).filter(|text| !text.is_empty()))
     }
 
     fn capabilities_answer(&mut self) -> Result<CapabilitiesResponse, CallError> {
         let request = self.capabilities_request();
-        let answer = self.runtime.block_on(self.service.capabilities(request))?;
+        self.capabilities_of(request)
+    }
+
+    fn capabilities_of(
+        &mut self,
+        request: tonic::Request<CapabilitiesRequest>,
+    ) -> Result<CapabilitiesResponse, CallError> {
+        let called = self.service.capabilities(request);
+        let answer = self.runtime.block_on(within(self.patience, called))??;
         Ok(answer.into_inner())
     }
 
@@ -171,10 +197,11 @@ impl Client {
             role: self.options.role.clone(),
             entities,
         };
+        let patience = self.patience;
         self.runtime.block_on(async {
-            let mut answers = self.service.read(request).await?.into_inner();
+            let mut answers = within(patience, self.service.read(request)).await??.into_inner();
             let mut found = Vec::new();
-            while let Some(answer) = answers.message().await? {
+            while let Some(answer) = within(patience, answers.message()).await?? {
                 found.extend(answer.entities);
             }
             Ok(found)
@@ -196,7 +223,8 @@ impl Client {
             atomicity: atomicity.into(),
             ..WriteRequest::default()
         };
-        let written = self.runtime.block_on(self.service.write(request));
+        let called = self.service.write(request);
+        let written = self.runtime.block_on(within(self.patience, called))?;
         self.unless_demoted(
             written
                 .map(|_| ())
@@ -213,9 +241,8 @@ impl Client {
             device_id: self.options.device_id,
             response_type: wanted.into(),
         };
-        let answer = self
-            .runtime
-            .block_on(self.service.get_forwarding_pipeline_config(request))?;
+        let called = self.service.get_forwarding_pipeline_config(request);
+        let answer = self.runtime.block_on(within(self.patience, called))??;
         Ok(answer.into_inner().config.unwrap_or_default())
     }
 
@@ -233,9 +260,9 @@ impl Client {
             config: Some(config),
             ..SetForwardingPipelineConfigRequest::default()
         };
-        let set = self
-            .runtime
-            .block_on(self.service.set_forwarding_pipeline_config(request));
+        let called = self.service.set_forwarding_pipeline_config(request);
+        let patience = self.patience.saturating_mul(PUSH_TIMES);
+        let set = self.runtime.block_on(within(patience, called))?;
         self.unless_demoted(set.map(|_| ()).map_err(CallError::from))
     }
 
@@ -247,7 +274,10 @@ impl Client {
         if let Some(stream) = &self.stream {
             return Ok(stream.election_id());
         }
-        let opened = self.runtime.block_on(Stream::open(&mut self.service, &self.options));
+        let patience = self.patience.min(PATIENCE);
+        let opened = self
+            .runtime
+            .block_on(Stream::open(&mut self.service, &self.options, patience));
         let stream = opened?;
         let election_id = stream.election_id();
         self.stream = Some(stream);
@@ -282,7 +312,10 @@ impl Client {
     pub fn send(&mut self, request: Request) -> Result<(), CallError> {
         self.become_primary()?;
         match &self.stream {
-            Some(stream) => self.runtime.block_on(stream.send(request)),
+            Some(stream) => {
+                let sent = stream.send(request);
+                self.runtime.block_on(within(self.patience, sent))?
+            }
             None => Ok(()),
         }
     }
@@ -294,6 +327,12 @@ impl Client {
         }
         result
     }
+}
+
+/// Waits for a call, but not for ever: the host of a switch that has vanished says nothing.
+async fn within<T>(patience: Duration, call: impl Future<Output = T>) -> Result<T, CallError> {
+    let answered = tokio::time::timeout(patience, call).await;
+    answered.map_err(|_| CallError::unanswered(patience))
 }
 
 impl Drop for Client {
@@ -312,6 +351,9 @@ fn endpoint(options: &ClientOptions) -> Result<Endpoint, CallError> {
     let endpoint = Endpoint::from_shared(uri).map_err(wrong)?;
     let endpoint = endpoint
         .connect_timeout(PATIENCE)
+        .tcp_keepalive(Some(KEEPALIVE))
+        .tcp_keepalive_interval(Some(KEEPALIVE / 3))
+        .tcp_keepalive_retries(Some(3))
         .tcp_nodelay(true)
         .http2_max_header_list_size(HEADERS_MAX);
     match &options.tls {

@@ -1,6 +1,6 @@
 //! The stream of a client: its claim to be primary, and what the switch sends to it.
 
-use super::{CallError, ClientOptions, PATIENCE};
+use super::{CallError, ClientOptions, within};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
@@ -26,6 +26,8 @@ pub(crate) struct Stream {
     requests: mpsc::Sender<StreamMessageRequest>,
     messages: mpsc::Receiver<Result<Response, Status>>,
     election: u128,
+    /// How long the switch may take to answer a claim.
+    patience: Duration,
 }
 
 impl Stream {
@@ -33,6 +35,7 @@ impl Stream {
     pub(crate) async fn open(
         service: &mut P4RuntimeClient<Channel>,
         options: &ClientOptions,
+        patience: Duration,
     ) -> Result<Stream, CallError> {
         let (requests, to_switch) = mpsc::channel(16);
         let (to_client, messages) = mpsc::channel(MESSAGES_MAX);
@@ -40,12 +43,13 @@ impl Stream {
         let claim = claim(options, options.election_id);
         requests.try_send(claim).map_err(|_| CallError::stream_ended())?;
         let opened = service.stream_channel(ReceiverStream::new(to_switch));
-        let incoming = patiently(opened).await??.into_inner();
+        let incoming = within(patience, opened).await??.into_inner();
         tokio::spawn(forward(incoming, to_client));
         let mut stream = Stream {
             requests,
             messages,
             election: options.election_id.unwrap_or(0),
+            patience,
         };
         stream.arbitrate(options).await?;
         Ok(stream)
@@ -78,7 +82,7 @@ impl Stream {
     /// The answer to a claim.
     async fn answer(&mut self) -> Result<MasterArbitrationUpdate, CallError> {
         loop {
-            match patiently(self.messages.recv()).await? {
+            match within(self.patience, self.messages.recv()).await? {
                 Some(Ok(Response::Arbitration(answer))) => return Ok(answer),
                 Some(Ok(_)) => {}
                 Some(Err(status)) => return Err(status.into()),
@@ -163,16 +167,6 @@ async fn forward(
             }
         }
     }
-}
-
-async fn patiently<T>(future: impl Future<Output = T>) -> Result<T, CallError> {
-    let answered = tokio::time::timeout(PATIENCE, future).await;
-    answered.map_err(|_| {
-        CallError::refused(
-            Code::DeadlineExceeded,
-            "the switch does not answer the claim".to_string(),
-        )
-    })
 }
 
 fn claim(options: &ClientOptions, election: Option<u128>) -> StreamMessageRequest {

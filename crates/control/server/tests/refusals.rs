@@ -5,21 +5,27 @@ use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{ForwardingPipelineConfig, Update, WriteRequest};
 use forebay_protocol::text;
+use std::net::TcpListener;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 #[allow(dead_code, reason = "another test uses the rest")]
 mod support;
 use support::{Bed, Full, PROGRAM, bed, bed_with};
 
-fn connect(bed: &Bed) -> Client {
-    let mut client = Client::connect(ClientOptions {
-        address: bed.server.address().unwrap().to_string().parse().unwrap(),
+fn options(address: &str) -> ClientOptions {
+    ClientOptions {
+        address: address.parse().unwrap(),
         device_id: 1,
         role: String::new(),
         election_id: None,
         tls: None,
-    })
-    .unwrap();
+    }
+}
+
+fn connect(bed: &Bed) -> Client {
+    let address = bed.server.address().unwrap().to_string();
+    let mut client = Client::connect(options(&address)).unwrap();
     let loaded = forebay_p4runtime::load(PROGRAM.as_bytes()).unwrap();
     let config = ForwardingPipelineConfig {
         p4info: loaded.p4info,
@@ -82,6 +88,25 @@ fn what_the_switch_answers_is_a_refusal_though_it_is_unavailable() {
     assert!(error.is_refusal(), "the switch has said so: {error}");
     disk.is_full.store(false, Ordering::SeqCst);
     insert(&mut client, 2).expect("the same connection goes on");
+}
+
+#[test]
+fn a_switch_that_says_nothing_is_given_up() {
+    // The kernel accepts for a host whose programs do not answer.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = Client::connect(options(&silent.local_addr().unwrap().to_string())).unwrap();
+    client.set_patience(Duration::from_millis(200));
+    let unanswered = [
+        client.capabilities().map(|_| ()),
+        client.read(Vec::new()).map(|_| ()),
+        insert(&mut client, 1),
+    ];
+    for answer in unanswered {
+        let error = answer.expect_err("nothing answers");
+        let text = "DEADLINE_EXCEEDED: the switch has not answered for 0.2 s; what it has done is unknown";
+        assert_eq!(error.to_string(), text);
+        assert!(!error.is_refusal());
+    }
 }
 
 #[test]
