@@ -180,6 +180,13 @@ impl Batch<'_> {
         let modified = self.table_mut(id).modify(found.id(), action.clone());
         let unused = if modified.is_ok() { found.action() } else { &action };
         self.release(id, unused.as_ref());
+        if modified.is_ok() {
+            self.note_changed(EntryKey {
+                table: id,
+                slot: found.slot() as u32,
+                id: found.id(),
+            });
+        }
         modified.map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
     }
 

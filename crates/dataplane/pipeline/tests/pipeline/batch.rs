@@ -237,4 +237,9 @@ fn an_atomic_batch_that_fails_leaves_entries_to_the_packets_that_added_them() {
     assert_eq!(pipeline.learned().len(), 1);
     pipeline.atomically(change).unwrap();
     assert_eq!(pipeline.learned().len(), 0, "the entry is the controller's");
+    switch.receive(&[8, 9]);
+    assert_eq!(pipeline.learned().len(), 1);
+    let learned = pipeline.entries("I.flows").unwrap().remove(1);
+    pipeline.modify_entry("I.flows", &learned).unwrap();
+    assert_eq!(pipeline.learned().len(), 0, "this one, too");
 }
